@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.explorer.section import explorer_parts
@@ -172,10 +172,12 @@ def _load_numbers(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def _rate_row(rate: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    def text(value: float) -> str:
-        return numbers.rate(value) if rate["unit"] == "B/s" else numbers.seconds(value)
+_TEXTS: Final = {"B/s": numbers.rate, "B": numbers.size, "ratio": numbers.percent}
+"""Function that formats a number by the unit of an estimate; others are times."""
 
+
+def _rate_row(rate: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    text = _TEXTS.get(rate["unit"], numbers.seconds)
     kind = _KINDS.get(rate["kind"], rate["kind"])
     error = text(rate["standard_error"]) if rate["standard_error"] else ""
     name = str(rate["name"])

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import pytest
+from lsmlab.validation.importer.estimates import Estimate
+from lsmlab.validation.importer.fsyncs import fsync_bandwidth
 from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, mean_phases
 from lsmlab.validation.logs.timings.job_records import JobLog
 from lsmlab.validation.logs.timings.jobs import Job
@@ -51,3 +56,20 @@ def test_the_room_follows_from_the_mean_rate() -> None:
     assert phases.fast_bytes(67.5e6) == pytest.approx(600e6)
     assert mean_phases([phases] * 2) is None
     assert mean_phases([phases] * 3) == pytest.approx(phases)
+
+
+def test_an_import_finds_the_cache() -> None:
+    """A LOG whose fsyncs alternate gives both rates, and the room of the cache with which their mean is the LOG's."""
+    log = compaction([(FAST, 4.0), (SLOW, 12.0)] * 8)
+    flushes = [
+        Job(kind="flush", start_s=at_s, end_s=at_s + 0.02, files=[(at_s + 0.01, 1e6)])
+        for at_s in np.linspace(200.0, 400.0, 20).tolist()
+    ]
+    seen = cast("Any", SimpleNamespace(jobs=JobLog([*log.jobs, *flushes], False, []), buffered_writes=True, read_copy_s=0.0))
+    commit = Estimate("device.fsync_latency", 1e-3, None, "s", "estimate", "")
+    found = fsync_bandwidth(seen, {"device.fsync_latency": commit, "host.flush_record": None, "host.flush_byte": None})
+    values = {estimate.name.removeprefix("device."): estimate.value for estimate in found.estimates}
+    assert pytest.approx(FAST, rel=0.1) == values["slc_write_bandwidth"]
+    assert pytest.approx(SLOW, rel=0.1) == values["write_bandwidth"]
+    assert pytest.approx(600e6, rel=0.25) == values["slc_cache"]
+    assert values["slc_fold_bandwidth"] * 12.0 == pytest.approx(values["slc_cache"], rel=0.1)

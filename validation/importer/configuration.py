@@ -38,7 +38,10 @@ _CAPS: Final = {
     "device.write_limit": "write_cap", "device.read_limit": "read_cap", "device.iops_limit": "iops_cap",
 }  # fmt: skip
 """Keys of the group `limits` by estimate."""
-_CONSTANTS: Final = ("write_bandwidth", "read_bandwidth", "write_latency", "read_latency", "fsync_latency", "wal_fsync_latency")
+_CONSTANTS: Final = (
+    "write_bandwidth", "read_bandwidth", "write_latency", "read_latency", "fsync_latency", "wal_fsync_latency",
+    "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth",
+)  # fmt: skip
 """Constants of the device that an estimate may give."""
 _CACHE: Final = 2.0
 """Assumed page cache with buffered reads, as a multiple of the size of the store."""
@@ -181,7 +184,10 @@ def _device(reading: Reading, rates: Estimates, base: str, notes: list[str]) -> 
         notes.append(f"limits.{key}: {_amount(cap)}, the limit that jobs reached")
     if caps:
         return device | _page_cache(reading, notes)
-    if known and written is not None:
+    cached = rates.get("device.slc_write_bandwidth")
+    if known and written is not None and cached is not None:
+        notes.append(f"device: {drive} that writes {_amount(cached)} into an SLC cache and {_amount(written)} while it empties")
+    elif known and written is not None:
         notes.append(f"device: {drive} that writes {_amount(written)}; other properties are those of device={base}")
     elif written is not None:
         least = f"{written.value / 1e6:,.0f} MB/s or more"

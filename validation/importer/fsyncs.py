@@ -6,7 +6,8 @@ A job computes a file, writes it into the page cache, and waits for its fsync
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.logs.timings import job_records
+from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases
 from lsmlab.validation.logs.timings.job_records import Array
 from lsmlab.validation.logs.timings.jobs import Job
 
@@ -49,7 +51,11 @@ def small_fsync(observation: Observation, _: Earlier) -> Estimates:
 
 
 def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
-    """Estimate device.write_bandwidth from the bytes and the time of fsyncs, minus the latency of small fsyncs."""
+    """Estimate device.write_bandwidth from the bytes and the time of fsyncs, minus the latency of small fsyncs.
+
+    Where the drive alternates between two rates, it has an SLC cache: the lower rate is device.write_bandwidth, and
+    device.slc_write_bandwidth, slc_cache, slc_resume and slc_fold_bandwidth describe the cache.
+    """
     small = earlier["device.fsync_latency"]
     periods = _periods(observation, earlier)
     if small is None or periods is None:
@@ -60,7 +66,26 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     error = float(job_records.left_out_error(np.array(left_out)))
     basis = f"bytes per second with an fsync in progress, {len(periods):,} periods; error: jackknife, {len(parts)} blocks"
     kind = "estimate" if error < _LARGEST_ERROR * rate else "lower_bound"
+    phases = cache_phases(observation.jobs, _flush_cpu_s(earlier))
+    if phases is not None and 0.0 < (room_bytes := phases.fast_bytes(rate)) < math.inf:
+        return _slc_cache(phases, room_bytes, error / rate)
     return Estimates((Estimate("device.write_bandwidth", rate, error, "B/s", kind, basis),))
+
+
+def _slc_cache(phases: CachePhases, room_bytes: float, error: float) -> Estimates:
+    """Return the estimates of a drive that is fast for `room_bytes`, then slow while it copies them to their final cells.
+
+    `error`: relative standard error of its mean rate.
+    """
+    basis = f"fsyncs are fast and slow in turn: an SLC cache that fills, and is copied for {phases.slow_s:.0f} s"
+    slow, fast = phases.slow_bytes_per_s, phases.fast_bytes_per_s
+    return Estimates((
+        Estimate("device.write_bandwidth", slow, error * slow, "B/s", "estimate", basis),
+        Estimate("device.slc_write_bandwidth", fast, error * fast, "B/s", "estimate", basis),
+        Estimate("device.slc_cache", room_bytes, None, "B", "estimate", basis),
+        Estimate("device.slc_resume", 1.0, None, "ratio", "estimate", basis),
+        Estimate("device.slc_fold_bandwidth", room_bytes / phases.slow_s, None, "B/s", "estimate", basis),
+    ))
 
 
 def bursts(observation: Observation, earlier: Earlier) -> float | None:
@@ -80,14 +105,18 @@ def _flushes(observation: Observation) -> list[Job]:
 
 def _periods(observation: Observation, earlier: Earlier) -> Array | None:
     """Return the periods with an fsync in progress (`job_records.busy_periods`); None if there are too few."""
-    flushes, host = _flushes(observation), host_with({name: earlier[name] for name in FLUSH_CPU})
+    flushes = _flushes(observation)
     if not flushes:
         return None
     full_bytes = _LEAST_SHARE * float(np.median([job.write_bytes for job in flushes]))
-    periods = job_records.busy_periods(
-        observation.jobs, lambda job: job_cpu(job, host).seconds(host), observation.read_copy_s, full_bytes
-    )
+    periods = job_records.busy_periods(observation.jobs, _flush_cpu_s(earlier), observation.read_copy_s, full_bytes)
     return periods if len(periods) >= _FEWEST else None
+
+
+def _flush_cpu_s(earlier: Earlier) -> Callable[[Job], float]:
+    """Return the function that gives the CPU time of a flush in s."""
+    host = host_with({name: earlier[name] for name in FLUSH_CPU})
+    return lambda job: job_cpu(job, host).seconds(host)
 
 
 def _bursts(periods: Array) -> float:

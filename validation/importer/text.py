@@ -123,12 +123,16 @@ def _keys_and_sizes(load: Mapping[str, Any]) -> str:
 def _rates(rates: Sequence[Mapping[str, Any]]) -> list[str]:
     lines: list[str] = []
     for rate in rates:
-        scale, unit = (1e-6, "MB/s") if rate["unit"] == "B/s" else _time_unit(rate["value"])
+        scale, unit = _SCALES.get(rate["unit"]) or _time_unit(rate["value"])
         known = {"lower_bound": "at least ", "assumed": "about "}.get(rate["kind"], "")
         error = f" ± {rate['standard_error'] * scale:,.2g}" if rate["standard_error"] else ""
         text = f"{LABELS.get(rate['name'], rate['name'])}: {known}{rate['value'] * scale:,.4g}{error} {unit}"
         lines += _row("machine" if not lines else "", text)
     return lines or _row("machine", "unknown: too few jobs to infer its speed")
+
+
+_SCALES: Final = {"B/s": (1e-6, "MB/s"), "B": (1e-9, "GB"), "ratio": (100.0, "%")}
+"""Factor and unit of the text by unit of an estimate that is not a time."""
 
 
 def _time_unit(seconds: float) -> tuple[float, str]:

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.sim.decisions.model_errors import CHANGED, FILE, FITTED, FROM_A_LOG, forget_model_errors
-from lsmlab.validation.scorecard.card import PUBLIC, PUBLIC_2, RERUNS, TEST, WHAT_IFS
+from lsmlab.validation.scorecard.card import PUBLIC, PUBLIC_2, RERUNS, TEST, WHAT_IFS, WIDER
 from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import rows_of
@@ -18,6 +18,9 @@ from lsmlab.validation.scorecard.score import rows_of
 _LEARNT_FROM: Final[Mapping[str, str]] = {FITTED: TEST, FROM_A_LOG: RERUNS, CHANGED: WHAT_IFS}
 """Keys of the file, and the set from which each is learnt. Constants of one LOG have larger errors than their standard errors
 show, and predictions for another store or load larger ones than reruns."""
+_BY_MACHINE: Final = (PUBLIC, PUBLIC_2, WIDER)
+"""Sets whose errors are learnt by machine: other people's machines, and kinds of store and load that no calibration run of the
+machine has."""
 _WANTED: Final = 0.90
 _STEPS: Final = np.concatenate(([0.0], np.geomspace(1e-3, 10.0, 72)))
 """Standard deviations to try: relative, in points of a share, or of the logarithm of a latency."""
@@ -27,7 +30,7 @@ _FEWEST: Final = 5
 
 def choose_learning_half(runs: Sequence[CaseRun]) -> None:
     """Set `learning` of half of the runs, by a checksum of the name: a case stays in its half when others come or go."""
-    sets = (*_LEARNT_FROM.values(), PUBLIC, PUBLIC_2)
+    sets = (*_LEARNT_FROM.values(), *_BY_MACHINE)
     for run in runs:
         run.learning = run.set in sets and zlib.crc32(run.case.name.encode()) % 2 == 0
 
@@ -61,12 +64,12 @@ def fit_model_errors(runs: Sequence[CaseRun]) -> dict[str, float]:
 
 
 def write_model_errors(runs: Sequence[CaseRun], path: Path = FILE) -> None:
-    """Fit the model errors and write them to the file; public machines have errors of their own."""
+    """Fit the model errors and write them to the file; machines of `_BY_MACHINE` have errors of their own."""
     about = "standard deviation of the model's own error by metric; lsmlab validate --write-docs, from one half of the runs"
     errors = {name: fit_model_errors([r for r in runs if r.set == of]) for name, of in _LEARNT_FROM.items()}
-    public = [run for run in runs if run.set in (PUBLIC, PUBLIC_2)]
-    for machine in sorted({run.parameters for run in public}):
-        if found := fit_model_errors([run for run in public if run.parameters == machine]):
+    others = [run for run in runs if run.set in _BY_MACHINE]
+    for machine in sorted({run.parameters for run in others}):
+        if found := fit_model_errors([run for run in others if run.parameters == machine]):
             errors[machine] = found
     path.write_text(json.dumps({"about": about, **errors}, indent=1) + "\n", encoding="utf-8")
     forget_model_errors()
