@@ -21,6 +21,8 @@ _LEAST_SLOW: Final = 4
 
 
 _LEAST_RUNS: Final = 3
+_FEWEST_FILES: Final = 20
+_LONGEST_S: Final = 6 * 3600.0
 
 
 class CachePhases(NamedTuple):
@@ -48,21 +50,21 @@ def cache_phases(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> CachePhase
     The rate is that of the fsyncs in progress (`fsync_spans`), in steps of 0.5 s.
     """
     spans, _ = fsync_spans(log, flush_cpu_s)
-    size, busy_s = _steps(np.array(spans))
-    kernel = np.ones(_SMOOTHED)
-    time_s = np.convolve(busy_s, kernel, "same")
-    rate = np.convolve(size, kernel, "same") / np.maximum(time_s, 1e-9)
-    known = time_s > _STEP_S
-    border = _border(np.log(rate[known & (rate > 0.0)]))
-    slow = _slow_steps(np.where(known, rate, np.nan), float(np.exp(border)))
-    phases = np.split(np.arange(len(slow)), np.flatnonzero(np.diff(slow.astype(int))) + 1)
-    slows = [steps for steps in phases if slow[steps[0]]]
-    if len(slows) < _LEAST_SLOW:
+    if len(spans) < _FEWEST_FILES:
+        return None
+    size = _bytes_by_step(np.array(spans))
+    if len(size) < _FEWEST_FILES:
+        return None
+    rate = np.convolve(size, np.ones(_SMOOTHED) / _SMOOTHED, "same") / _STEP_S
+    slow = _slow_steps(rate, float(np.exp(_border(np.log(np.maximum(rate, 1.0))))))
+    starts = np.flatnonzero(np.diff(slow.astype(int))) + 1
+    lengths = [len(part) for part in np.split(slow, starts) if part[0]]
+    if len(lengths) < _LEAST_SLOW or slow.all():
         return None
     found = CachePhases(
-        fast_bytes_per_s=float(size[~slow].sum() / busy_s[~slow].sum()),
-        slow_bytes_per_s=float(size[slow].sum() / busy_s[slow].sum()),
-        slow_s=float(np.mean([busy_s[steps].sum() for steps in slows])),
+        fast_bytes_per_s=float(size[~slow].mean()) / _STEP_S,
+        slow_bytes_per_s=float(size[slow].mean()) / _STEP_S,
+        slow_s=float(np.mean(lengths)) * _STEP_S,
     )
     return found if found.fast_bytes_per_s > _APART * found.slow_bytes_per_s else None
 
@@ -74,38 +76,40 @@ def mean_phases(runs: Sequence[CachePhases]) -> CachePhases | None:
     return CachePhases(*np.exp(np.log(np.array(runs)).mean(axis=0)).tolist())
 
 
-def _steps(spans: Array) -> tuple[Array, Array]:
-    """Return the bytes and the seconds with an fsync in progress in each step, from (start in s, end in s, bytes) of fsyncs."""
-    edges = np.arange(spans[:, 0].min(), spans[:, 1].max() + _STEP_S, _STEP_S)
-    size, busy_s, until = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1), -np.inf
-    for begin, end, amount in spans:
-        first, last = int((begin - edges[0]) // _STEP_S), int((end - edges[0]) // _STEP_S)
-        for step in range(first, min(last + 1, len(size))):
-            size[step] += amount * _overlap(begin, end, edges[step]) / (end - begin)
-            busy_s[step] += _overlap(max(begin, until), end, edges[step])
-        until = max(until, end)
-    return size, busy_s
+def _bytes_by_step(spans: Array) -> Array:
+    """Return the bytes in each step of the time with an fsync in progress, from (start in s, end in s, bytes) by start.
 
-
-def _overlap(begin: float, end: float, edge: float) -> float:
-    return max(0.0, min(end, edge + _STEP_S) - max(begin, edge))
+    Only the first hours count (`_LONGEST_S`); a cache is full and empty many times in them.
+    """
+    begin, end, amount = spans.T
+    before = np.concatenate(([begin[0]], np.maximum.accumulate(end)[:-1]))
+    idle_s = np.cumsum(np.maximum(begin - before, 0.0)) + begin[0]
+    begin, end = begin - idle_s, end - idle_s
+    slope = amount / (end - begin)
+    times, changes = np.concatenate((begin, end)), np.concatenate((slope, -slope))
+    order = np.argsort(times, kind="stable")
+    times, rates = times[order], np.cumsum(changes[order])
+    written = np.concatenate(([0.0], np.cumsum(rates[:-1] * np.diff(times))))
+    edges = np.arange(0.0, min(times[-1], _LONGEST_S), _STEP_S)
+    return np.asarray(np.diff(np.interp(edges, times, written)), dtype=np.float64)
 
 
 def _border(values: Array) -> float:
     """Return the middle between two groups of values (k-means)."""
     low, high = np.quantile(values, (0.1, 0.9))
     for _ in range(50):
-        border = (low + high) / 2.0
-        low, high = values[values <= border].mean(), values[values > border].mean()
+        above = values > (low + high) / 2.0
+        if above.all() or not above.any():
+            break
+        low, high = values[~above].mean(), values[above].mean()
     return float((low + high) / 2.0)
 
 
 def _slow_steps(rate: Array, border: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return which steps belong to slow phases; a step without a rate (NaN) belongs to the phase before it."""
+    """Return which steps belong to slow phases."""
     slow = np.zeros(len(rate), dtype=np.bool_)
     now = False
     for i, value in enumerate(rate):
-        if value == value:
-            now = value < border * _MARGIN if now else value < border / _MARGIN
+        now = value < border * _MARGIN if now else value < border / _MARGIN
         slow[i] = now
     return slow
