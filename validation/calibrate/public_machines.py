@@ -55,6 +55,8 @@ SLC cache was full from the start: 704 to 828 MiB/s (fio output of mdcallag/myto
 bench/arc/dec25.fio.300secs/ser7)."""
 _FLUSHES: Final = Host(flush_record=0.34e-6, flush_byte=0.9e-9)
 """CPU cost of the desktop's flushes with which their fit begins."""
+_FAST: Final = "nvme"
+"""Drive of the desktop on which most of a job's time is CPU time."""
 _AWAKE: Final = 0.4
 """Smallest share of CPU time in a compaction's duration for the fit: on this machine those that sleep longer, in fsyncs beside
 many others, need up to 2.3 times as much CPU time per entry."""
@@ -130,10 +132,6 @@ class _DriveLog(NamedTuple):
     device: str
     session: str
     log: JobLog
-
-
-_FAST: Final = "nvme"
-"""Drive on which most of a flush's time is CPU time."""
 
 
 def _flush_fit(logs: Sequence[_DriveLog], sessions: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Host:

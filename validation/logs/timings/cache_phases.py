@@ -18,11 +18,12 @@ _MARGIN: Final = 1.25
 """Factor by which the rate must pass the border between slow and fast for a phase to end."""
 _LEAST_SLOW: Final = 4
 """Smallest number of slow phases that shows their length."""
-
-
 _LEAST_RUNS: Final = 3
+"""Smallest number of runs that show a drive's phases."""
 _FEWEST_FILES: Final = 20
+"""Smallest number of files, and of steps, of a run that can show phases."""
 _LONGEST_S: Final = 6 * 3600.0
+"""Time with an fsync in progress after which a LOG is not searched further."""
 
 
 class CachePhases(NamedTuple):
