@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import depth, synced_group, throughput_share
+from lsmlab.models.costs.operations import synced_group, throughput_share, write_cpu
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
 from lsmlab.validation.importer.observation import Observation
@@ -51,8 +51,8 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
         return Estimates()
     host = Host()
     entries = float(np.median([fill.entries for fill in observation.reading.fills]))
-    usual_s = host.write_op + host.memtable_depth * depth(entries * observation.entry_bytes)
-    usual_s += _wal_s(host, observation) if observation.logged else 0.0
+    entry_bytes = observation.entry_bytes
+    usual_s = write_cpu(entry_bytes, logged=observation.logged, memtable_bytes=entries * entry_bytes).seconds(host)
     scale = float(np.median(free)) / throughput_share(host.write_serial, observation.threads) / usual_s
     if observation.stalled_share < _STALLED_SHARE and scale >= 1.0:
         return Estimates()
@@ -78,17 +78,12 @@ def wal_fsync(observation: Observation, _: Earlier) -> Estimates:
     if observation.reading.writes_per_sync is None or not len(free):
         return Estimates()
     host, each = Host(), synced_group(observation.threads)
-    fsync_s = each * (float(np.median(free)) - host.write_op - _wal_s(host, observation))
+    fsync_s = each * (float(np.median(free)) - write_cpu(observation.entry_bytes, logged=True).seconds(host))
     if fsync_s <= 0.0:
         return Estimates()
     error = each * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall, x {each:g} writes per fsync"
     return Estimates((Estimate("device.wal_fsync_latency", fsync_s, error, "s", "estimate", basis),))
-
-
-def _wal_s(host: Host, observation: Observation) -> float:
-    """Return the CPU time of appending one entry to the WAL."""
-    return host.wal_op + host.wal_byte * observation.entry_bytes
 
 
 def _scaled(constant: str, value: float, error: float, why: str) -> Estimate:

@@ -55,14 +55,17 @@ def worst_second_s(of: Outcome, begin: float = 0.0, end: float = 1.0) -> float:
 
 def first_spike_s(of: Outcome) -> float:
     """Return the second of the first spike; without a spike, the length of the run."""
-    spikes = np.flatnonzero(by_second(of) > SPIKE_S)
-    return float(spikes[0]) if len(spikes) else float(of.summary["duration_s"])
+    return _first_above(of, SPIKE_S)
 
 
 def collapse_s(of: Outcome) -> float:
     """Return the second of the first collapse; without one, the length of the run."""
-    collapsed = np.flatnonzero(by_second(of) > COLLAPSE_S)
-    return float(collapsed[0]) if len(collapsed) else float(of.summary["duration_s"])
+    return _first_above(of, COLLAPSE_S)
+
+
+def _first_above(of: Outcome, p99_s: float) -> float:
+    above = np.flatnonzero(by_second(of) > p99_s)
+    return float(above[0]) if len(above) else float(of.summary["duration_s"])
 
 
 def spike_share(of: Outcome) -> float:

@@ -13,7 +13,7 @@ _STEP_S: Final = 0.5
 _SMOOTHED: Final = 3
 """Steps over which the rate is averaged: one file takes 0.5 to 2 s."""
 _APART: Final = 2.5
-"""Smallest ratio of the two mean rates; a drive without a cache has less."""
+"""Smallest ratio of the two mean rates for two levels."""
 _MARGIN: Final = 1.25
 """Factor by which the rate must pass the border between slow and fast for a phase to end."""
 _LEAST_SLOW: Final = 4
