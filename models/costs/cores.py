@@ -57,6 +57,14 @@ def wake_ups(requests: float, taken_share: float) -> Cost:
     return Cost(of_host(taken_share, time_slice=requests))
 
 
+def client_wake_up(taken_share: float) -> Cost:
+    """Return the mean time that a client waits for a core after one sleep.
+
+    With the probability `taken_share` it finds no free core (docs/decisions/0038).
+    """
+    return Cost(of_host(taken_share, client_wake_up=1.0))
+
+
 def contended(computing_s: float, threads: Sequence[tuple[float, float]], cores: float) -> Cost:
     """Return the time that core contention adds to `computing_s` seconds of CPU time.
 

@@ -115,6 +115,9 @@ class Host:
     time_slice: float = estimated("seconds", 3e-3, width=0.5)
     """Wall time of a scheduler time slice. While all cores are taken, a client thread waits up to one time slice for a
     core; a job's thread waits one time slice after each request during which it slept."""
+    client_wake_up: float = quantity("seconds", 30e-6)
+    """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
+    often it preempts a running thread at once; else it waits for one `time_slice` (docs/decisions/0038)."""
     interrupt_every: float = estimated("seconds", 0.0, width=1.5, start=4e-3)
     """CPU time of a client thread between two interruptions by the kernel or the hypervisor; 0: no interruptions.
     Prior: a timer tick (HZ = 250) that causes an exit from the virtual machine."""

@@ -61,6 +61,8 @@ class Grant(NamedTuple):
     """Fraction of the clients' demand of WAL bytes that the device writes, in [0, 1]."""
     utilisation: float = 0.0
     """Busy share of the device's time, in [0, 1]."""
+    queued_s: float = 0.0
+    """Mean wait of one small request behind those of streams and clients; part of `client_read_latency_s`."""
     valid_for_s: float = math.inf
     """Time until the device's state changes the rates (credit used up, SLC cache full) at this load. Must be the last
     field."""

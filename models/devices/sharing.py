@@ -131,9 +131,11 @@ def share(service: Service, load: Load) -> Grant:
         if served < 0.99 * reading:  # streams use the time that waiting clients leave, and so delay the clients more
             read_rate, write_rate, wal_rate, served, used = _divide(c, load, served)
             served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
-        free = 1.0 - (used + served * c.client_s) / capacity
-        queued_s = (used * wait.piece_s + served * c.client_s * c.client_s) / capacity / 2.0 / max(free, 1e-12)
-        latency_s += min(wait.most_s, queued_s)
+    free = 1.0 - (used + served * c.client_s) / capacity
+    queued_s = (used * wait.piece_s + served * c.client_s * c.client_s) / capacity / 2.0 / max(free, 1e-12)
+    queued_s = min(wait.most_s, queued_s)
+    if wanted > 0.0:
+        latency_s += queued_s
         if served < wanted:  # the maximum number of reads is outstanding: their time follows from Little's law
             latency_s = max(latency_s, depth / served)
     log = load.client_write_bytes_per_s
@@ -144,6 +146,7 @@ def share(service: Service, load: Load) -> Grant:
         client_read_latency_s=latency_s,
         client_write_share=wal_rate / log if log > 0.0 else 1.0,
         utilisation=min(1.0, (used + served * c.client_s) / capacity),
+        queued_s=queued_s,
     )
 
 

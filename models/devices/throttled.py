@@ -243,7 +243,7 @@ def _answer(
     """Return the device's grant for the `limited` load as the grant for `load`, valid for `valid_s` at most."""
     if limited is load and valid_s >= grant.valid_for_s:
         return grant
-    read_per_s, write_per_s, served, latency_s, logged, used, device_valid_s = grant
+    read_per_s, write_per_s, served, latency_s, logged, used, queued_s, device_valid_s = grant
     if write is not None:
         write_per_s = min(write_per_s, write.limit)
         logged *= write.client_limit
@@ -254,4 +254,4 @@ def _answer(
         latency_s = max(latency_s, read.wait_s)
     elif served < 1.0 and load.client_read_iops > 0:  # Little's law: the maximum number of reads is outstanding
         latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
-    return Grant(read_per_s, write_per_s, served, latency_s, logged, used, min(valid_s, device_valid_s))
+    return Grant(read_per_s, write_per_s, served, latency_s, logged, used, queued_s, min(valid_s, device_valid_s))

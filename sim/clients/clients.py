@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
 
 _MOST_ITERATIONS: Final = 4
-"""Maximum number of iterations for the read rate: it depends on the read latency, which depends on the read rate."""
-_LATENCY_TOLERANCE: Final = 0.02
-"""Relative difference of read latencies at which the iteration ends."""
+"""Maximum number of iterations for the rates: they depend on the read latency and the core share, which depend on them."""
+_TOLERANCE: Final = 0.02
+"""Relative difference of read latencies, and of core shares, at which the iteration ends."""
 
 
 class ClientLoad:
@@ -53,7 +53,7 @@ class ClientLoad:
         self.finished = Observers[[]]()
         """Observers of the end: all operations of all groups are served."""
         clients = setup.workload.clients
-        self._synced = shape.wal_bytes > 0.0 and (self.families[0].options.sync or any(c.sync for c in clients))
+        synced = shape.wal_bytes > 0.0 and (self.families[0].options.sync or any(c.sync for c in clients))
         self.groups = [start_group(c, until_s, rng, shape) for c in clients]
         self.waits = WriteWaits(self.groups, machine.host)
         self._last_s = 0.0
@@ -70,7 +70,7 @@ class ClientLoad:
             for database, part in zip(databases, parts, strict=True)
         ]
         self._bounded = [s for s in self._switches if s.bounded]
-        self._times = OpTimes(machine, shape, self._filling, reads, self._sync_s())
+        self._times = OpTimes(machine, shape, self._filling, reads, synced=synced)
         self._admission = Admission(databases, parts, self.groups, machine, shape, self._times)
         self._demand = ClientDemand(
             machine, self._times, shape, self._filling, len(databases), setup.wal_reaches_device
@@ -85,12 +85,12 @@ class ClientLoad:
         """Observers of a change of `rates`. Argument: the previous rates."""
         self.rates = Traffic()
         """Current traffic per second; updated only while `rates_changed` has observers."""
-        self._observe(reading=reads is not None)
+        self._observe(sleeping=synced or reads is not None)
 
-    def _observe(self, *, reading: bool) -> None:
+    def _observe(self, *, sleeping: bool) -> None:
         """Plan again after each change of stalls, free memory, memtable sizes, core share or journal lock.
 
-        If clients read (`reading`), also after each change of the device's grant.
+        If clients wait for the device (`sleeping`: reads, synced writes), also after each change of its grant.
         """
         for database in self.databases:
             database.stall_changed.add(self.refresh)
@@ -99,10 +99,10 @@ class ClientLoad:
         for family in self.families:
             family.events.memtable_resized.add(self._resize_memtable)
         self._machine.cores.changed.add(self.refresh)
-        self._machine.device.replaced.add(self._device_replaced)
+        self._machine.device.replaced.add(self.refresh)
         if self._machine.journal is not None:
             self._machine.journal.lock_changed.add(self.refresh)
-        if reading:
+        if sleeping:
             self._machine.device.changed.add(self.refresh)
 
     # --- events -----------------------------------------------------------------------------------------------------
@@ -116,16 +116,6 @@ class ClientLoad:
         if not self._planning:
             self._advance()
             self._plan()
-
-    def _sync_s(self) -> float:
-        """Return the wait of a write for the fsync of the WAL, in s."""
-        device = self._machine.device
-        return self._machine.wal_fsync_share * device.device.fsync_s(device.state) if self._synced else 0.0
-
-    def _device_replaced(self) -> None:
-        self._advance()
-        self._times.sync_s = self._sync_s()
-        self._plan()
 
     def settle(self) -> None:
         """Account for the time up to now, at the end of the run."""
@@ -214,13 +204,13 @@ class ClientLoad:
         held = self._admission.writes_blocked
         self.waits.set_stopped(held or any(database.blocked for database in self.databases), now_s)
         for _ in range(_MOST_ITERATIONS):
-            before_s = self._machine.device.grant.client_read_latency_s
+            before = self._machine.device.grant.client_read_latency_s, self._machine.cores.share
             self._set_rates(held)
             self._planning = True  # this loop handles the machine's changes itself
             self._demand.update(self.groups)
             self._planning = False
-            after_s = self._machine.device.grant.client_read_latency_s
-            if not self._times.reads or abs(after_s - before_s) <= _LATENCY_TOLERANCE * before_s:
+            after = self._machine.device.grant.client_read_latency_s, self._machine.cores.share
+            if all(abs(new - old) <= _TOLERANCE * old for new, old in zip(after, before, strict=True)):
                 break
         for group in self.groups:
             # operations until the next plan have the times of this plan, even if the device's grant changes before

@@ -28,7 +28,11 @@ class ClientDemand:
         """Current device traffic of the clients: reads, and WAL bytes that reach the device."""
 
     def update(self, groups: Sequence[Group]) -> None:
-        """Set the demand of all groups on cores and device, which may call the observers of both."""
+        """Set the demand of all groups on cores and device, which may call the observers of both.
+
+        A thread wants a core while it computes and while it waits for a core.
+        """
+        core_share = self._machine.cores.share
         runnable = read_iops = read_bytes = threads = 0.0
         for group in groups:
             busy_s = self._times.client_s(group)
@@ -39,7 +43,7 @@ class ClientDemand:
                     read_iops += group.served_rate * share * cost.device_reads
                     read_bytes += group.served_rate * share * cost.device_bytes
                     threads = max(threads, group.spec.threads)
-            group.runnable = min(group.spec.threads, group.served_rate * busy_s)
+            group.runnable = min(group.spec.threads, group.served_rate * busy_s / core_share)
             runnable += group.runnable
         log = writes_per_s(groups) * self._wal_bytes
         self._machine.cores.set_clients(runnable)

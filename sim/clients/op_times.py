@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from lsmlab.models.costs.cores import excess, mean_wait_s, slowdown
+from lsmlab.models.costs.cores import client_wake_up, excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import coreless_share, group_share, switch_s, synced_group, write_cpu
+from lsmlab.models.devices.throttled import SYNC_WRITES
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
@@ -40,15 +41,15 @@ class OpTimes:
     """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) in the current state of the machine."""
 
     def __init__(
-        self, machine: Machine, shape: WriteShape, filling: Filling, reads: FamilyReads | None, sync_s: float
+        self, machine: Machine, shape: WriteShape, filling: Filling, reads: FamilyReads | None, *, synced: bool
     ) -> None:
-        """`reads`: None if clients do not read; `sync_s`: wait of a write for the fsync of the WAL, in seconds."""
+        """`reads`: None if clients do not read; `synced`: a write waits for the fsync of the WAL."""
         self._machine = machine
         self._host: Host = machine.host
         self._filling = filling
         self._reads = reads
         self._read_costs: Sequence[ReadCost] = ()
-        self.sync_s = sync_s
+        self.synced = synced
         host = machine.host
         self._shape = shape
         self._write_cpu = (0.0, self._write_into(0.0))
@@ -72,6 +73,11 @@ class OpTimes:
         size = entries * shape.user_bytes
         return write_cpu(shape.user_bytes, logged=logged, statistics=shape.statistics, memtable_bytes=size).seconds(self._host)
 
+    @property
+    def sync_s(self) -> float:
+        """Return the wait of a write for the fsync of the WAL, in s."""
+        return self._on_device_s(WRITE) + self._wake_ups_s(WRITE)
+
     def update(self) -> None:
         """Compute the costs of reads on the current trees; all methods use these costs until the next call."""
         if self._reads is not None:
@@ -80,11 +86,6 @@ class OpTimes:
     def read_cost(self, kind: int) -> ReadCost:
         """Return the cost of a read or scan at the last call of `update`."""
         return self._read_costs[kind - READ]
-
-    @property
-    def reads(self) -> bool:
-        """Return whether clients read."""
-        return self._reads is not None
 
     @property
     def block_bytes(self) -> float:
@@ -101,9 +102,25 @@ class OpTimes:
 
     def _fixed_s(self, kind: int) -> float:
         """Return the mean time per operation that does not depend on the cores: fsync, memtable switches, device reads."""
-        if kind == WRITE:
-            return switch_s(self._host, self._filling.entries) + self.sync_s
-        return self.read_cost(kind).device_reads * self._machine.device.grant.client_read_latency_s
+        switching_s = switch_s(self._host, self._filling.entries) if kind == WRITE else 0.0
+        return switching_s + self._on_device_s(kind) + self._wake_ups_s(kind)
+
+    def _on_device_s(self, kind: int) -> float:
+        """Return the mean time of an operation on the device: reads, or the fsync of the WAL."""
+        device = self._machine.device
+        if kind != WRITE:
+            return self.read_cost(kind).device_reads * device.grant.client_read_latency_s
+        if not self.synced:
+            return 0.0
+        alone_s = self._machine.wal_fsync_share * device.device.fsync_s(device.state)
+        return alone_s + SYNC_WRITES * device.grant.queued_s
+
+    def _wake_ups_s(self, kind: int) -> float:
+        """Return the mean time that a thread waits for a core in an operation, after its sleeps on the device."""
+        sleeps = float(SYNC_WRITES * self.synced) if kind == WRITE else self.read_cost(kind).device_reads
+        if sleeps == 0.0 or (taken := self._machine.cores.busy_probability) == 0.0:
+            return 0.0
+        return client_wake_up(taken * sleeps).seconds(self._host)
 
     def capacity(self, group: Group) -> float:
         """Return the operations per second that the machine allows without stalls."""
@@ -170,10 +187,18 @@ class OpTimes:
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
     def _places(self, kind: int) -> Parts:
-        """Return (share, time besides CPU time) of operations without and with such time (device, fsync, memtable switch)."""
-        fixed_s = self._fixed_s(kind)
+        """Return (share, time besides CPU time) of operations without such time (device, fsync, memtable switch), with it,
+        and with the wait of a time slice for a core.
+        """
+        fixed_s, slice_s = self._fixed_s(kind), self._host.time_slice
         away = 1.0 if kind == WRITE else 1.0 - self.read_cost(kind).memory_share
-        return [(1.0 - away, 0.0), (away, fixed_s / away)] if away > 0.0 else [(1.0, 0.0)]
+        if away <= 0.0:
+            return [(1.0, 0.0)]
+        late = self._wake_ups_s(kind) / slice_s if slice_s > 0.0 else 0.0
+        if not 0.0 < late < _RARE * away:
+            return [(1.0 - away, 0.0), (away, fixed_s / away)]
+        prompt_s = (fixed_s - late * slice_s) / away
+        return [(1.0 - away, 0.0), (away - late, prompt_s), (late, prompt_s + slice_s)]
 
     def _computing(self, cpu_s: float, group: Group) -> Parts:
         """Return the classes of operations with `cpu_s` of CPU time: uninterrupted, interrupted, and waiting for a core."""

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 SAMPLE: Final = 96
 """Read keys looked up per refresh: the standard error of their mean is 1/sqrt(96) of their spread."""
+_STILL_SAMPLE: Final = 4096
+"""As `SAMPLE`, if no client writes: then one sample is for the whole run."""
 SECTOR_BYTES: Final = 512.0
 """Unit to which a direct read is rounded at either end; a buffered read is rounded to pages.
 
@@ -234,7 +236,7 @@ class TreeReads:
     def sample_codes(self, store: int) -> KeyArray:
         """Sample of the keys that the clients' next reads of family number `store` ask for."""
         weights = np.array([_reads(c) for c in self._readers])
-        counts = self._rng.multinomial(SAMPLE, weights / weights.sum())
+        counts = self._rng.multinomial(SAMPLE if self._writes else _STILL_SAMPLE, weights / weights.sum())
         parts = [
             chooser.sample_reads(int(count), self._rng)
             for chooser, count in zip(self._choosers[store], counts, strict=True)
