@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.cores import core_share
+from lsmlab.models.costs.cores import busy_probability, client_wake_up, core_share
 from lsmlab.models.costs.operations import throughput_share
+from lsmlab.models.devices.flash import SMALL_REQUEST_BYTES, request_s
+from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
@@ -18,6 +20,8 @@ from lsmlab.validation.logs.history.fills import Fill
 
 _SHARED: Final = ("host.write_serial", "host.core_contention")
 """Constants that lengthen a write beyond its CPU time; its time is not linear in them."""
+_LEAST_FREE: Final = 0.05
+"""Least share of the device's time that background requests leave, in an estimate of a read's wait."""
 _FEWEST_FILLS: Final = 8
 """Least number of memtables of a run for the time of its writes."""
 
@@ -102,8 +106,10 @@ def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array,
     marks = np.unique(np.clip([t for job in inside for t in (job.start_s, job.work_end_s)], start_s, end_s))
     if during:
         marks = np.unique(np.concatenate((marks, (start_s, end_s))))
-    middle, length = 0.5 * (marks[1:] + marks[:-1]), np.diff(marks)
     most = 8
+    if len(marks) < 2:  # no job
+        return np.eye(1, most + 1)[0], np.arange(most + 1, dtype=np.float64)
+    middle, length = 0.5 * (marks[1:] + marks[:-1]), np.diff(marks)
     shares = np.zeros((len(middle), most + 1))
     shares[:, 0] = 1.0
     for job in inside:  # each job uses the CPU for its share of the time, independently of the others
@@ -163,7 +169,8 @@ def read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
 def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
     """Mean latency of a read: its CPU time, and one block from the device if the key exists.
 
-    While compactions use the device, it alternates between their requests and reads (models/devices/nvme.py).
+    While compactions use the device, it alternates between their requests and reads (models/devices/sharing.py). After the
+    block has arrived, the client waits for a core if none is free.
     """
     rows = []
     for run in runs:
@@ -174,27 +181,39 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
         found = []
         for mean_s, run, busy in rows:
             cpu_s = float(run.read.seconds_at(values, run.host))
-            read_s = cpu_s * _slower(values, run, busy, run.threads * min(1.0, cpu_s / mean_s))
-            read_s += run.found_share * (values["device.read_latency"] + _turns_s(values, run))
+            computing_s = cpu_s * _slower(values, run, busy, run.threads * min(1.0, cpu_s / mean_s))
+            clients = run.threads * min(1.0, computing_s / mean_s)
+            read_s = cpu_s * _slower(values, run, busy, clients)
+            taken = math.fsum(s * busy_probability(n + clients, run.cores) for s, n in zip(*(a.tolist() for a in busy), strict=True))
+            waits_s = _queued_s(values, run, run.found_share / mean_s) + client_wake_up(taken).seconds(run.host)
+            read_s += run.found_share * (values["device.read_latency"] + waits_s)
             found.append(math.log(read_s / mean_s) / 0.1)
         return np.array(found)
 
     keys = (
-        *keys_of([run.read for _, run, _ in rows]), "device.read_latency", "host.core_contention", "device.read_bandwidth",
-        "device.write_bandwidth",
+        *keys_of([run.read for _, run, _ in rows]), "device.read_latency", "device.read_iops", "host.core_contention",
+        "device.read_bandwidth", "device.write_bandwidth",
     )  # fmt: skip
     return Equation("time of reads", misses, [run.name for _, run, _ in rows], keys) if rows else None
 
 
-def _turns_s(values: Values, run: RecordedRun) -> float:
-    """Return the mean wait of a read for background requests: their share of the time, times the time of one piece."""
-    piece = parse_quantity(run.config["device"].get("interleave", 0), "bytes")
-    waits_s = 0.0
+def _queued_s(values: Values, run: RecordedRun, reads_per_s: float) -> float:
+    """Return the mean wait of a read of one block for other requests, as `sharing.share` computes it.
+
+    `reads_per_s`: reads of one block by each client and second.
+    """
+    piece = parse_quantity(run.config["device"].get("interleave", INTERLEAVE_BYTES), "bytes")
+    used = ahead_s = 0.0
     for direction in ("read", "write"):
         rate = values[f"device.{direction}_bandwidth"]
         moved = sum(job.read_bytes if direction == "read" else job.write_bytes for job in run.jobs)
-        waits_s += moved / rate / run.duration_s * piece / rate
-    return waits_s
+        used += moved / rate / run.duration_s
+        ahead_s += moved / rate / run.duration_s * piece / rate
+    one_s = request_s(values["device.read_iops"], values["device.read_bandwidth"])
+    one_s += SMALL_REQUEST_BYTES / values["device.read_bandwidth"]
+    reading = run.threads * reads_per_s * one_s
+    free = max(1.0 - used - reading, _LEAST_FREE)
+    return ahead_s / 2.0 / free + min((run.threads - 1) * one_s, reading * one_s / 2.0 / free)
 
 
 def requests(runs: Sequence[RecordedRun]) -> Equation | None:

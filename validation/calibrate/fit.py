@@ -22,9 +22,14 @@ from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 PART: Final = "calibration"
 _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
     "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
-    "throttle_io": 0.5,
+    "throttle_io": 0.5, "read_iops": 1.5,
 }  # fmt: skip
-"""Spread of a constant of configs/device over drives of the same class: standard deviation of its logarithm."""
+"""Spread of a constant of configs/device over drives of the same class: standard deviation of its logarithm. Of `read_iops`:
+virtual drives included, whose host may serve one request after the other."""
+_SERIAL: Final = 0.1
+"""IOPS of a virtual drive that serves one request after the other, divided by those of a drive of its class."""
+_DEVICE_KINDS: Final[Mapping[str, str]] = {"bandwidth": "bytes_per_s", "io": "bytes", "iops": "per_s"}
+"""Kind of quantity of a constant of configs/device by the last word of its name; the others are times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +120,11 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
         for key, prior in priors_of(Host).items()
     ]
     for key, width in _DEVICE_WIDTHS.items():
-        kind = "bytes_per_s" if key.endswith("bandwidth") else "bytes" if key == "throttle_io" else "seconds"
+        kind = _DEVICE_KINDS.get(key.rpartition("_")[2], "seconds")
         value = config["device"].get(key, getattr(DeviceSettings, key, None))
         if value is not None:
-            known.append(Constant(f"device.{key}", parse_quantity(value, kind), width))
+            start = _SERIAL if key == "read_iops" else 1.0
+            known.append(Constant(f"device.{key}", parse_quantity(value, kind), width, start=start))
     used = {key for equation in equations for key in equation.keys}
     missing = used - {c.key for c in known}
     if missing:

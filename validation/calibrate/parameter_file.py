@@ -91,6 +91,8 @@ def quantity_text(key: str, value: float | str) -> str:
         return f"{value:.4g}"
     if key.endswith("throttle_io"):
         return f"{value / 1e3:.4g}kB"
+    if key.endswith("iops"):
+        return f"{value / 1e3:.4g}k"
     if value <= 0.0:
         return "0s"
     scale, unit = next(((s, u) for s, u in _UNITS if value >= s), _UNITS[-1])

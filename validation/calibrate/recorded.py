@@ -168,13 +168,14 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     history = jobs_of(log)
     entry_bytes = _entry_bytes(config)
     jobs = [job for job in timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes) if job.wall_s]
-    if not any(job.kind == "flush" for job in jobs):
+    histograms = _histograms(output)
+    if "read" not in histograms and not any(job.kind == "flush" for job in jobs):
         raise InputError(f"{paths[0]}: contains no finished flush; record the case again for a longer time")
     stall, reads = _STALL.search(output), _FOUND.search(output)
     return RecordedRun(
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
-        jobs=tuple(jobs), histograms=_histograms(output), counters=_counters(counters, paths[2]),
+        jobs=tuple(jobs), histograms=histograms, counters=_counters(counters, paths[2]),
         fills=tuple(_fills(log, history)), files_per_level=_files_per_level(log),
         found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0, digest=digest.hexdigest(),
     )  # fmt: skip

@@ -43,6 +43,7 @@ _SOURCES: Final[Mapping[str, str]] = {
     "device.read_bandwidth": "reads of compactions that ran alone, without a cap",
     "device.write_bandwidth": "write calls of jobs that ran alone, without a cap",
     "device.read_latency": "mean time of reads of one block",
+    "device.read_iops": "as read_latency, runs with several clients against runs with one",
     "device.write_latency": "as write_bandwidth, by number of requests",
     "device.fsync_latency": "part of the time from a job's last byte to its commit that does not depend on the number of files",
     "device.throttle_io": "bytes per write operation that the block layer counts, without the small writes of each file",

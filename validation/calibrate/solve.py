@@ -43,6 +43,8 @@ class Constant:
     """Standard deviation of the prior's logarithm."""
     high: float = math.inf
     """Upper bound in base units."""
+    start: float = 1.0
+    """Value at which the search starts, divided by the prior: not 1 if the constant has no effect near its prior."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ def solve(constants: Sequence[Constant], equations: Sequence[Equation]) -> Solut
 
     high = np.minimum(_WIDEST * widths, [math.log(c.high / c.prior) if c.high < math.inf else math.inf for c in constants])
     found = least_squares(
-        misses, np.minimum(np.zeros(len(keys)), high / 2.0), bounds=(-_WIDEST * widths, np.maximum(high, 1e-9)),
+        misses, np.minimum(np.log([c.start for c in constants]), high / 2.0), bounds=(-_WIDEST * widths, np.maximum(high, 1e-9)),
         xtol=_TOLERANCE, ftol=_TOLERANCE, gtol=_TOLERANCE, x_scale=widths,
     )  # fmt: skip
     theta = np.asarray(found.x, dtype=np.float64)
