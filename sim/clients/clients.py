@@ -76,6 +76,10 @@ class ClientLoad:
             machine, self._times, shape, self._filling, len(databases), setup.wal_reaches_device
         )
         self._alarm = Alarm(env, self._wake)
+        self._stopped = False
+        """Whether a database stops writes."""
+        self._cold_until_s = 0.0
+        """End of the cold start of writers after the last stop."""
         self._planning = False
         """Whether this object itself causes the current changes, so that they need no new plan."""
         self._waiting_share = 0.0
@@ -201,8 +205,12 @@ class ClientLoad:
         for group in self.groups:
             group.arrive(now_s)
         self._times.update()
-        held = self._admission.writes_blocked
-        self.waits.set_stopped(held or any(database.blocked for database in self.databases), now_s)
+        stopped = any(database.blocked for database in self.databases)
+        if self._stopped and not stopped:
+            self._cold_until_s = now_s + self._machine.host.cold_start
+        self._stopped = stopped
+        held = self._admission.writes_blocked or now_s < self._cold_until_s
+        self.waits.set_stopped(held or stopped, now_s)
         for _ in range(_MOST_ITERATIONS):
             before = self._machine.device.grant.client_read_latency_s, self._machine.cores.share
             self._set_rates(held)
@@ -248,7 +256,7 @@ class ClientLoad:
 
     def _next_change_s(self) -> float:
         """Return the seconds until the next memtable switch or change of a group's rate; finish complete groups."""
-        soonest_s = NEVER
+        soonest_s = self._cold_until_s - self.env.now if self.env.now < self._cold_until_s else NEVER
         write_rate = writes_per_s(self.groups) / len(self.databases)
         if write_rate > 0.0:
             next_at = min([self._filling.next_at, *(s.next_at(self._written) for s in self._bounded)])
