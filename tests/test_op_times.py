@@ -41,7 +41,7 @@ def times_of(runnable: float, host: Host = HOST) -> OpTimes:
     )  # fmt: skip
     machine: Any = SimpleNamespace(host=host, cores=cores)
     filling: Any = SimpleNamespace(entries=1e4)
-    return OpTimes(machine, SHAPE, filling, None, 0.0)
+    return OpTimes(machine, SHAPE, filling, None, synced=False)
 
 
 def mean_of(parts: Parts) -> float:
@@ -137,7 +137,7 @@ def test_writes_into_large_memtables_take_longer(mib: int, doublings: float) -> 
 def test_statistics_cost_every_write() -> None:
     """With statistics, each write takes statistics_op longer."""
     times = times_of(1.0, replace(HOST, statistics_op=1e-6))
-    counted = OpTimes(times._machine, replace(SHAPE, statistics=True), times._filling, None, 0.0)
+    counted = OpTimes(times._machine, replace(SHAPE, statistics=True), times._filling, None, synced=False)
 
     assert [2e-6, 3e-6] == pytest.approx([times.cpu_s(0), counted.cpu_s(0)])
 

@@ -87,7 +87,8 @@ class Host:
     cold_start: float = estimated("seconds", 0.0, width=1.5, start=5e-3)
     """Further CPU time of a compaction per output file during whose fsync its thread sleeps. After the sleep, the
     thread's caches are cold and the clock of its core is low. In the fsync, the kernel allocates the file's blocks and
-    submits its pages in this thread. Prior: half the value in configs/parameters/xeon_6230."""
+    submits its pages in this thread. Prior: half the value in configs/parameters/xeon_6230. A writer loses the same time after a
+    write stop (docs/decisions/0039)."""
     overlap_check: float = quantity("seconds", 20e-9)
     """CPU time per key of a job whose cutter compares each key with the files of the next level (vLSM's L0 -> L1)."""
     compress_byte: float = quantity("seconds", 0.8e-9)

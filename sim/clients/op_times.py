@@ -107,11 +107,11 @@ class OpTimes:
 
     def _on_device_s(self, kind: int) -> float:
         """Return the mean time of an operation on the device: reads, or the fsync of the WAL."""
-        device = self._machine.device
         if kind != WRITE:
-            return self.read_cost(kind).device_reads * device.grant.client_read_latency_s
+            return self.read_cost(kind).device_reads * self._machine.device.grant.client_read_latency_s
         if not self.synced:
             return 0.0
+        device = self._machine.device
         alone_s = self._machine.wal_fsync_share * device.device.fsync_s(device.state)
         return alone_s + SYNC_WRITES * device.grant.queued_s
 
@@ -187,8 +187,9 @@ class OpTimes:
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
     def _places(self, kind: int) -> Parts:
-        """Return (share, time besides CPU time) of operations without such time (device, fsync, memtable switch), with it,
-        and with the wait of a time slice for a core.
+        """Return (share, time besides CPU time) of operations without such time (device, fsync, memtable switch) and with it.
+
+        Of the latter, a few also wait a time slice for a core.
         """
         fixed_s, slice_s = self._fixed_s(kind), self._host.time_slice
         away = 1.0 if kind == WRITE else 1.0 - self.read_cost(kind).memory_share

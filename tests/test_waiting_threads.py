@@ -1,0 +1,111 @@
+"""Threads that wait: for a core, behind the requests of other threads, and until their core is fast again (decision 0038)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from lsmlab.models.costs.host import Host
+from lsmlab.models.devices.base import Load
+from lsmlab.models.devices.make import DeviceSettings, DeviceSetup
+from lsmlab.models.devices.nvme import Nvme
+from lsmlab.models.devices.pmem import Pmem
+from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
+from lsmlab.models.devices.throttled import Throttled
+from lsmlab.sim.clients.group import WRITE
+from lsmlab.sim.clients.op_times import OpTimes
+from lsmlab.sim.machine.make import _binding_caps
+from lsmlab.sim.store.write_shape import WriteShape
+
+from tests.running import SMALL, simulate
+
+CACHED = (
+    *SMALL, "engine.options.cache_size=1GiB", "host.cores=2", "prefill=fillrandom", "prefill.value_size=100",
+    "prefill.num=200000", "workload=readrandom", "workload.num=200000", "workload.value_size=100", "workload.duration=2s",
+)  # fmt: skip
+SYNCED = WriteShape(
+    batch_bytes=247, user_bytes=216, wal_bytes=247, memtable_entries=1e4, memtable_bytes=64e6,
+    key_bytes=16, value_bytes=200, delete_share=0,
+)  # fmt: skip
+
+
+def test_more_readers_than_cores_read_no_faster() -> None:
+    """Four readers of cached blocks keep two cores as busy as two readers do."""
+    two, four = (simulate(*CACHED, f"workload.threads={n}").summary["ops_per_s"] for n in (2, 4))
+
+    assert four == pytest.approx(two, rel=0.03)
+
+
+def a_drive(**constants: float) -> Nvme:
+    """Return a drive of 1 GB/s without request times except the given ones."""
+    return Nvme(
+        read_bandwidth=1e9, write_bandwidth=1e9, read_latency=0.0, write_latency=0.0, fsync_latency=100e-6,
+        capacity=1e12, over_provisioning=0.07, steady_state=False, **constants,
+    )  # fmt: skip
+
+
+def test_a_small_request_waits_for_half_a_piece_of_the_stream_in_front() -> None:
+    """A read waits for u / (1 - u) of half a piece of 128 KiB beside a stream that uses the share u (Pollaczek-Khinchine)."""
+    drive = a_drive()
+    load = Load(writers=1, write_limit_bytes_per_s=0.25e9)
+
+    queued_s = drive.allocate(drive.initial(), load).queued_s
+
+    piece_s = INTERLEAVE_BYTES / 1e9
+    assert queued_s == pytest.approx(0.25 / 0.75 * piece_s / 2.0)
+    assert drive.allocate(drive.initial(), Load()).queued_s == 0.0
+
+
+def op_times(*, busy: float, queued_s: float) -> OpTimes:
+    """Return the times of synced writes on a drive with a wait, and on cores that are all taken with a probability."""
+    host = Host(write_op=2e-6, switch=0.0, client_wake_up=30e-6, time_slice=3e-3)
+    grant = SimpleNamespace(queued_s=queued_s)
+    device = SimpleNamespace(grant=grant, device=a_drive(), state=a_drive().initial())
+    cores = SimpleNamespace(runnable_threads=1.0, background=0, cores=2.0, share=1.0, busy_probability=busy)
+    machine: Any = SimpleNamespace(host=host, cores=cores, device=device, wal_fsync_share=1.0)
+    filling: Any = SimpleNamespace(entries=1e4)
+    return OpTimes(machine, SYNCED, filling, None, synced=True)
+
+
+def test_a_synced_write_waits_for_the_device_and_for_a_core() -> None:
+    """Each of the three small writes of an fsync waits behind the drive's requests, and each sleep may cost a wait for a core."""
+    assert op_times(busy=0.0, queued_s=0.0).sync_s == pytest.approx(100e-6)
+    assert op_times(busy=0.0, queued_s=20e-6).sync_s == pytest.approx(160e-6)
+    assert op_times(busy=0.5, queued_s=20e-6).sync_s == pytest.approx(160e-6 + 3 * 0.5 * 30e-6)
+
+
+def test_few_synced_writes_wait_for_a_whole_time_slice() -> None:
+    """The waits for a core are those of a few writes: 1.5 % wait for 3 ms, 45 us on average."""
+    times = op_times(busy=0.5, queued_s=0.0)
+
+    places = times._places(WRITE)
+
+    assert [share for share, _ in places] == pytest.approx([0.0, 0.985, 0.015])
+    assert places[2][1] - places[1][1] == pytest.approx(3e-3)
+    assert sum(share * time_s for share, time_s in places) == pytest.approx(times.sync_s)
+
+
+def test_writers_start_cold_after_a_stop() -> None:
+    """The cold start after a stop takes time outside stalls: 50 ms for each stop of a memtable."""
+    bound = (*SMALL, "engine.options.max_write_buffer_number=2", "device.write_bandwidth=20MB/s", "workload.num=400000")
+    warm, cold = (simulate(*bound, f"host.cold_start={s}") for s in ("0ms", "50ms"))
+
+    stops = cold.summary["stall_count"]["memtable_stop"]
+    free_s = [r.summary["duration_s"] * (1.0 - r.summary["stall_fraction"]) for r in (warm, cold)]
+    assert stops > 10
+    assert 0.5 * stops * 0.05 < free_s[1] - free_s[0] < 1.1 * stops * 0.05
+
+
+def test_a_cap_binds_below_the_bandwidth_of_several_streams() -> None:
+    """Persistent memory writes 2.2 GB/s by one thread and 2.8 by several: a cap of 2.5 GB/s binds, one of 4 GB/s does not."""
+    memory = Pmem(
+        read_latency=0.0, write_latency=0.0, fsync_latency=0.0, write_bandwidth=2.8e9, stream_write_bandwidth=2.2e9
+    )  # fmt: skip
+
+    def writes_capped(cap: float) -> bool:
+        return _binding_caps(DeviceSetup(Throttled(memory, write_cap=cap), 0.0, None, DeviceSettings(), ""))[1]
+
+    assert writes_capped(2.0e9)
+    assert writes_capped(2.5e9)
+    assert not writes_capped(4.0e9)
