@@ -6,8 +6,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import synced_group, throughput_share, write_cpu
-from lsmlab.models.costs.prior import priors_of
+from lsmlab.models.costs.operations import depth, synced_group, throughput_share, write_cpu
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats
@@ -17,6 +16,12 @@ _FEWEST: Final = 8
 """Least number of memtables for an estimate."""
 _IDLE_FACTOR: Final = 8.0
 """Clients count as idle if an unstalled write takes them more than this multiple of the default cost with a WAL."""
+_DEPTH_RATIO: Final = 0.28
+"""host.memtable_depth / host.write_op: geometric mean of 0.36 (xeon_6230, i7_8700k), 0.25 (epyc_vm) and 0.18 (zen5_vm) in
+configs/parameters."""
+_DEPTH_WIDTH: Final = 0.33
+"""Standard deviation of the logarithm of these four ratios."""
+_DEPTH_BASIS: Final = "assumed: 0.28 of host.write_op, the mean of four machines; a LOG has one size"
 _WAL_WIDTH: Final = 0.3
 """Spread of host.wal_op / host.write_op from machine to machine: 1.25 and 1.6 fitted, 2.3 measured once (docs/decisions/0030)."""
 _STALLED_SHARE: Final = 0.05
@@ -40,7 +45,7 @@ def idle_clients(observation: Observation) -> bool:
 
 
 def write_op(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate host.write_op, host.memtable_depth and the cost of the WAL, in the default host's proportions.
+    """Estimate host.write_op and the cost of the WAL in the default host's proportions, and host.memtable_depth.
 
     One size of memtable shows only the sum of write_op, memtable_depth and, with a WAL, wal_op and wal_byte. Clients that
     never wait for the store may be idle in part. Their time per write is then only an upper bound of the cost, and is used
@@ -52,7 +57,8 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
     host = Host()
     entries = float(np.median([fill.entries for fill in observation.reading.fills]))
     entry_bytes = observation.entry_bytes
-    usual_s = write_cpu(entry_bytes, logged=observation.logged, memtable_bytes=entries * entry_bytes).seconds(host)
+    usual_s = write_cpu(entry_bytes, logged=observation.logged).seconds(host)
+    usual_s += depth(entries * entry_bytes) * _DEPTH_RATIO * host.write_op
     scale = float(np.median(free)) / throughput_share(host.write_serial, observation.threads) / usual_s
     if observation.stalled_share < _STALLED_SHARE and scale >= 1.0:
         return Estimates()
@@ -60,12 +66,12 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
     wal_error = error if observation.logged else _WAL_WIDTH * scale
     unseen = "the LOG shows only its sum with write_op" if observation.logged else "the LOG shows no writes with a WAL"
-    wide = scale * priors_of(Host)["memtable_depth"].width
+    memtable_depth = scale * _DEPTH_RATIO * host.write_op
     return Estimates((
         Estimate("host.write_op", scale * host.write_op, error * host.write_op, "s", "estimate", basis),
         _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, unseen),
         _scaled("host.wal_byte", scale * host.wal_byte, wal_error * host.wal_byte, unseen),
-        _scaled("host.memtable_depth", scale * host.memtable_depth, wide * host.memtable_depth, "a LOG has one size"),
+        Estimate("host.memtable_depth", memtable_depth, _DEPTH_WIDTH * memtable_depth, "s", "assumed", _DEPTH_BASIS),
     ))
 
 
