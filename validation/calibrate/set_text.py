@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.costs.host import Host
 from lsmlab.validation.calibrate.fit import Calibration
 from lsmlab.validation.calibrate.parameter_file import UNDETERMINED, SetText, quantity_text
 from lsmlab.validation.calibrate.solve import Solution
@@ -48,6 +49,7 @@ _SOURCES: Final[Mapping[str, str]] = {
     "device.fsync_latency": "part of the time from a job's last byte to its commit that does not depend on the number of files",
     "device.throttle_io": "bytes per write operation that the block layer counts, without the small writes of each file",
 }
+_CODEC_SOURCE: Final = "assumption: the default, times compaction_byte relative to its default (docs/decisions/0031)"
 _WEAK: Final = 1.0
 """If the singular value of a combination of constants is below this, the priors determine it better than the data
 do."""
@@ -75,7 +77,7 @@ def parameter_text(found: Calibration, command: str) -> str:
                 f"  inputs_sha256: {found.digest}",
                 f"  method: {command}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
             ),
-            host={"cores": found.cores, **fitted["host"]},
+            host={"cores": found.cores, **fitted["host"], **_codec_costs(fitted["host"])},
             devices={found.device: fitted["device"]},
             host_errors=errors["host"],
             device_errors={found.device: errors["device"]},
@@ -83,9 +85,16 @@ def parameter_text(found: Calibration, command: str) -> str:
             sources={
                 name: f"{UNDETERMINED}{source}" if name in undetermined else source
                 for name, source in _sources(found).items()
-            },
+            } | dict.fromkeys(("host.compress_byte", "host.decompress_byte"), _CODEC_SOURCE),
         )
     )
+
+
+def _codec_costs(fitted: Mapping[str, float]) -> dict[str, float]:
+    """Return the costs of LZ4, which runs without compression do not show: the defaults, scaled as `compaction_byte`."""
+    usual = Host()
+    ratio = fitted.get("compaction_byte", usual.compaction_byte) / usual.compaction_byte
+    return {"compress_byte": ratio * usual.compress_byte, "decompress_byte": ratio * usual.decompress_byte}
 
 
 def _sources(found: Calibration) -> dict[str, str]:
