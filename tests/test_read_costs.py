@@ -14,7 +14,8 @@ from lsmlab.validation.calibrate.public_fits import read_parts
 sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
-COSTS = {"memtables": "read_memtable", "doublings": "memtable_depth", "runs": "read_run", "blocks": "read_block",
+COSTS = {"memtables": "read_memtable", "doublings": "memtable_depth", "runs": "read_run",
+         "indexes": "read_index", "index_doublings": "index_depth", "blocks": "read_block",
          "calls": "read_call", "requests": "read_request", "opens": "table_open"}  # fmt: skip
 FREE = (*(f"host.{name}=0" for name in COSTS.values()), "host.read_op=1us")
 """Reads that cost 1 us, wherever they search."""

@@ -47,6 +47,11 @@ class Host:
     """CPU time per memtable of up to 8 MiB that a read searches."""
     read_run: float = estimated("seconds", 0.22e-6, width=0.5)
     """CPU time per sorted run probed: choice of the file, filter."""
+    read_index: float = quantity("seconds", 0.33e-6)
+    """Further CPU time of a probe whose engine finds its filter by an index search, if it searches no block
+    (`TableReads.index_searches`)."""
+    index_depth: float = quantity("seconds", 0.3e-6)
+    """Further CPU time of such an index search per doubling of the searched tables beyond 48 MiB (`index_depth`)."""
     read_block: float = quantity("seconds", 2.8e-6)
     """CPU time per data block searched: binary search in the index and in the block."""
     read_call: float = quantity("seconds", 1.2e-6)

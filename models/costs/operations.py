@@ -24,6 +24,16 @@ def depth(memtable_bytes: float) -> float:
     return max(0.0, math.log2(max(memtable_bytes, 1.0) / _SHALLOW_BYTES))
 
 
+_SHALLOW_TABLES_BYTES: Final = 48 * 2.0**20
+"""Bytes of tables up to which the cost of an index search hardly depends on them: their indexes are in the processor's caches
+(docs/decisions/0040)."""
+
+
+def index_depth(tables_bytes: float) -> float:
+    """Return the doublings of the tables beyond 48 MiB: of larger ones, a smaller part of the indexes is in the caches."""
+    return max(0.0, math.log2(max(tables_bytes, 1.0) / _SHALLOW_TABLES_BYTES))
+
+
 def write_cpu(user_bytes: float, *, logged: bool, statistics: bool = False, memtable_bytes: float = 0.0) -> Cost:
     """Return the CPU time of one write by a single client thread, memtable insert included.
 
@@ -46,6 +56,10 @@ class Searched:
     """`depth` of all memtables."""
     runs: float = 0.0
     """Sorted runs probed."""
+    indexes: float = 0.0
+    """Indexes searched before a filter that excludes the key."""
+    index_doublings: float = 0.0
+    """`index_depth` of all indexes that are searched before a filter."""
     blocks: float = 0.0
     """Data blocks searched."""
     calls: float = 0.0
@@ -65,6 +79,7 @@ def point_read_cpu(searched: Searched) -> Cost:
     return Cost(
         of_host(read_op=1.0, read_memtable=searched.memtables, memtable_depth=searched.doublings),
         of_host(read_run=searched.runs, read_block=searched.blocks),
+        of_host(read_index=searched.indexes, index_depth=searched.index_doublings),
         of_host(
             searched.calls, read_call=1.0, checksum_byte=searched.block_bytes, decompress_byte=searched.decompress_bytes
         ),

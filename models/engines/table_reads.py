@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lsmlab.models.workloads.reads import AROUND_BYTES, Filter, read_around, read_on_demand, readahead
+from lsmlab.models.costs.operations import index_depth
+from lsmlab.models.sums import float_sum
+from lsmlab.models.workloads.reads import AROUND_BYTES, Filter, TableClass, read_around, read_on_demand, readahead
 
 OTHER_FILES: Final = 10
 """Part of `max_open_files` for files other than tables (RocksDB's and LevelDB's TableCacheSize)."""
@@ -35,6 +38,20 @@ class TableReads:
         mapped = self._mapped_share(tables)
         wanted_bytes = blocks * self.block_size
         return _mixed(mapped, read_around(wanted_bytes), read_on_demand(wanted_bytes))
+
+    def index_searches(
+        self, searched: Sequence[TableClass], blocks: float, table_bytes: float
+    ) -> tuple[float, float]:
+        """Return (indexes searched without a block, `index_depth` of all index searches) of a read.
+
+        LevelDB has a filter for each block, and finds it by the block's place, so it searches a table's index before the
+        filter (Table::InternalGet). RocksDB's filter is one per table; it searches the index only for a block. `blocks`: data
+        blocks that the read searches. `table_bytes`: mean size of a table.
+        """
+        if self.filter is not Filter.STANDARD:
+            return 0.0, 0.0
+        doublings = float_sum(group.per_read * index_depth(group.tables * table_bytes) for group in searched)
+        return max(0.0, float_sum(group.per_read for group in searched) - blocks), doublings
 
     def opening_bytes(self, tail_bytes: float, tables: int) -> float:
         """Bytes of the request that reads a table's footer, index and filter: the last `tail_bytes` of the file."""

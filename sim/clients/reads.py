@@ -174,9 +174,11 @@ class TreeReads:
             memtables=len(memtables), doublings=doublings, block_bytes=block_bytes,
             decompress_bytes=_decompress_bytes(self._own.engine, family.tree),
         )  # fmt: skip
+        indexes, index_doublings = self._index_searches(family, found.searched, blocks)
         searched = replace(
-            common, runs=found.runs, blocks=blocks, calls=blocks * uncached, requests=blocks * miss, opens=opened.opens
-        )
+            common, runs=found.runs, indexes=indexes, index_doublings=index_doublings, blocks=blocks,
+            calls=blocks * uncached, requests=blocks * miss, opens=opened.opens,
+        )  # fmt: skip
         get = ReadCost(
             cpu_s=point_read_cpu(searched).seconds(host),
             device_reads=blocks * miss + opened.device_reads,
@@ -190,10 +192,13 @@ class TreeReads:
         touched = scan_block_reads(number, length, self.entries_per_block)
         sizes = [(run.size_bytes, run.number) for run in runs]
         requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
-        opened = self._opened(family, [TableClass(run.tables, run.number) for run in runs], beyond_pages)
+        tables = [TableClass(run.tables, run.number) for run in runs]
+        opened = self._opened(family, tables, beyond_pages)
+        indexes, index_doublings = self._index_searches(family, tables, number)
         searched = replace(
-            common, runs=number, blocks=number, calls=touched * uncached, requests=requests * miss, opens=opened.opens
-        )
+            common, runs=number, indexes=indexes, index_doublings=index_doublings, blocks=number,
+            calls=touched * uncached, requests=requests * miss, opens=opened.opens,
+        )  # fmt: skip
         scan = ReadCost(
             cpu_s=scan_cpu(searched, entries=length).seconds(host),
             device_reads=requests * miss + opened.device_reads,
@@ -212,6 +217,13 @@ class TreeReads:
     def _requests(self, blocks: float) -> tuple[float, float]:
         """(Requests, bytes) to read consecutive blocks of a table from the device."""
         return self._own.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
+
+    def _index_searches(
+        self, family: ColumnFamily, searched: Sequence[TableClass], blocks: float
+    ) -> tuple[float, float]:
+        """(Indexes searched without a block, doublings of all index searches) of a read that searches `blocks`."""
+        table_bytes = _all_bytes(family.tree) / max(1, self._tables)
+        return self._own.engine.table_reads.index_searches(searched, blocks, table_bytes)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[TableClass], beyond_pages: float) -> _Opened:
         """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""

@@ -41,8 +41,11 @@ def balanced(name: str, engine: str, *more: str) -> Setting:
 
 
 def skewed(name: str, engine: str, constant: int) -> Setting:
-    """Return an engine on the short balanced mix with Zipfian keys; `constant` 0: uniform keys."""
-    keys = ("workload.recordcount=3M", "workload.updateproportion=0.5", "workload.insertproportion=0")
+    """Return an engine on the short balanced mix with Zipfian keys; `constant` 0: uniform keys.
+
+    The store contains its records, as YCSB loads them before a run that updates them.
+    """
+    keys = ("workload.loaded=true", "workload.recordcount=3M", "workload.updateproportion=0.5", "workload.insertproportion=0")
     law = ("workload.requestdistribution=zipfian", f"workload.zipfian_constant={constant}") if constant else ()
     return balanced(f"{name}_zipf_{constant}", engine, *keys, *law)
 

@@ -65,6 +65,7 @@ NUMBERS: Final[Mapping[str, Callable[[Outcome], float]]] = {
     "chain_mb": lambda run: float(run.summary["chain_bytes"]["max"] / 1e6),
     "flush_s": _flush_s,
     "written_mb_s": _per_second("flush_bytes", "compaction_write_bytes"),
+    "discarded_gb": lambda run: float(run.summary["discarded_bytes"] / 1e9),
     "compaction_read_gb": lambda run: float(run.summary["compaction_read_bytes"] / 1e9),
     "compaction_write_gb": lambda run: float(run.summary["compaction_write_bytes"] / 1e9),
     "halted_s": lambda run: float(run.summary["halted_s"]),

@@ -16,6 +16,7 @@ from lsmlab.validation.papers.silk_measures import (
     first_spike_s,
     flush_wait_share,
     latency,
+    longest_l0_need_s,
     ratio,
     served,
     spike_correlation,
@@ -98,18 +99,12 @@ def _bursts() -> tuple[Claim, ...]:
         half("priorities"),
         claim("silk.one_peak.writes", (one["50"], one["90"]), ratio(first_spike_s, one["50"].name, one["90"].name)),
         claim("silk.ablation.preemption", (halves["unpreempted"], halves["both"]),
-              ratio(_longest_l0_s, halves["unpreempted"].name, halves["both"].name)),
+              ratio(longest_l0_need_s, halves["unpreempted"].name, halves["both"].name)),
         claim("silk.ablation.reads", (halves["reads"], halves["both"]),
               ratio(lambda o: float(o.summary["compaction_write_bytes"]), halves["reads"].name, halves["both"].name)),
         claim("silk.ablation.pause", (PAUSES,), lambda o: float(o[PAUSES.name].summary["halted_s"]) / _peak_s(o[PAUSES.name])),
         claim("silk.ablation.no_pause", (peaks["50"],), lambda o: _paused_share(o[peaks["50"].name])),
     )  # fmt: skip
-
-
-def _longest_l0_s(of: Outcome) -> float:
-    jobs = finished(of.jobs, "kind", "start_level", "start_s", "end_s")
-    chosen = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
-    return float((jobs["end_s"] - jobs["start_s"])[chosen].max()) if chosen.any() else 0.0
 
 
 def _peak_s(of: Outcome) -> float:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 SPIKE_S: Final = 0.01
 """P99 above which a second counts as a spike: ten times an unstalled operation, a hundredth of the paper's spikes."""
+L0_TRIGGER: Final = 4
+"""Files of L0 at which its compaction is due: level0_file_num_compaction_trigger of all of SILK's settings, RocksDB's default."""
 COLLAPSE_S: Final = 1.0
 """P99 above which the store has collapsed: writes wait for seconds, as in the paper's spikes, not for one busy device."""
 
@@ -80,6 +82,13 @@ def spike_correlation(of: Outcome) -> float:
     if both.sum() < 2 or np.ptp(read[both]) == 0.0 or np.ptp(write[both]) == 0.0:
         return 0.0
     return float(np.corrcoef(np.log(read[both]), np.log(write[both]))[0, 1])
+
+
+def longest_l0_need_s(of: Outcome) -> float:
+    """Return the longest time with at least four L0 files, in seconds: an L0 compaction is due, waits, or runs."""
+    due = np.concatenate(([False], np.asarray(of.series["l0_files"]) >= L0_TRIGGER, [False]))
+    edges = np.flatnonzero(np.diff(due.astype(np.int8)))
+    return float((edges[1::2] - edges[::2]).max()) if len(edges) else 0.0
 
 
 def flush_wait_share(of: Outcome) -> float:
