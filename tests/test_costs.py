@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from lsmlab.models.costs.cores import contended, core_share, slowdown, wake_ups
+from lsmlab.models.costs.cores import client_wake_up, contended, core_share, slowdown, wake_ups
 from lsmlab.models.costs.cost import Cost, contribution, of_host
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import compaction_cpu, deletions, file_ends, flush_cpu, job_start
@@ -29,8 +29,8 @@ from lsmlab.validation.calibrate.terms import Row, design, linear
 HOST = Host(**{f.name: 1e-6 * (number + 1) for number, f in enumerate(fields(Host)) if f.name != "cores"})
 """Each constant has a different value, and none is 0."""
 SEARCHED = Searched(
-    memtables=1.6, doublings=2.0, runs=5.2, blocks=1.1, calls=0.9, requests=0.4, block_bytes=2048.0, decompress_bytes=4096.0,
-    opens=0.3,
+    memtables=1.6, doublings=2.0, runs=5.2, indexes=2.5, index_doublings=3.5, blocks=1.1, calls=0.9, requests=0.4,
+    block_bytes=2048.0, decompress_bytes=4096.0, opens=0.3,
 )  # fmt: skip
 COSTS = {
     "flush": flush_cpu(HOST, entries_in=1e5, entries_out=8e4, raw_bytes=1e7, compress_bytes=1e7, file_bytes=9e6),
@@ -42,7 +42,7 @@ COSTS = {
     "point read": point_read_cpu(SEARCHED),
     "scan": scan_cpu(SEARCHED, entries=40.0),
     "job": job_start() + file_ends(4) + deletions(5, 3e8, 1e8),
-    "waits": contended(2.0, [(0.5, 1.0), (0.5, 5.0)], 2.0) + wake_ups(64.0, 0.4) + sleep_penalties(0.1),
+    "waits": contended(2.0, [(0.5, 1.0), (0.5, 5.0)], 2.0) + wake_ups(64.0, 0.4) + client_wake_up(0.4) + sleep_penalties(0.1),
 }  # fmt: skip
 
 
