@@ -49,7 +49,8 @@ class OpTimes:
         self._filling = filling
         self._reads = reads
         self._read_costs: Sequence[ReadCost] = ()
-        self.synced = synced
+        self._sync_writes = SYNC_WRITES if synced else 0
+        """Small writes of the fsync for which a write waits."""
         host = machine.host
         self._shape = shape
         self._write_cpu = (0.0, self._write_into(0.0))
@@ -109,15 +110,15 @@ class OpTimes:
         """Return the mean time of an operation on the device: reads, or the fsync of the WAL."""
         if kind != WRITE:
             return self.read_cost(kind).device_reads * self._machine.device.grant.client_read_latency_s
-        if not self.synced:
+        if not self._sync_writes:
             return 0.0
         device = self._machine.device
         alone_s = self._machine.wal_fsync_share * device.device.fsync_s(device.state)
-        return alone_s + SYNC_WRITES * device.grant.queued_s
+        return alone_s + self._sync_writes * device.grant.queued_s
 
     def _wake_ups_s(self, kind: int) -> float:
         """Return the mean time that a thread waits for a core in an operation, after its sleeps on the device."""
-        sleeps = float(SYNC_WRITES * self.synced) if kind == WRITE else self.read_cost(kind).device_reads
+        sleeps = self._sync_writes if kind == WRITE else self.read_cost(kind).device_reads
         if sleeps == 0.0 or (taken := self._machine.cores.busy_probability) == 0.0:
             return 0.0
         return client_wake_up(taken * sleeps).seconds(self._host)

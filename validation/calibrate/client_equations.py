@@ -208,8 +208,9 @@ def _queued_s(values: Values, run: RecordedRun, reads_per_s: float) -> float:
     for direction in ("read", "write"):
         rate = values[f"device.{direction}_bandwidth"]
         moved = sum(job.read_bytes if direction == "read" else job.write_bytes for job in run.jobs)
-        used += moved / rate / run.duration_s
-        ahead_s += moved / rate / run.duration_s * piece / rate
+        busy = moved / rate / run.duration_s
+        used += busy
+        ahead_s += busy * piece / rate
     one_s = request_s(values["device.read_iops"], values["device.read_bandwidth"])
     one_s += SMALL_REQUEST_BYTES / values["device.read_bandwidth"]
     reading = run.threads * reads_per_s * one_s

@@ -26,8 +26,9 @@ _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
 }  # fmt: skip
 """Spread of a constant of configs/device over drives of the same class: standard deviation of its logarithm. Of `read_iops`:
 virtual drives included, whose host may serve one request after the other."""
-_SERIAL: Final = 0.1
-"""IOPS of a virtual drive that serves one request after the other, divided by those of a drive of its class."""
+_DEVICE_STARTS: Final[Mapping[str, float]] = {"read_iops": 0.1}
+"""`Constant.start` of a constant of configs/device, if not 1: about the IOPS of a virtual drive that serves one request after the
+other; at those of a drive of its class, reads hardly wait for each other."""
 _DEVICE_KINDS: Final[Mapping[str, str]] = {"bandwidth": "bytes_per_s", "io": "bytes", "iops": "per_s"}
 """Kind of quantity of a constant of configs/device by the last word of its name; the others are times."""
 
@@ -123,7 +124,7 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
         kind = _DEVICE_KINDS.get(key.rpartition("_")[2], "seconds")
         value = config["device"].get(key, getattr(DeviceSettings, key, None))
         if value is not None:
-            start = _SERIAL if key == "read_iops" else 1.0
+            start = _DEVICE_STARTS.get(key, 1.0)
             known.append(Constant(f"device.{key}", parse_quantity(value, kind), width, start=start))
     used = {key for equation in equations for key in equation.keys}
     missing = used - {c.key for c in known}
