@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
+from lsmlab.sim.setup import Setup
 from lsmlab.sim.simulation import run
 
 
@@ -20,6 +23,11 @@ def configuration(*overrides: str) -> dict[str, Any]:
 def simulate(*overrides: str) -> Result:
     """Simulate each configuration once per process; tests must not change the result."""
     return run(configuration(*overrides))
+
+
+def set_up(*overrides: str) -> Setup:
+    """Set up a run without running it."""
+    return Phase(configuration(*overrides), np.random.SeedSequence(1).spawn(SEEDS), ()).setup
 
 
 SMALL = (

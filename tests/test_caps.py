@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from lsmlab.models.devices.base import Peaks
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.sim.machine.caps import highest_rates
-from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.setup import Setup
-from running import SMALL, configuration, simulate
+from running import SMALL, set_up, simulate
 
 MB = 1e6
 MIXED = (
@@ -20,11 +17,6 @@ MIXED = (
     "engine.options.write_buffer_size=8MiB", "engine.options.target_file_size_base=8MiB",
     "engine.options.max_bytes_for_level_base=32MiB",
 )  # fmt: skip
-
-
-def set_up(*overrides: str) -> Setup:
-    """Set up a run without running it."""
-    return Phase(configuration(*overrides), np.random.SeedSequence(1).spawn(SEEDS), ()).setup
 
 
 def caps(*overrides: str) -> tuple[float | None, float | None]:

@@ -49,12 +49,13 @@ class Plain:
 
 
 def run_fsyncs(
-    starts: list[tuple[float, Callable[[Journal], Events]]], portion: float = inf, queue: float = inf, *, whole_files: bool = True
-) -> tuple[list[float], list[tuple[float, bool]]]:
+    starts: list[tuple[float, Callable[[Journal], Events]]], portion: float = inf, queue: float = inf, *,
+    behind_files: bool = True,
+) -> tuple[list[float], list[tuple[float, bool]]]:  # fmt: skip
     """Return the end of each fsync in s, and the times at which the WAL was locked and unlocked."""
     env = simpy.Environment()
     station = DeviceStation(env, Plain(), MIB, MIB, 1.0)
-    journal = Journal(env, station, portion, queue, whole_files=whole_files)
+    journal = Journal(env, station, portion, queue, behind_files=behind_files)
     ends = [0.0] * len(starts)
     locks: list[tuple[float, bool]] = []
     journal.lock_changed.add(lambda: locks.append((env.now, journal.locked)))
@@ -121,17 +122,17 @@ def test_a_long_queue_holds_whole_files() -> None:
 
 
 @pytest.mark.parametrize(
-    ("queue", "whole_files", "locked_s"), [(80 * MIB, True, 0.25), (80 * MIB, False, 0.0), (inf, True, 0.0), (0.0, False, 0.03)],
+    ("queue", "behind_files", "locked_s"), [(80 * MIB, True, 0.25), (80 * MIB, False, 0.0), (inf, True, 0.0), (0.0, False, 0.03)],
     ids=["drive", "written_before", "cap", "no_queue"],
 )  # fmt: skip
-def test_appends_wait_for_the_blocks_of_the_journal(queue: float, whole_files: bool, locked_s: float) -> None:
+def test_appends_wait_for_the_blocks_of_the_journal(queue: float, behind_files: bool, locked_s: float) -> None:
     """A commit's blocks are written behind the 25 MiB in the drive's queue; data and cache flush hold up no append.
 
     No append waits where files are written before their fsync, nor behind a cap. Without a queue the transaction is locked for
     the portion in progress.
     """
     starts = [(0.0, file_of(30 * MIB)), (0.05, manifest)]
-    ends, locks = run_fsyncs(starts, portion=8 * MIB, queue=queue, whole_files=whole_files)
+    ends, locks = run_fsyncs(starts, portion=8 * MIB, queue=queue, behind_files=behind_files)
     times = [at_s for at_s, _ in locks]
 
     assert sum(times[1::2]) - sum(times[::2]) == near(locked_s)

@@ -44,6 +44,8 @@ class Load(NamedTuple):
     """Upper limit of one background reader, set by a throttle above the device."""
     write_limit_bytes_per_s: float = math.inf
     """Upper limit of one background writer, set by a throttle above the device."""
+    write_turn_bytes: float = math.inf
+    """Bytes of a background writer between two changes to another stream; at most `queue_depth` requests."""
 
 
 class Grant(NamedTuple):

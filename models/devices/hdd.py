@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load, Peaks
 from lsmlab.models.devices.sharing import Service, share
@@ -20,6 +21,8 @@ class Hdd:
     back. The model assumes no gain from reordering of queued reads.
     """
 
+    takes_turns: ClassVar[bool] = True
+    """The rate of writers depends on `Load.write_turn_bytes`."""
     name: str = "hdd"
     read_bandwidth: float = quantity("bytes_per_s", low=1.0)
     write_bandwidth: float = quantity("bytes_per_s", low=1.0)
@@ -44,7 +47,9 @@ class Hdd:
 
     def allocate(self, state: None, load: Load) -> Grant:
         """Compute the rates under `load`."""
-        key = (min(load.readers + load.writers, 2), load.queue_depth if load.queue_depth > 1.0 else 1.0)
+        depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
+        turn = load.write_turn_bytes / load.write_request_bytes
+        key = (min(load.readers + load.writers, 2), depth, 1.0 if turn < 1.0 else min(depth, turn))
         service = self._services.get(key)
         if service is None:
             service = self._services[key] = self._make_service(*key)
@@ -62,17 +67,18 @@ class Hdd:
         return DeviceFacts()
 
     @cached_property
-    def _services(self) -> dict[tuple[int, float], Service]:
+    def _services(self) -> dict[tuple[int, float, float], Service]:
         return {}
 
-    def _make_service(self, streams: int, turn: float) -> Service:
-        per_request_s = self.switch_s / turn if streams > 1 else 0.0
+    def _make_service(self, streams: int, read_turn: float, write_turn: float) -> Service:
+        """Return the performance with this number of streams (2: two or more) and these requests per turn."""
+        switch_s = self.switch_s if streams > 1 else 0.0
         visit_s = self.switch_s * (2.0 if streams == 1 else 1.0)
         return Service(
             read_bandwidth=self.read_bandwidth,
             write_bandwidth=self.write_bandwidth,
-            read_request_s=per_request_s,
-            write_request_s=per_request_s,
+            read_request_s=switch_s / read_turn,
+            write_request_s=switch_s / write_turn,
             wal_request_s=visit_s if streams else 0.0,
             client_read_request_s=visit_s,
             read_latency_s=0.0,  # the time of the arm is the whole latency

@@ -45,6 +45,8 @@ class DeviceSettings:
     full."""
     fsync_queue: float = quantity("bytes", 0.0)
     """Bytes of files at their fsync that the device's queue accepts before it is full."""
+    journal_behind_files: bool = True
+    """Whether the journal's blocks wait for the files in the device's queue; False: the I/O scheduler serves them first."""
     page_cache: float = quantity("bytes", 0.0)
     """0: direct I/O. Else the size of the page cache, from which recently written files are read.
 

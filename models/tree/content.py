@@ -14,6 +14,13 @@ from numpy.typing import NDArray
 _MOST_KEPT: Final = 65_536
 """Keys of the longest stream whose cumulative sizes are kept for later streams; a level of a preloaded tree has more."""
 
+_FLUSH_SEQNOS: Final = 1 << 20
+"""Sequence numbers of one flush, as the files of a run count them: only their order matters."""
+_SPREAD_BITS: Final = 12
+_SCATTER_SMALLEST: Final = 2_654_435_761
+_SCATTER_LARGEST: Final = 2_246_822_519
+"""Multipliers of two independent hashes of file numbers."""
+
 
 class KeyWeights(Protocol):
     """Entries per carried key (`lsmlab.models.tree.keys.KeySample`)."""
@@ -142,9 +149,15 @@ class Content:
         cuts: Sequence[int],
         numbers: Iterator[int],
         now_s: float,
+        inputs: Sequence[SortedFile] = (),
     ) -> list[SortedFile]:
-        """Cut the stream into files that end at `cuts` (ascending positions; 0 and the end are implied)."""
+        """Cut the stream into files that end at `cuts` (ascending positions; 0 and the end are implied).
+
+        `inputs`: files of the compaction that writes the stream; none for a flush.
+        """
         keys = stream.keys
+        oldest = min([f.smallest_seqno for f in inputs], default=0)
+        newest = max([f.largest_seqno for f in inputs], default=0)
         n = len(keys)
         files: list[SortedFile] = []
         start = 0
@@ -159,6 +172,10 @@ class Content:
                 number=next(numbers), lo=part.item(0), hi=part.item(-1), size_bytes=size, entries=count, keys=part,
                 created_s=now_s,
             )  # fmt: skip
+            if not inputs:
+                oldest, newest = (file.number - 1) * _FLUSH_SEQNOS, file.number * _FLUSH_SEQNOS
+            file.smallest_seqno = oldest + _spread(file.number, _SCATTER_SMALLEST)
+            file.largest_seqno = newest - _spread(file.number, _SCATTER_LARGEST)
             if tombstones is not None:
                 self._note_tombstones(file, tombstones[start:end])
             files.append(file)
@@ -177,3 +194,12 @@ class Content:
 
     def _value_scale(self) -> float:
         return self.entry.put / max(1.0, self.entry.raw_put)
+
+
+def _spread(file_number: int, multiplier: int) -> int:
+    """Return how far the extreme sequence number of a file is from that of its job, in [0, 4096).
+
+    The oldest and the newest entry of a job are in one of its files each. A file has thousands of entries of the newest input, so
+    the extremes of the files of one job are close together, in random order.
+    """
+    return (file_number * multiplier & 0xFFFF_FFFF) >> (32 - _SPREAD_BITS)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import simpy
 from lsmlab.models.devices.base import Device, Flow, Grant, Load
 from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.sums import float_sum
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.observers import Observers
@@ -44,8 +45,12 @@ class DeviceStation:
         self._small_writes = self._small_reads = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
-        self._loads: dict[tuple[int, int], Load] = {}
-        """Load by numbers of readers and writers, at the present demand of the clients."""
+        self._loads: dict[tuple[int, int, float], Load] = {}
+        """Load by numbers of readers and writers and bytes per turn of a writer, at the present demand of the clients."""
+        self._takes_turns = bool(getattr(device, "takes_turns", False))
+        """Whether the rate of writers depends on the bytes that each submitted at a time."""
+        self._submitted: list[tuple[simpy.Event, float]] = []
+        """End and bytes of each background write, of a device that takes turns."""
         self._grants: dict[Load, Grant] = {}
         """Grant by load, in the present state of the device."""
         self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
@@ -144,6 +149,7 @@ class DeviceStation:
         self.settle()
         self.device = device
         self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
+        self._takes_turns = bool(getattr(device, "takes_turns", False))
         self._grants.clear()
         self._replan()
         self.replaced()
@@ -173,6 +179,8 @@ class DeviceStation:
         event = self._env.event()
         self._sync()
         queue.join(size_bytes, event)
+        if self._takes_turns and queue is self._writers:
+            self._submitted.append((event, size_bytes))
         self.log.start(event, consumer, self._env.now, size_bytes)
         self._replan()
         return event
@@ -256,11 +264,27 @@ class DeviceStation:
             self.changed()
 
     def _allocate(self) -> Grant:
-        key = (len(self._readers), len(self._writers))
+        readers, writers = len(self._readers), len(self._writers)
+        key = (readers, writers, self._turn_bytes() if self._takes_turns and readers + writers > 1 else math.inf)
         load = self._loads.get(key)
         if load is None:
-            load = self._loads[key] = Load(*key, *self._shape, *self._clients)
+            load = self._loads[key] = Load(readers, writers, *self._shape, *self._clients, write_turn_bytes=key[2])
         grant = self._grants.get(load)
         if grant is None:
             grant = self._grants[load] = self.device.allocate(self.state, load)
         return grant
+
+    def _turn_bytes(self) -> float:
+        """Return the mean bytes of a writer's turn, in whole requests.
+
+        Writers get equal rates, so one that submits t bytes at a time begins 1/t turns per byte. Between two turns of the
+        writer with the most turns there is at most one change to another writer and one back.
+        """
+        self._submitted = [write for write in self._submitted if not write[0].triggered]
+        turns = [1.0 / size_bytes for _, size_bytes in self._submitted if size_bytes > 0.0]
+        if not turns:
+            return math.inf
+        total = float_sum(turns)
+        changes = total if len(self._readers) else min(total, 2.0 * (total - max(turns)))
+        request_bytes = self._shape[1]
+        return max(1.0, round(len(turns) / changes / request_bytes)) * request_bytes if changes > 0.0 else math.inf

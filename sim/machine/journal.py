@@ -71,22 +71,23 @@ class Journal:
         portion_bytes: float = math.inf,
         queue_bytes: float = math.inf,
         *,
-        whole_files: bool = True,
+        behind_files: bool = True,
         rng: np.random.Generator | None = None,
     ) -> None:
         """`portion_bytes`: largest part of a file that one handle submits while the device's queue is full.
 
-        `queue_bytes`: capacity of the device's queue; `whole_files`: files are written at their fsync, not before; `rng`: random
-        numbers for the order in which a commit wakes threads (None: the order of their fsyncs).
+        `queue_bytes`: capacity of the device's queue. `behind_files`: the journal's blocks wait for the files in it: not where
+        files are written before their fsync (bytes_per_sync), so that it is almost empty, nor where the I/O scheduler serves them
+        first. `rng`: random numbers for the order in which a commit wakes threads (None: the order of their fsyncs).
         """
         self._env = env
         self._rng = rng
         self._device = device
         self._portion_bytes = portion_bytes
         self._queue_bytes = queue_bytes
-        self._queues_blocks = whole_files and 0.0 < queue_bytes < math.inf
-        """Whether the journal's blocks wait behind files: not where files are written before their fsync (bytes_per_sync), so
-        that the queue is almost empty, nor where the caller copies, nor behind a cap, which delays files before the queue."""
+        self._queues_blocks = behind_files and 0.0 < queue_bytes < math.inf
+        """Whether the journal's blocks wait behind files: not where the caller copies (no queue), nor behind a cap, which delays
+        files before the queue."""
         self._lock: simpy.Event | None = None
         """Fires when the committing transaction unlocks; None while no transaction is locked."""
         self._blocks_queued = False

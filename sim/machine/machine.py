@@ -49,7 +49,7 @@ class IoStyle:
     """I/O mode of background jobs, from the options of the engine."""
 
     overlap_writes: bool
-    """Buffered writes with bytes_per_sync > 0: the kernel writes back while the job computes."""
+    """Buffered writes with bytes_per_sync: the kernel writes back while the job computes."""
     whole_files: bool
     """Buffered writes without bytes_per_sync: the fsync at the end of a file writes all its data to the device.
 

@@ -91,17 +91,29 @@ def _io_style(options: RocksDbOptions, devices: Sequence[DeviceSetup], limiter: 
     buffered_writes = not (options.use_direct_io_for_flush_and_compaction or device.direct_io)
     usual_bytes = KERNEL_READAHEAD_BYTES if buffered_reads else DIRECT_READAHEAD_BYTES
     return IoStyle(
-        overlap_writes=buffered_writes and options.bytes_per_sync > 0,
-        whole_files=buffered_writes and options.bytes_per_sync == 0,
+        overlap_writes=buffered_writes and _ranges_synced(options),
+        whole_files=buffered_writes and not _ranges_synced(options),
         overlap_reads=buffered_reads,
         readahead_bytes=float(options.compaction_readahead_size or usual_bytes),
         burst_bytes=_burst_bytes(devices, limiter),
     )
 
 
+_NOT_SYNCED_BYTES: Final = 2**20
+"""End of a file that RocksDB never writes back before the fsync (kBytesNotSyncRange)."""
+
+
+def _ranges_synced(options: RocksDbOptions) -> bool:
+    """Return whether files are written back before their fsync (WritableFileWriter::Flush).
+
+    A file of target_file_size_base is long enough for one range of bytes_per_sync.
+    """
+    return 0 < options.bytes_per_sync <= options.target_file_size_base - _NOT_SYNCED_BYTES
+
+
 def _requests_queued(options: RocksDbOptions) -> float:
     """Outstanding write requests of a buffered stream: all requests of a file if only its fsync writes them back."""
-    if options.bytes_per_sync > 0:
+    if _ranges_synced(options):
         return 8.0
     return max(8.0, options.target_file_size_base / options.writable_file_max_buffer_size)
 
@@ -113,8 +125,11 @@ def _journal(
     """Journal of the file system on this device; a cap queues whole files."""
     settings = device.settings
     if capped or settings.fsync_portion is None:
-        return Journal(env, station, whole_files=whole_files, rng=rng)
-    return Journal(env, station, settings.fsync_portion, settings.fsync_queue, whole_files=whole_files, rng=rng)
+        return Journal(env, station, rng=rng)
+    return Journal(
+        env, station, settings.fsync_portion, settings.fsync_queue,
+        behind_files=whole_files and settings.journal_behind_files, rng=rng,
+    )  # fmt: skip
 
 
 _STREAMS: Final = (1, 8)

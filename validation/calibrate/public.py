@@ -31,7 +31,9 @@ from lsmlab.validation.casefiles.public.text import stdout_of
 from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.logs.timings import job_records as records
 
-_FIXED_DEVICES: Final[dict[str, dict[str, float | str]]] = {"pmem": {"layout": "interleaved2", "write_bandwidth": 2.76e9}}
+_FIXED_DEVICES: Final[dict[str, dict[str, float | str]]] = {
+    "pmem": {"layout": "interleaved2", "write_bandwidth": 2.76e9}, "hdd": {"seek": 0.0},
+}  # fmt: skip
 _FIXED: Final = {
     "cores": 40.0,
     "job_start": 1e-4,
@@ -76,6 +78,7 @@ _SOURCES: Final = {
     "fsync_latency": "half the median time from a flush file's creation to its commit (directory and manifest)",
     "write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress",
     "stream_write_bandwidth": "fsyncs of flushes during which no compaction ran, 6.4 with 2 jobs",
+    "hdd.seek": "bytes per second do not fall with the number of fsyncs in progress, LOGs of 2 to 20 jobs; docs/decisions/0041",
     "pmem.layout": "ADOC names 512 GB of PM, two modules of 256 GB; docs/decisions/0033",
     "hdd.read_bandwidth": "assumption: equal to write_bandwidth",
     "pmem.write_bandwidth": (
@@ -111,7 +114,7 @@ def sources(data: Path) -> list[fits.Source]:
     return found
 
 
-def drive_sources(data: Path, kinds: Sequence[str] = ("throttled-2", "ycsb-2")) -> list[fits.Source]:
+def drive_sources(data: Path, kinds: Sequence[str] = ("throttled-2", "ycsb-2", "rate-limited-2")) -> list[fits.Source]:
     """Read the runs of public_runs_2 that tell the bandwidth of a drive in a session without another LOG (cases.py, `DRIVES`).
 
     `kinds`: sets of runs of one machine. Returns none without that folder.

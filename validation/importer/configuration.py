@@ -14,6 +14,7 @@ from lsmlab.models.version import Version
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.clients import idle_clients
 from lsmlab.validation.importer.estimates import Estimate, Estimates
+from lsmlab.validation.importer.fsyncs import ROTATING_S
 from lsmlab.validation.importer.load import load_of
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Reading
@@ -32,8 +33,6 @@ _HELD_BACK: Final = 0.05
 DRIVES: Final = {"nvme": "an NVMe drive", "sata": "a SATA SSD", "hdd": "a hard disk"}
 """Kinds of drives whose bandwidth and fsync latency can be inferred from a LOG; entries of configs/device. The
 bandwidth of persistent memory depends on the number of threads there, so a fast NVMe drive represents it better."""
-_ROTATING_S: Final = 15e-3
-"""A small fsync takes this long only on a hard disk (seek and revolution); SSDs without a capacitor take 3 to 7 ms."""
 _CAPS: Final = {
     "device.write_limit": "write_cap", "device.read_limit": "read_cap", "device.iops_limit": "iops_cap",
 }  # fmt: skip
@@ -71,7 +70,7 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
     """
     notes: list[str] = []
     commit = rates.get("device.fsync_latency")
-    base = kind or ("hdd" if commit is not None and commit.value >= _ROTATING_S else "nvme")
+    base = kind or ("hdd" if commit is not None and commit.value >= ROTATING_S else "nvme")
     engine = _engine(reading, rates, notes)
     ratio = workload.families.get(DEFAULT_FAMILY, workload).compression_ratio
     if ratio is not None:

@@ -25,6 +25,8 @@ _BLOCKS: Final = 10
 """Number of parts of the LOG that are left out in turn for a standard error."""
 _LARGEST_ERROR: Final = 0.3
 """Relative standard error from which a bandwidth is only a lower bound: the fsyncs are too short to be timed."""
+ROTATING_S: Final = 15e-3
+"""A small fsync takes this long only on a hard disk (seek and revolution); SSDs without a capacitor take 3 to 7 ms."""
 _LEAST_SHARE: Final = 0.3
 """Least size of a period, as a share of a flushed file. In smaller periods fixed costs dominate."""
 _COMMIT_QUANTILE: Final = 0.1
@@ -57,7 +59,8 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     device.slc_write_bandwidth, slc_cache, slc_resume and slc_fold_bandwidth describe the cache.
     """
     small = earlier["device.fsync_latency"]
-    periods = _periods(observation, earlier)
+    rotates = small is not None and small.value >= ROTATING_S
+    periods = _periods(observation, earlier, job_records.SEQUENTIAL_FSYNCS if rotates else math.inf)
     if small is None or periods is None:
         return Estimates()
     rate = job_records.bandwidth(periods, small.value)
@@ -103,13 +106,15 @@ def _flushes(observation: Observation) -> list[Job]:
     return flushes if len(flushes) >= _FEWEST else []
 
 
-def _periods(observation: Observation, earlier: Earlier) -> Array | None:
+def _periods(observation: Observation, earlier: Earlier, most_fsyncs: float = math.inf) -> Array | None:
     """Return the periods with an fsync in progress (`job_records.busy_periods`); None if there are too few."""
     flushes = _flushes(observation)
     if not flushes:
         return None
     full_bytes = _LEAST_SHARE * float(np.median([job.write_bytes for job in flushes]))
-    periods = job_records.busy_periods(observation.jobs, _flush_cpu_s(earlier), observation.read_copy_s, full_bytes)
+    periods = job_records.busy_periods(
+        observation.jobs, _flush_cpu_s(earlier), observation.read_copy_s, full_bytes, most_fsyncs
+    )
     return periods if len(periods) >= _FEWEST else None
 
 

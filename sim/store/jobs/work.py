@@ -145,7 +145,8 @@ def _outputs(
     if tombstones is not None:
         tombstones = tombstones[start : start + len(part.keys)]
     cuts = _cuts(family, pick, part) if len(part.keys) else ()
-    return family.content.files(part, entries, tombstones, cuts, database.file_numbers, database.env.now)
+    inputs = [f for _, files in pick.inputs for f in files]
+    return family.content.files(part, entries, tombstones, cuts, database.file_numbers, database.env.now, inputs)
 
 
 def _values_from_wal(family: JobContext, inputs: Sequence[SortedFile]) -> float:

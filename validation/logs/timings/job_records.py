@@ -6,6 +6,7 @@ time between the start of an output file and its `table_file_creation` event is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 _FULL_BYTES: Final = 20e6
 """Smaller files are left out of rates: fixed costs dominate their times."""
+SEQUENTIAL_FSYNCS: Final = 2.5
+"""Largest mean number of fsyncs in progress in periods that show the bandwidth of a hard disk: with more of them its queue is
+full, and it loses time to seeks between the files (docs/decisions/0041)."""
 _TOGETHER_S: Final = 2e-3
 """Files that finish within this time are taken as committed by one transaction of the file system's journal."""
 
@@ -158,16 +162,18 @@ def commit_s(log: JobLog, quantile: float = 0.5) -> float:
 
 
 def busy_periods(
-    log: JobLog, flush_cpu_s: Callable[[Job], float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES
-) -> Array:
+    log: JobLog, flush_cpu_s: Callable[[Job], float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES,
+    most_fsyncs: float = math.inf,
+) -> Array:  # fmt: skip
     """Return (seconds, bytes, journal commits) of each period in which at least one fsync ran. Shape (n, 3).
 
     If the LOG does not time fsyncs, the fsync of a file is taken to begin when the file's share of the job's CPU time
     is over (`computing_s` for a compaction, `flush_cpu_s` for a flush). Periods near a file of a compaction with
-    subcompactions are left out, and so are periods with at most `full_bytes`.
+    subcompactions are left out, and so are periods with at most `full_bytes` or with more than `most_fsyncs` fsyncs in
+    progress on average.
     """
     spans, unknown = fsync_spans(log, flush_cpu_s, read_byte_s)
-    return _unions(spans, unknown, full_bytes)
+    return _unions(spans, unknown, full_bytes, most_fsyncs)
 
 
 def fsync_spans(
@@ -212,18 +218,21 @@ def left_out_error(values: Array) -> Array:
     return error
 
 
-def _unions(spans: list[tuple[float, float, float]], unknown: Array, full_bytes: float) -> Array:
+def _unions(spans: list[tuple[float, float, float]], unknown: Array, full_bytes: float, most_fsyncs: float) -> Array:
     rows = []
     i = 0
     while i < len(spans):
         begun, ended, size = spans[i]
         ends = [ended]
+        fsyncs_s = ended - begun
         i += 1
         while i < len(spans) and spans[i][0] < ended:
             ended, size = max(ended, spans[i][1]), size + spans[i][2]
             ends.append(spans[i][1])
+            fsyncs_s += spans[i][1] - spans[i][0]
             i += 1
-        if np.searchsorted(unknown, begun - 1.0) == np.searchsorted(unknown, ended + 1.0) and size > full_bytes:
+        known = np.searchsorted(unknown, begun - 1.0) == np.searchsorted(unknown, ended + 1.0)
+        if known and size > full_bytes and fsyncs_s <= most_fsyncs * (ended - begun):
             commits = 1 + int((np.diff(np.sort(np.array(ends))) > _TOGETHER_S).sum())
             rows.append((ended - begun, size, float(commits)))
     return np.array(rows)
