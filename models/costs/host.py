@@ -124,6 +124,9 @@ class Host:
     client_wake_up: float = quantity("seconds", 30e-6)
     """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
     often it preempts a running thread at once; else it waits for one `time_slice` (docs/decisions/0038)."""
+    group_wake_up: float = quantity("seconds", 13e-6)
+    """Wall time of a synced write group per writer: the leader wakes the writers of its group and the next leader one after the
+    other (WriteThread::ExitAsBatchGroupLeader)."""
     interrupt_every: float = estimated("seconds", 0.0, width=1.5, start=4e-3)
     """CPU time of a client thread between two interruptions by the kernel or the hypervisor; 0: no interruptions.
     Prior: a timer tick (HZ = 250) that causes an exit from the virtual machine."""

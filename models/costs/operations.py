@@ -116,14 +116,31 @@ def coreless_share(writers: int, background: float, cores: float) -> float:
     return min(1.0, max(0.0, background + writers - cores))
 
 
+_QUICK_WRITERS: Final = 0.5
+"""Writers that join the group after the one with which they were served, per group (benchmarks/synced_writes.py)."""
+_NEW_BLOCK: Final = 0.55
+"""Further time of an fsync that reaches a new block of the WAL, relative to one that does not: 74 of 134 us on ext4
+(benchmarks/synced_writes.py)."""
+_BLOCK_BYTES: Final = 4096.0
+
+
 def synced_group(writers: int) -> float:
     """Return the mean number of synced writes that one fsync of the WAL serves.
 
     While a write group waits for its fsync, the other writers queue; the next leader takes them all at once
-    (WriteThread::EnterAsBatchGroupLeader), before those of the first group have called again. So two groups take turns, and
-    each has half of the writers (docs/decisions/0034).
+    (WriteThread::EnterAsBatchGroupLeader), before most of those of the first group have called again. So two groups take turns.
+    Each has half of the writers and, in every other group, one that was quick (docs/decisions/0042).
     """
-    return max(1.0, writers / 2.0)
+    return 1.0 if writers == 1 else (writers + _QUICK_WRITERS) / 2.0
+
+
+def wal_fsync_factor(appended_bytes: float) -> float:
+    """Return the time of an fsync of the WAL after `appended_bytes`, relative to one that reaches no new block of the file.
+
+    RocksDB allocates the WAL's blocks ahead (PosixWritableFile::Allocate). The first fsync that writes a block also marks its
+    extent as written, in further blocks of the journal (docs/decisions/0042).
+    """
+    return 1.0 + _NEW_BLOCK * min(1.0, appended_bytes / _BLOCK_BYTES)
 
 
 def group_share(write_serial: float, writers: int, coreless: float) -> float:

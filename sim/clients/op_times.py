@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.costs.cores import client_wake_up, excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import coreless_share, group_share, switch_s, synced_group, write_cpu
+from lsmlab.models.costs.operations import (
+    coreless_share,
+    group_share,
+    switch_s,
+    synced_group,
+    wal_fsync_factor,
+    write_cpu,
+)
 from lsmlab.models.devices.throttled import SYNC_WRITES
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
@@ -76,8 +83,16 @@ class OpTimes:
 
     @property
     def sync_s(self) -> float:
-        """Return the wait of a write for the fsync of the WAL, in s."""
-        return self._on_device_s(WRITE) + self._wake_ups_s(WRITE)
+        """Return the wait of a write for an fsync of the WAL by its writer alone, in s."""
+        return self._wal_fsync_s(1.0) + self._wake_ups_s(WRITE)
+
+    def _group_sync_s(self, writers: int) -> float:
+        """Return the time from one fsync of the WAL to the next, per write, of `writers` in a closed loop; 0 without syncs."""
+        if not self._sync_writes:
+            return 0.0
+        size = synced_group(writers)
+        waking_s = size * self._host.group_wake_up if writers > 1 else 0.0
+        return (self._wal_fsync_s(size) + self._wake_ups_s(WRITE) + waking_s) / size
 
     def update(self) -> None:
         """Compute the costs of reads on the current trees; all methods use these costs until the next call."""
@@ -110,11 +125,15 @@ class OpTimes:
         """Return the mean time of an operation on the device: reads, or the fsync of the WAL."""
         if kind != WRITE:
             return self.read_cost(kind).device_reads * self._machine.device.grant.client_read_latency_s
+        return self._wal_fsync_s(1.0)
+
+    def _wal_fsync_s(self, writes: float) -> float:
+        """Return the time of an fsync of the WAL after `writes`; 0 if writes are not synced."""
         if not self._sync_writes:
             return 0.0
         device = self._machine.device
         alone_s = self._machine.wal_fsync_share * device.device.fsync_s(device.state)
-        return alone_s + self._sync_writes * device.grant.queued_s
+        return alone_s * wal_fsync_factor(writes * self._shape.wal_bytes) + self._sync_writes * device.grant.queued_s
 
     def _wake_ups_s(self, kind: int) -> float:
         """Return the mean time that a thread waits for a core in an operation, after its sleeps on the device."""
@@ -131,7 +150,7 @@ class OpTimes:
         if group.write_share > 0.0:
             serial_s = self.mean_s(WRITE) - self.sync_s
             serial_s *= group_share(self._host.write_serial, group.spec.threads, self._coreless(group))
-            serial_s += self.sync_s / synced_group(group.spec.threads)
+            serial_s += self._group_sync_s(group.spec.threads)
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
 
@@ -163,9 +182,11 @@ class OpTimes:
     def _with_waits(self, classes: Parts, behind_s: float, coreless: float) -> Parts:
         """Add the waits of writes for other writers, `behind_s` per write.
 
-        With a core for each writer, every write waits for the few before it. Where a core is missing (`coreless`), few
-        writes wait, each for the time slice in which another writer writes alone.
+        With a core for each writer, every write waits for the few before it, and a synced write for the fsync of another group.
+        Where a core is missing (`coreless`), few writes wait, each for the time slice in which another writer writes alone.
         """
+        if self._sync_writes:
+            return [(share, time_s + behind_s) for share, time_s in classes]
         slices = coreless * behind_s / self._host.time_slice if self._host.time_slice > 0.0 else 1.0
         if slices > _RARE:
             return [(share, time_s + behind_s) for share, time_s in classes]

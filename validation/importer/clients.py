@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import depth, synced_group, throughput_share, write_cpu
+from lsmlab.models.costs.operations import depth, synced_group, throughput_share, wal_fsync_factor, write_cpu
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats
@@ -76,18 +76,23 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
 
 
 def wal_fsync(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate device.wal_fsync_latency of synced writes: time between two fsyncs less the CPU time of the writes in it.
+    """Estimate device.wal_fsync_latency of synced writes from the time between two fsyncs.
 
-    The CPU time is that of the default host, because the fills of memtables show only the sum.
+    That time also has the CPU time of the writes of one fsync, the wake-ups of their threads and the share of fsyncs that reach a
+    new block of the WAL. These are those of the default host, because the fills of memtables show only the sum.
     """
     free = _free_writes_s(observation)
     if observation.reading.writes_per_sync is None or not len(free):
         return Estimates()
     host, each = Host(), synced_group(observation.threads)
-    fsync_s = each * (float(np.median(free)) - write_cpu(observation.entry_bytes, logged=True).seconds(host))
+    cpu_s = write_cpu(observation.entry_bytes, logged=True).seconds(host)
+    if observation.threads > 1:
+        cpu_s += host.group_wake_up
+    factor = wal_fsync_factor(each * observation.entry_bytes)
+    fsync_s = each * (float(np.median(free)) - cpu_s) / factor
     if fsync_s <= 0.0:
         return Estimates()
-    error = each * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)))
+    error = each * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free))) / factor
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall, x {each:g} writes per fsync"
     return Estimates((Estimate("device.wal_fsync_latency", fsync_s, error, "s", "estimate", basis),))
 
