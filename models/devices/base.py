@@ -111,7 +111,8 @@ class DeviceFacts:
 class Device(Protocol):
     """Storage device. Implementations are frozen dataclasses of physical parameters, one class per file.
 
-    A device may also have `peaks() -> Peaks`; a cap above the peak then costs no simulation time.
+    A device may also have `peaks() -> Peaks`; a cap above the peak then costs no simulation time. With `takes_turns` = True the
+    station computes `Load.write_turn_bytes`.
     """
 
     @property
