@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import synced_group, wal_fsync_factor
+from lsmlab.models.costs.operations import group_wake_ups, synced_group, wal_fsync_factor
 
 THREADS: Final = (1, 2, 4, 8)
 VALUES: Final = (100, 500, 1000, 2000, 4000)
@@ -51,8 +51,8 @@ def main() -> None:
             times = [write_us / threads * size for write_us, size in runs]
             size = synced_group(threads)
             alone_us = alone_us or sum(times) / len(times) / wal_fsync_factor(value_bytes + _RECORD)
-            model_us = alone_us * wal_fsync_factor(size * (value_bytes + _RECORD))
-            model_us += 1e6 * size * Host().group_wake_up if threads > 1 else 0.0
+            waking_us = 1e6 * group_wake_ups(threads).seconds(Host())
+            model_us = alone_us * wal_fsync_factor(size * (value_bytes + _RECORD)) + waking_us
             out(
                 f"{value_bytes:12d}  {threads:7d}  {' '.join(f'{s:.2f}' for s in sizes)} ({size:.2f})  "
                 f"{' '.join(f'{t:.0f}' for t in times)} ({model_us:.0f})\n"

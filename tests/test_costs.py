@@ -14,6 +14,7 @@ from lsmlab.models.costs.operations import (
     Searched,
     coreless_share,
     group_share,
+    group_wake_ups,
     point_read_cpu,
     scan_cpu,
     sleep_penalties,
@@ -156,10 +157,9 @@ def test_an_fsync_serves_half_of_the_synced_writers_and_a_quick_one(writers: int
 )
 def test_the_time_of_a_synced_group(writers: int, value_bytes: int, measured_us: float) -> None:
     """An fsync of 134 us, longer if it reaches a new block, and a wake-up per thread (benchmarks/synced_writes.py)."""
-    size = synced_group(writers)
-    waking_us = 1e6 * size * Host().group_wake_up if writers > 1 else 0.0
+    fsync_us = 134.0 * wal_fsync_factor(synced_group(writers) * (value_bytes + 36))
 
-    assert 134.0 * wal_fsync_factor(size * (value_bytes + 36)) + waking_us == pytest.approx(measured_us, rel=0.1)
+    assert fsync_us + 1e6 * group_wake_ups(writers).seconds(Host()) == pytest.approx(measured_us, rel=0.1)
 
 
 def test_bytes_beyond_a_block_cost_less() -> None:

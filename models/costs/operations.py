@@ -134,6 +134,11 @@ def synced_group(writers: int) -> float:
     return 1.0 if writers == 1 else (writers + _QUICK_WRITERS) / 2.0
 
 
+def group_wake_ups(writers: int) -> Cost:
+    """Return the time in which the threads of one synced group of `writers` are woken; a single writer wakes no other."""
+    return Cost(of_host(group_wake_up=synced_group(writers))) if writers > 1 else Cost()
+
+
 def wal_fsync_factor(appended_bytes: float) -> float:
     """Return the time of an fsync of the WAL after `appended_bytes`, relative to one that reaches no new block of the file.
 

@@ -17,6 +17,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import (
     coreless_share,
     group_share,
+    group_wake_ups,
     switch_s,
     synced_group,
     wal_fsync_factor,
@@ -90,8 +91,7 @@ class OpTimes:
         """Return the time from one fsync of the WAL to the next, per write, of `writers` in a closed loop; 0 without syncs."""
         if not self._sync_writes:
             return 0.0
-        size = synced_group(writers)
-        waking_s = size * self._host.group_wake_up if writers > 1 else 0.0
+        size, waking_s = synced_group(writers), group_wake_ups(writers).seconds(self._host)
         return (self._wal_fsync_s(size) + self._wake_ups_s(WRITE) + waking_s) / size
 
     def update(self) -> None:

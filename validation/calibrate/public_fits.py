@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -226,7 +225,7 @@ def bandwidth(source: Source, host: Host, commit_s: float, read_byte_s: float) -
     It is total bytes divided by total time, not a median over periods: slow periods are part of the sustained rate.
     """
     crowded = source.contention_factor(host.core_contention)
-    most = records.SEQUENTIAL_FSYNCS if source.device == "hdd" else math.inf
+    most = records.most_fsyncs(rotates=source.device == "hdd")
     periods = records.busy_periods(
         source.log, lambda job: job_cpu(job, host).seconds(host) * crowded, read_byte_s, most_fsyncs=most
     )

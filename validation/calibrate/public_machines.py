@@ -176,7 +176,7 @@ def _drives_of_desktop(
         commits = [records.commit_s(source.log, _UNSTALLED) for source in here]
         commit = float(np.min(commits))
         rates: dict[str, list[float]] = defaultdict(list)
-        most = records.SEQUENTIAL_FSYNCS if device == "hdd" else math.inf
+        most = records.most_fsyncs(rotates=device == "hdd")
         for _, session, log in here:
             periods = records.busy_periods(log, flush_cpu_s, most_fsyncs=most)
             rates[session].append(math.log(records.bandwidth(periods, commit)))

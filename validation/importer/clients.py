@@ -6,7 +6,14 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import depth, synced_group, throughput_share, wal_fsync_factor, write_cpu
+from lsmlab.models.costs.operations import (
+    depth,
+    group_wake_ups,
+    synced_group,
+    throughput_share,
+    wal_fsync_factor,
+    write_cpu,
+)
 from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats
@@ -85,11 +92,9 @@ def wal_fsync(observation: Observation, _: Earlier) -> Estimates:
     if observation.reading.writes_per_sync is None or not len(free):
         return Estimates()
     host, each = Host(), synced_group(observation.threads)
-    cpu_s = write_cpu(observation.entry_bytes, logged=True).seconds(host)
-    if observation.threads > 1:
-        cpu_s += host.group_wake_up
+    beside = write_cpu(observation.entry_bytes, logged=True).times(each) + group_wake_ups(observation.threads)
     factor = wal_fsync_factor(each * observation.entry_bytes)
-    fsync_s = each * (float(np.median(free)) - cpu_s) / factor
+    fsync_s = (each * float(np.median(free)) - beside.seconds(host)) / factor
     if fsync_s <= 0.0:
         return Estimates()
     error = each * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free))) / factor

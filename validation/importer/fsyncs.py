@@ -60,7 +60,7 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     """
     small = earlier["device.fsync_latency"]
     rotates = small is not None and small.value >= ROTATING_S
-    periods = _periods(observation, earlier, job_records.SEQUENTIAL_FSYNCS if rotates else math.inf)
+    periods = _periods(observation, earlier, job_records.most_fsyncs(rotates=rotates))
     if small is None or periods is None:
         return Estimates()
     rate = job_records.bandwidth(periods, small.value)

@@ -109,7 +109,7 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
     entries_in = float_sum([f.compaction_entries for f in inputs])
     bounds = family.latest_options.subcompaction_bounds(tree, pick, keys)
     groups = [
-        _outputs(family, pick, _slice(stream, start, end), entries[start : end + 1], tombstones, start)
+        _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, start)
         for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True)
     ]
     outputs = [f for files in groups for f in files]
@@ -136,7 +136,8 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
 
 
 def _outputs(
-    family: JobContext, pick: Compaction, part: MergedStream, entries: NDArray[np.float64], tombstones: Tombstones, start: int
+    family: JobContext, pick: Compaction, inputs: Sequence[SortedFile], part: MergedStream, entries: NDArray[np.float64],
+    tombstones: Tombstones, start: int,
 ) -> list[SortedFile]:  # fmt: skip
     """Return the output files of one subcompaction, which writes the keys from position `start` of the job on."""
     database = family.database
@@ -145,7 +146,6 @@ def _outputs(
     if tombstones is not None:
         tombstones = tombstones[start : start + len(part.keys)]
     cuts = _cuts(family, pick, part) if len(part.keys) else ()
-    inputs = [f for _, files in pick.inputs for f in files]
     return family.content.files(part, entries, tombstones, cuts, database.file_numbers, database.env.now, inputs)
 
 

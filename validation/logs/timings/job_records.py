@@ -24,7 +24,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 _FULL_BYTES: Final = 20e6
 """Smaller files are left out of rates: fixed costs dominate their times."""
-SEQUENTIAL_FSYNCS: Final = 2.5
+_SEQUENTIAL_FSYNCS: Final = 2.5
 """Largest mean number of fsyncs in progress in periods that show the bandwidth of a hard disk: with more of them its queue is
 full, and it loses time to seeks between the files (docs/decisions/0041)."""
 _TOGETHER_S: Final = 2e-3
@@ -200,6 +200,11 @@ def fsync_spans(
             spans.append((min(begun + cpu_s * size / job.output_bytes, finished - 1e-4), finished, size))
             begun = finished
     return sorted(spans), np.sort(np.array(unknown))
+
+
+def most_fsyncs(*, rotates: bool) -> float:
+    """Return the largest mean number of fsyncs in progress in periods that show the bandwidth of a hard disk, or of an SSD."""
+    return _SEQUENTIAL_FSYNCS if rotates else math.inf
 
 
 def bandwidth(periods: Array, commit_s: float) -> float:
