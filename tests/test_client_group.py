@@ -31,7 +31,7 @@ def test_a_closed_loop_demands_its_capacity_until_complete() -> None:
     """A million writes at 100,000 per second take ten seconds; then the demand is 0."""
     group = closed()
     group.capacity = group.served_rate = 1e5
-    group.times = [[(1.0, 10e-6)]]
+    group.times = [[(1.0, 10e-6, 0.4)]]
 
     assert group.demand_per_s == 1e5
     assert group.next_change_s(0.0) == 10.0
@@ -47,7 +47,7 @@ def test_a_rate_limited_client_makes_up_for_a_short_wait(held_s: float, saved: f
     """A limit of 100 ops/s saves the tokens of a wait, at most those of one refill of 100 ms; the client then uses them."""
     spec = Clients("writer", arrivals=ClosedLoop(limit_ops_per_s=100.0))
     group = start_group(spec, 20.0, np.random.default_rng(1), SHAPE)
-    group.times, group.capacity, group.demand_rate, group.served_rate = [[(1.0, 1e-3)]], 1000.0, 100.0, 0.0
+    group.times, group.capacity, group.demand_rate, group.served_rate = [[(1.0, 1e-3, 0.4)]], 1000.0, 100.0, 0.0
     group.advance(held_s)
 
     assert saved == pytest.approx(group.saved)
@@ -63,7 +63,7 @@ def test_an_open_loop_works_off_its_backlog() -> None:
     spec = Clients("open", arrivals=ConstantRate(100.0))
     group = start_group(spec, 20.0, np.random.default_rng(1), SHAPE)
     group.arrive(0.0)
-    group.times, group.capacity, group.served_rate = [[(1.0, 1e-3)]], 50.0, 50.0
+    group.times, group.capacity, group.served_rate = [[(1.0, 1e-3, 0.4)]], 50.0, 50.0
     group.advance(10.0)
 
     group.arrive(10.0)
@@ -77,12 +77,13 @@ def test_an_open_loop_works_off_its_backlog() -> None:
 def test_unstalled_operations_are_counted_by_their_times() -> None:
     """Of a hundred writes, 90 % take 2 us and 10 % take 1 ms: the tally has two classes with times within 2 %."""
     tally = UnstalledTally()
-    tally.add(100.0, [(WRITE, 1.0)], [[(0.9, 2e-6), (0.1, 1e-3)]], 0.0, None)
+    tally.add(100.0, [(WRITE, 1.0)], [[(0.9, 2e-6, 0.3), (0.1, 1e-3, 0.5)]], 0.0, None)
 
-    served = [s.operations for s in tally.of(WRITE, 0.3)]
+    served = [s.operations for s in tally.of(WRITE)]
 
     assert [s.count for s in served] == [90.0, 10.0]
     assert [2e-6, 1e-3] == pytest.approx([s.mean_s for s in served], rel=0.022)
+    assert [s.spread for s in served] == [0.3, 0.5]
 
 
 def test_one_write_per_thread_waits_for_the_end_of_a_stop() -> None:

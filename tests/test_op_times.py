@@ -12,7 +12,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.group import Group, start_group
-from lsmlab.sim.clients.op_times import OpTimes, Parts
+from lsmlab.sim.clients.op_times import Classes, OpTimes
 from lsmlab.sim.store.write_shape import WriteShape
 
 HOST = Host(
@@ -44,9 +44,9 @@ def times_of(runnable: float, host: Host = HOST) -> OpTimes:
     return OpTimes(machine, SHAPE, filling, None, synced=False)
 
 
-def mean_of(parts: Parts) -> float:
+def mean_of(parts: Classes) -> float:
     """Return the mean over all classes."""
-    return sum(share * time_s for share, time_s in parts)
+    return sum(share * time_s for share, time_s, _ in parts)
 
 
 @pytest.mark.parametrize("wanted", [1.0, 1.5, 2.0, 3.0, 5.0])
@@ -56,7 +56,7 @@ def test_the_mean_depends_on_the_cores_only(wanted: float) -> None:
 
     parts = times.parts(0, a_group())
 
-    assert sum(share for share, _ in parts) == pytest.approx(1.0)
+    assert sum(share for share, *_ in parts) == pytest.approx(1.0)
     assert mean_of(parts) == pytest.approx(times.mean_s(0), rel=1e-9)
     assert times.mean_s(0) == pytest.approx(2e-6 * max(1.0, wanted / 2.0) * (1.0 + 0.5 * (min(wanted, 2.0) - 1.0)))
 
@@ -65,7 +65,7 @@ def test_with_a_core_per_thread_no_write_waits() -> None:
     """With two threads on two cores, a write takes 3 us (core contention), and one in 667 is interrupted for 50 us."""
     parts = times_of(2.0).parts(0, a_group())
 
-    assert [1.0 - 0.0015, 0.0015] == pytest.approx([share for share, _ in parts])
+    assert [1.0 - 0.0015, 0.0015] == pytest.approx([share for share, *_ in parts])
     assert parts[1][1] - parts[0][1] == pytest.approx(50e-6)
 
 
@@ -118,7 +118,7 @@ def test_few_writes_wait_for_a_time_slice() -> None:
     times, group = times_of(1.0, replace(HOST, core_contention=0.0)), writers_of(16)
     group.capacity = times.capacity(group)
 
-    *short, (share, time_s) = times.parts(0, group)
+    *short, (share, time_s, _) = times.parts(0, group)
 
     assert share == pytest.approx(0.01)
     assert time_s == pytest.approx(HOST.time_slice, rel=0.01)
@@ -146,7 +146,7 @@ def test_long_operations_are_not_split() -> None:
     """An operation longer than many time slices has one class with the mean time."""
     host = Host(cores=2, write_op=20e-3, switch=0.0, time_slice=3e-3)
 
-    ((share, time_s),) = times_of(3.0, host).parts(0, a_group())
+    ((share, time_s, _),) = times_of(3.0, host).parts(0, a_group())
 
     assert share == 1.0
     assert time_s == pytest.approx(30e-3)

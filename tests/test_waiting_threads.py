@@ -59,7 +59,7 @@ def test_a_small_request_waits_for_half_a_piece_of_the_stream_in_front() -> None
 
 def op_times(*, busy: float, queued_s: float) -> OpTimes:
     """Return the times of synced writes on a drive with a wait, and on cores that are all taken with a probability."""
-    host = Host(write_op=2e-6, switch=0.0, client_wake_up=30e-6, time_slice=3e-3)
+    host = Host(write_op=2e-6, switch=0.0, client_wake_up=30e-6, late_wake_up=0.8e-3)
     grant = SimpleNamespace(queued_s=queued_s)
     device = SimpleNamespace(grant=grant, device=a_drive(), state=a_drive().initial())
     cores = SimpleNamespace(runnable_threads=1.0, background=0, cores=2.0, share=1.0, busy_probability=busy)
@@ -76,14 +76,14 @@ def test_a_synced_write_waits_for_the_device_and_for_a_core() -> None:
     assert op_times(busy=0.5, queued_s=20e-6).sync_s == pytest.approx(alone_s + 60e-6 + 3 * 0.5 * 30e-6)
 
 
-def test_few_synced_writes_wait_for_a_whole_time_slice() -> None:
-    """The waits for a core are those of a few writes: 1.5 % wait for 3 ms, 45 us on average."""
+def test_few_synced_writes_wait_for_a_core() -> None:
+    """The waits for a core are those of a few writes: 5.6 % wait for 0.8 ms, 45 us on average."""
     times = op_times(busy=0.5, queued_s=0.0)
 
     places = times._places(WRITE)
 
-    assert [share for share, _ in places] == pytest.approx([0.0, 0.985, 0.015])
-    assert places[2][1] - places[1][1] == pytest.approx(3e-3)
+    assert [share for share, _ in places] == pytest.approx([0.0, 0.94375, 0.05625])
+    assert places[2][1] - places[1][1] == pytest.approx(0.8e-3)
     assert sum(share * time_s for share, time_s in places) == pytest.approx(times.sync_s)
 
 

@@ -58,8 +58,10 @@ class Host:
     """Further CPU time per block that is not in the block cache: system call, copy out of the page cache, checksum."""
     read_request: float = estimated("seconds", 5e-6, width=1.0)
     """Further CPU time per block that comes from the device: block layer, interrupt, two switches of the thread."""
-    read_spread: float = quantity("ratio", 0.45, high=0.8)
-    """Standard deviation of the logarithm of an unstalled read's time."""
+    read_spread: float = quantity("ratio", 0.42, high=0.8)
+    """Standard deviation of the logarithm of the time of an unstalled read that needs no request to the device."""
+    device_read_spread: float = estimated("ratio", 0.28, width=0.5, high=0.8)
+    """Standard deviation of the logarithm of the time of an unstalled read with a request to the device."""
     table_open: float = quantity("seconds", 37e-6)
     """CPU time of opening an SST file that a read finds closed: system calls, mapping, page faults on footer, index,
     filter and block."""
@@ -123,7 +125,10 @@ class Host:
     core; a job's thread waits one time slice after each request during which it slept."""
     client_wake_up: float = quantity("seconds", 30e-6)
     """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
-    often it preempts a running thread at once; else it waits for one `time_slice` (docs/decisions/0038)."""
+    often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0038)."""
+    late_wake_up: float = quantity("seconds", 0.84e-3)
+    """Wait of a client thread that wakes up and does not preempt a running thread: the rest of that thread's slice. Mean of the
+    reads of 0.38 to 4.4 ms in two calibration runs on two cores (docs/decisions/0043)."""
     group_wake_up: float = quantity("seconds", 13e-6)
     """Wall time of a synced write group per writer: the leader wakes the writers of its group and the next leader one after the
     other (WriteThread::ExitAsBatchGroupLeader)."""

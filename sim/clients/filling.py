@@ -81,6 +81,11 @@ class Filling:
         full = self._entries[number]
         return min(full, max(0.0, full - (at - written) * share))
 
+    def holds_at(self, number: int, entries: float) -> float:
+        """Return the number of writes after which the active memtable of a column family holds `entries`."""
+        at = next(at for at, n in self._full_at if n == number)
+        return at - (self._entries[number] - entries) / self._shares[number] if self._shares[number] > 0.0 else math.inf
+
     def began(self, number: int) -> float:
         """Return the number of writes per database before the active memtable of a column family was created."""
         return self._began[number]

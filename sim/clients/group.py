@@ -67,8 +67,8 @@ class Group:
     """Open loop: operations that have arrived and are not served."""
     capacity: float = 0.0
     """Operations per second that the machine allows without stalls."""
-    times: Sequence[Sequence[tuple[float, float]]] = ()
-    """For each of `kinds`: planned (share, mean time) of operations that need the device and of those that do not."""
+    times: Sequence[Sequence[tuple[float, float, float]]] = ()
+    """For each of `kinds`: planned (share, mean time, spread) of each class of operations (`OpTimes.parts`)."""
     demand_rate: float = 0.0
     """Planned `demand_per_s`."""
     served_rate: float = 0.0

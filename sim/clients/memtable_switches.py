@@ -57,9 +57,10 @@ class MemtableSwitches:
         soonest = _NEVER
         if self._wal_bytes > 0.0 and self.wal_limit < _NEVER and self._database.wals.may_flush_oldest:
             soonest = written + max(0.0, self.wal_limit - self._total_wal_bytes(written)) / self._wal_bytes
-        unflushed = any(not family.immutables for family in self._families.values())
-        if self._memory_bytes > 0.0 and self._database.write_buffer_manager.buffer_bytes > 0.0 and unflushed:
-            soonest = min(soonest, written + max(0.0, self._room_bytes(written)) / self._memory_bytes)
+        if self._memory_bytes > 0.0 and self._database.write_buffer_manager.buffer_bytes > 0.0:
+            flushable = (self._filling.holds_at(n, 1.0) for n, family in self._families.items() if not family.immutables)
+            full_at = written + max(0.0, self._room_bytes(written)) / self._memory_bytes
+            soonest = min(soonest, max(full_at, min(flushable, default=_NEVER)))
         return soonest
 
     def full(self, number: int, entries: float, written: float) -> None:
@@ -76,7 +77,7 @@ class MemtableSwitches:
             wals.flush_oldest()
             chosen = [n for n in self._families if self._oldest_wal(n, written) <= oldest]
             return self._force(chosen, written, WAL_FULL)
-        picked = self._oldest(written)
+        picked = self._oldest(reached)
         if picked is not None and self._room_bytes(reached) <= 0.0:
             return self._force([picked.number], written, MANAGER_FULL)
         return False
@@ -130,13 +131,14 @@ class MemtableSwitches:
     def _oldest(self, written: float) -> ColumnFamily | None:
         """Family that the write buffer manager flushes: the one with the oldest active memtable.
 
-        Families with a flush pending or running are left out (`HandleWriteBufferManagerFlush`).
+        Families with a flush pending or running are left out, and those with an empty memtable
+        (`HandleWriteBufferManagerFlush`).
         """
         if self._database.write_buffer_manager.buffer_bytes == 0.0:
             return None
         candidates = [
             family
             for number, family in self._families.items()
-            if not family.immutables and self._filling.active(number, written) > _ROUNDING
+            if not family.immutables and self._filling.active(number, written) > 1.0 - _ROUNDING
         ]
         return min(candidates, key=lambda f: self._filling.began(f.number), default=None)

@@ -37,7 +37,12 @@ if TYPE_CHECKING:
 
 Parts = list[tuple[float, float]]
 """(share of the operations, mean time in seconds) of each class of operations."""
+Classes = list[tuple[float, float, float]]
+"""The same, and the standard deviation of the logarithm of the time."""
 
+_LATE_SPREAD: Final = 0.51
+"""Standard deviation of the logarithm of the latency of reads that waited for a core (`Host.late_wake_up`): 0.46 to 0.58 in two
+calibration runs."""
 _NO_READS_BYTES: Final = 4096.0
 """Block size of clients that do not read; its value has no effect."""
 _RARE: Final = 0.5
@@ -63,10 +68,11 @@ class OpTimes:
         self._shape = shape
         self._write_cpu = (0.0, self._write_into(0.0))
         """Entries of a full memtable, and CPU time of one write to it; computed again when the size changes."""
-        self._square_ratios = [
-            1.0 + Unstalled(1.0, 1.0, spread).variation for spread in (host.write_spread, host.read_spread)
-        ]
-        """Mean square of the time of a write and of a read, each divided by the square of the mean time."""
+        self._square_ratios = {
+            spread: 1.0 + Unstalled(1.0, 1.0, spread).variation
+            for spread in (host.write_spread, host.read_spread, host.device_read_spread, _LATE_SPREAD)
+        }
+        """Mean square of the time of a class divided by the square of its mean time, by the class's spread."""
 
     def cpu_s(self, kind: int) -> float:
         """Return the CPU time of one operation; a write includes the memtable, and the WAL if there is one."""
@@ -169,14 +175,35 @@ class OpTimes:
             return 0.0
         return max(0.0, group.spec.threads / group.capacity - self._own_s(group)) / group.write_share
 
-    def parts(self, kind: int, group: Group) -> Parts:
+    def parts(self, kind: int, group: Group) -> Classes:
         """Return the classes of an operation: every class of `_computing`, without and with the time of `_places`."""
-        computing = self._computing(self.cpu_s(kind) + self.client_s(group), group)
-        classes: Parts = []
-        for away, fixed_s in self._places(kind):
-            classes += [(away * share, fixed_s + time_s) for share, time_s in computing if away * share > 0.0]
-        if kind == WRITE and (behind_s := self._behind_s(group)) > 0.0:
-            return self._with_waits(classes, behind_s, self._coreless(group))
+        return self._read_parts(kind, group) if kind != WRITE else self._write_parts(group)
+
+    def _write_parts(self, group: Group) -> Classes:
+        computing = self._computing(self.cpu_s(WRITE) + self.client_s(group), group)
+        classes = [
+            (share * part, fixed_s + time_s)
+            for share, fixed_s in self._places(WRITE)
+            for part, time_s in computing
+            if share * part > 0.0
+        ]
+        if (behind_s := self._behind_s(group)) > 0.0:
+            classes = self._with_waits(classes, behind_s, self._coreless(group))
+        return [(share, time_s, self._host.write_spread) for share, time_s in classes]
+
+    def _read_parts(self, kind: int, group: Group) -> Classes:
+        """Return the classes of a read: only those with a request to the device spend CPU time on requests."""
+        host, cost = self._host, self.read_cost(kind)
+        requests_s = host.read_request * cost.device_reads
+        found_s = cost.cpu_s - requests_s + self.client_s(group)
+        classes: Classes = []
+        for number, (share, fixed_s) in enumerate(self._places(kind)):
+            away = number > 0
+            if share > 0.0:
+                cpu_s = found_s + requests_s / (1.0 - cost.memory_share) if away else found_s
+                spread = (host.read_spread, host.device_read_spread, _LATE_SPREAD)[number]
+                computing = self._computing(cpu_s, group)
+                classes += [(share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
         return classes
 
     def _with_waits(self, classes: Parts, behind_s: float, coreless: float) -> Parts:
@@ -201,27 +228,26 @@ class OpTimes:
         The mean is over all kinds of operation: an arrival that finds all threads busy waits for operations of any kind.
         """
         mean_s = square = 0.0
-        for (kind, share), parts in zip(group.kinds, group.times, strict=True):
-            square_ratio = self._square_ratios[min(kind, 1)]
-            for part, part_s in parts:
+        for (_kind, share), parts in zip(group.kinds, group.times, strict=True):
+            for part, part_s, spread in parts:
                 mean_s += share * part * part_s
-                square += share * part * part_s * part_s * square_ratio
+                square += share * part * part_s * part_s * self._square_ratios[spread]
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
     def _places(self, kind: int) -> Parts:
-        """Return (share, time besides CPU time) of operations without such time (device, fsync, memtable switch) and with it.
+        """Return (share, time besides CPU time): operations without such time (device, fsync, memtable switch), then with it.
 
-        Of the latter, a few also wait a time slice for a core.
+        Operations that also wait for a core come third; there are few of them.
         """
-        fixed_s, slice_s = self._fixed_s(kind), self._host.time_slice
+        fixed_s, wait_s = self._fixed_s(kind), self._host.late_wake_up
         away = 1.0 if kind == WRITE else 1.0 - self.read_cost(kind).memory_share
         if away <= 0.0:
             return [(1.0, 0.0)]
-        late = self._wake_ups_s(kind) / slice_s if slice_s > 0.0 else 0.0
+        late = self._wake_ups_s(kind) / wait_s if wait_s > 0.0 else 0.0
         if not 0.0 < late < _RARE * away:
             return [(1.0 - away, 0.0), (away, fixed_s / away)]
-        prompt_s = (fixed_s - late * slice_s) / away
-        return [(1.0 - away, 0.0), (away - late, prompt_s), (late, prompt_s + slice_s)]
+        prompt_s = (fixed_s - late * wait_s) / away
+        return [(1.0 - away, 0.0), (away - late, prompt_s), (late, prompt_s + wait_s)]
 
     def _computing(self, cpu_s: float, group: Group) -> Parts:
         """Return the classes of operations with `cpu_s` of CPU time: uninterrupted, interrupted, and waiting for a core."""

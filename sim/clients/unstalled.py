@@ -30,11 +30,11 @@ class UnstalledTally:
     __slots__ = ("_counts",)
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[int, int, int, int], float] = {}
-        """Counts by (kind, bucket of the mean time, bucket of the utilisation, bucket of the residual time)."""
+        self._counts: dict[tuple[int, int, int, int, float], float] = {}
+        """Counts by (kind, buckets of the mean time, of the utilisation and of the residual time, spread)."""
 
     def add(
-        self, operations: float, kinds: Sequence[tuple[int, float]], times: Sequence[Sequence[tuple[float, float]]],
+        self, operations: float, kinds: Sequence[tuple[int, float]], times: Sequence[Sequence[tuple[float, float, float]]],
         utilisation: float, residual_s: float | None,
     ) -> None:  # fmt: skip
         """Count `operations`, in `times` of each of `kinds` (see `Group`).
@@ -45,15 +45,15 @@ class UnstalledTally:
         busy = round(_UTILISATIONS * utilisation)
         residual = 0 if residual_s is None else _bucket(residual_s)
         for (kind, share), parts in zip(kinds, times, strict=True):
-            for part, mean_s in parts:
-                key = (kind, _bucket(mean_s), busy, residual)
+            for part, mean_s, spread in parts:
+                key = (kind, _bucket(mean_s), busy, residual, spread)
                 counts[key] = counts.get(key, 0.0) + operations * share * part
 
-    def of(self, kind: int, spread: float) -> list[ServedOperations]:
-        """Operations of a kind; `spread`: standard deviation of the logarithm of their times."""
+    def of(self, kind: int) -> list[ServedOperations]:
+        """Return the operations of a kind."""
         return [
             ServedOperations(Unstalled(count, _time_s(mean), spread), busy / _UTILISATIONS, _time_s(residual))
-            for (k, mean, busy, residual), count in self._counts.items()
+            for (k, mean, busy, residual, spread), count in self._counts.items()
             if k == kind
         ]
 

@@ -132,8 +132,8 @@ def collect(
     if len(jobs["job"]) >= LARGE_RUN_JOBS:
         _forget_keys(families)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
-    writes, write_pieces = latency_of(clients, (WRITE,), seconds, setup.host)
-    read, read_pieces = latency_of(clients, (READ, SCAN), seconds, setup.host)
+    writes, write_pieces = latency_of(clients, (WRITE,), seconds)
+    read, read_pieces = latency_of(clients, (READ, SCAN), seconds)
     stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary["memory"] = memory_summary(setup, families)
     databases = list(dict.fromkeys(family.database for family in families))

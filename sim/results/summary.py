@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from lsmlab.models.costs.host import Host
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.merge import live_keys
 from lsmlab.sim.clients.clients import ClientLoad
@@ -27,13 +26,12 @@ _YEAR_S: Final = 365.25 * 86400.0
 
 
 def latency_of(
-    clients: ClientLoad, kinds: Sequence[int], seconds: Floats, host: Host
+    clients: ClientLoad, kinds: Sequence[int], seconds: Floats
 ) -> tuple[LatencyDistribution | None, Floats]:
     """Return the latency distribution of writes or reads over the run, and its pieces; None without such operations.
 
     `kinds`: (WRITE,) or (READ, SCAN); `seconds`: edges of the intervals of the pieces, in s.
     """
-    spread = host.write_spread if WRITE in kinds else host.read_spread
     unstalled: list[Unstalled] = []
     tables: list[Floats] = []
     for group in clients.groups:
@@ -41,7 +39,7 @@ def latency_of(
         if share == 0.0:
             continue
         pieces = _group_pieces(group, kinds, seconds, share)
-        counted = [item for kind in kinds for item in group.unstalled.of(kind, spread)]
+        counted = [item for kind in kinds for item in group.unstalled.of(kind)]
         total = group.served * share
         plain = float_sum(u.count for u, _, _ in counted)
         excess = plain + float(pieces[:, 1].sum()) - total

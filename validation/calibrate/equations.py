@@ -17,7 +17,7 @@ from lsmlab.validation.calibrate.solve import Equation
 _ALL: Final[Sequence[Callable[[Sequence[RecordedRun]], Equation | None]]] = (
     jobs.compaction_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.starts, jobs.deletions,
     jobs.core_contention, clients.fills, clients.writes, short.spread, short.interruptions, clients.sleeps, clients.read_cpu,
-    clients.read_waits, clients.requests,
+    clients.read_waits, short.device_read_spread, clients.requests,
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ _SOURCES: Final[Mapping[str, str]] = {
     "host.read_op": "CPU time per read and mean time of a read",
     "host.read_run": "as read_op",
     "host.read_request": "as read_op, blocks that come from the device",
+    "host.device_read_spread": "histograms of reads of 22 to 380 us",
     "host.flush_record": "CPU time of flushes, by records and bytes",
     "host.flush_byte": "as flush_record",
     "host.compaction_record": "CPU time of compactions, by records, bytes and doublings of their sorted runs",

@@ -1,4 +1,4 @@
-"""Equations from histograms of unstalled writes: spread of their latencies, frequency and length of interruptions."""
+"""Equations from histograms of unstalled operations: spread of their latencies, frequency and length of interruptions."""
 
 from __future__ import annotations
 
@@ -30,6 +30,35 @@ def spread(runs: Sequence[RecordedRun]) -> Equation | None:
 
     names = [run.name for run in used]
     return Equation("spread of short writes", misses, names, ("host.write_spread",)) if used else None
+
+
+_ONE_BLOCK_US: Final = (22.0, 380.0)
+"""Shortest and longest read of a block from the device. Shorter reads found their block in memory; longer ones also waited
+for a core."""
+
+
+def device_read_spread(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Standard deviation of the logarithm of the latency of reads from the device."""
+    found = [(run.name, _device_reads(run.histograms["read"])) for run in runs if "read" in run.histograms and not run.capped]
+    used = [(name, measured) for name, measured in found if measured is not None]
+    spreads = np.array([measured for _, measured in used], dtype=np.float64)
+
+    def misses(values: Values) -> Array:
+        return np.asarray(np.log(values["host.device_read_spread"] / spreads) / 0.15, dtype=np.float64)
+
+    names = [name for name, _ in used]
+    return Equation("spread of reads from the device", misses, names, ("host.device_read_spread",)) if used else None
+
+
+def _device_reads(histogram: Histogram) -> float | None:
+    """Return the standard deviation of the logarithm of the latencies of `_ONE_BLOCK_US`; None without such reads."""
+    low, high = _ONE_BLOCK_US
+    held = np.array([(math.log(a * b) / 2.0, n) for a, b, n in histogram.buckets if low <= a and b <= high]).reshape(-1, 2)
+    if not held[:, 1].sum():
+        return None
+    logs, counts = held.T
+    mean = np.average(logs, weights=counts)
+    return float(math.sqrt(np.average((logs - mean) ** 2, weights=counts)))
 
 
 def interruptions(runs: Sequence[RecordedRun]) -> Equation | None:
