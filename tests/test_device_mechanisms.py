@@ -13,7 +13,7 @@ import simpy
 from lsmlab.models.devices.base import Flow, Load
 from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification, wear
 from lsmlab.models.devices.sharing import fair_level
-from lsmlab.models.devices.throttled import Throttled, Window, copies_in_caller
+from lsmlab.models.devices.throttled import Throttled, Window, copies_in_caller, worker_share
 from lsmlab.models.errors import InputError
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
@@ -21,7 +21,9 @@ from scipy.special import lambertw
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import drive, setup
+from lsmlab.sim.simulation import run
 from lsmlab.validation.scorecard.page_drive import measured_write_amplification
+from running import SMALL, configuration
 
 MIB = 2.0**20
 
@@ -313,6 +315,26 @@ def test_copies_to_persistent_memory_use_a_core(name: str) -> None:
     devices = setup(name).device, setup(name, write_cap=1e9).device
 
     assert [name == "optane_pmm"] * 2 == [copies_in_caller(d) for d in devices]
+
+
+def test_a_kernel_thread_copies_the_writes_that_a_cap_lets_pass() -> None:
+    """A cap of 800 MB/s on memory that one thread writes at 2 GB/s keeps a kernel thread busy for 0.4 of the time."""
+    capped, loosely = (setup("optane_pmm", write_cap=cap).device for cap in (8e8, 4e9))
+    others = (setup("optane_pmm"), setup("optane_pmm", read_cap=1e9), setup("nvme", write_cap=8e8))
+
+    assert [0.4, 1.0] == pytest.approx([worker_share(d, 0.5e-9) for d in (capped, loosely)])
+    assert [worker_share(d.device, 0.5e-9) for d in others] == [0.0] * 3
+
+
+def test_capped_copies_take_a_core_while_jobs_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first to the last of the jobs that write at the same time, one kernel thread copies, however many they are."""
+    changes: list[float] = []
+    monkeypatch.setattr(CoreStation, "copying", lambda _, change: changes.append(change))
+    run(configuration(*SMALL, "device=optane_pmm", "device.write_cap=100MB/s"))
+
+    share = changes[0]
+    assert 0.0 < share < 1.0
+    assert changes == [share, -share] * (len(changes) // 2)
 
 
 def test_copying_threads_cause_core_contention() -> None:

@@ -123,9 +123,9 @@ class Host:
     time_slice: float = estimated("seconds", 3e-3, width=0.5)
     """Wall time of a scheduler time slice. While all cores are taken, a client thread waits up to one time slice for a
     core; a job's thread waits one time slice after each request during which it slept."""
-    client_wake_up: float = quantity("seconds", 30e-6)
+    client_wake_up: float = quantity("seconds", 95e-6)
     """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
-    often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0038)."""
+    often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0043)."""
     late_wake_up: float = quantity("seconds", 0.84e-3)
     """Wait of a client thread that wakes up and does not preempt a running thread: the rest of that thread's slice. Mean of the
     reads of 0.38 to 4.4 ms in two calibration runs on two cores (docs/decisions/0043)."""

@@ -76,6 +76,17 @@ def copies_in_caller(device: Device) -> bool:
     return bool(getattr(inner, "copies_in_caller", False))
 
 
+def worker_share(device: Device, write_alone_s: float) -> float:
+    """Return the share of the time in which a kernel thread copies the writes that a cap has let pass; 0 for other devices.
+
+    The throttle dispatches held requests in a kernel thread (Linux block/blk-throttle.c `blk_throtl_dispatch_work_fn`), and a
+    driver that copies does so in that thread. `write_alone_s`: seconds per byte that one thread needs without a cap.
+    """
+    if not isinstance(device, Throttled) or device.write_cap is None or not copies_in_caller(device):
+        return 0.0
+    return min(1.0, device.write_cap * write_alone_s)
+
+
 @dataclass(frozen=True)
 class Throttled:
     """Device under caps. Within the allowance of a slice requests run at the speed of the device, then wait for the next.

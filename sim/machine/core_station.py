@@ -29,7 +29,7 @@ class CoreStation:
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
         self._clients = 0.0
-        self._copying = 0
+        self._copying = 0.0
         self.busy_s = 0.0
         """Core-seconds used by background work, without copies to a device."""
         self.share = 1.0
@@ -56,15 +56,15 @@ class CoreStation:
             self._clients = runnable
             self._replan()
 
-    def copying(self, change: int) -> None:
-        """Change the number of threads that copy to a device by `change`: each has a core and runs at the device's rate."""
+    def copying(self, change: float) -> None:
+        """Change the mean number of threads that copy to a device by `change`: each has a core and runs at the device's rate."""
         self._sync()
         self._copying += change
         if not self.plenty:
             self._replan()
 
     @property
-    def background(self) -> int:
+    def background(self) -> float:
         """Threads of jobs that want a core now."""
         return len(self._queue) + self._copying
 

@@ -12,7 +12,7 @@ import simpy
 from lsmlab.models.costs.cores import wake_ups
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends, job_start
-from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES, copies_in_caller
+from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES, copies_in_caller, worker_share
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation
@@ -93,6 +93,9 @@ class Machine:
         self._copies = copies and not device.writes_in_order
         """Whether the thread of a job copies data to the device itself; writes that queue for a cap are copied by a kernel
         thread."""
+        self._worker_share = worker_share(device.device, self._write_alone) if device.writes_in_order else 0.0
+        self._queued_writes = 0
+        """Number of jobs with writes that wait for a cap."""
         self.sleeps_in_fsync = journal is not None and not self._copies
         """Whether the thread of a job sleeps during the fsync of a file."""
         self._sleeps = not (style.overlap_reads or style.overlap_writes or style.whole_files)
@@ -185,7 +188,8 @@ class Machine:
         overlapped_s = 0.0 if pending is None else step.cpu_s
         copies = self._copies and pending is None
         if copies:
-            self.cores.copying(1)
+            self.cores.copying(1.0)
+        self._queue_writes(1)
         if journal is None:
             yield self.device.write(step.write_bytes, consumer) if pending is None else pending
             waits.device_s += env.now - since_s
@@ -197,7 +201,16 @@ class Machine:
             waits.sync_wait_s += env.now - since_s - own_s
         waits.device_alone_s += max(0.0, step.write_bytes * self._write_alone - overlapped_s)
         if copies:
-            self.cores.copying(-1)
+            self.cores.copying(-1.0)
+        self._queue_writes(-1)
+
+    def _queue_writes(self, change: int) -> None:
+        """Change the number of jobs with writes that wait for a cap; while there are any, a kernel thread copies."""
+        if self._worker_share > 0.0:
+            before = min(1, self._queued_writes)
+            self._queued_writes += change
+            if (now := min(1, self._queued_writes)) != before:
+                self.cores.copying((now - before) * self._worker_share)
 
     def _limit(self, size_bytes: float, priority: Priority, waits: JobWaits) -> Events:
         """Wait until the rate limiter grants `size_bytes`."""
