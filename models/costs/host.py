@@ -123,7 +123,7 @@ class Host:
     time_slice: float = estimated("seconds", 3e-3, width=0.5)
     """Wall time of a scheduler time slice. While all cores are taken, a client thread waits up to one time slice for a
     core; a job's thread waits one time slice after each request during which it slept."""
-    client_wake_up: float = quantity("seconds", 95e-6)
+    client_wake_up: float = quantity("seconds", 120e-6)
     """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
     often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0043)."""
     late_wake_up: float = quantity("seconds", 0.84e-3)
