@@ -17,6 +17,7 @@ from lsmlab.models.devices.throttled import Throttled, Window, copies_in_caller,
 from lsmlab.models.errors import InputError
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.machine import Machine
 from scipy.special import lambertw
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -327,14 +328,20 @@ def test_a_kernel_thread_copies_the_writes_that_a_cap_lets_pass() -> None:
 
 
 def test_capped_copies_take_a_core_while_jobs_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first to the last of the jobs that write at the same time, one kernel thread copies, however many they are."""
-    changes: list[float] = []
-    monkeypatch.setattr(CoreStation, "copying", lambda _, change: changes.append(change))
-    run(configuration(*SMALL, "device=optane_pmm", "device.write_cap=100MB/s"))
+    """From the first to the last of three jobs that write at the same time, one kernel thread copies."""
+    machines: list[Machine] = []
+    begin = Machine.__init__
+    monkeypatch.setattr(Machine, "__init__", lambda self, *args: (begin(self, *args), machines.append(self))[0])
+    run(configuration(*SMALL, "device=optane_pmm", "device.write_cap=100MB/s", "workload.num=1000"))
+    (machine,) = machines
 
-    share = changes[0]
+    shares = []
+    for change in (1, 1, -1, 1, -1, -1):
+        machine._queue_writes(change)
+        shares.append(machine.cores.background)
+    share = worker_share(machine.device.device, machine._write_alone)
     assert 0.0 < share < 1.0
-    assert changes == [share, -share] * (len(changes) // 2)
+    assert [share] * 5 + [0.0] == pytest.approx(shares)
 
 
 def test_copying_threads_cause_core_contention() -> None:

@@ -11,8 +11,9 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.group import READ, start_group
+from lsmlab.sim.clients.lookups import Lookups
 from lsmlab.sim.clients.op_times import Classes, OpTimes
-from lsmlab.sim.clients.reads import ReadCost
+from lsmlab.sim.clients.reads import ReadCost, TreeReads
 from lsmlab.sim.store.write_shape import WriteShape
 from lsmlab.validation.calibrate.recorded import Histogram
 from lsmlab.validation.calibrate.short_writes import _device_reads
@@ -27,7 +28,10 @@ SHAPE = WriteShape(
 def read_classes(*, busy: float, memory_share: float = 0.4) -> tuple[Classes, OpTimes]:
     """Return the classes of a read of 2 us on a drive of 50 us; `busy`: probability that a thread that wakes finds no core."""
     away = 1.0 - memory_share
-    cost = ReadCost(cpu_s=2e-6 + 20e-6 * away, device_reads=away, device_bytes=4096 * away, memory_share=memory_share)
+    cost = ReadCost(
+        cpu_s=2e-6 + 20e-6 * away, request_cpu_s=20e-6 * away, memory_share=memory_share,
+        device_reads=away, device_bytes=4096 * away,
+    )  # fmt: skip
     grant = SimpleNamespace(client_read_latency_s=50e-6)
     cores = SimpleNamespace(runnable_threads=1.0, background=0, cores=2.0, share=1.0, busy_probability=busy)
     machine: Any = SimpleNamespace(host=HOST, cores=cores, device=SimpleNamespace(grant=grant))
@@ -49,19 +53,45 @@ def test_only_reads_from_the_device_spend_cpu_time_on_requests() -> None:
 
 
 def test_few_reads_wait_for_a_core() -> None:
-    """With a probability of 0.5, each tenth of the reads from the drive waits 0.84 ms: their mean wait is 42 us."""
+    """With a probability of 0.5, one in twenty reads from the drive waits 0.84 ms: 42 us per read from the drive."""
     (memory, prompt, late), times = read_classes(busy=0.5)
 
     assert [0.4, 0.57, 0.03] == pytest.approx([memory[0], prompt[0], late[0]])
     assert late[1] - prompt[1] == pytest.approx(0.84e-3)
     assert sum(share * time_s for share, time_s, _ in (memory, prompt, late)) == pytest.approx(times.mean_s(READ))
-    assert late[2] > prompt[2]
+    assert [prompt[2], late[2]] == [0.28, 0.5]
+
+
+@pytest.mark.parametrize("memory_share", [0.0, 1.0])
+def test_all_reads_in_one_place(memory_share: float) -> None:
+    """If all reads or none need the drive, they have one class with the mean time."""
+    ((share, time_s, spread),), times = read_classes(busy=0.0, memory_share=memory_share)
+
+    assert (share, spread) == (1.0, 0.42 if memory_share else 0.28)
+    assert time_s == pytest.approx(times.mean_s(READ))
+
+
+@pytest.mark.parametrize(("found", "runs", "false_positive", "miss", "without"), [
+    (0.63, 0.63, 0.01, 1.0, 0.37),  # keys that the filters exclude need no block
+    (1.0, 1.0, 0.01, 0.5, 0.5),
+    (0.0, 3.0, 1.0, 0.5, 0.125),  # without filters, each of three runs needs a block
+    (0.0, 3.0, 0.01, 1.0, 0.99**3),
+])  # fmt: skip
+def test_reads_without_a_request(found: float, runs: float, false_positive: float, miss: float, without: float) -> None:
+    """A read needs no request if its key is absent and no filter errs, or if its blocks are in memory."""
+    reads: Any = SimpleNamespace(_false_positive=false_positive)
+
+    assert TreeReads._without_requests(reads, Lookups(runs, found, 0.0), miss) == pytest.approx(without)
 
 
 def test_the_calibrator_takes_the_spread_of_reads_of_one_block() -> None:
     """Reads below 22 us found their block in memory, and reads above 380 us waited for a core: neither counts."""
-    buckets = ((1.0, 2.0, 900), (51.0, 76.0, 50), (76.0, 110.0, 50), (870.0, 1300.0, 20))
-    histogram = Histogram(count=1020, mean_s=1e-5, buckets=buckets)
+    rng = np.random.default_rng(1)
+    bounds = [1.0, 2.0, 22.0, 34.0, 51.0, 76.0, 110.0, 170.0, 250.0, 380.0, 580.0, 870.0, 1300.0]
+    device = np.exp(rng.normal(np.log(90.0), 0.25, 50_000))
+    seen, _ = np.histogram(np.concatenate((device, np.full(50_000, 1.5), np.full(1000, 1000.0))), bounds)
+    buckets = tuple(zip(bounds[:-1], bounds[1:], seen.tolist(), strict=True))
 
-    assert _device_reads(histogram) == pytest.approx(np.log(110.0 / 51.0) / 4.0)
-    assert _device_reads(Histogram(count=900, mean_s=2e-6, buckets=buckets[:1])) is None
+    assert _device_reads(Histogram(101_000, 5e-5, buckets)) == pytest.approx(0.25, rel=0.03)
+    assert _device_reads(Histogram(50_000_000, 2e-6, buckets)) is None
+    assert _device_reads(Histogram(900, 2e-6, ((51.0, 76.0, 900),))) is None

@@ -127,8 +127,8 @@ class Host:
     """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
     often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0043)."""
     late_wake_up: float = quantity("seconds", 0.84e-3)
-    """Wait of a client thread that wakes up and does not preempt a running thread: the rest of that thread's slice. Mean of the
-    reads of 0.38 to 4.4 ms in two calibration runs on two cores (docs/decisions/0043)."""
+    """Wait of a client thread that wakes up and does not preempt a running thread: the rest of that thread's slice.
+    Mean latency of reads of 0.38 to 4.4 ms in two calibration runs, less that of usual reads (docs/decisions/0043)."""
     group_wake_up: float = quantity("seconds", 13e-6)
     """Wall time of a synced write group per writer: the leader wakes the writers of its group and the next leader one after the
     other (WriteThread::ExitAsBatchGroupLeader)."""

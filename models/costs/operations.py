@@ -83,9 +83,14 @@ def point_read_cpu(searched: Searched) -> Cost:
         of_host(
             searched.calls, read_call=1.0, checksum_byte=searched.block_bytes, decompress_byte=searched.decompress_bytes
         ),
-        of_host(read_request=searched.requests),
+        *block_requests(searched).groups,
         of_host(table_open=searched.opens),
     )
+
+
+def block_requests(searched: Searched) -> Cost:
+    """Return the CPU time of the requests of data blocks to the device."""
+    return Cost(of_host(read_request=searched.requests))
 
 
 def scan_cpu(searched: Searched, *, entries: float) -> Cost:

@@ -82,9 +82,10 @@ def worker_share(device: Device, write_alone_s: float) -> float:
     The throttle dispatches held requests in a kernel thread (Linux block/blk-throttle.c `blk_throtl_dispatch_work_fn`), and a
     driver that copies does so in that thread. `write_alone_s`: seconds per byte that one thread needs without a cap.
     """
-    if not isinstance(device, Throttled) or device.write_cap is None or not copies_in_caller(device):
+    if not isinstance(device, Throttled) or not copies_in_caller(device):
         return 0.0
-    return min(1.0, device.write_cap * write_alone_s)
+    caps = [device.write_cap, None if device.iops_cap is None else device.iops_cap * device.io_bytes]
+    return min([1.0, *(cap * write_alone_s for cap in caps if cap is not None)]) if any(caps) else 0.0
 
 
 @dataclass(frozen=True)

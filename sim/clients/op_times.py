@@ -40,7 +40,7 @@ Parts = list[tuple[float, float]]
 Classes = list[tuple[float, float, float]]
 """The same, and the standard deviation of the logarithm of the time."""
 
-_LATE_SPREAD: Final = 0.51
+_LATE_SPREAD: Final = 0.5
 """Standard deviation of the logarithm of the latency of reads that waited for a core (`Host.late_wake_up`): 0.46 to 0.58 in two
 calibration runs."""
 _NO_READS_BYTES: Final = 4096.0
@@ -176,10 +176,11 @@ class OpTimes:
         return max(0.0, group.spec.threads / group.capacity - self._own_s(group)) / group.write_share
 
     def parts(self, kind: int, group: Group) -> Classes:
-        """Return the classes of an operation: every class of `_computing`, without and with the time of `_places`."""
+        """Return the classes of an operation."""
         return self._read_parts(kind, group) if kind != WRITE else self._write_parts(group)
 
     def _write_parts(self, group: Group) -> Classes:
+        """Return the classes of a write: every class of `_computing`, without and with the time of `_places`."""
         computing = self._computing(self.cpu_s(WRITE) + self.client_s(group), group)
         classes = [
             (share * part, fixed_s + time_s)
@@ -192,15 +193,14 @@ class OpTimes:
         return [(share, time_s, self._host.write_spread) for share, time_s in classes]
 
     def _read_parts(self, kind: int, group: Group) -> Classes:
-        """Return the classes of a read: only those with a request to the device spend CPU time on requests."""
+        """Return the classes of a read or scan; those with a request to the device, all `_places` but the first, pay for it."""
         host, cost = self._host, self.read_cost(kind)
-        requests_s = host.read_request * cost.device_reads
-        found_s = cost.cpu_s - requests_s + self.client_s(group)
+        search_s = cost.cpu_s - cost.request_cpu_s + self.client_s(group)
         classes: Classes = []
         for number, (share, fixed_s) in enumerate(self._places(kind)):
             away = number > 0
             if share > 0.0:
-                cpu_s = found_s + requests_s / (1.0 - cost.memory_share) if away else found_s
+                cpu_s = search_s + cost.request_cpu_s / (1.0 - cost.memory_share) if away else search_s
                 spread = (host.read_spread, host.device_read_spread, _LATE_SPREAD)[number]
                 computing = self._computing(cpu_s, group)
                 classes += [(share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import simpy
-from lsmlab.models.costs.operations import Searched, depth, point_read_cpu, scan_cpu
+from lsmlab.models.costs.operations import Searched, block_requests, depth, point_read_cpu, scan_cpu
 from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.sums import float_sum
@@ -56,6 +56,8 @@ class ReadCost:
     """Cost of one read on the present trees."""
 
     cpu_s: float = 0.0
+    request_cpu_s: float = 0.0
+    """Part of `cpu_s` for requests of data blocks to the device."""
     device_reads: float = 0.0
     """Mean requests to the device: single blocks, or several blocks that a scan reads ahead."""
     device_bytes: float = 0.0
@@ -181,9 +183,10 @@ class TreeReads:
         )  # fmt: skip
         get = ReadCost(
             cpu_s=point_read_cpu(searched).seconds(host),
+            request_cpu_s=block_requests(searched).seconds(host),
             device_reads=blocks * miss + opened.device_reads,
             device_bytes=blocks * miss * self.block_bytes + opened.device_bytes,
-            memory_share=(1.0 - miss) ** blocks * opened.memory_share,
+            memory_share=self._without_requests(found, miss) * opened.memory_share,
             blocks=blocks,
         )
         runs = scan_runs(family.tree)
@@ -201,12 +204,22 @@ class TreeReads:
         )  # fmt: skip
         scan = ReadCost(
             cpu_s=scan_cpu(searched, entries=length).seconds(host),
+            request_cpu_s=block_requests(searched).seconds(host),
             device_reads=requests * miss + opened.device_reads,
             device_bytes=size * miss + opened.device_bytes,
             memory_share=(1.0 - miss) ** touched * opened.memory_share,
             blocks=touched,
         )
         return get, scan
+
+    def _without_requests(self, found: Lookups, miss: float) -> float:
+        """Return the share of point reads whose data blocks are all in memory, with a share `miss` of blocks on the device.
+
+        A key that exists needs one block, and so does each false positive of a filter; a key that the filters exclude needs none.
+        """
+        own = min(1.0, found.found + found.in_wal)
+        share: float = (1.0 - miss * own) * (1.0 - miss * self._false_positive) ** max(0.0, found.runs - found.found)
+        return share
 
     def _memtable_bytes(self, family: ColumnFamily) -> list[float]:
         """Return the size of each memtable that a read searches; the active one has half of its full size at the mean."""

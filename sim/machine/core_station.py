@@ -65,7 +65,7 @@ class CoreStation:
 
     @property
     def background(self) -> float:
-        """Threads of jobs that want a core now."""
+        """Mean number of threads of jobs that want a core now."""
         return len(self._queue) + self._copying
 
     @property

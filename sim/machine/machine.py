@@ -93,9 +93,12 @@ class Machine:
         self._copies = copies and not device.writes_in_order
         """Whether the thread of a job copies data to the device itself; writes that queue for a cap are copied by a kernel
         thread."""
-        self._worker_share = worker_share(device.device, self._write_alone) if device.writes_in_order else 0.0
+        self._worker_copies = copies and device.writes_in_order
+        """Whether a kernel thread copies the writes that a cap has let pass."""
         self._queued_writes = 0
         """Number of jobs with writes that wait for a cap."""
+        self._worker_share = 0.0
+        """Present share of a core of the kernel thread that copies these writes to the device."""
         self.sleeps_in_fsync = journal is not None and not self._copies
         """Whether the thread of a job sleeps during the fsync of a file."""
         self._sleeps = not (style.overlap_reads or style.overlap_writes or style.whole_files)
@@ -206,11 +209,14 @@ class Machine:
 
     def _queue_writes(self, change: int) -> None:
         """Change the number of jobs with writes that wait for a cap; while there are any, a kernel thread copies."""
-        if self._worker_share > 0.0:
-            before = min(1, self._queued_writes)
-            self._queued_writes += change
-            if (now := min(1, self._queued_writes)) != before:
-                self.cores.copying((now - before) * self._worker_share)
+        if not self._worker_copies:
+            return
+        self._queued_writes += change
+        if change > 0 and self._queued_writes == 1:
+            self._worker_share = worker_share(self.device.device, self._write_alone)
+            self.cores.copying(self._worker_share)
+        elif self._queued_writes == 0:
+            self.cores.copying(-self._worker_share)
 
     def _limit(self, size_bytes: float, priority: Priority, waits: JobWaits) -> Events:
         """Wait until the rate limiter grants `size_bytes`."""

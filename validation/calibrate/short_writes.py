@@ -35,6 +35,10 @@ def spread(runs: Sequence[RecordedRun]) -> Equation | None:
 _ONE_BLOCK_US: Final = (22.0, 380.0)
 """Shortest and longest read of a block from the device. Shorter reads found their block in memory; longer ones also waited
 for a core."""
+_FEWEST_BUCKETS: Final = 3
+"""Fewest buckets that show a spread."""
+_LEAST_SHARE: Final = 0.05
+"""Least share of the reads that must be of one block: in runs that read from memory, as many reads are interrupted."""
 
 
 def device_read_spread(runs: Sequence[RecordedRun]) -> Equation | None:
@@ -51,14 +55,19 @@ def device_read_spread(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _device_reads(histogram: Histogram) -> float | None:
-    """Return the standard deviation of the logarithm of the latencies of `_ONE_BLOCK_US`; None without such reads."""
+    """Return the standard deviation of the logarithm of the latencies of `_ONE_BLOCK_US`; None if few reads are among them.
+
+    The variance of a uniform distribution over each bucket is subtracted (Sheppard's correction).
+    """
     low, high = _ONE_BLOCK_US
-    held = np.array([(math.log(a * b) / 2.0, n) for a, b, n in histogram.buckets if low <= a and b <= high]).reshape(-1, 2)
-    if not held[:, 1].sum():
+    held = np.array([(math.log(a), math.log(b), n) for a, b, n in histogram.buckets if low <= a and b <= high]).reshape(-1, 3)
+    first, last, counts = held.T
+    if len(held) < _FEWEST_BUCKETS or counts.sum() < _LEAST_SHARE * histogram.count:
         return None
-    logs, counts = held.T
-    mean = np.average(logs, weights=counts)
-    return float(math.sqrt(np.average((logs - mean) ** 2, weights=counts)))
+    middle = (first + last) / 2.0
+    variance = np.average((middle - np.average(middle, weights=counts)) ** 2, weights=counts)
+    width = np.average((last - first) ** 2 / 12.0, weights=counts)
+    return float(math.sqrt(variance - width)) if variance > width else None
 
 
 def interruptions(runs: Sequence[RecordedRun]) -> Equation | None:
