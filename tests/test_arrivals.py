@@ -139,3 +139,11 @@ def test_sampled_keys_have_the_mean_size() -> None:
     codes = np.array([8, 9], dtype=np.int64)
     assert sizes.of(codes)[0] == ParetoSize().mean_bytes
     assert sizes.of(codes).tolist() == sizes.of(codes).tolist()
+
+
+def test_peaks_too_short_for_the_clock_are_left_out() -> None:
+    """A peak of 1e-99 s after a valley of 10 s begins and ends at the same moment: only valleys remain."""
+    starts, rates = PeaksValleys(100.0, 10.0, 900.0, 1e-99).segments(30.0, np.random.default_rng(1))
+
+    assert starts.tolist() == [0.0, 10.0, 20.0]
+    assert rates.tolist() == [100.0] * 3

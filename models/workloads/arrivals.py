@@ -204,7 +204,8 @@ def _count(periods: float) -> int:
 
 
 def _from_lengths(lengths: FloatArray, rates: FloatArray, until_s: float) -> tuple[FloatArray, FloatArray]:
-    starts = np.concatenate(([0.0], np.cumsum(lengths)[:-1]))
-    keep = (starts < until_s) & (lengths > 0)
+    ends = np.cumsum(lengths)
+    starts = np.concatenate(([0.0], ends[:-1]))
+    keep = (starts < until_s) & (ends > starts)  # a segment too short for the clock has no length
     starts, rates = starts[keep], rates[keep]
     return starts, rates
