@@ -1,4 +1,4 @@
-"""Classes of reads: found in memory, from the device, and from the device with a wait for a core (docs/decisions/0043)."""
+"""Classes of reads: without a request to the device, with one, and with one and a wait for a core (docs/decisions/0043)."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_reads_without_a_request(found: float, runs: float, false_positive: floa
 
 
 def test_the_calibrator_takes_the_spread_of_reads_of_one_block() -> None:
-    """Reads below 22 us found their block in memory, and reads above 380 us waited for a core: neither counts."""
+    """Reads below 22 us needed no request, and reads above 380 us waited for a core: neither counts."""
     rng = np.random.default_rng(1)
     bounds = [1.0, 2.0, 22.0, 34.0, 51.0, 76.0, 110.0, 170.0, 250.0, 380.0, 580.0, 870.0, 1300.0]
     device = np.exp(rng.normal(np.log(90.0), 0.25, 50_000))

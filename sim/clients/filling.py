@@ -77,14 +77,13 @@ class Filling:
         share = self._shares[number]
         if share == 0.0:
             return 0.0
-        at = next(at for at, n in self._full_at if n == number)
         full = self._entries[number]
-        return min(full, max(0.0, full - (at - written) * share))
+        return min(full, max(0.0, full - (self._switch_at(number) - written) * share))
 
     def holds_at(self, number: int, entries: float) -> float:
         """Return the number of writes after which the active memtable of a column family holds `entries`."""
-        at = next(at for at, n in self._full_at if n == number)
-        return at - (self._entries[number] - entries) / self._shares[number] if self._shares[number] > 0.0 else math.inf
+        share = self._shares[number]
+        return self._switch_at(number) - (self._entries[number] - entries) / share if share > 0.0 else math.inf
 
     def began(self, number: int) -> float:
         """Return the number of writes per database before the active memtable of a column family was created."""
@@ -94,8 +93,7 @@ class Filling:
         """Count `entries` hot keys with which the new active memtable of a column family starts."""
         self._holds[number] = max(1.0, self._entries[number] - entries)
         taken = self._entries[number] - self._holds[number]
-        at = next(at for at, n in self._full_at if n == number)
-        self._move(number, at - taken)
+        self._move(number, self._switch_at(number) - taken)
 
     def resize(self, number: int, entries: float, written: float) -> None:
         """Set the entries that fill a column family's memtables; the active memtable may be full at once."""
@@ -113,6 +111,10 @@ class Filling:
     def unflushed(self, written: float) -> list[float]:
         """Return the entries in each active memtable."""
         return [self.active(number, written) for number in range(len(self._entries))]
+
+    def _switch_at(self, number: int) -> float:
+        """Return the number of writes after which the active memtable of a column family is full."""
+        return next(at for at, n in self._full_at if n == number)
 
     def _move(self, number: int, at: float) -> None:
         self._full_at = [(at if n == number else other, n) for other, n in self._full_at]

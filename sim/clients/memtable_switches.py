@@ -19,6 +19,8 @@ from lsmlab.sim.store.write_shape import WriteShape
 _NEVER: Final = math.inf
 _ROUNDING: Final = 1e-6
 """Entries: less than this is rounding."""
+_FLUSHABLE: Final = 1.0
+"""Entries from which the write buffer manager flushes a memtable: an empty one is left out (`MemTable::IsEmpty`)."""
 
 
 def _reached(written: float) -> float:
@@ -58,7 +60,7 @@ class MemtableSwitches:
         if self._wal_bytes > 0.0 and self.wal_limit < _NEVER and self._database.wals.may_flush_oldest:
             soonest = written + max(0.0, self.wal_limit - self._total_wal_bytes(written)) / self._wal_bytes
         if self._memory_bytes > 0.0 and self._database.write_buffer_manager.buffer_bytes > 0.0:
-            flushable = (self._filling.holds_at(n, 1.0) for n, family in self._families.items() if not family.immutables)
+            flushable = (self._filling.holds_at(n, _FLUSHABLE) for n, family in self._families.items() if not family.immutables)
             full_at = written + max(0.0, self._room_bytes(written)) / self._memory_bytes
             soonest = min(soonest, max(full_at, min(flushable, default=_NEVER)))
         return soonest
@@ -139,6 +141,6 @@ class MemtableSwitches:
         candidates = [
             family
             for number, family in self._families.items()
-            if not family.immutables and self._filling.active(number, written) > 1.0 - _ROUNDING
+            if not family.immutables and self._filling.active(number, written) > _FLUSHABLE - _ROUNDING
         ]
         return min(candidates, key=lambda f: self._filling.began(f.number), default=None)

@@ -177,7 +177,7 @@ class OpTimes:
 
     def parts(self, kind: int, group: Group) -> Classes:
         """Return the classes of an operation."""
-        return self._read_parts(kind, group) if kind != WRITE else self._write_parts(group)
+        return self._write_parts(group) if kind == WRITE else self._read_parts(kind, group)
 
     def _write_parts(self, group: Group) -> Classes:
         """Return the classes of a write: every class of `_computing`, without and with the time of `_places`."""
@@ -193,16 +193,17 @@ class OpTimes:
         return [(share, time_s, self._host.write_spread) for share, time_s in classes]
 
     def _read_parts(self, kind: int, group: Group) -> Classes:
-        """Return the classes of a read or scan; those with a request to the device, all `_places` but the first, pay for it."""
-        host, cost = self._host, self.read_cost(kind)
+        """Return the classes of a read or scan: without a request to the device (the first of `_places`), and with one."""
+        cost = self.read_cost(kind)
         search_s = cost.cpu_s - cost.request_cpu_s + self.client_s(group)
+        (memory, _), *away = self._places(kind)
         classes: Classes = []
-        for number, (share, fixed_s) in enumerate(self._places(kind)):
-            away = number > 0
-            if share > 0.0:
-                cpu_s = search_s + cost.request_cpu_s / (1.0 - cost.memory_share) if away else search_s
-                spread = (host.read_spread, host.device_read_spread, _LATE_SPREAD)[number]
-                computing = self._computing(cpu_s, group)
+        if memory > 0.0:
+            spread = self._host.read_spread
+            classes += [(memory * part, time_s, spread) for part, time_s in self._computing(search_s, group) if part > 0.0]
+        if away:
+            computing = self._computing(search_s + cost.request_cpu_s / (1.0 - cost.memory_share), group)
+            for (share, fixed_s), spread in zip(away, (self._host.device_read_spread, _LATE_SPREAD), strict=False):
                 classes += [(share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
         return classes
 
@@ -228,7 +229,7 @@ class OpTimes:
         The mean is over all kinds of operation: an arrival that finds all threads busy waits for operations of any kind.
         """
         mean_s = square = 0.0
-        for (_kind, share), parts in zip(group.kinds, group.times, strict=True):
+        for (_, share), parts in zip(group.kinds, group.times, strict=True):
             for part, part_s, spread in parts:
                 mean_s += share * part * part_s
                 square += share * part * part_s * part_s * self._square_ratios[spread]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -22,36 +22,35 @@ core or the DB mutex."""
 
 def spread(runs: Sequence[RecordedRun]) -> Equation | None:
     """Standard deviation of the logarithm of the latency of a single thread's unstalled writes."""
-    used = _single_writers(runs)
-    measured = np.array([short_writes(run.histograms["write"])[1] for run in used])
+    found = {run.name: short_writes(run.histograms["write"])[1] for run in _single_writers(runs)}
+    return _spread_equation("spread of short writes", "host.write_spread", found)
+
+
+def _spread_equation(name: str, key: str, found: Mapping[str, float]) -> Equation | None:
+    """Return the equation of the spread `key`, measured in the runs named in `found`; None without runs."""
+    measured = np.array(list(found.values()))
 
     def misses(values: Values) -> Array:
-        return np.asarray(np.log(values["host.write_spread"] / measured) / 0.15, dtype=np.float64)
+        return np.asarray(np.log(values[key] / measured) / 0.15, dtype=np.float64)
 
-    names = [run.name for run in used]
-    return Equation("spread of short writes", misses, names, ("host.write_spread",)) if used else None
+    return Equation(name, misses, list(found), (key,)) if found else None
 
 
 _ONE_BLOCK_US: Final = (22.0, 380.0)
-"""Shortest and longest read of a block from the device. Shorter reads found their block in memory; longer ones also waited
-for a core."""
+"""Shortest and longest read of a block from the device, in microseconds. Shorter reads needed no request; longer ones also
+waited for a core."""
 _FEWEST_BUCKETS: Final = 3
 """Fewest buckets that show a spread."""
 _LEAST_SHARE: Final = 0.05
-"""Least share of the reads that must be of one block: in runs that read from memory, as many reads are interrupted."""
+"""Least share of the reads that must be of one block. Below it they may be reads from memory that the kernel interrupted: 0.9 %
+in rr_t4_cached (docs/decisions/0043)."""
 
 
 def device_read_spread(runs: Sequence[RecordedRun]) -> Equation | None:
     """Standard deviation of the logarithm of the latency of reads from the device."""
-    found = [(run.name, _device_reads(run.histograms["read"])) for run in runs if "read" in run.histograms and not run.capped]
-    used = [(name, measured) for name, measured in found if measured is not None]
-    spreads = np.array([measured for _, measured in used], dtype=np.float64)
-
-    def misses(values: Values) -> Array:
-        return np.asarray(np.log(values["host.device_read_spread"] / spreads) / 0.15, dtype=np.float64)
-
-    names = [name for name, _ in used]
-    return Equation("spread of reads from the device", misses, names, ("host.device_read_spread",)) if used else None
+    found = {run.name: _device_reads(run.histograms["read"]) for run in runs if "read" in run.histograms and not run.capped}
+    measured = {name: value for name, value in found.items() if value is not None}
+    return _spread_equation("spread of reads from the device", "host.device_read_spread", measured)
 
 
 def _device_reads(histogram: Histogram) -> float | None:
