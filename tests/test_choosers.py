@@ -272,7 +272,8 @@ def test_range_and_rank_come_from_one_random_number(keys: int, writes: int) -> N
 def test_key_ranges_get_their_shares() -> None:
     """Reads hit each range in proportion to its share."""
     sample = KeySample(300_000)
-    codes = RangedKeys(UDB_RANGES).start(sample, InsertCursor()).sample_reads(100_000, np.random.default_rng(1))
+    keys = RangedKeys(UDB_RANGES, PowerLaw(0.002312, 0.3467))
+    codes = keys.start(sample, InsertCursor()).sample_reads(100_000, np.random.default_rng(1))
     chances = [share / sum(UDB_RANGES) for share in UDB_RANGES]
     assert chances == pytest.approx((np.bincount((codes >> 1) // 10_000, minlength=30) / 100_000).tolist(), abs=2e-5)
 
@@ -285,7 +286,7 @@ def test_key_ranges_get_their_shares() -> None:
         lambda: SequentialKeys(repeats=0.5), lambda: range_shares(0, 0, 0, 0, 5), lambda: range_shares(1, 1e6, 0, 0, 5),
         lambda: range_shares(1, 2, 0, 0, 30),
         lambda: RankedKeys(Zipf(), share=2.0), lambda: KeySample(0), lambda: KeySample(10, 0.3),
-        lambda: RangedKeys((1, 1)).start(KeySample(1), InsertCursor()),
+        lambda: RangedKeys((1, 1), PowerLaw(0.002312, 0.3467)).start(KeySample(1), InsertCursor()),
     ],
 )  # fmt: skip
 def test_impossible_distributions_are_refused(make) -> None:

@@ -66,6 +66,8 @@ class FlashState(NamedTuple):
     """Whether writes bypass the cache, because it was full and has not drained to `slc_resume` since."""
     amplification: float = 1.0
     """Bytes programmed per byte written, garbage collection included."""
+    idle_s: float = 0.0
+    """Time since the last read or write."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +112,8 @@ class FlashDrive:
     """Share of the cache that must be free before it accepts writes again."""
     slc_fold_bandwidth: float = quantity("bytes_per_s", 0.0)
     """Rate at which a full cache is copied to its final cells beside writes that bypass it; 0: only an idle drive copies."""
+    slc_idle: float = quantity("seconds", 0.0)
+    """Time without reads and writes after which the drive copies its cache; 0: it copies in all its idle time."""
     endurance: float | None = quantity("bytes", None)
     """Rated host bytes written (TBW); None: unknown."""
 
@@ -166,6 +170,7 @@ class FlashDrive:
         elif live < 0.0:
             live = 0.0
         programmed = flow.write_bytes * amplification
+        idle_s = state.idle_s + elapsed_s if flow.read_bytes == flow.write_bytes == 0.0 else 0.0
         used, full = state.slc_used_bytes, state.slc_full
         if self.slc_cache and elapsed_s > 0:
             service = self._service(amplification, full)
@@ -173,11 +178,12 @@ class FlashDrive:
                 used += flow.write_bytes
                 programmed += flow.write_bytes  # programmed once in the cache and once in the final cells
             drain = self._drain(service, flow.read_bytes / elapsed_s, flow.write_bytes / elapsed_s, amplification, full=full)
-            used = max(0.0, used - elapsed_s * drain)
-            used = min(used, self.slc_cache)
+            used -= elapsed_s * drain + self._pause_drain_bytes(state.idle_s, idle_s, amplification)
+            used = min(max(0.0, used), self.slc_cache)
             full = self._cache_full(used, full)
         host = state.host_bytes + flow.write_bytes
-        return FlashState(live, host, state.flash_bytes + programmed, used, full, self._amplification(live, host))
+        flash = state.flash_bytes + programmed
+        return FlashState(live, host, flash, used, full, self._amplification(live, host), idle_s)
 
     def fsync_s(self, state: FlashState) -> float:
         """Time of one cache flush in s: close to 0 with power-loss protection."""
@@ -227,9 +233,17 @@ class FlashDrive:
         return (self.slc_cache - state.slc_used_bytes) / growth if growth > 0 else math.inf
 
     def _drain(self, service: Service, read_rate: float, write_rate: float, amplification: float, *, full: bool) -> float:
-        """Rate in bytes per second at which the cache is copied to its final cells."""
+        """Rate in bytes per second at which the cache is copied to its final cells, without long pauses."""
         beside_writes = self.slc_fold_bandwidth if full else 0.0
+        if self.slc_idle > 0.0:
+            return beside_writes
         return beside_writes + _idle(service, read_rate, write_rate) * self.write_bandwidth / amplification
+
+    def _pause_drain_bytes(self, before_s: float, idle_s: float, amplification: float) -> float:
+        """Return the bytes copied while a pause grew from `before_s` to `idle_s`, beyond `slc_idle`."""
+        if self.slc_idle == 0.0:
+            return 0.0
+        return (max(idle_s, self.slc_idle) - max(before_s, self.slc_idle)) * self.write_bandwidth / amplification
 
     @cached_property
     def _services(self) -> dict[tuple[float, bool], Service]:

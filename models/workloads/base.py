@@ -32,6 +32,8 @@ MOST_KEYS: Final = 1 << 60
 
 MOST_SHARD_SPREAD: Final = 0.3
 """Bound on `shard_spread`: below it, the smallest of 1000 shards has a part above 0."""
+_CLASSES_PER_DOUBLING: Final = 2
+"""Classes of scans per doubling of their length."""
 MOST_ENTRY_BYTES: Final = (1 << 32) - 1
 """Largest key and value: their lengths are 32-bit numbers, and Put refuses longer ones (WriteBatchInternal::Put)."""
 
@@ -78,12 +80,25 @@ def share_notes(proportions: Mapping[str, float]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ScanLength:
-    """Entries that a scan returns: always `mean`, or uniform between 1 and `maximum`."""
+    """Entries that a scan returns."""
 
     mean: float = 0.0
-    maximum: float = 0.0
-    distribution: str = "fixed"
-    """"fixed", "uniform" (1 … maximum) or "pareto" (mixgraph; the mean is that of its formula)."""
+    classes: tuple[tuple[float, float], ...] = ()
+    """(Entries, share of the scans) of classes of similar length, which together have the mean; empty: all have `mean`.
+
+    An iterator reads ahead twice as much at each request, so a few long scans need fewer requests than scans of the
+    mean length.
+    """
+
+    @classmethod
+    def of(cls, entries: FloatArray, shares: FloatArray | None = None) -> ScanLength:
+        """Return the distribution of scans of `entries`, with a `shares` of the scans each (None: equal). Shapes (n,)."""
+        weights = np.full(len(entries), 1.0 / len(entries)) if shares is None else shares / shares.sum()
+        place = np.round(np.log2(np.maximum(entries, 1.0)) * _CLASSES_PER_DOUBLING).astype(np.int64)
+        mass, number = np.bincount(place, weights), np.bincount(place, weights * entries)
+        used = np.flatnonzero(mass > 0.0)
+        classes = [(float(number[i] / mass[i]), float(mass[i])) for i in used.tolist()]
+        return cls(float_sum(n * share for n, share in classes), tuple(classes))
 
 
 @dataclass(frozen=True)

@@ -60,15 +60,15 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[i
 
 @dataclass(frozen=True)
 class RangedKeys:
-    """Keys by range: a range by its share, then a key in it by a power law over hashed seeds, or uniform (`law` None).
+    """Keys by range: a range by its share, then a key in it by a power law over hashed seeds.
 
     A seed has the same place in every range, as in db_bench; the hash is SplitMix64's here, the first output of a
     Mersenne Twister there.
     """
 
-    shares: tuple[int, ...] = (1,)
+    shares: tuple[int, ...]
     """Shares of the ranges, in any unit: db_bench divides them by their sum."""
-    law: PowerLaw | None = None
+    law: PowerLaw
 
     @property
     def chances(self) -> FloatArray:
@@ -78,14 +78,13 @@ class RangedKeys:
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:
         """Numbers of the 2 · stride most popular (range, seed) pairs of the first group of seeds."""
-        if stride == 1 or self.law is None:
+        if stride == 1:
             return NO_KEYS
         pairs = self.hot_pairs(population, stride)
         return np.unique(self.numbers(pairs[0], pairs[1], population))
 
     def hot_pairs(self, population: int, stride: int) -> tuple[KeyArray, KeyArray]:
         """Return (ranges, seeds) of the hot keys."""
-        assert self.law is not None
         seeds = self.law.heads(self.range_size(population), stride)
         mass = self.seed_probabilities(seeds, population)
         flat = np.argsort(-mass, axis=None, kind="stable")[: 2 * stride]
@@ -114,7 +113,6 @@ class RangedKeys:
 
     def seed_probabilities(self, seeds: int, population: int) -> FloatArray:
         """Probabilities of the first `seeds` seeds of each range. Shape (ranges, seeds)."""
-        assert self.law is not None
         edges = np.arange(seeds + 1, dtype=np.float64)
         rows = [np.diff(self.law.cdf(edges, n)) for n in self.levels(population).tolist()]
         return np.asarray(np.array(rows) * self.chances[:, None], dtype=np.float64)
@@ -138,9 +136,6 @@ class RangedKeys:
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
         """Return the blocks of each range, weighted by its share."""
         size, shares = self.range_size(population), self.chances
-        if self.law is None:
-            blocks = max(1.0, size / keys_per_block)
-            return condense(shares / blocks, np.full(len(shares), blocks))
         levels = self.levels(population).tolist()
         by_level = {n: scattered_blocks(self.law, size, keys_per_block, n) for n in set(levels)}
         ranges = [(share, by_level[n]) for share, n in zip(shares.tolist(), levels, strict=True)]
@@ -163,7 +158,7 @@ class _RangedState:
         self._is_hot: NDArray[np.bool_] = np.zeros((len(chooser.shares), 0), dtype=np.bool_)
         self._hot = HotPresence(NO_KEYS, 0.0)
         self._cold_share = 1.0
-        if chooser.law is not None and len(sample.hot):
+        if len(sample.hot):
             self._set_up_hot()
 
     def _set_up_hot(self) -> None:
@@ -199,17 +194,15 @@ class _RangedState:
     def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
         ranges, seeds = self._draw((np.arange(k) + rng.random(k)) / max(1, k), rng.random(k))
         codes = self._group_codes(ranges, seeds)
-        if self._chooser.law is not None:
-            first = seeds < self._sample.stride
-            numbers = self._chooser.numbers(ranges[first], seeds[first], self._population)
-            codes[first] = self._sample.number_codes(numbers)
+        first = seeds < self._sample.stride
+        numbers = self._chooser.numbers(ranges[first], seeds[first], self._population)
+        codes[first] = self._sample.number_codes(numbers)
         return codes
 
     def _draw(self, u: FloatArray, v: FloatArray) -> tuple[KeyArray, KeyArray]:
-        """Draw ranges, and seeds of the law or places in the range."""
+        """Draw ranges, and seeds of the law."""
         ranges = self._edges.searchsorted(u, side="right").astype(np.int64)
-        law = self._chooser.law
-        return ranges, (v * self._size).astype(np.int64) if law is None else law.draw(v, self._levels[ranges])
+        return ranges, self._chooser.law.draw(v, self._levels[ranges])
 
     def _carried(self, ranges: KeyArray, seeds: KeyArray) -> NDArray[np.bool_]:
         heads = self._is_hot.shape[1]
@@ -220,9 +213,6 @@ class _RangedState:
         return hot
 
     def _group_codes(self, ranges: KeyArray, seeds: KeyArray) -> KeyArray:
-        groups = seeds >> self._sample.shift
-        if self._chooser.law is not None and self._sample.exact:
-            groups = scatter_groups(groups, self._size)
-        elif self._chooser.law is not None:
-            groups = scatter_groups(groups, self._cells)
+        places = self._size if self._sample.exact else self._cells
+        groups = scatter_groups(seeds >> self._sample.shift, places)
         return self._sample.group_codes(((ranges * self._size) >> self._sample.shift) + groups)

@@ -19,6 +19,8 @@ from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
 from lsmlab.models.workloads.ranks import PowerLaw
 from lsmlab.models.workloads.values import ParetoSize, ValueSizes
 
+_LENGTHS: Final = 10_000
+"""Evenly spaced fractions of the scans whose lengths stand for all."""
 DRAWING: Final = 1.2
 """CPU time of drawing a key by the power law, in units of `Host.write_op`: db_bench seeds a Mersenne Twister
 (std::mt19937_64) for each key. Measured with puts only and without stalls, db_bench 7.8.3: 4.98 +- 0.34 us per operation
@@ -66,13 +68,25 @@ class MixGraph(DbBench):
         return ParetoSize(self.value_theta, self.value_k, self.value_sigma, self.mix_max_value_size)
 
     @property
+    def uses_law(self) -> bool:
+        """Return whether keys follow the power law: db_bench draws them at random if `key_dist_a` or `_b` is 0."""
+        return bool(self.key_dist_a and self.key_dist_b)
+
+    @property
     def uses_ranges(self) -> bool:
-        """Return whether any keyrange_dist_* flag is set: db_bench's prefix modelling."""
-        return any((self.keyrange_dist_a, self.keyrange_dist_b, self.keyrange_dist_c, self.keyrange_dist_d))
+        """Return whether key ranges differ in heat: only those of the power law do, if any keyrange_dist_* flag is set.
+
+        The flags of the paper's prefix_random, ranges without a power law, give random keys in db_bench since 6.11
+        (`Benchmark::MixGraph`; https://github.com/facebook/rocksdb/issues/8356).
+        """
+        flags = (self.keyrange_dist_a, self.keyrange_dist_b, self.keyrange_dist_c, self.keyrange_dist_d)
+        return self.uses_law and any(flags)
 
     def keys(self) -> tuple[Chooser, bool]:
         """Return the key chooser, and whether half of its keys are outside 0 … num - 1."""
-        law = PowerLaw(self.key_dist_a, self.key_dist_b) if self.key_dist_a and self.key_dist_b else None
+        if not self.uses_law:
+            return UniformKeys(), False
+        law = PowerLaw(self.key_dist_a, self.key_dist_b)
         if self.uses_ranges:
             shares = range_shares(
                 self.keyrange_dist_a, self.keyrange_dist_b, self.keyrange_dist_c, self.keyrange_dist_d,
@@ -80,12 +94,12 @@ class MixGraph(DbBench):
             )  # fmt: skip
             return RangedKeys(shares, law), False
         # without ranges db_bench uses the hash as a signed number, and negative keys sort far after all others
-        return (RangedKeys((1,), law), True) if law else (UniformKeys(), False)
+        return RangedKeys((1,), law), True
 
     def scan_length(self) -> ScanLength:
         """Return Pareto lengths modulo mix_max_scan_len, without the lower bound of 10 B of value sizes."""
-        law = ParetoSize(self.iter_theta, self.iter_k, self.iter_sigma, float(self.mix_max_scan_len), min_bytes=0.0)
-        return ScanLength(mean=max(1.0, law.mean_bytes), maximum=float(self.mix_max_scan_len), distribution="pareto")
+        law = ParetoSize(self.iter_theta, self.iter_k, self.iter_sigma, float(self.mix_max_scan_len), min_bytes=1.0)
+        return ScanLength.of(law.quantile((np.arange(_LENGTHS) + 0.5) / _LENGTHS))
 
     def arrivals(self) -> Arrivals:
         """Return a closed loop, or the sine rate.
@@ -108,7 +122,7 @@ class MixGraph(DbBench):
         clients = Clients(
             "mixgraph", self.threads, Mix(read=get, update=put, scan=seek), self.arrivals(), write_keys=keys,
             read_keys=keys, scan_length=self.scan_length(), operations=self.operations(self.reads),
-            client_work=DRAWING if self.key_dist_a and self.key_dist_b else 0.0,
+            client_work=DRAWING if self.uses_law else 0.0,
         )  # fmt: skip
         if isinstance(keys, RangedKeys):
             keys.range_size(self.num // self.shards)  # raises InputError for more ranges than keys

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
+import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered
@@ -25,6 +27,9 @@ from lsmlab.models.workloads.values import FixedSize
 INSERT_ROOM = 2.0
 """Keys of the key space per record, for inserts over a duration instead of an operation count: an assumption, with room
 for one insert per record. Further inserts get places between existing keys."""
+
+_LENGTHS: Final = 1000
+"""Evenly spaced lengths that stand for uniform lengths of scans."""
 
 
 class Requests(Enum):
@@ -142,12 +147,9 @@ class Ycsb:
         if low > high:
             raise InputError(f"minscanlength {low} must not exceed maxscanlength {high}")
         if self.scanlengthdistribution is ScanLengths.UNIFORM:
-            return ScanLength((low + high) / 2, float(high), "uniform")
-        count = high - low + 1
-        ranks = range(1, count + 1)
-        zeta = sum(r**-YCSB_CONSTANT for r in ranks)
-        mean = low - 1 + float_sum(r ** (1 - YCSB_CONSTANT) for r in ranks) / zeta
-        return ScanLength(mean, float(high), "zipfian")
+            return ScanLength.of(low + (np.arange(_LENGTHS) + 0.5) / _LENGTHS * (high - low))
+        ranks = np.arange(1.0, high - low + 2.0)
+        return ScanLength.of(low - 1.0 + ranks, ranks**-YCSB_CONSTANT)
 
     def workload(self) -> Workload:
         """Return the workload."""

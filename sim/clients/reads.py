@@ -98,6 +98,7 @@ class TreeReads:
         kind = own.engine.table_reads.filter
         self._false_positive = false_positive_rate(options.bloom_bits, kind) if options.bloom_bits > 0 else 1.0
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
+        self._scans = _scan_classes(self._readers)
         self._writes = any(c.mix.writes > 0.0 for c in setup.workload.clients)
         self._choosers: dict[int, list[ChooserState]] = {
             f.number: [c.read_keys.start(own.sample, cursors[f.number]) for c in self._readers]
@@ -191,10 +192,11 @@ class TreeReads:
         )
         runs = scan_runs(family.tree)
         number = float_sum(run.number for run in runs)
-        length = self._scan_length()
+        length = float_sum(share * n for n, share in self._scans)
         touched = scan_block_reads(number, length, self.entries_per_block)
         sizes = [(run.size_bytes, run.number) for run in runs]
-        requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests) if length else (0.0, 0.0)
+        reads = [(share, scan_device_reads(sizes, n, self.entries_per_block, self._requests)) for n, share in self._scans]
+        requests, size = (float_sum(share * both[i] for share, both in reads) for i in (0, 1))
         tables = [TableClass(run.tables, run.number) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
         indexes, index_doublings = self._index_searches(family, tables, number)
@@ -269,9 +271,11 @@ class TreeReads:
         ]
         return np.concatenate(parts)
 
-    def _scan_length(self) -> float:
-        lengths = [c.scan_length.mean for c in self._readers if c.mix.scan > 0]
-        return float(np.mean(lengths)) if lengths else 0.0
+
+def _scan_classes(readers: Sequence[Clients]) -> list[tuple[float, float]]:
+    """Return (entries, share) of the classes of scans by length; empty without scans."""
+    lengths = [c.scan_length for c in readers if c.mix.scan > 0]
+    return [(n, share / len(lengths)) for one in lengths for n, share in one.classes or ((one.mean, 1.0),)]
 
 
 def _reads(clients: Clients) -> float:

@@ -133,7 +133,10 @@ def collect(
         _forget_keys(families)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
     writes, write_pieces = latency_of(clients, (WRITE,), seconds)
-    read, read_pieces = latency_of(clients, (READ, SCAN), seconds)
+    reads_and_scans, read_pieces = latency_of(clients, (READ, SCAN), seconds)
+    scans, _ = latency_of(clients, (SCAN,), seconds)
+    point_reads = latency_of(clients, (READ,), seconds)[0] if scans else reads_and_scans
+    latencies = {"write": writes, "read": point_reads or scans, "scan": scans}
     stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary["memory"] = memory_summary(setup, families)
     databases = list(dict.fromkeys(family.database for family in families))
@@ -145,8 +148,7 @@ def collect(
         summary["read_amplification"] = reads.mean_blocks_per_read()
         summary["block_cache"] = reads.facts()
     summary |= {
-        "write_latency_s": writes.summary(duration_s) if writes else None,
-        "read_latency_s": read.summary(duration_s) if read else None,
+        **{f"{op}_latency_s": found.summary(duration_s) if found else None for op, found in latencies.items()},
         **chain_summary(stalls),
         "stalls": len(stalls),
         "keys": _key_facts(setup),
@@ -160,7 +162,7 @@ def collect(
         "version": installed_version("lsmlab"),
         "results_format": FORMAT,
     }
-    series = _series(setup, families, clients, (writes, write_pieces), (read, read_pieces), seconds)
+    series = _series(setup, families, clients, (writes, write_pieces), (reads_and_scans, read_pieces), seconds)
     rows = stall_rows(stalls, named=len(setup.families) > 1)
     data = stall_data(setup, families, clients, usage, rows, jobs, series)
     summary |= explain(data)
@@ -175,7 +177,7 @@ def collect(
         series=series,
         jobs=jobs,
         stalls=rows,
-        latency=_latency_table(writes, read),
+        latency=_latency_table(latencies),
         events=None if logs is None else events_table(logs),
     )
 
@@ -238,10 +240,10 @@ def _jobs_table(families: Sequence[ColumnFamily]) -> Table:
     return table
 
 
-def _latency_table(writes: LatencyDistribution | None, reads: LatencyDistribution | None) -> Table:
+def _latency_table(latencies: Mapping[str, LatencyDistribution | None]) -> Table:
     ops: list[Any] = []
     bounds, counts = [np.empty(0)], [np.empty(0)]
-    for name, distribution in (("write", writes), ("read", reads)):
+    for name, distribution in latencies.items():
         if distribution is not None:
             upper, count = distribution.histogram()
             ops.extend([name] * len(upper))

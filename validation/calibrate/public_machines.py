@@ -33,7 +33,14 @@ from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.reader import read_log
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.timings import job_records as records
-from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, mean_phases
+from lsmlab.validation.logs.timings.cache_phases import (
+    CACHE_PAUSE_S,
+    CachePhases,
+    FirstPhase,
+    cache_phases,
+    first_phase,
+    mean_phases,
+)
 from lsmlab.validation.logs.timings.job_records import JobLog
 from lsmlab.validation.logs.timings.jobs import Job
 
@@ -66,8 +73,6 @@ _SCHEDULED: Final[dict[str, dict[str, float | str]]] = {
     "hdd": {"journal_behind_files": "false"}, "sata": {"fsync_queue": "48MiB", "journal_behind_files": "false"},
 }  # fmt: skip
 """I/O scheduler of the desktop's drives: blocks of the journal do not wait for files (docs/decisions/0041)."""
-_QUICK: Final = 0.1
-"""Quantile of the flushes of a run that gives their time beside nothing else."""
 _SLOWED: Final = 0.95
 """Mean rate, as a share of that of fast phases, up to which a session shows the room of an SLC cache: above it, the room is more
 than the session wrote."""
@@ -144,14 +149,15 @@ class _DriveLog(NamedTuple):
 def _flush_fit(logs: Sequence[_DriveLog], sessions: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Host:
     """Fit the CPU cost of flushes to their time from the start to the end of their file, less that of its fsync.
 
-    The LOGs do not have the CPU time of flushes. A quick flush of each run (`_QUICK`) shares the drive with no other job.
+    The LOGs do not have the CPU time of flushes. The quickest flush of each run, one of the first, shares the drive with no other
+    job, and its file finds room in the SLC cache.
     """
     measured = []
     for device, session, log in logs:
-        flushes = sorted((j for j in log.jobs if j.kind == "flush"), key=lambda j: j.files[0][0] - j.start_s)
-        job = flushes[int(_QUICK * len(flushes))]
+        job = min((j for j in log.jobs if j.kind == "flush"), key=lambda j: j.files[0][0] - j.start_s)
         finished_s, size = job.files[0]
-        fsync_s = size / sessions[session][device]["write_bandwidth"]
+        drive = sessions[session][device]
+        fsync_s = size / drive.get("slc_write_bandwidth", drive["write_bandwidth"])
         measured.append((job_cpu(job, _FLUSHES), finished_s - job.start_s - fsync_s))
     found = solved(measured, _FLUSHES, ("host.flush_record", "host.flush_byte"))
     return Host(flush_record=found["host.flush_record"], flush_byte=found["host.flush_byte"])
@@ -182,21 +188,30 @@ def _drives_of_desktop(
             rates[session].append(math.log(records.bandwidth(periods, commit)))
         means = {session: statistics.mean(found) for session, found in sorted(rates.items())}
         phases = mean_phases([found for s in here if (found := cache_phases(s.log, flush_cpu_s)) is not None])
+        firsts = {session: [first_phase(s.log, flush_cpu_s) for s in here if s.session == session] for session in means}
         for session, mean in means.items():
-            sessions[session][device] = _drive_of_session(math.exp(mean), phases)
+            sessions[session][device] = _drive_of_session(math.exp(mean), phases, firsts[session])
         rate = math.exp(statistics.mean(means.values()))
-        devices[device] = {"fsync_latency": commit, "write_bandwidth": rate, **_SCHEDULED.get(device, {})}
+        drive = _drive_of_session(rate, None, [found for some in firsts.values() for found in some])
+        devices[device] = {"fsync_latency": commit, **drive, **_SCHEDULED.get(device, {})}
         if device == "hdd":
             devices[device]["read_bandwidth"] = rate
         errors[device] = {"write_bandwidth": rate * statistics.stdev(means.values()), "fsync_latency": float(np.std(commits))}
     return devices, errors, sessions
 
 
-def _drive_of_session(rate: float, phases: CachePhases | None) -> dict[str, float]:
+def _drive_of_session(rate: float, phases: CachePhases | None, firsts: Sequence[FirstPhase | None]) -> dict[str, float]:
     """Return the constants of a drive that wrote `rate` bytes per second on average.
 
-    Speeds and length of its slow phases are those of all sessions; the room of its SLC cache follows from the average.
+    Speeds and length of its slow phases are those of all sessions; the room of its SLC cache follows from the average. Without
+    such `phases` the drive has a cache if all runs had a fast beginning (`firsts`).
     """
+    if phases is None and (known := [found for found in firsts if found is not None]) and len(known) == len(firsts):
+        first = FirstPhase(*np.exp(np.log(np.array(known)).mean(axis=0)).tolist())
+        return {
+            "write_bandwidth": first.slow * rate, "slc_write_bandwidth": first.fast * rate, "slc_cache": first.fast_bytes,
+            "slc_idle": CACHE_PAUSE_S,
+        }  # fmt: skip
     if phases is None or rate > _SLOWED * phases.fast_bytes_per_s or (room_bytes := phases.fast_bytes(rate)) <= 0.0:
         return {"write_bandwidth": rate}
     return {
@@ -288,10 +303,13 @@ _DESKTOP: Final = {
     "compaction_record": "fit to compaction_time_cpu_micros of the baseline runs on NVMe, 100 and 1000 B, jobs that rarely sleep",
     "compaction_byte": "as compaction_record",
     "compaction_compare": "as compaction_record, by doublings of the sorted runs beyond two",
-    "flush_record": "time from the start of a quick flush to the end of its file on NVMe, less its fsync, 100 and 1000 B",
+    "flush_record": "time from the start of the quickest flush to the end of its file on NVMe, less its fsync, 100 and 1000 B",
     "flush_byte": "as flush_record",
     "fsync_latency": "P10 of half the time from a flush file's creation to its commit",
     "write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress, baseline runs",
+    "slc_write_bandwidth": "rate of the first gigabytes of each run, as write_bandwidth; docs/decisions/0045",
+    "slc_cache": "bytes written before the drive slowed down, geometric mean over the runs; docs/decisions/0045",
+    "slc_idle": "assumption: longer than all pauses of these runs, in none of which the cache got room again",
     "read_bandwidth": "assumption: equal to write_bandwidth",
     "fsync_queue": "64 requests of 768 KiB: the share of intra-L0 compactions that end before the second flush; "
     "docs/decisions/0041",

@@ -80,7 +80,7 @@ def simulated_values(
 
 def _seen_latencies(latency: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for op in ("write", "read"):
+    for op in ("write", "read", "scan"):
         mine = np.asarray(latency["op"]) == op
         if mine.any():
             upper_s, count = (np.asarray(latency[key], dtype=np.float64)[mine] for key in ("upper_s", "count"))

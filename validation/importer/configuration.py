@@ -39,7 +39,7 @@ _CAPS: Final = {
 """Keys of the group `limits` by estimate."""
 _CONSTANTS: Final = (
     "write_bandwidth", "read_bandwidth", "write_latency", "read_latency", "fsync_latency", "wal_fsync_latency",
-    "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth",
+    "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth", "slc_idle",
 )  # fmt: skip
 """Constants of the device that an estimate may give."""
 _CACHE: Final = 2.0
@@ -185,7 +185,7 @@ def _device(reading: Reading, rates: Estimates, base: str, notes: list[str]) -> 
         return device | _page_cache(reading, notes)
     cached = rates.get("device.slc_write_bandwidth")
     if known and written is not None and cached is not None:
-        notes.append(f"device: {drive} that writes {_amount(cached)} into an SLC cache and {_amount(written)} while it empties")
+        notes.append(f"device: {drive} that writes {_amount(cached)} into an SLC cache and {_amount(written)} when that is full")
     elif known and written is not None:
         notes.append(f"device: {drive} that writes {_amount(written)}; other properties are those of device={base}")
     elif written is not None:

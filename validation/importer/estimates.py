@@ -32,6 +32,7 @@ LABELS: Final = {
     "device.slc_cache": "device, room of its SLC cache",
     "device.slc_resume": "device, free share at which it is used again",
     "device.slc_fold_bandwidth": "device, copies out of its SLC cache",
+    "device.slc_idle": "device, pause after which it copies its SLC cache",
     "device.fsync_latency": "device, small fsync",
     "device.wal_fsync_latency": "device, fsync of the WAL",
     "device.write_limit": "write limit of all jobs",

@@ -15,7 +15,13 @@ from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.logs.timings import job_records
-from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases
+from lsmlab.validation.logs.timings.cache_phases import (
+    CACHE_PAUSE_S,
+    CachePhases,
+    FirstPhase,
+    cache_phases,
+    first_phase,
+)
 from lsmlab.validation.logs.timings.job_records import Array
 from lsmlab.validation.logs.timings.jobs import Job
 
@@ -56,7 +62,8 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate device.write_bandwidth from the bytes and the time of fsyncs, minus the latency of small fsyncs.
 
     Where the drive alternates between two rates, it has an SLC cache: the lower rate is device.write_bandwidth, and
-    device.slc_write_bandwidth, slc_cache, slc_resume and slc_fold_bandwidth describe the cache.
+    device.slc_write_bandwidth, slc_cache, slc_resume and slc_fold_bandwidth describe the cache. Where only its beginning is
+    faster, the cache stays full: slc_idle is longer than the pauses of the run.
     """
     small = earlier["device.fsync_latency"]
     rotates = small is not None and small.value >= ROTATING_S
@@ -72,6 +79,8 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     phases = cache_phases(observation.jobs, _flush_cpu_s(earlier))
     if phases is not None and 0.0 < (room_bytes := phases.fast_bytes(rate)) < math.inf:
         return _slc_cache(phases, room_bytes, error / rate)
+    if (first := first_phase(observation.jobs, _flush_cpu_s(earlier))) is not None:
+        return _fast_beginning(first, rate, error)
     return Estimates((Estimate("device.write_bandwidth", rate, error, "B/s", kind, basis),))
 
 
@@ -88,6 +97,20 @@ def _slc_cache(phases: CachePhases, room_bytes: float, error: float) -> Estimate
         Estimate("device.slc_cache", room_bytes, None, "B", "estimate", basis),
         Estimate("device.slc_resume", 1.0, None, "ratio", "estimate", basis),
         Estimate("device.slc_fold_bandwidth", room_bytes / phases.slow_s, None, "B/s", "estimate", basis),
+    ))
+
+
+def _fast_beginning(first: FirstPhase, rate: float, error: float) -> Estimates:
+    """Return the estimates of a drive whose SLC cache takes the first bytes of the run and stays full.
+
+    `rate`: its mean rate in bytes per second, with standard error `error`.
+    """
+    basis = f"fsyncs of the first {first.fast_bytes / 1e9:.1f} GB are {first.fast / first.slow:.1f} times as fast: an SLC cache"
+    return Estimates((
+        Estimate("device.write_bandwidth", first.slow * rate, first.slow * error, "B/s", "estimate", basis),
+        Estimate("device.slc_write_bandwidth", first.fast * rate, first.fast * error, "B/s", "estimate", basis),
+        Estimate("device.slc_cache", first.fast_bytes, None, "B", "estimate", basis),
+        Estimate("device.slc_idle", CACHE_PAUSE_S, None, "s", "assumed", "longer than the pauses of the run"),
     ))
 
 

@@ -137,7 +137,7 @@ _SCALES: Final = {"B/s": (1e-6, "MB/s"), "B": (1e-9, "GB"), "ratio": (100.0, "%"
 
 def _time_unit(seconds: float) -> tuple[float, str]:
     """Return the unit that suits a time, as units per second and name."""
-    return (1e9, "ns") if seconds < 1e-6 else (1e6, "us") if seconds < 1e-3 else (1e3, "ms")
+    return (1e9, "ns") if seconds < 1e-6 else (1e6, "us") if seconds < 1e-3 else (1e3, "ms") if seconds < 1.0 else (1.0, "s")
 
 
 _COLUMNS: Final = ("Level", "Files", "Size", "Read", "Written", "Moved in", "W-Amp", "Jobs", "Busy", "CPU")

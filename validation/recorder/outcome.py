@@ -48,11 +48,11 @@ def read_outcome(folder: Path) -> dict[str, Any]:
     if stall:
         measured["stall_fraction"] = float(stall[1]) / 100.0
     for found in _HISTOGRAM.finditer(text):
-        if found[1] != "seek":
-            mean, longest, *percentiles = (float(x) * 1e-6 for x in found.groups()[2:])
-            measured[f"{found[1]}_latency_s"] = dict(
-                zip(("p50", "p99", "p999", "p9999", "max", "mean"), (*percentiles, longest, mean), strict=True)
-            )
+        mean, longest, *percentiles = (float(x) * 1e-6 for x in found.groups()[2:])
+        operation = "scan" if found[1] == "seek" else found[1]
+        measured[f"{operation}_latency_s"] = dict(
+            zip(("p50", "p99", "p999", "p9999", "max", "mean"), (*percentiles, longest, mean), strict=True)
+        )
     log = summarise_log(read_log(_one(folder, "LOG")), duration_s)
     measured |= {name: log[name] for name in _FROM_LOG if log.get(name) is not None}
     return measured | _device_bytes(folder, duration_s)

@@ -126,6 +126,11 @@ METRICS: Final = (
     Metric("read_latency_s.max", "longest read", FACTOR),
     Metric("write_latency_s.*", "write latency, other percentiles and mean", BUCKETS),
     Metric("read_latency_s.*", "read latency, other percentiles and mean", BUCKETS),
+    Metric("scan_latency_s.p50", "scan latency P50", BUCKETS),
+    Metric("scan_latency_s.p99", "scan latency P99", BUCKETS),
+    Metric("scan_latency_s.p999", "scan latency P99.9", BUCKETS),
+    Metric("scan_latency_s.max", "longest scan", FACTOR),
+    Metric("scan_latency_s.*", "scan latency, other percentiles and mean", BUCKETS),
 )
 """All metrics in the order of the tables; most of the first ones have targets."""
 

@@ -37,7 +37,7 @@ SECOND: Final = "tables_2"
 """Folders of descriptions: the runs of public_runs, and those of public_runs_2, which nobody had seen when 0.1 was made."""
 _COMMON: Final = "common"
 _CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
-_DRIVE: Final = ("write_bandwidth", "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth")
+_DRIVE: Final = ("write_bandwidth", "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth", "slc_idle")
 """Constants of a drive that may differ between sessions."""
 _OPTION: Final = "opt_"
 """Prefix of the columns with RocksDB options; a value of -1 in them means "not set"."""

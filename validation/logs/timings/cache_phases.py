@@ -22,6 +22,15 @@ _LEAST_RUNS: Final = 3
 """Smallest number of runs that show a drive's phases."""
 _FEWEST_FILES: Final = 20
 """Smallest number of files, and of steps, of a run that can show phases."""
+CACHE_PAUSE_S: Final = 10.0
+"""Time in s after which an idle drive with a fast beginning copies its SLC cache, an assumption: longer than the pauses of the
+runs, in none of which the cache got room again, and shorter than the minutes between them."""
+_SHORTEST: Final = 4
+"""Smallest number of steps of a fast beginning."""
+_SLOWER: Final = 1.25
+"""Smallest ratio of the rate of a fast beginning to the rate afterwards."""
+_SURE: Final = 5.0
+"""Smallest difference of these rates in standard errors."""
 _LONGEST_S: Final = 6 * 3600.0
 """Time with an fsync in progress after which a LOG is not searched further."""
 
@@ -45,16 +54,23 @@ class CachePhases(NamedTuple):
         return slow / (1.0 - mean_bytes_per_s / self.fast_bytes_per_s)
 
 
+class FirstPhase(NamedTuple):
+    """Beginning of a run, while the SLC cache of the drive has room."""
+
+    fast: float
+    """Rate of the beginning, as a multiple of the run's mean rate with an fsync in progress."""
+    slow: float
+    """Rate afterwards, as a multiple of the same mean."""
+    fast_bytes: float
+    """Bytes written before the drive slowed down."""
+
+
 def cache_phases(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> CachePhases | None:
     """Return the phases of the drive during a run; None if its rate does not have two levels.
 
     The rate is that of the fsyncs in progress (`fsync_spans`), in steps of 0.5 s.
     """
-    spans, _ = fsync_spans(log, flush_cpu_s)
-    if len(spans) < _FEWEST_FILES:
-        return None
-    size = _bytes_by_step(np.array(spans))
-    if len(size) < _FEWEST_FILES:
+    if (size := _written(log, flush_cpu_s)) is None:
         return None
     rate = np.convolve(size, np.ones(_SMOOTHED) / _SMOOTHED, "same") / _STEP_S
     slow = _slow_steps(rate, float(np.exp(_border(np.log(np.maximum(rate, 1.0))))))
@@ -75,6 +91,36 @@ def mean_phases(runs: Sequence[CachePhases]) -> CachePhases | None:
     if len(runs) < _LEAST_RUNS:
         return None
     return CachePhases(*np.exp(np.log(np.array(runs)).mean(axis=0)).tolist())
+
+
+def first_phase(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> FirstPhase | None:
+    """Return the fast beginning of a run on a drive with an SLC cache; None if the drive does not slow down.
+
+    The rates before and after are those that leave the smallest sum of squares, of all moments in the first half of the time
+    with an fsync in progress. They count if they differ by a quarter and by five standard errors.
+    """
+    if (size := _written(log, flush_cpu_s)) is None:
+        return None
+    steps, rate = len(size), size / _STEP_S
+    first = np.arange(_SHORTEST, steps // 2 + 1)
+    before = np.cumsum(rate)[first - 1]
+    fast, slow = before / first, (rate.sum() - before) / (steps - first)
+    squares = (rate**2).sum() - first * fast**2 - (steps - first) * slow**2
+    at = int(np.argmin(squares))
+    error = np.sqrt(squares[at] / (steps - 2) * (1.0 / first[at] + 1.0 / (steps - first[at])))
+    if fast[at] < _SLOWER * slow[at] or fast[at] - slow[at] < _SURE * error:
+        return None
+    mean = float(rate.mean())
+    return FirstPhase(float(fast[at]) / mean, float(slow[at]) / mean, float(before[at]) * _STEP_S)
+
+
+def _written(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> Array | None:
+    """Return the bytes in each step of the time with an fsync in progress; None if there are too few files or steps."""
+    spans, _ = fsync_spans(log, flush_cpu_s)
+    if len(spans) < _FEWEST_FILES:
+        return None
+    size = _bytes_by_step(np.array(spans))
+    return size if len(size) >= _FEWEST_FILES else None
 
 
 def _bytes_by_step(spans: Array) -> Array:
