@@ -32,7 +32,7 @@ class Fact:
 
 def headline(run: RunData) -> list[Fact]:
     """Return the headline numbers that the summary of a run contains, in the order of the page."""
-    makers = (_throughput, _p99, _p999, _slowest, _read_p99, _stalls, _lost, _w_amp, _space_amp, _device, _endurance)
+    makers = (_throughput, _p99, _p999, _slowest, _read_p99, _scan_p99, _stalls, _lost, _w_amp, _space_amp, _device, _endurance)
     return [fact for fact in (make(run) for make in makers) if fact is not None]
 
 
@@ -90,6 +90,7 @@ _p99: Final = _latency("write", "p99", "write P99", "1 write in 100 is slower")
 _p999: Final = _latency("write", "p999", "write P99.9", "1 write in 1,000 is slower")
 _slowest: Final = _latency("write", "max", "slowest write", "maximum over the run")
 _read_p99: Final = _latency("read", "p99", "read P99", "1 read in 100 is slower")
+_scan_p99: Final = _latency("scan", "p99", "scan P99", "1 scan in 100 is slower")
 
 
 def _stalls(run: RunData) -> Fact:

@@ -59,7 +59,7 @@ class RunData:
     """The chain of stall i is `chain_keys[chain_ends[i] : chain_ends[i + 1]]`."""
     chain_keys: npt.NDArray[np.int64]
     latency: dict[str, tuple[Floats, Floats]]
-    """Histogram by operation ("write", "read"): upper bounds of the buckets, ascending, and counts."""
+    """Histogram by operation ("write", "read", "scan"): upper bounds of the buckets, ascending, and counts."""
 
     @property
     def name(self) -> str:
@@ -210,7 +210,7 @@ def _chains(stalls: Any) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
 
 def _histograms(latency: dict[str, Column]) -> dict[str, tuple[Floats, Floats]]:
     result: dict[str, tuple[Floats, Floats]] = {}
-    for op in ("write", "read"):
+    for op in ("write", "read", "scan"):
         of_op = latency["op"] == op
         if latency["count"][of_op].any():
             upper, count = latency["upper_s"][of_op], latency["count"][of_op]

@@ -12,6 +12,7 @@ from lsmlab.validation.calibrate.left_out import LeftOut, table
 from lsmlab.validation.calibrate.verb import CASES, calibrate
 
 
+@pytest.mark.slow
 def test_each_case_is_predicted_from_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Two capped runs predict each other's throughput, and the constants that only one of them shows are named."""
     for name in ("bw80_v200", "iops500_v400"):

@@ -492,7 +492,7 @@ def test_a_signal_during_a_copy_takes_effect_after_it(
 
 
 @linux
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["sweep", pytest.param("compare", marks=pytest.mark.slow)])
 def test_a_killed_worker_changes_nothing(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """After kill -9 of a worker, another one repeats its run, and the table is that of an uninterrupted command."""
     driver = start_command(command)

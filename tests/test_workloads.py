@@ -168,6 +168,40 @@ def test_mixgraph_without_ranges_misses_half_of_the_keys() -> None:
         assert np.isin(reads, workload.preloaded(sample)).mean() == pytest.approx(share, abs=0.02)
 
 
+def test_mixgraph_without_a_power_law_draws_random_keys() -> None:
+    """db_bench ignores the flags of the key ranges if key_dist_a or key_dist_b is 0 (facebook/rocksdb issue 8356)."""
+    for changes in ({"key_dist_a": 0}, {"key_dist_b": 0}):
+        workload = make_workload(configuration("mixgraph", num=300_000, **changes))
+        sample = workload.sample(10_000, 400, exact=True)
+        reads = workload.clients[0].read_keys.start(sample, workload.cursor()).sample_reads(60_000, RNG(3))
+        assert np.histogram(reads >> 1, 30, (0, 300_000))[0] == pytest.approx(2000, rel=0.1)
+
+
+def test_scans_of_mixgraph_have_classes_of_length() -> None:
+    """Lengths are heavy-tailed: half of the scans have at most 27 entries, 565 on average as db_bench printed it (measured)."""
+    length = make_workload(configuration("mixgraph")).clients[0].scan_length
+    entries, shares = np.array(length.classes).T
+
+    assert length.mean == pytest.approx(565.0, rel=0.05)
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[entries <= 40].sum() == pytest.approx(0.58, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("changes", "mean"),
+    [
+        ({"scanlengthdistribution": "uniform", "minscanlength": 1, "maxscanlength": 100}, 50.5),
+        ({"scanlengthdistribution": "uniform", "minscanlength": 7, "maxscanlength": 7}, 7.0),
+        ({"scanlengthdistribution": "zipfian", "minscanlength": 1, "maxscanlength": 100}, 19.6),
+    ],
+)
+def test_lengths_of_ycsbs_scans(changes: dict[str, Any], mean: float) -> None:
+    """The mean over the classes is that of the distribution."""
+    length = make_workload(configuration("ycsb_e", **changes)).clients[0].scan_length
+    assert length.mean == pytest.approx(mean, rel=0.01)
+    assert sum(share for _, share in length.classes) == pytest.approx(1.0)
+
+
 def test_deletes_are_marked() -> None:
     """In a memtable of half puts and half deletes about half of the keys are tombstones; without deletes none."""
     sample = KeySample(1_000_000)

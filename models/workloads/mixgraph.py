@@ -5,6 +5,7 @@ See (behaviour/db-bench.md, mixgraph).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,7 +21,7 @@ from lsmlab.models.workloads.ranks import PowerLaw
 from lsmlab.models.workloads.values import ParetoSize, ValueSizes
 
 _LENGTHS: Final = 10_000
-"""Evenly spaced fractions of the scans whose lengths stand for all."""
+"""Quantiles by which the distribution of lengths of scans is sampled."""
 DRAWING: Final = 1.2
 """CPU time of drawing a key by the power law, in units of `Host.write_op`: db_bench seeds a Mersenne Twister
 (std::mt19937_64) for each key. Measured with puts only and without stalls, db_bench 7.8.3: 4.98 +- 0.34 us per operation
@@ -74,7 +75,7 @@ class MixGraph(DbBench):
 
     @property
     def uses_ranges(self) -> bool:
-        """Return whether key ranges differ in heat: only those of the power law do, if any keyrange_dist_* flag is set.
+        """Return whether some key ranges are hotter: this needs the power law and a keyrange_dist_* flag.
 
         The flags of the paper's prefix_random, ranges without a power law, give random keys in db_bench since 6.11
         (`Benchmark::MixGraph`; https://github.com/facebook/rocksdb/issues/8356).
@@ -98,8 +99,11 @@ class MixGraph(DbBench):
 
     def scan_length(self) -> ScanLength:
         """Return Pareto lengths modulo mix_max_scan_len, without the lower bound of 10 B of value sizes."""
-        law = ParetoSize(self.iter_theta, self.iter_k, self.iter_sigma, float(self.mix_max_scan_len), min_bytes=1.0)
-        return ScanLength.of(law.quantile((np.arange(_LENGTHS) + 0.5) / _LENGTHS))
+        law = ParetoSize(self.iter_theta, self.iter_k, self.iter_sigma, math.inf, min_bytes=0.0)
+        lengths = np.mod(law.quantile((np.arange(_LENGTHS) + 0.5) / _LENGTHS), float(self.mix_max_scan_len))
+        if not np.isfinite(lengths).all():
+            raise InputError("iter_theta, iter_k and iter_sigma: lengths of scans are not finite; use smaller values")
+        return ScanLength.of(lengths)
 
     def arrivals(self) -> Arrivals:
         """Return a closed loop, or the sine rate.

@@ -154,7 +154,7 @@ def scan_device_reads(
     requests = read_bytes = 0.0
     for size, count in runs:
         if size > 0.0:
-            run_requests, run_bytes = requests_of(1.0 + (entries - 1.0) * size / total / entries_per_block)
+            run_requests, run_bytes = requests_of(1.0 + max(0.0, entries - 1.0) * size / total / entries_per_block)
             requests, read_bytes = requests + count * run_requests, read_bytes + count * run_bytes
     return requests, read_bytes
 

@@ -29,7 +29,7 @@ INSERT_ROOM = 2.0
 for one insert per record. Further inserts get places between existing keys."""
 
 _LENGTHS: Final = 1000
-"""Evenly spaced lengths that stand for uniform lengths of scans."""
+"""Quantiles by which uniform lengths of scans are sampled."""
 
 
 class Requests(Enum):
@@ -78,7 +78,7 @@ class Ycsb:
     hotspotopnfraction: float = quantity("ratio", 0.8, high=1.0)
     insertorder: InsertOrder = InsertOrder.HASHED
     minscanlength: int = quantity("count", 1, low=1)
-    maxscanlength: int = quantity("count", 1000, low=1)
+    maxscanlength: int = quantity("count", 1000, low=1, high=10_000_000)
     scanlengthdistribution: ScanLengths = ScanLengths.UNIFORM
     fieldcount: int = quantity("count", 10, low=1)
     fieldlength: float = quantity("bytes", 100.0)

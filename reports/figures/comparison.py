@@ -13,13 +13,13 @@ from lsmlab.reports.run_data import RunData
 
 
 def overlaid_latency(runs: Sequence[RunData], names: Sequence[str]) -> Figure:
-    """Draw the latency distributions of all runs, writes as solid and reads as dashed lines."""
+    """Draw the latency distributions of all runs, writes as solid, reads as dashed and scans as dotted lines."""
     traces = []
     for run, name, color in zip(runs, names, RUNS, strict=False):
-        for op, dash in (("write", None), ("read", "dash")):
+        for op, dash in (("write", None), ("read", "dash"), ("scan", "dot")):
             curve = percentile_curve(run, op)
             if curve is not None:
-                label = name if op == "write" else f"{name}, reads"
+                label = name if op == "write" else f"{name}, {op}s"
                 traces.append(
                     line(
                         *curve,

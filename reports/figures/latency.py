@@ -7,7 +7,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace, line, packed
 from lsmlab.reports.figures.throughput import LATENCY_AXIS
 from lsmlab.reports.headline import number
-from lsmlab.reports.palette import READ, WRITE
+from lsmlab.reports.palette import READ, SCAN, WRITE
 from lsmlab.reports.run_data import Floats, RunData
 
 _FIRST_SHARE = 1e-3
@@ -30,9 +30,9 @@ PERCENTILE_AXIS = {
 
 
 def latency_distribution(run: RunData) -> Figure:
-    """Draw the latency of writes and reads by percentile up to P99.99."""
+    """Draw the latency of writes, reads and scans by percentile up to P99.99."""
     traces: list[Trace] = []
-    for op, color in (("write", WRITE), ("read", READ)):
+    for op, color in (("write", WRITE), ("read", READ), ("scan", SCAN)):
         curve = percentile_curve(run, op)
         if curve is None:
             continue
@@ -49,7 +49,7 @@ def latency_distribution(run: RunData) -> Figure:
 
 
 def percentile_curve(run: RunData, op: str) -> tuple[Floats, Floats] | None:
-    """Return (1 / (1 - percentile), latency in seconds) of "write" or "read" from the histogram, up to about P99.99.
+    """Return (1 / (1 - percentile), latency in seconds) of "write", "read" or "scan" from the histogram, up to about P99.99.
 
     Each point of the curve is the upper bound of a bucket. Returns None if there are no operations.
     """

@@ -81,7 +81,6 @@ class Group:
     curve: array[float] = field(default_factory=lambda: array("d"))
     """Rows of (time, arrived, served)."""
     write_pieces: Pieces = field(default_factory=Pieces)
-    read_pieces: Pieces = field(default_factory=Pieces)
     residual_s: float = 0.0
     """Open loop: planned mean residual time of an operation in progress at an arrival."""
     queue: ArrivalQueue = field(default_factory=ArrivalQueue)

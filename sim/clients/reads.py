@@ -209,7 +209,9 @@ class TreeReads:
             request_cpu_s=block_requests(searched).seconds(host),
             device_reads=requests * miss + opened.device_reads,
             device_bytes=size * miss + opened.device_bytes,
-            memory_share=(1.0 - miss) ** touched * opened.memory_share,
+            memory_share=opened.memory_share * float_sum(
+                share * (1.0 - miss) ** scan_block_reads(number, n, self.entries_per_block) for n, share in self._scans
+            ),
             blocks=touched,
         )
         return get, scan
@@ -274,8 +276,11 @@ class TreeReads:
 
 def _scan_classes(readers: Sequence[Clients]) -> list[tuple[float, float]]:
     """Return (entries, share) of the classes of scans by length; empty without scans."""
-    lengths = [c.scan_length for c in readers if c.mix.scan > 0]
-    return [(n, share / len(lengths)) for one in lengths for n, share in one.classes or ((one.mean, 1.0),)]
+    weights = [c.mix.scan * c.threads for c in readers]
+    return [
+        (n, share * weight / sum(weights)) for c, weight in zip(readers, weights, strict=True) if weight > 0.0
+        for n, share in c.scan_length.classes or ((c.scan_length.mean, 1.0),)
+    ]  # fmt: skip
 
 
 def _reads(clients: Clients) -> float:

@@ -17,9 +17,9 @@ GOALS: Final[Mapping[str, Metric]] = {
     name: next(m for m in METRICS if m.name == path)
     for name, path in (
         ("throughput", "ops_per_s"), ("p99", "write_latency_s.p99"), ("p999", "write_latency_s.p999"),
-        ("longest_write", "write_latency_s.max"), ("read_p99", "read_latency_s.p99"), ("stalled", "stall_fraction"),
-        ("longest_stall", "longest_stall_s"), ("write_amp", "write_amplification"), ("space_amp", "space_amplification"),
-        ("device_writes", "device.write_bytes_per_s"),
+        ("longest_write", "write_latency_s.max"), ("read_p99", "read_latency_s.p99"), ("scan_p99", "scan_latency_s.p99"),
+        ("stalled", "stall_fraction"), ("longest_stall", "longest_stall_s"), ("write_amp", "write_amplification"),
+        ("space_amp", "space_amplification"), ("device_writes", "device.write_bytes_per_s"),
     )
 }  # fmt: skip
 """Goals by name."""

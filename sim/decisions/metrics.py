@@ -49,6 +49,7 @@ METRICS: Final = (
     Metric("write_latency_s.p999", "write P99.9", format_seconds),
     Metric("write_latency_s.max", "longest write", format_seconds),
     Metric("read_latency_s.p99", "read P99", format_seconds),
+    Metric("scan_latency_s.p99", "scan P99", format_seconds),
     Metric("stall_fraction", "stalled time", "{:.1%}".format, share=True),
     Metric("longest_stall_s", "longest stall", format_seconds, error_of="write_latency_s.max"),
     Metric("write_amplification", "write amp", "{:.2f}".format),

@@ -202,6 +202,9 @@ class DeviceStation:
         if client_write > 0.0 and (logged := client_write * grant.client_write_share * elapsed_s) > 0.0:
             write_bytes += logged
             self.log.rows.extend((TransferLog.WRITE, now_s - elapsed_s, now_s, logged))
+        if elapsed_s >= STATE_STEP_S and read_bytes == write_bytes == 0.0 < owed[0] + owed[1]:
+            self._tell_device()  # a drive may use a pause, which the requests before it must not shorten
+            owed = self._owed
         self.read_bytes += read_bytes
         self.write_bytes += write_bytes
         self.busy_s += grant.utilisation * elapsed_s

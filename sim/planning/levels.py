@@ -54,6 +54,8 @@ LEVELS: Final[Mapping[str, Level]] = {
     "write_p999": Level("write P99.9", "write_latency_s.p999"),
     "read_p99": Level("read P99", "read_latency_s.p99"),
     "read_p999": Level("read P99.9", "read_latency_s.p999"),
+    "scan_p99": Level("scan P99", "scan_latency_s.p99"),
+    "scan_p999": Level("scan P99.9", "scan_latency_s.p999"),
     "longest_stall": Level("longest stall", "longest_stall_s"),
     "stalled": Level("stalled share", "stall_fraction", share=True),
     "space_amplification": Level("space amplification", "space_amplification"),

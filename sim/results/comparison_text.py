@@ -35,6 +35,8 @@ _METRICS: Final[Sequence[tuple[str, Callable[[_Summary], Any], Callable[[Any], s
     ("write max", _at("write_latency_s", "max"), format_seconds),
     ("read P50", _at("read_latency_s", "p50"), format_seconds),
     ("read P99", _at("read_latency_s", "p99"), format_seconds),
+    ("scan P50", _at("scan_latency_s", "p50"), format_seconds),
+    ("scan P99", _at("scan_latency_s", "p99"), format_seconds),
     ("stalled", _at("stall_fraction"), "{:.1%}".format),
     ("main cause", _stall_cause, str),
     ("longest stall", _at("longest_stall_s"), format_seconds),

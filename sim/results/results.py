@@ -135,8 +135,8 @@ def collect(
     writes, write_pieces = latency_of(clients, (WRITE,), seconds)
     reads_and_scans, read_pieces = latency_of(clients, (READ, SCAN), seconds)
     scans, _ = latency_of(clients, (SCAN,), seconds)
-    point_reads = latency_of(clients, (READ,), seconds)[0] if scans else reads_and_scans
-    latencies = {"write": writes, "read": point_reads or scans, "scan": scans}
+    reads_alone = latency_of(clients, (READ,), seconds)[0] if scans else reads_and_scans
+    latencies = {"write": writes, "read": reads_alone, "scan": scans}
     stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary["memory"] = memory_summary(setup, families)
     databases = list(dict.fromkeys(family.database for family in families))

@@ -28,9 +28,9 @@ _YEAR_S: Final = 365.25 * 86400.0
 def latency_of(
     clients: ClientLoad, kinds: Sequence[int], seconds: Floats
 ) -> tuple[LatencyDistribution | None, Floats]:
-    """Return the latency distribution of writes or reads over the run, and its pieces; None without such operations.
+    """Return the latency distribution of operations over the run, and its pieces; None without such operations.
 
-    `kinds`: (WRITE,) or (READ, SCAN); `seconds`: edges of the intervals of the pieces, in s.
+    `kinds`: (WRITE,), or READ, SCAN or both; `seconds`: edges of the intervals of the pieces, in s.
     """
     unstalled: list[Unstalled] = []
     tables: list[Floats] = []
@@ -61,7 +61,7 @@ def latency_of(
 
 
 def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: float) -> Floats:
-    own = group.write_pieces.table() if WRITE in kinds else group.read_pieces.table()
+    own = group.write_pieces.table() if WRITE in kinds else np.empty((0, 4))
     queued = waiting_pieces(group, seconds)
     if len(queued):
         queued = queued.copy()

@@ -150,7 +150,7 @@ def _latency(summary: Mapping[str, Any]) -> list[str]:
     lines = []
     for kind in ("write", "read", "scan"):
         table = summary.get(f"{kind}_latency_s")
-        if table and not (kind == "scan" and table == summary["read_latency_s"]):
+        if table:
             percentiles = [
                 f"{name} {format_seconds(table[key])}"
                 for key, name in _PERCENTILES.items()

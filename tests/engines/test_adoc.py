@@ -212,6 +212,7 @@ def test_a_change_of_threads_resets_the_delayed_rate() -> None:
     assert 8 * MIB == rates[3]
 
 
+@pytest.mark.slow
 def test_the_released_tuner_cycles() -> None:
     """Slow flushes raise the batch to its maximum; beyond the soft limit it falls, and pending bytes jump.
 
@@ -228,6 +229,7 @@ def test_the_released_tuner_cycles() -> None:
     assert max(seconds) < 2 * 2048  # the hard limit stops writes, but not running jobs
 
 
+@pytest.mark.slow
 def test_pending_bytes_of_the_first_cycle_are_as_recorded() -> None:
     """Pending bytes of the recorded runs reach 1.1 to 1.4 GiB in the first cycle."""
     assert np.median([first for _, first, _ in _cycles()]) < 1500

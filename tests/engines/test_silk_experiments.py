@@ -52,6 +52,7 @@ def test_each_worker_has_its_own_queue() -> None:
     assert 0.5 * read_s < own["p99"] < 5.0 * read_s
 
 
+@pytest.mark.slow
 def test_bandwidth_control_leaves_the_drive_to_reads() -> None:
     """During three compactions of YCSB F, bandwidth control leaves room for 18 K reads/s; priorities alone do not."""
     common = ("experiment=silk_ycsb", "workload.update=0", "workload.read_modify_write=0.5", "workload.duration=135s")

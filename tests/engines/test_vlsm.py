@@ -156,6 +156,7 @@ def test_a_stall_is_as_long_as_its_chain() -> None:
     assert np.corrcoef(np.log(both), np.log(both_s))[0, 1] > 0.7
 
 
+@pytest.mark.slow
 def test_rocksdbs_chains_do_not_depend_on_the_sst_size() -> None:
     """RocksDB compacts a batch of L0's size through every level, with large files or small ones; vLSM's unit is S_M."""
     large, small = stalls(*rocksdb_io(4096))[1].mean(), stalls(*rocksdb_io(512))[1].mean()

@@ -154,9 +154,12 @@ def _flush_fit(logs: Sequence[_DriveLog], sessions: Mapping[str, Mapping[str, Ma
     """
     measured = []
     for device, session, log in logs:
-        job = min((j for j in log.jobs if j.kind == "flush"), key=lambda j: j.files[0][0] - j.start_s)
-        finished_s, size = job.files[0]
         drive = sessions[session][device]
+        flushes = [j for j in log.jobs if j.kind == "flush"]
+        written = np.cumsum([j.write_bytes for j in flushes])
+        early = int(np.searchsorted(written, drive.get("slc_cache", math.inf)))  # the cache has room: compactions add more
+        job = min(flushes[: max(1, early)], key=lambda j: j.files[0][0] - j.start_s)
+        finished_s, size = job.files[0]
         fsync_s = size / drive.get("slc_write_bandwidth", drive["write_bandwidth"])
         measured.append((job_cpu(job, _FLUSHES), finished_s - job.start_s - fsync_s))
     found = solved(measured, _FLUSHES, ("host.flush_record", "host.flush_byte"))
@@ -196,7 +199,8 @@ def _drives_of_desktop(
         devices[device] = {"fsync_latency": commit, **drive, **_SCHEDULED.get(device, {})}
         if device == "hdd":
             devices[device]["read_bandwidth"] = rate
-        errors[device] = {"write_bandwidth": rate * statistics.stdev(means.values()), "fsync_latency": float(np.std(commits))}
+        spread = drive["write_bandwidth"] * statistics.stdev(means.values())
+        errors[device] = {"write_bandwidth": spread, "fsync_latency": float(np.std(commits))}
     return devices, errors, sessions
 
 
@@ -206,8 +210,8 @@ def _drive_of_session(rate: float, phases: CachePhases | None, firsts: Sequence[
     Speeds and length of its slow phases are those of all sessions; the room of its SLC cache follows from the average. Without
     such `phases` the drive has a cache if all runs had a fast beginning (`firsts`).
     """
-    if phases is None and (known := [found for found in firsts if found is not None]) and len(known) == len(firsts):
-        first = FirstPhase(*np.exp(np.log(np.array(known)).mean(axis=0)).tolist())
+    if phases is None and firsts and None not in firsts:
+        first = FirstPhase(*np.exp(np.log(np.array(firsts, dtype=np.float64)).mean(axis=0)).tolist())
         return {
             "write_bandwidth": first.slow * rate, "slc_write_bandwidth": first.fast * rate, "slc_cache": first.fast_bytes,
             "slc_idle": CACHE_PAUSE_S,

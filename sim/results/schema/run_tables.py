@@ -150,7 +150,7 @@ LATENCY: Final = TableSchema(
     "latency",
     "One row per bucket of the latency histogram of the whole run.",
     (
-        Column("op", "string", "", "write, read (point reads; scans if there are no point reads) or scan"),
+        Column("op", "string", "", "write, read (a point read) or scan"),
         Column("upper_s", "float64", "s", "upper bound of the bucket"),
         Column("count", "float64", "count", "operations in the bucket"),
     ),

@@ -97,9 +97,10 @@ def first_phase(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> FirstPhase 
     """Return the fast beginning of a run on a drive with an SLC cache; None if the drive does not slow down.
 
     The rates before and after are those that leave the smallest sum of squares, of all moments in the first half of the time
-    with an fsync in progress. They count if they differ by a quarter and by five standard errors.
+    with an fsync in progress. They count if they differ by a quarter and by five standard errors, and if no later time of the
+    same length reaches the mean of both. No answer for runs with subcompactions, whose fsyncs have no known start.
     """
-    if (size := _written(log, flush_cpu_s)) is None:
+    if any(job.parts > 1 for job in log.jobs) or (size := _written(log, flush_cpu_s)) is None:
         return None
     steps, rate = len(size), size / _STEP_S
     first = np.arange(_SHORTEST, steps // 2 + 1)
@@ -109,6 +110,9 @@ def first_phase(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> FirstPhase 
     at = int(np.argmin(squares))
     error = np.sqrt(squares[at] / (steps - 2) * (1.0 / first[at] + 1.0 / (steps - first[at])))
     if fast[at] < _SLOWER * slow[at] or fast[at] - slow[at] < _SURE * error:
+        return None
+    later = np.convolve(rate[first[at] :], np.full(first[at], 1.0 / first[at]), "valid")
+    if later.max() > (fast[at] + slow[at]) / 2.0:
         return None
     mean = float(rate.mean())
     return FirstPhase(float(fast[at]) / mean, float(slow[at]) / mean, float(before[at]) * _STEP_S)
