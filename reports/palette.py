@@ -42,7 +42,7 @@ LEVELS: Final = ("#3C8DC5", "#E58FB5", "#B55CA5", "#8A6FD1", "#A5704F", "#4FA3A5
 
 WRITE: Final = "#009E73"
 READ: Final = "#8A6FD1"
-SCAN: Final = "#3E8E7E"
+SCAN: Final = "#D55E00"
 TRIGGERS: Final = {"compaction": "#7A8B99", "slowdown": "#E69F00", "stop": "#D55E00"}
 MOVE: Final = "#8C959F"
 RUNS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#8A6FD1", "#8C959F")

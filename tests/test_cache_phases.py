@@ -58,18 +58,34 @@ def test_the_room_follows_from_the_mean_rate() -> None:
     assert mean_phases([phases] * 3) == pytest.approx(phases)
 
 
-def test_an_import_finds_the_cache() -> None:
-    """A LOG whose fsyncs alternate gives both rates, and the room of the cache with which their mean is the LOG's."""
-    log = compaction([(FAST, 4.0), (SLOW, 12.0)] * 8)
+def imported(rates: list[tuple[float, float]], file_bytes: float, commit_s: float = 1e-3) -> dict[str, float]:
+    """Return the estimates of an import whose compaction wrote at these (bytes per second, seconds), without "device."."""
+    log = compaction(rates, file_bytes)
     flushes = [
         Job(kind="flush", start_s=at_s, end_s=at_s + 0.02, files=[(at_s + 0.01, 1e6)])
         for at_s in np.linspace(200.0, 400.0, 20).tolist()
     ]
     seen = cast("Any", SimpleNamespace(jobs=JobLog([*log.jobs, *flushes], False, []), buffered_writes=True, read_copy_s=0.0))
-    commit = Estimate("device.fsync_latency", 1e-3, None, "s", "estimate", "")
+    commit = Estimate("device.fsync_latency", commit_s, None, "s", "estimate", "")
     found = fsync_bandwidth(seen, {"device.fsync_latency": commit, "host.flush_record": None, "host.flush_byte": None})
-    values = {estimate.name.removeprefix("device."): estimate.value for estimate in found.estimates}
+    return {estimate.name.removeprefix("device."): estimate.value for estimate in found.estimates}
+
+
+def test_an_import_finds_the_cache() -> None:
+    """A LOG whose fsyncs alternate gives both rates, and the room of the cache with which their mean is the LOG's."""
+    values = imported([(FAST, 4.0), (SLOW, 12.0)] * 8, 20e6)
     assert pytest.approx(FAST, rel=0.1) == values["slc_write_bandwidth"]
     assert pytest.approx(SLOW, rel=0.1) == values["write_bandwidth"]
     assert pytest.approx(600e6, rel=0.25) == values["slc_cache"]
     assert values["slc_fold_bandwidth"] * 12.0 == pytest.approx(values["slc_cache"], rel=0.1)
+
+
+def test_an_import_finds_a_fast_beginning_except_on_a_hard_disk() -> None:
+    """8 GB at 1.2 GB/s, then 0.6 GB/s: a cache that only long pauses empty; with commits of 25 ms it is a hard disk without one."""
+    rates = [(1.2e9, 20.0 / 3.0), (0.6e9, 50.0)]
+    values = imported(rates, 64e6)
+    assert (values["slc_write_bandwidth"], values["write_bandwidth"]) == pytest.approx((1.2e9, 0.6e9), rel=0.1)
+    assert values["slc_cache"] == pytest.approx(8e9, rel=0.1)
+    assert values["slc_idle"] > 1.0
+
+    assert list(imported(rates, 64e6, commit_s=0.025)) == ["write_bandwidth"]

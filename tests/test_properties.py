@@ -123,7 +123,7 @@ def contradictions(summary: Mapping[str, Any]) -> list[str]:
     """Return the statements about a summary that must hold and do not."""
     duration_s, almost = summary["duration_s"], 1.0 + 1e-9
     longest_s = summary["longest_stall_s"]
-    latencies = [summary[key] for key in ("write_latency_s", "read_latency_s") if summary[key] is not None]
+    latencies = [summary[key] for key in ("write_latency_s", "read_latency_s", "scan_latency_s") if summary[key] is not None]
     ordered = [[latency[p] for p in ("p50", "p90", "p95", "p99", "p999", "p9999", "max")] for latency in latencies]
     facts = {
         "longest stall <= duration": 0.0 <= longest_s <= duration_s * almost,
