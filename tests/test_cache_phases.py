@@ -81,7 +81,7 @@ def test_an_import_finds_the_cache() -> None:
 
 
 def test_an_import_finds_a_fast_beginning_except_on_a_hard_disk() -> None:
-    """8 GB at 1.2 GB/s, then 0.6 GB/s: a cache that only long pauses empty; with commits of 25 ms it is a hard disk without one."""
+    """8 GB at 1.2 GB/s, then 0.6 GB/s: a cache that only long pauses empty. With commits of 25 ms it is a hard disk."""
     rates = [(1.2e9, 20.0 / 3.0), (0.6e9, 50.0)]
     values = imported(rates, 64e6)
     assert (values["slc_write_bandwidth"], values["write_bandwidth"]) == pytest.approx((1.2e9, 0.6e9), rel=0.1)

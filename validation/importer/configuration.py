@@ -221,7 +221,8 @@ def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
     import yaml
 
     host, host_errors = _constants(rates, "host.")
-    device, device_errors = _constants(rates, "device.", _CONSTANTS)
+    known = [key for key in _CONSTANTS if base != "hdd" or not key.startswith("slc_")]  # --device may say that it is a hard disk
+    device, device_errors = _constants(rates, "device.", known)
     sources = {estimate.name: estimate.basis for estimate in rates.estimates}
     if base == "hdd" and "write_bandwidth" in device and "read_bandwidth" not in device:
         device["read_bandwidth"] = device["write_bandwidth"]
