@@ -1,4 +1,4 @@
-"""Phases of a drive with an SLC cache in the fsyncs of a LOG."""
+"""Phases of a drive with an SLC cache in the fsyncs of a LOG (docs/decisions/0036 and 0045)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from lsmlab.validation.importer.estimates import Estimate
 from lsmlab.validation.importer.fsyncs import fsync_bandwidth
-from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, mean_phases
+from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, first_phase, mean_phases
 from lsmlab.validation.logs.timings.job_records import JobLog
 from lsmlab.validation.logs.timings.jobs import Job
 
@@ -56,6 +56,36 @@ def test_the_room_follows_from_the_mean_rate() -> None:
     assert phases.fast_bytes(67.5e6) == pytest.approx(600e6)
     assert mean_phases([phases] * 2) is None
     assert mean_phases([phases] * 3) == pytest.approx(phases)
+
+
+def test_a_fast_beginning_is_found() -> None:
+    """8 GB at 1.2 GB/s and then 0.6 GB/s: both rates relative to the mean, and the bytes, within 5 %."""
+    found = first_phase(compaction([(1.2e9, 20.0 / 3.0), (0.6e9, 50.0)], file_bytes=64e6), lambda _: 0.0)
+
+    mean = (8e9 + 30e9) / (20.0 / 3.0 + 50.0)
+    assert found is not None
+    assert (found.fast * mean, found.slow * mean, found.fast_bytes) == pytest.approx((1.2e9, 0.6e9, 8e9), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        [(1.0e9, 10.0), (0.85e9, 40.0)],  # less than a quarter faster
+        [(0.6e9, 10.0), (1.2e9, 40.0)],  # a slow beginning
+        [(1.2e9, 2.0), (0.6e9, 2.0)] * 10,  # alternating phases
+        [(1.2e9, 20.0), (0.6e9, 30.0), (1.2e9, 20.0)],  # fast again
+    ],
+)  # fmt: skip
+def test_other_drives_have_no_fast_beginning(rates: list[tuple[float, float]]) -> None:
+    """Small differences, slow beginnings, alternating phases and a drive that is fast again are no fast beginning."""
+    assert first_phase(compaction(rates, file_bytes=64e6), lambda _: 0.0) is None
+
+
+def test_runs_with_subcompactions_tell_no_fast_beginning() -> None:
+    """Their fsyncs have no known start, so the rate of the others says nothing about the drive."""
+    log = compaction([(1.2e9, 20.0 / 3.0), (0.6e9, 50.0)], file_bytes=64e6)
+    parallel = Job(kind="compaction", start_s=60.0, end_s=61.0, parts=2, files=[(61.0, 64e6)], output_bytes=64e6)
+    assert first_phase(JobLog([*log.jobs, parallel], False, []), lambda _: 0.0) is None
 
 
 def imported(rates: list[tuple[float, float]], file_bytes: float, commit_s: float = 1e-3) -> dict[str, float]:

@@ -134,6 +134,50 @@ def test_a_drive_that_folds_its_slc_cache_alternates_between_two_rates() -> None
     assert pytest.approx(75e6, rel=0.01) == written / sum(lengths)
 
 
+def test_a_drive_with_slc_idle_copies_its_cache_in_long_pauses_only() -> None:
+    """A full cache of 6 GB: pauses of 5 s change nothing; after 10 s without writes it drains at 0.6 GB/s."""
+    device = flash(
+        "samsung_970_evo_plus_2tb", gc_random_share=0.0, write_bandwidth="600MB/s", slc_write_bandwidth="1200MB/s",
+        slc_cache="6GB", slc_resume=1.0, slc_idle="10s",
+    )  # fmt: skip
+    load = Load(writers=4)
+    state, flow, _ = drive(device, load, 5.0)
+    assert flow.write_bytes == pytest.approx(6e9, rel=0.01)
+    assert state.slc_full
+    for _ in range(10):
+        state = device.advance(state, 5.0, Flow())
+        state, flow, _ = drive(device, load, 1.0, state)
+        assert flow.write_bytes == pytest.approx(0.6e9, rel=0.01)
+
+    half = device.advance(device.advance(state, 5.0, Flow()), 10.0, Flow())
+
+    assert half.slc_used_bytes == pytest.approx(3e9, rel=0.01)
+    assert not device.advance(half, 5.0, Flow()).slc_full
+
+
+def test_a_pause_reaches_the_drive_through_the_station() -> None:
+    """Writes that end less than a second before a pause of 60 s do not shorten it: 50 s at 600 MB/s empty 6 GB."""
+    device = flash(
+        "samsung_970_evo_plus_2tb", gc_random_share=0.0, write_bandwidth="600MB/s", slc_write_bandwidth="1200MB/s",
+        slc_cache="6GB", slc_resume=1.0, slc_idle="10s",
+    )  # fmt: skip
+    env = simpy.Environment()
+    station = DeviceStation(env, device, 2**21, 2**20, 4.0)
+    seconds = []
+
+    def writes() -> Generator[simpy.Event, Any, None]:
+        for size, pause_s in ((12.3e9, 60.0), (3e9, 0.0)):
+            since_s = env.now
+            yield station.write(size, 0)
+            seconds.append(env.now - since_s)
+            yield env.timeout(pause_s)
+
+    env.process(writes())
+    env.run()
+
+    assert seconds == pytest.approx([5.0 + 10.5, 2.5], rel=0.05)
+
+
 def test_slc_cache_counts_its_copies_as_wear() -> None:
     """Bytes written through the SLC cache are programmed twice, bytes that bypass it once."""
     device = flash("samsung_970_evo_plus_2tb", gc_random_share=0.0)

@@ -13,7 +13,8 @@ from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.group import READ, start_group
 from lsmlab.sim.clients.lookups import Lookups
 from lsmlab.sim.clients.op_times import Classes, OpTimes
-from lsmlab.sim.clients.reads import ReadCost, TreeReads
+from lsmlab.sim.clients.read_cost import ReadCost
+from lsmlab.sim.clients.reads import TreeReads
 from lsmlab.sim.store.write_shape import WriteShape
 from lsmlab.validation.calibrate.recorded import Histogram
 from lsmlab.validation.calibrate.short_writes import _device_reads
@@ -35,7 +36,7 @@ def read_classes(*, busy: float, memory_share: float = 0.4) -> tuple[Classes, Op
     grant = SimpleNamespace(client_read_latency_s=50e-6)
     cores = SimpleNamespace(runnable_threads=1.0, background=0, cores=2.0, share=1.0, busy_probability=busy)
     machine: Any = SimpleNamespace(host=HOST, cores=cores, device=SimpleNamespace(grant=grant))
-    reads: Any = SimpleNamespace(costs=lambda: (cost, cost), block_bytes=4096.0)
+    reads: Any = SimpleNamespace(costs=lambda: ([(1.0, cost)], [(1.0, cost)]), block_bytes=4096.0)
     times = OpTimes(machine, SHAPE, SimpleNamespace(entries=1e4), reads, synced=False)  # type: ignore[arg-type]
     times.update()
     group = start_group(Clients("reader", arrivals=ClosedLoop()), 10.0, np.random.default_rng(1), SHAPE)

@@ -82,13 +82,22 @@ def share_notes(proportions: Mapping[str, float]) -> tuple[str, ...]:
 class ScanLength:
     """Entries that a scan returns."""
 
-    mean: float = 0.0
     classes: tuple[tuple[float, float], ...] = ()
-    """(Entries, share of the scans) of classes of similar length, which together have the mean; empty: all have `mean`.
+    """(Entries, share of the scans) of classes of similar length; empty: no scans.
 
     An iterator reads ahead twice as much at each request, so a few long scans need fewer requests than scans of the
     mean length.
     """
+
+    @property
+    def mean(self) -> float:
+        """Mean number of entries."""
+        return float_sum(entries * share for entries, share in self.classes)
+
+    @classmethod
+    def fixed(cls, entries: float) -> ScanLength:
+        """Return scans of the same number of entries each."""
+        return cls(((entries, 1.0),))
 
     @classmethod
     def of(cls, entries: FloatArray, shares: FloatArray | None = None) -> ScanLength:
@@ -97,8 +106,7 @@ class ScanLength:
         place = np.round(np.log2(np.maximum(entries, 1.0)) * _CLASSES_PER_DOUBLING).astype(np.int64)
         mass, number = np.bincount(place, weights), np.bincount(place, weights * entries)
         used = np.flatnonzero(mass > 0.0)
-        classes = [(float(number[i] / mass[i]), float(mass[i])) for i in used.tolist()]
-        return cls(float_sum(n * share for n, share in classes), tuple(classes))
+        return cls(tuple((float(number[i] / mass[i]), float(mass[i])) for i in used.tolist()))
 
 
 @dataclass(frozen=True)

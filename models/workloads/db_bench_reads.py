@@ -65,7 +65,7 @@ class SeekRandom(ReadingBench):
             self.threads,
             Mix(scan=1.0),
             read_keys=self.read_keys(),
-            scan_length=ScanLength(mean=float(max(1, self.seek_nexts))),
+            scan_length=ScanLength.fixed(float(max(1, self.seek_nexts))),
             operations=self.operations(self.reads),
         )
         return self.make("seekrandom", readers, preload=self.use_existing_db)

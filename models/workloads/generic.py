@@ -126,7 +126,7 @@ class MixedWorkload:
         keys = self.keys()
         return Clients(
             name, self.threads, self.mix(), arrivals, write_keys=keys, read_keys=keys,
-            scan_length=ScanLength(mean=self.scan_length), sync=self.sync,
+            scan_length=ScanLength.fixed(self.scan_length), sync=self.sync,
         )  # fmt: skip
 
     def make(self, clients: Clients, duration_s: float | None) -> Workload:

@@ -100,7 +100,8 @@ class MixGraph(DbBench):
     def scan_length(self) -> ScanLength:
         """Return Pareto lengths modulo mix_max_scan_len, without the lower bound of 10 B of value sizes."""
         law = ParetoSize(self.iter_theta, self.iter_k, self.iter_sigma, math.inf, min_bytes=0.0)
-        lengths = np.mod(law.quantile((np.arange(_LENGTHS) + 0.5) / _LENGTHS), float(self.mix_max_scan_len))
+        with np.errstate(over="ignore", invalid="ignore"):  # then the lengths are not finite
+            lengths = np.mod(law.quantile((np.arange(_LENGTHS) + 0.5) / _LENGTHS), float(self.mix_max_scan_len))
         if not np.isfinite(lengths).all():
             raise InputError("iter_theta, iter_k and iter_sigma: lengths of scans are not finite; use smaller values")
         return ScanLength.of(lengths)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,8 @@ import simpy
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.workloads.choosers import InsertCursor
-from lsmlab.sim.clients.reads import ReadCost, TreeReads
+from lsmlab.sim.clients.read_cost import ReadClasses
+from lsmlab.sim.clients.reads import TreeReads
 from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
@@ -40,11 +40,13 @@ class FamilyReads:
         """Bytes that a block costs the device, averaged over reads."""
         return float_sum(share * reads.block_bytes for share, reads in self._parts)
 
-    def costs(self) -> tuple[ReadCost, ReadCost]:
-        """(point read, scan) now."""
+    def costs(self) -> tuple[ReadClasses, ReadClasses]:
+        """Costs of (point reads, scans) now, of each column family."""
         costs = [(share, reads.costs()) for share, reads in self._parts]
-        gets, scans = ([(share, both[kind]) for share, both in costs] for kind in (0, 1))
-        return _mean(gets), _mean(scans)
+        gets, scans = (
+            [(share * part, cost) for share, both in costs for part, cost in both[kind]] for kind in (0, 1)
+        )
+        return gets, scans
 
     def mean_blocks_per_read(self) -> float:
         """Data blocks per point read over the run: the read amplification in blocks."""
@@ -57,9 +59,3 @@ class FamilyReads:
     def sample_codes(self, family: int) -> KeyArray:
         """Keys that the clients' next reads of family number `family` may ask for."""
         return next(reads for _, reads in self._parts if reads.reads_from(family)).sample_codes(family)
-
-
-def _mean(costs: Sequence[tuple[float, ReadCost]]) -> ReadCost:
-    if len(costs) == 1:
-        return costs[0][1]
-    return ReadCost(**{f.name: float_sum(share * getattr(cost, f.name) for share, cost in costs) for f in fields(ReadCost)})

@@ -28,12 +28,12 @@ from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
 from lsmlab.sim.clients.latency import Unstalled
+from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.write_shape import WriteShape
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
-    from lsmlab.sim.clients.reads import ReadCost
 
 Parts = list[tuple[float, float]]
 """(share of the operations, mean time in seconds) of each class of operations."""
@@ -61,7 +61,10 @@ class OpTimes:
         self._host: Host = machine.host
         self._filling = filling
         self._reads = reads
+        self._read_classes: Sequence[ReadClasses] = ()
+        """Costs of point reads and of scans."""
         self._read_costs: Sequence[ReadCost] = ()
+        """Their means."""
         self._sync_writes = SYNC_WRITES if synced else 0
         """Small writes of the fsync for which a write waits."""
         host = machine.host
@@ -91,22 +94,23 @@ class OpTimes:
     @property
     def sync_s(self) -> float:
         """Return the wait of a write for an fsync of the WAL by its writer alone, in s."""
-        return self._wal_fsync_s(1.0) + self._wake_ups_s(WRITE)
+        return self._wal_fsync_s(1.0) + self._wake_ups_s(self._sync_writes)
 
     def _group_sync_s(self, writers: int) -> float:
         """Return the time from one fsync of the WAL to the next, per write, of `writers` in a closed loop; 0 without syncs."""
         if not self._sync_writes:
             return 0.0
         size, waking_s = synced_group(writers), group_wake_ups(writers).seconds(self._host)
-        return (self._wal_fsync_s(size) + self._wake_ups_s(WRITE) + waking_s) / size
+        return (self._wal_fsync_s(size) + self._wake_ups_s(self._sync_writes) + waking_s) / size
 
     def update(self) -> None:
         """Compute the costs of reads on the current trees; all methods use these costs until the next call."""
         if self._reads is not None:
-            self._read_costs = self._reads.costs()
+            self._read_classes = self._reads.costs()
+            self._read_costs = [mean_cost(classes) for classes in self._read_classes]
 
     def read_cost(self, kind: int) -> ReadCost:
-        """Return the cost of a read or scan at the last call of `update`."""
+        """Return the mean cost of a read or scan at the last call of `update`."""
         return self._read_costs[kind - READ]
 
     @property
@@ -124,14 +128,14 @@ class OpTimes:
 
     def _fixed_s(self, kind: int) -> float:
         """Return the mean time per operation that does not depend on the cores: fsync, memtable switches, device reads."""
-        switching_s = switch_s(self._host, self._filling.entries) if kind == WRITE else 0.0
-        return switching_s + self._on_device_s(kind) + self._wake_ups_s(kind)
-
-    def _on_device_s(self, kind: int) -> float:
-        """Return the mean time of an operation on the device: reads, or the fsync of the WAL."""
         if kind != WRITE:
-            return self.read_cost(kind).device_reads * self._machine.device.grant.client_read_latency_s
-        return self._wal_fsync_s(1.0)
+            return self._reading_s(self.read_cost(kind))
+        return switch_s(self._host, self._filling.entries) + self.sync_s
+
+    def _reading_s(self, cost: ReadCost) -> float:
+        """Return the mean time of a read in requests to the device, with the wake-ups after them."""
+        requests = cost.device_reads
+        return requests * self._machine.device.grant.client_read_latency_s + self._wake_ups_s(requests)
 
     def _wal_fsync_s(self, writes: float) -> float:
         """Return the time of an fsync of the WAL after `writes`; 0 if writes are not synced."""
@@ -141,9 +145,8 @@ class OpTimes:
         alone_s = self._machine.wal_fsync_share * device.device.fsync_s(device.state)
         return alone_s * wal_fsync_factor(writes * self._shape.wal_bytes) + self._sync_writes * device.grant.queued_s
 
-    def _wake_ups_s(self, kind: int) -> float:
-        """Return the mean time that a thread waits for a core in an operation, after its sleeps on the device."""
-        sleeps = self._sync_writes if kind == WRITE else self.read_cost(kind).device_reads
+    def _wake_ups_s(self, sleeps: float) -> float:
+        """Return the mean time that a thread waits for a core in an operation, after its `sleeps` on the device."""
         if sleeps == 0.0 or (taken := self._machine.cores.busy_probability) == 0.0:
             return 0.0
         return client_wake_up(taken * sleeps).seconds(self._host)
@@ -182,9 +185,10 @@ class OpTimes:
     def _write_parts(self, group: Group) -> Classes:
         """Return the classes of a write: every class of `_computing`, without and with the time of `_places`."""
         computing = self._computing(self.cpu_s(WRITE) + self.client_s(group), group)
+        places = self._places(1.0, self._fixed_s(WRITE), self._wake_ups_s(self._sync_writes))
         classes = [
             (share * part, fixed_s + time_s)
-            for share, fixed_s in self._places(WRITE)
+            for share, fixed_s in places
             for part, time_s in computing
             if share * part > 0.0
         ]
@@ -194,17 +198,18 @@ class OpTimes:
 
     def _read_parts(self, kind: int, group: Group) -> Classes:
         """Return the classes of a read or scan: without a request to the device (the first of `_places`), and with one."""
-        cost = self.read_cost(kind)
-        search_s = cost.cpu_s - cost.request_cpu_s + self.client_s(group)
-        (memory, _), *away = self._places(kind)
         classes: Classes = []
-        if memory > 0.0:
-            spread = self._host.read_spread
-            classes += [(memory * part, time_s, spread) for part, time_s in self._computing(search_s, group) if part > 0.0]
-        if away:
-            computing = self._computing(search_s + cost.request_cpu_s / (1.0 - cost.memory_share), group)
-            for (share, fixed_s), spread in zip(away, (self._host.device_read_spread, _LATE_SPREAD), strict=False):
-                classes += [(share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
+        for reads, cost in self._read_classes[kind - READ]:
+            search_s = cost.cpu_s - cost.request_cpu_s + self.client_s(group)
+            late_s = self._wake_ups_s(cost.device_reads)
+            (memory, _), *away = self._places(1.0 - cost.memory_share, self._reading_s(cost), late_s)
+            if memory > 0.0:
+                share, spread = reads * memory, self._host.read_spread
+                classes += [(share * part, time_s, spread) for part, time_s in self._computing(search_s, group) if part > 0.0]
+            if away:
+                computing = self._computing(search_s + cost.request_cpu_s / (1.0 - cost.memory_share), group)
+                for (share, fixed_s), spread in zip(away, (self._host.device_read_spread, _LATE_SPREAD), strict=False):
+                    classes += [(reads * share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
         return classes
 
     def _with_waits(self, classes: Parts, behind_s: float, coreless: float) -> Parts:
@@ -235,16 +240,16 @@ class OpTimes:
                 square += share * part * part_s * part_s * self._square_ratios[spread]
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
-    def _places(self, kind: int) -> Parts:
+    def _places(self, away: float, fixed_s: float, late_s: float) -> Parts:
         """Return (share, time besides CPU time): operations without such time (device, fsync, memtable switch), then with it.
 
-        Operations that also wait for a core come third; there are few of them.
+        Operations that also wait for a core come third; there are few of them. `away`: share of operations with such time;
+        `fixed_s`: its mean over all operations; `late_s`: the part of it that is spent waiting for a core.
         """
-        fixed_s, wait_s = self._fixed_s(kind), self._host.late_wake_up
-        away = 1.0 if kind == WRITE else 1.0 - self.read_cost(kind).memory_share
+        wait_s = self._host.late_wake_up
         if away <= 0.0:
             return [(1.0, 0.0)]
-        late = self._wake_ups_s(kind) / wait_s if wait_s > 0.0 else 0.0
+        late = late_s / wait_s if wait_s > 0.0 else 0.0
         if not 0.0 < late < _RARE * away:
             return [(1.0 - away, 0.0), (away, fixed_s / away)]
         prompt_s = (fixed_s - late * wait_s) / away

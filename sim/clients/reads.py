@@ -7,7 +7,7 @@ A sample of the clients' read keys is looked up in the simulated keys, level by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from lsmlab.models.workloads.reads import (
     table_opens,
 )
 from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
+from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost
 from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
@@ -49,23 +50,6 @@ See (behaviour/device-and-kernel.md, Small requests).
 """
 REFRESH_S: Final = 1.0
 """Shortest simulated time between two samples: level sizes change slowly in comparison."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadCost:
-    """Cost of one read on the present trees."""
-
-    cpu_s: float = 0.0
-    request_cpu_s: float = 0.0
-    """Part of `cpu_s` for requests of data blocks to the device."""
-    device_reads: float = 0.0
-    """Mean requests to the device: single blocks, or several blocks that a scan reads ahead."""
-    device_bytes: float = 0.0
-    """Bytes of these requests."""
-    memory_share: float = 1.0
-    """Share of reads without a request to the device."""
-    blocks: float = 0.0
-    """Data blocks searched, in memory or from the device."""
 
 
 class _Opened(NamedTuple):
@@ -122,12 +106,12 @@ class TreeReads:
         ]
         self.hit_rate = self._hit_rate()
         self._next_s = -1.0
-        self._costs = (ReadCost(), ReadCost())
+        self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
         self._block_sum = self._block_weight = 0.0
         self.lookups = Lookups(0.0, 0.0, 0.0)
 
-    def costs(self) -> tuple[ReadCost, ReadCost]:
-        """Costs of a (point read, scan) now."""
+    def costs(self) -> tuple[ReadClasses, ReadClasses]:
+        """Costs of (point reads, scans) now."""
         if self._env.now >= self._next_s:
             self._next_s = self._env.now + REFRESH_S
             self._costs = self._measure()
@@ -156,7 +140,7 @@ class TreeReads:
         weights = [c.threads for c in self._readers]
         return float(np.average(rates, weights=weights))
 
-    def _measure(self) -> tuple[ReadCost, ReadCost]:
+    def _measure(self) -> tuple[ReadClasses, ReadClasses]:
         host = self._setup.host
         block_bytes = self._own.engine.options.block_size
         family = self._families[int(self._rng.integers(len(self._families)))]
@@ -192,29 +176,28 @@ class TreeReads:
         )
         runs = scan_runs(family.tree)
         number = float_sum(run.number for run in runs)
-        length = float_sum(share * n for n, share in self._scans)
-        touched = scan_block_reads(number, length, self.entries_per_block)
         sizes = [(run.size_bytes, run.number) for run in runs]
-        reads = [(share, scan_device_reads(sizes, n, self.entries_per_block, self._requests)) for n, share in self._scans]
-        requests, size = (float_sum(share * both[i] for share, both in reads) for i in (0, 1))
         tables = [TableClass(run.tables, run.number) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
         indexes, index_doublings = self._index_searches(family, tables, number)
-        searched = replace(
-            common, runs=number, indexes=indexes, index_doublings=index_doublings, blocks=number,
-            calls=touched * uncached, requests=requests * miss, opens=opened.opens,
-        )  # fmt: skip
-        scan = ReadCost(
-            cpu_s=scan_cpu(searched, entries=length).seconds(host),
-            request_cpu_s=block_requests(searched).seconds(host),
-            device_reads=requests * miss + opened.device_reads,
-            device_bytes=size * miss + opened.device_bytes,
-            memory_share=opened.memory_share * float_sum(
-                share * (1.0 - miss) ** scan_block_reads(number, n, self.entries_per_block) for n, share in self._scans
-            ),
-            blocks=touched,
+        common = replace(
+            common, runs=number, indexes=indexes, index_doublings=index_doublings, blocks=number, opens=opened.opens
         )
-        return get, scan
+        scans: list[tuple[float, ReadCost]] = []
+        for length, share in self._scans:
+            touched = scan_block_reads(number, length, self.entries_per_block)
+            requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests)
+            searched = replace(common, calls=touched * uncached, requests=requests * miss)
+            scan = ReadCost(
+                cpu_s=scan_cpu(searched, entries=length).seconds(host),
+                request_cpu_s=block_requests(searched).seconds(host),
+                device_reads=requests * miss + opened.device_reads,
+                device_bytes=size * miss + opened.device_bytes,
+                memory_share=opened.memory_share * (1.0 - miss) ** touched,
+                blocks=touched,
+            )
+            scans.append((share, scan))
+        return [(1.0, get)], scans
 
     def _without_requests(self, found: Lookups, miss: float) -> float:
         """Return the share of point reads whose data blocks are all in memory, with a share `miss` of blocks on the device.
@@ -276,10 +259,10 @@ class TreeReads:
 
 def _scan_classes(readers: Sequence[Clients]) -> list[tuple[float, float]]:
     """Return (entries, share) of the classes of scans by length; empty without scans."""
-    weights = [c.mix.scan * c.threads for c in readers]
+    total = sum(c.mix.scan * c.threads for c in readers)
     return [
-        (n, share * weight / sum(weights)) for c, weight in zip(readers, weights, strict=True) if weight > 0.0
-        for n, share in c.scan_length.classes or ((c.scan_length.mean, 1.0),)
+        (entries, share * c.mix.scan * c.threads / total) for c in readers if c.mix.scan > 0.0
+        for entries, share in c.scan_length.classes
     ]  # fmt: skip
 
 

@@ -155,10 +155,11 @@ def _flush_fit(logs: Sequence[_DriveLog], sessions: Mapping[str, Mapping[str, Ma
     measured = []
     for device, session, log in logs:
         drive = sessions[session][device]
-        flushes = [j for j in log.jobs if j.kind == "flush"]
-        written = np.cumsum([j.write_bytes for j in flushes])
-        early = int(np.searchsorted(written, drive.get("slc_cache", math.inf)))  # the cache has room: compactions add more
-        job = min(flushes[: max(1, early)], key=lambda j: j.files[0][0] - j.start_s)
+        files = sorted(file for job in log.jobs for file in job.files)
+        room = int(np.searchsorted(np.cumsum([size for _, size in files]), drive.get("slc_cache", math.inf)))
+        full_s = files[room][0] if room < len(files) else math.inf
+        early = (job for job in log.jobs if job.kind == "flush" and job.files[0][0] < full_s)
+        job = min(early, key=lambda j: j.files[0][0] - j.start_s)
         finished_s, size = job.files[0]
         fsync_s = size / drive.get("slc_write_bandwidth", drive["write_bandwidth"])
         measured.append((job_cpu(job, _FLUSHES), finished_s - job.start_s - fsync_s))
@@ -311,7 +312,9 @@ _DESKTOP: Final = {
     "flush_byte": "as flush_record",
     "fsync_latency": "P10 of half the time from a flush file's creation to its commit",
     "write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress, baseline runs",
-    "slc_write_bandwidth": "rate of the first gigabytes of each run, as write_bandwidth; docs/decisions/0045",
+    "nvme.write_bandwidth": "as slc_write_bandwidth, after the first gigabytes",
+    "slc_write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress, baseline runs, "
+    "times the ratio of the first gigabytes of each run to all of it; docs/decisions/0045",
     "slc_cache": "bytes written before the drive slowed down, geometric mean over the runs; docs/decisions/0045",
     "slc_idle": "assumption: longer than all pauses of these runs, in none of which the cache got room again",
     "read_bandwidth": "assumption: equal to write_bandwidth",

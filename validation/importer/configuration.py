@@ -71,6 +71,8 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
     notes: list[str] = []
     commit = rates.get("device.fsync_latency")
     base = kind or ("hdd" if commit is not None and commit.value >= ROTATING_S else "nvme")
+    if base == "hdd":
+        rates = rates.without("device.slc_")
     engine = _engine(reading, rates, notes)
     ratio = workload.families.get(DEFAULT_FAMILY, workload).compression_ratio
     if ratio is not None:
@@ -221,8 +223,7 @@ def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
     import yaml
 
     host, host_errors = _constants(rates, "host.")
-    known = [key for key in _CONSTANTS if base != "hdd" or not key.startswith("slc_")]  # --device may say that it is a hard disk
-    device, device_errors = _constants(rates, "device.", known)
+    device, device_errors = _constants(rates, "device.", _CONSTANTS)
     sources = {estimate.name: estimate.basis for estimate in rates.estimates}
     if base == "hdd" and "write_bandwidth" in device and "read_bandwidth" not in device:
         device["read_bandwidth"] = device["write_bandwidth"]

@@ -79,6 +79,10 @@ class Estimates:
         """Return the estimate with this name; None if there is none."""
         return next((e for e in self.estimates if e.name == name), None)
 
+    def without(self, prefix: str) -> Estimates:
+        """Return all but the estimates whose name begins with `prefix`."""
+        return replace(self, estimates=tuple(e for e in self.estimates if not e.name.startswith(prefix)))
+
     @property
     def write_limited(self) -> bool:
         """Whether flushes and compactions wrote at a limit."""

@@ -76,12 +76,12 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     error = float(job_records.left_out_error(np.array(left_out)))
     basis = f"bytes per second with an fsync in progress, {len(periods):,} periods; error: jackknife, {len(parts)} blocks"
     kind = "estimate" if error < _LARGEST_ERROR * rate else "lower_bound"
-    phases = None if rotates else cache_phases(observation.jobs, _flush_cpu_s(earlier))
-    if phases is not None and 0.0 < (room_bytes := phases.fast_bytes(rate)) < math.inf:
-        return _slc_cache(phases, room_bytes, error / rate)
-    first = None if rotates else first_phase(observation.jobs, _flush_cpu_s(earlier))
-    if first is not None:
-        return _fast_beginning(first, rate, error)
+    if not rotates:
+        phases = cache_phases(observation.jobs, _flush_cpu_s(earlier))
+        if phases is not None and 0.0 < (room_bytes := phases.fast_bytes(rate)) < math.inf:
+            return _slc_cache(phases, room_bytes, error / rate)
+        if (first := first_phase(observation.jobs, _flush_cpu_s(earlier))) is not None:
+            return _fast_beginning(first, rate, error)
     return Estimates((Estimate("device.write_bandwidth", rate, error, "B/s", kind, basis),))
 
 
