@@ -1,8 +1,9 @@
 """Measure the CPU costs of reads of `configs/host/default.yaml` (docs/decisions/0026) in RocksDB 9.8, a release build.
 
-usage: python benchmarks/read_costs.py [ROUNDS]        (a minute per round; extra `real`; an idle machine)
+usage: python benchmarks/read_costs.py [ROUNDS | --sizes]        (a minute per round; extra `real`; an idle machine)
 
-Each shape isolates a cost: a memtable alone, or 1 to 24 L0 files with and without filters, whose blocks are in the block cache
+--sizes prints the time of a read by size of the store and of the memtable (docs/decisions/0047). Otherwise, each shape isolates
+a cost: a memtable alone, or 1 to 24 L0 files with and without filters, whose blocks are in the block cache
 or in the page cache. The shapes alternate, because the speed of a virtual machine changes by the minute; medians are fitted.
 read_op contains the call from Python, about 0.2 us.
 """
@@ -24,7 +25,7 @@ from scipy.optimize import least_squares
 KEYS: Final = 400_000
 VALUE: Final = bytes(400)
 READS: Final = 100_000
-COLUMNS: Final = ("read_op", "read_memtable", "memtable_depth", "read_run", "read_block", "read_call")
+COLUMNS: Final = ("read_op", "read_memtable", "read_memtable_depth", "read_run", "read_block", "read_call")
 PER_MEMTABLE_MIB: Final = 2**20 / 416.0
 """Entries of 416 bytes of keys and values in a MiB."""
 
@@ -42,7 +43,8 @@ class Shape(NamedTuple):
         """Mean number of each cost per read, in the order of COLUMNS. Each file has a random 1/n of the puts of all keys."""
         if self.memtable_mib:
             large = self.memtable_mib >= 1.0
-            return (1.0, float(large), max(0.0, math.log2(self.memtable_mib / 8.0)) * large, 0.0, 0.0, 0.0)
+            entries = self.memtable_mib * PER_MEMTABLE_MIB
+            return (1.0, float(large), max(0.0, math.log2(entries / 2**14)), 0.0, 0.0, 0.0)
         runs = sum(math.exp(-k / self.files) for k in range(self.files))
         found = 1.0 - math.exp(-1.0)
         blocks = found + 0.01 * (runs - found) if self.bloom else runs
@@ -62,11 +64,8 @@ def measure(shape: Shape, folder: str) -> float:
     shutil.rmtree(folder, ignore_errors=True)
     writes = round(shape.memtable_mib * PER_MEMTABLE_MIB) + 1 if shape.memtable_mib else KEYS
     chooser = random.Random(1)
-    keys = [number.to_bytes(16, "big") for number in range(max(writes, 1000))]
-    store = rocksdict.Rdict(folder, _options(shape))
-    unlogged = rocksdict.WriteOptions()
-    unlogged.disable_wal = True
-    store.set_write_options(unlogged)
+    keys = [_key(number) for number in range(max(writes, 1000))]
+    store = _store(folder, shape)
     for _ in range(max(1, shape.files)):
         for _ in range(writes // max(1, shape.files)):
             store[chooser.choice(keys)] = VALUE
@@ -82,6 +81,15 @@ def measure(shape: Shape, folder: str) -> float:
     return took_s / READS * 1e6
 
 
+def _store(folder: str, shape: Shape) -> Any:
+    """Open a store without a WAL."""
+    store = rocksdict.Rdict(folder, _options(shape))
+    unlogged = rocksdict.WriteOptions()
+    unlogged.disable_wal = True
+    store.set_write_options(unlogged)
+    return store
+
+
 def _options(shape: Shape) -> Any:
     tables = rocksdict.BlockBasedOptions()
     tables.set_block_cache(rocksdict.Cache(shape.cache_bytes))
@@ -94,6 +102,60 @@ def _options(shape: Shape) -> Any:
     options.set_write_buffer_size(2**30)
     options.set_disable_auto_compactions(True)
     return options
+
+
+def by_store_size(folder: str) -> None:
+    """Print the microseconds of a read that finds its key, and of one that does not, in sorted stores of 12 MB to 3.2 GB."""
+    for size_mb in (12, 25, 50, 100, 200, 400, 800, 1600, 3200):
+        keys = size_mb * 10**6 // (16 + len(VALUE))
+        shutil.rmtree(folder, ignore_errors=True)
+        store = _store(folder, Shape(files=1, bloom=10, cache_bytes=2**34))
+        for number in range(keys):
+            store[_key(2 * number)] = VALUE
+        store.flush()
+        store.compact_range(None, None)
+        for number in range(0, keys, 3):
+            store.get(_key(2 * number))  # a block has nine entries
+        found, absent = (_read_us(store, keys, odd) for odd in (0, 1))
+        store.close()
+        print(f"store {size_mb:5d} MB  found {found:.2f} us  absent {absent:.2f} us")
+
+
+def by_memtable_entries(folder: str) -> None:
+    """Print the microseconds of a read that does not find its key in memtables of 5,000 to 320,000 entries of three sizes."""
+    for entries in (5_000, 20_000, 63_000, 160_000, 320_000):
+        for value in (bytes(n) for n in (100, 400, 1000)):
+            shutil.rmtree(folder, ignore_errors=True)
+            store = _store(folder, Shape())
+            for number in random.Random(1).sample(range(entries), entries):
+                store[_key(2 * number)] = value
+            us = _read_us(store, entries, odd=1)
+            store.close()
+            print(f"memtable {entries:7,d} entries of {16 + len(value):4d} bytes  {us:.2f} us")
+
+
+def _read_us(store: Any, keys: int, odd: int) -> float:
+    """Return the median of the time of a read of a random even (odd) number below twice `keys`, in three rounds."""
+    chooser, times = random.Random(3), []
+    for _ in range(3):
+        wanted = [_key(2 * chooser.randrange(keys) + odd) for _ in range(READS)]
+        start_s = time.perf_counter()
+        for key in wanted:
+            store.get(key)
+        times.append((time.perf_counter() - start_s) / READS * 1e6)
+    return float(np.median(times))
+
+
+def _key(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def sizes() -> int:
+    """Print the tables of docs/decisions/0047; return 0."""
+    with tempfile.TemporaryDirectory() as folder:
+        by_store_size(f"{folder}/db")
+        by_memtable_entries(f"{folder}/db")
+    return 0
 
 
 def main(rounds: int) -> int:
@@ -116,4 +178,4 @@ def main(rounds: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 3))
+    sys.exit(sizes() if sys.argv[1:] == ["--sizes"] else main(int(sys.argv[1]) if len(sys.argv) > 1 else 3))

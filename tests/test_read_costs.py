@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import Searched, point_read_cpu, scan_cpu
-from lsmlab.validation.calibrate.public_fits import read_parts
+from lsmlab.validation.calibrate.unseen import read_costs
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
-COSTS = {"memtables": "read_memtable", "doublings": "memtable_depth", "runs": "read_run",
-         "indexes": "read_index", "index_doublings": "index_depth", "blocks": "read_block",
+COSTS = {"memtables": "read_memtable", "doublings": "read_memtable_depth", "runs": "read_run",
+         "indexes": "read_index", "index_doublings": "index_depth", "blocks": "read_block", "block_doublings": "block_depth",
          "calls": "read_call", "requests": "read_request", "opens": "table_open"}  # fmt: skip
 FREE = (*(f"host.{name}=0" for name in COSTS.values()), "host.read_op=1us")
 """Reads that cost 1 us, wherever they search."""
@@ -58,7 +58,7 @@ def test_blocks_in_the_block_cache_need_no_system_call() -> None:
 
 def test_costs_of_another_machine_follow_its_compactions() -> None:
     """A machine whose compactions take half of the CPU time reads in half of the time."""
-    like = Host(compaction_record=200e-9, compaction_byte=1e-9)
-    fast = Host(compaction_record=100e-9, compaction_byte=0.5e-9)
+    slow, fast = (Host(compaction_record=x * 346.8e-9, compaction_byte=x * 1.344e-9) for x in (1.0, 0.5))
 
-    assert read_parts(fast, like)["host.read_run"] == pytest.approx(0.5 * Host().read_run)
+    assert read_costs(slow)["read_run"] == pytest.approx(Host().read_run, rel=1e-3)
+    assert read_costs(fast)["read_run"] == pytest.approx(0.5 * Host().read_run, rel=1e-3)

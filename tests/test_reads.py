@@ -20,7 +20,7 @@ from lsmlab.models.workloads.reads import (
     TableClass,
     expected_block_reads,
     false_positive_rate,
-    lru_hit_rate,
+    lru_cache,
     read_around,
     read_on_demand,
     readahead,
@@ -69,16 +69,16 @@ def test_che_agrees_with_a_simulated_lru(name: str, share: float) -> None:
     codes = chooser.start(KeySample(keys), InsertCursor()).sample_reads(200_000, np.random.default_rng(5))
     reads = np.random.default_rng(6).permutation(codes >> 1) // per_block
     capacity = int(share * keys / per_block)
-    computed = lru_hit_rate(chooser.popularity(keys, per_block), capacity)
+    computed = lru_cache(chooser.popularity(keys, per_block), capacity).hit_rate()
     assert simulated_lru(reads.tolist(), capacity) == pytest.approx(computed, abs=0.015)
 
 
 def test_uniform_hit_rate_is_the_cached_share() -> None:
     """With a quarter of equally popular blocks in the cache, a quarter of the accesses hit."""
     popularity = UniformKeys().popularity(1_000_000, 10.0)
-    assert lru_hit_rate(popularity, 25_000) == pytest.approx(0.25)
-    assert lru_hit_rate(popularity, 0) == 0.0
-    assert lru_hit_rate(popularity, 100_000) == 1.0
+    assert lru_cache(popularity, 25_000).hit_rate() == pytest.approx(0.25)
+    assert lru_cache(popularity, 0).hit_rate() == 0.0
+    assert lru_cache(popularity, 100_000).hit_rate() == 1.0
 
 
 @given(st.floats(0.3, 3.0), st.integers(1, 10**9), st.floats(1, 300), st.booleans())
@@ -88,7 +88,7 @@ def test_popularity_is_a_distribution(constant: float, n: int, per_block: float,
     blocks = max(1.0, n / per_block)
     assert float(np.sum(popularity.probability * popularity.blocks)) == pytest.approx(1.0, abs=1e-6)
     assert float(np.sum(popularity.blocks)) == pytest.approx(blocks, rel=1e-6)
-    rates = [lru_hit_rate(popularity, share * blocks) for share in (0.0, 1e-3, 0.1, 0.5, 0.9, 1.1)]
+    rates = [lru_cache(popularity, share * blocks).hit_rate() for share in (0.0, 1e-3, 0.1, 0.5, 0.9, 1.1)]
     assert rates == sorted(rates)
     assert (rates[0], rates[-1]) == (0.0, 1.0)
 
@@ -99,15 +99,15 @@ def test_sampled_blocks_agree_with_all_blocks() -> None:
     all_blocks = scattered_blocks(law, 4 * (1 << 17), 4.0)
     sampled = scattered_blocks(law, 4 * (1 << 17) + 400, 4.0)
     for share in (0.001, 0.01, 0.1, 0.5):
-        one, other = (lru_hit_rate(p, share * (1 << 17)) for p in (all_blocks, sampled))
+        one, other = (lru_cache(p, share * (1 << 17)).hit_rate() for p in (all_blocks, sampled))
         assert one == pytest.approx(other, abs=0.005)
 
 
 def test_two_block_cache_in_closed_form() -> None:
     """With one cached block, Che's T solves e^(-p T) + e^(-q T) = 1; with p = q the hit rate is one half."""
-    assert lru_hit_rate(Popularity(np.array([0.5]), np.array([2.0])), 1) == pytest.approx(0.5)
+    assert lru_cache(Popularity(np.array([0.5]), np.array([2.0])), 1).hit_rate() == pytest.approx(0.5)
     p = 0.8
-    rate = lru_hit_rate(Popularity(np.array([p, 1 - p]), np.array([1.0, 1.0])), 1)
+    rate = lru_cache(Popularity(np.array([p, 1 - p]), np.array([1.0, 1.0])), 1).hit_rate()
     t = 1.0
     for _ in range(200):  # fixed point of T = -ln(1 - e^(-p T)) / (1 - p)
         t = (t - math.log(-math.expm1(-p * t)) / (1 - p)) / 2

@@ -23,6 +23,7 @@ from tests.running import SMALL, simulate
 CACHED = (
     *SMALL, "engine.options.cache_size=1GiB", "host.cores=2", "prefill=fillrandom", "prefill.value_size=100",
     "prefill.num=200000", "workload=readrandom", "workload.num=200000", "workload.value_size=100", "workload.duration=2s",
+    "conditions.block_cache=warm",
 )  # fmt: skip
 SYNCED = WriteShape(
     batch_bytes=247, user_bytes=216, wal_bytes=247, memtable_entries=1e4, memtable_bytes=64e6,
@@ -80,7 +81,7 @@ def test_few_synced_writes_wait_for_a_core() -> None:
     """The waits for a core are those of a few writes: 5.6 % wait for 0.8 ms, 45 us on average."""
     times = op_times(busy=0.5, queued_s=0.0)
 
-    places = times._places(WRITE)
+    places = times._places(1.0, times._fixed_s(WRITE), times._wake_ups_s(times._sync_writes))
 
     assert [share for share, _ in places] == pytest.approx([0.0, 0.94375, 0.05625])
     assert places[2][1] - places[1][1] == pytest.approx(0.8e-3)

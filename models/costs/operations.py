@@ -17,20 +17,29 @@ processor's caches (docs/decisions/0025); `Host.write_op` is for it."""
 
 
 def depth(memtable_bytes: float) -> float:
-    """Return the doublings of a memtable beyond 8 MiB of keys and values.
+    """Return the doublings of a memtable beyond 8 MiB of keys and values, for writes.
 
     In a larger memtable, a smaller part of a search path in the skip list is in the processor's caches.
     """
     return max(0.0, math.log2(max(memtable_bytes, 1.0) / _SHALLOW_BYTES))
 
 
+_SHALLOW_ENTRIES: Final = 2.0**14
+"""Entries of a memtable up to which the cost of a read from it hardly depends on them (docs/decisions/0047)."""
+
+
+def read_depth(memtable_entries: float) -> float:
+    """Return the doublings of a memtable beyond 16,384 entries, for reads: they depend on entries, hardly on their bytes."""
+    return max(0.0, math.log2(max(memtable_entries, 1.0) / _SHALLOW_ENTRIES))
+
+
 _SHALLOW_TABLES_BYTES: Final = 48 * 2.0**20
-"""Bytes of tables up to which the cost of an index search hardly depends on them: their indexes are in the processor's caches
-(docs/decisions/0040)."""
+"""Bytes of tables up to which the cost of a search in index and block hardly depends on them: both are in the processor's caches
+(docs/decisions/0040, 0047)."""
 
 
 def index_depth(tables_bytes: float) -> float:
-    """Return the doublings of the tables beyond 48 MiB: of larger ones, a smaller part of the indexes is in the caches."""
+    """Return the doublings of the tables beyond 48 MiB: of larger ones, a smaller part of indexes and blocks is in the caches."""
     return max(0.0, math.log2(max(tables_bytes, 1.0) / _SHALLOW_TABLES_BYTES))
 
 
@@ -53,13 +62,15 @@ class Searched:
     memtables: float = 0.0
     """Memtables with entries."""
     doublings: float = 0.0
-    """`depth` of all memtables."""
+    """`read_depth` of all memtables."""
     runs: float = 0.0
     """Sorted runs probed."""
     indexes: float = 0.0
-    """Indexes searched before a filter that excludes the key."""
+    """Indexes searched without a block, before a filter that excludes the key."""
     index_doublings: float = 0.0
-    """`index_depth` of all indexes that are searched before a filter."""
+    """`index_depth` of all indexes searched."""
+    block_doublings: float = 0.0
+    """`index_depth` of the tables of the data blocks searched."""
     blocks: float = 0.0
     """Data blocks searched."""
     calls: float = 0.0
@@ -77,9 +88,9 @@ class Searched:
 def point_read_cpu(searched: Searched) -> Cost:
     """Return the CPU time of one point read (DBImpl::GetImpl: memtables, then Version::Get)."""
     return Cost(
-        of_host(read_op=1.0, read_memtable=searched.memtables, memtable_depth=searched.doublings),
+        of_host(read_op=1.0, read_memtable=searched.memtables, read_memtable_depth=searched.doublings),
         of_host(read_run=searched.runs, read_block=searched.blocks),
-        of_host(read_index=searched.indexes, index_depth=searched.index_doublings),
+        of_host(read_index=searched.indexes, index_depth=searched.index_doublings, block_depth=searched.block_doublings),
         of_host(
             searched.calls, read_call=1.0, checksum_byte=searched.block_bytes, decompress_byte=searched.decompress_bytes
         ),

@@ -1,10 +1,11 @@
-"""Conditions of a device over time: other parameters from a moment on, less space for the store, failing compactions."""
+"""Conditions of a run: another device from a moment on, less space, failing compactions, the block cache at the start."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Final
 
 from lsmlab.models.devices.make import DeviceSetup, make_device
@@ -41,12 +42,22 @@ class CompactionErrors:
     """Share of a compaction's output that is on the device when a write fails."""
 
 
+class BlockCache(Enum):
+    """Block cache at the start of a run."""
+
+    EMPTY = "empty"
+    """As after the store was opened: reads fill it."""
+    WARM = "warm"
+    """As after a long run with the same reads."""
+
+
 @dataclass(frozen=True)
 class Conditions:
     """Conditions of a run, each list by time."""
 
     changes: tuple[Change, ...] = ()
     compaction_errors: tuple[CompactionErrors, ...] = ()
+    block_cache: BlockCache = BlockCache.EMPTY
 
 
 @dataclass(frozen=True)
@@ -67,14 +78,25 @@ def read_conditions(values: object) -> Conditions:
     if not isinstance(values, Mapping):
         raise InputError(f"conditions: {values!r} must be a mapping with changes or compaction_errors, or choose conditions=none")
     kinds: dict[str, type[Any]] = {"changes": Change, "compaction_errors": CompactionErrors}
-    found: dict[str, tuple[Any, ...]] = {}
+    found: dict[str, Any] = {}
     for key, value in values.items():
+        where = f"conditions.{key}"
         if key in _METADATA:
             continue
-        if key not in kinds:
-            raise InputError(f"conditions.{key}: no such key; valid keys: {', '.join(kinds)}")
-        found[key] = _items(value, kinds[key], f"conditions.{key}")
+        if key == "block_cache":
+            found[key] = _block_cache(value, where)
+        elif key in kinds:
+            found[key] = _items(value, kinds[key], where)
+        else:
+            raise InputError(f"{where}: no such key; valid keys: {', '.join(kinds)}, block_cache")
     return Conditions(**found)
+
+
+def _block_cache(value: object, where: str) -> BlockCache:
+    try:
+        return BlockCache(value)
+    except ValueError:
+        raise InputError(f"{where}: {value!r} must be {' or '.join(c.value for c in BlockCache)}") from None
 
 
 def _items(values: object, kind: type[Any], where: str) -> tuple[Any, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from lsmlab.models.costs.operations import index_depth
 from lsmlab.models.sums import float_sum
@@ -13,6 +13,17 @@ from lsmlab.models.workloads.reads import AROUND_BYTES, Filter, TableClass, read
 
 OTHER_FILES: Final = 10
 """Part of `max_open_files` for files other than tables (RocksDB's and LevelDB's TableCacheSize)."""
+
+
+class IndexSearches(NamedTuple):
+    """Index searches of a read; means over many."""
+
+    indexes: float
+    """Indexes searched without a block."""
+    doublings: float
+    """`index_depth` of all indexes searched."""
+    block_doublings: float
+    """`index_depth` of the tables of the data blocks searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +50,21 @@ class TableReads:
         wanted_bytes = blocks * self.block_size
         return _mixed(mapped, read_around(wanted_bytes), read_on_demand(wanted_bytes))
 
-    def index_searches(
-        self, searched: Sequence[TableClass], blocks: float, table_bytes: float
-    ) -> tuple[float, float]:
-        """Return (indexes searched without a block, `index_depth` of all index searches) of a read.
+    def index_searches(self, searched: Sequence[TableClass], false_positive: float, table_bytes: float) -> IndexSearches:
+        """Return the index searches of a read.
 
         LevelDB has a filter for each block, and finds it by the block's place, so it searches a table's index before the
-        filter (Table::InternalGet). RocksDB's filter is one per table; it searches the index only for a block. `blocks`: data
-        blocks that the read searches. `table_bytes`: mean size of a table.
+        filter (Table::InternalGet). RocksDB's filter is one per table; it searches the index only for a block.
+        `false_positive`: share of the tables without the key in which a block is searched; 1 without filters and for
+        iterators. `table_bytes`: mean size of a table.
         """
+        depths = [index_depth(group.tables * table_bytes) for group in searched]
+        blocks = [group.found + false_positive * (group.per_read - group.found) for group in searched]
+        in_blocks = float_sum(number * depth for number, depth in zip(blocks, depths, strict=True))
         if self.filter is not Filter.STANDARD:
-            return 0.0, 0.0
-        doublings = float_sum(group.per_read * index_depth(group.tables * table_bytes) for group in searched)
-        return max(0.0, float_sum(group.per_read for group in searched) - blocks), doublings
+            return IndexSearches(0.0, in_blocks, in_blocks)
+        in_all = float_sum(group.per_read * depth for group, depth in zip(searched, depths, strict=True))
+        return IndexSearches(float_sum(group.per_read for group in searched) - float_sum(blocks), in_all, in_blocks)
 
     def opening_bytes(self, tail_bytes: float, tables: int) -> float:
         """Bytes of the request that reads a table's footer, index and filter: the last `tail_bytes` of the file."""

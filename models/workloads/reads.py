@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -43,6 +44,8 @@ class TableClass(NamedTuple):
     """Number of tables of the class."""
     per_read: float
     """Mean number of these tables that a read searches."""
+    found: float = 0.0
+    """Share of the reads that find their key there."""
 
 
 class Filter(Enum):
@@ -80,21 +83,47 @@ def false_positive_rate(bits_per_key: float, kind: Filter = Filter.FAST_LOCAL) -
     return (crowded + roomy) / 2
 
 
-def lru_hit_rate(popularity: Popularity, cached_blocks: float) -> float:
-    """Hit rate of an LRU cache of `cached_blocks` blocks, by Che's approximation.
+@dataclass(frozen=True, slots=True)
+class LruCache:
+    """LRU cache of blocks, by Che's approximation (Che, Tung, Wang 2002), which assumes independent accesses.
 
     A block is in the cache if it was accessed in the last T accesses, where the expected number of distinct blocks in T
-    accesses fills the cache: Σ 1 - e^(-p T) = cached_blocks. The hit rate is Σ p (1 - e^(-p T)) (Che, Tung, Wang 2002);
-    with equal probabilities it is cached_blocks / blocks. The approximation assumes independent accesses.
+    accesses fills the cache: Σ 1 - e^(-p T) = its blocks. The hit rate is Σ p (1 - e^(-p T)).
     """
+
+    popularity: Popularity
+    lifetime: float
+    """T: accesses after which a block that was not accessed again leaves the cache; infinity: all blocks fit."""
+
+    def hit_rate(self, accesses: float = math.inf) -> float:
+        """Hit rate after `accesses` to the cache, which was empty before the first: as if T were `accesses` at most."""
+        accesses = min(accesses, self.lifetime)
+        if accesses == math.inf:
+            return 1.0
+        p, n = self.popularity.probability, self.popularity.blocks
+        return float(np.sum(n * p * -np.expm1(-p * accesses)))
+
+    def growth(self, accesses: float) -> float:
+        """Increase of the hit rate per access, after `accesses` to the cache."""
+        p, n = self.popularity.probability, self.popularity.blocks
+        return float(np.sum(n * p * p * np.exp(-p * accesses))) if accesses < self.lifetime else 0.0
+
+
+def lru_cache(popularity: Popularity, cached_blocks: float) -> LruCache:
+    """Return the LRU cache of `cached_blocks` blocks."""
+    return LruCache(popularity, _lifetime(popularity, cached_blocks))
+
+
+def _lifetime(popularity: Popularity, cached_blocks: float) -> float:
+    """Return Che's T; with equal probabilities the hit rate is then cached_blocks / blocks."""
     p, n = popularity.probability, popularity.blocks
     blocks = float(n[p > 0].sum())
     if cached_blocks <= 0:
         return 0.0
     if cached_blocks >= blocks:
-        return 1.0
+        return math.inf
     if float(p[p > 0].max() - p[p > 0].min()) <= 1e-12 * float(p.max()):
-        return cached_blocks / blocks
+        return -math.log1p(-cached_blocks / blocks) / float(p.max())
     low, high = -50.0, math.log(cached_blocks) + 2.0
     while _filled(popularity, math.exp(high)) < cached_blocks:
         high += 2.0
@@ -104,7 +133,7 @@ def lru_hit_rate(popularity: Popularity, cached_blocks: float) -> float:
             low = middle
         else:
             high = middle
-    return float(-np.sum(n * p * np.expm1(-p * math.exp(high))))
+    return math.exp(high)
 
 
 def cached_blocks(cache_bytes: float, block_bytes: float) -> float:
@@ -214,7 +243,7 @@ def table_opens(searched: Sequence[TableClass], open_tables: float) -> float:
         return 0.0
     tables = np.array([part.tables for part in searched], dtype=np.float64)
     chance = np.array([part.per_read / part.tables for part in searched]) / total
-    return total * (1.0 - lru_hit_rate(Popularity(chance, tables), open_tables))
+    return total * (1.0 - lru_cache(Popularity(chance, tables), open_tables).hit_rate())
 
 
 def _readahead(blocks: int, block_bytes: float, first_bytes: float, most_bytes: float) -> tuple[float, float]:

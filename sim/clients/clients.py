@@ -28,8 +28,12 @@ if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
 
-_MOST_ITERATIONS: Final = 4
+_MOST_ITERATIONS: Final = 8
 """Maximum number of iterations for the rates: they depend on the read latency and the core share, which depend on them."""
+_UNDAMPED: Final = 2
+"""Iterations before the damped ones: several readers of one drive are slow if they were fast, and the reverse."""
+_DAMPED_STEP: Final = 1.0 / 3.0
+"""Part of the way from the present rates in a damped iteration."""
 _TOLERANCE: Final = 0.02
 """Relative difference of read latencies, and of core shares, at which the iteration ends."""
 
@@ -80,6 +84,8 @@ class ClientLoad:
         """Whether a database stops writes."""
         self._cold_until_s = 0.0
         """End of the cold start of writers after the last stop."""
+        self._reads_change_s = NEVER
+        """Time at which the costs of reads change, while the block cache fills."""
         self._planning = False
         """Whether this object itself causes the current changes, so that they need no new plan."""
         self._waiting_share = 0.0
@@ -204,16 +210,16 @@ class ClientLoad:
         now_s = self.env.now
         for group in self.groups:
             group.arrive(now_s)
-        self._times.update()
+        self._reads_change_s = self._times.update(self.groups, self._written)
         stopped = any(database.blocked for database in self.databases)
         if self._stopped and not stopped:
             self._cold_until_s = now_s + self._machine.host.cold_start
         self._stopped = stopped
         held = self._admission.writes_blocked or now_s < self._cold_until_s
         self.waits.set_stopped(held or stopped, now_s)
-        for _ in range(_MOST_ITERATIONS):
+        for iteration in range(_MOST_ITERATIONS):
             before = self._machine.device.grant.client_read_latency_s, self._machine.cores.share
-            self._set_rates(held)
+            self._set_rates(held, damped=iteration >= _UNDAMPED)
             self._planning = True  # this loop handles the machine's changes itself
             self._demand.update(self.groups)
             self._planning = False
@@ -230,8 +236,11 @@ class ClientLoad:
         if self.rates_changed:
             self._note_rates()
 
-    def _set_rates(self, held: bool) -> None:
-        """Set the served rate of each group for the current machine and stall state; `writes_blocked`: no write is admitted."""
+    def _set_rates(self, held: bool, *, damped: bool) -> None:
+        """Set the served rate of each group for the current machine and stall state.
+
+        `held`: no write is admitted; `damped`: go `_DAMPED_STEP` of the way from the present rate.
+        """
         for group in self.groups:
             group.capacity = self._times.capacity(group)
         allowed = self._admission.decide(held)
@@ -244,7 +253,7 @@ class ClientLoad:
                 if self._admission.cause is not None and demand > 0.0 and factor < 1.0:
                     self._waiting_share = max(self._waiting_share, 1.0 - factor * demand / group.capacity)
                 demand *= factor
-            group.served_rate = demand
+            group.served_rate += (demand - group.served_rate) * (_DAMPED_STEP if damped else 1.0)
 
     def _note_rates(self) -> None:
         """Update `rates` and call the observers of `rates_changed`."""
@@ -255,12 +264,13 @@ class ClientLoad:
             self.rates_changed(before)
 
     def _next_change_s(self) -> float:
-        """Return the seconds until the next memtable switch or change of a group's rate; finish complete groups."""
+        """Return the seconds until the next memtable switch or change of a rate; finish complete groups."""
         soonest_s = self._cold_until_s - self.env.now if self.env.now < self._cold_until_s else NEVER
         write_rate = writes_per_s(self.groups) / len(self.databases)
         if write_rate > 0.0:
             next_at = min([self._filling.next_at, *(s.next_at(self._written) for s in self._bounded)])
             soonest_s = max(0.0, next_at - self._written) / write_rate
+        soonest_s = min(soonest_s, self._reads_change_s - self.env.now)
         for group in self.groups:
             if group.finished:
                 continue

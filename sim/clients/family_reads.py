@@ -40,13 +40,18 @@ class FamilyReads:
         """Bytes that a block costs the device, averaged over reads."""
         return float_sum(share * reads.block_bytes for share, reads in self._parts)
 
-    def costs(self) -> tuple[ReadClasses, ReadClasses]:
-        """Costs of (point reads, scans) now, of each column family."""
-        costs = [(share, reads.costs()) for share, reads in self._parts]
-        gets, scans = (
+    @property
+    def next_s(self) -> float:
+        """Time at which the costs change without a change of the trees; infinity: never."""
+        return min(reads.next_s for _, reads in self._parts)
+
+    def costs(self, gets: float, scans: float, active: Sequence[float]) -> tuple[ReadClasses, ReadClasses]:
+        """Costs of (point reads, scans) of each column family now; arguments as those of `TreeReads.costs`."""
+        costs = [(share, reads.costs(gets, scans, active)) for share, reads in self._parts]
+        points, ranges = (
             [(share * part, cost) for share, both in costs for part, cost in both[kind]] for kind in (0, 1)
         )
-        return gets, scans
+        return points, ranges
 
     def mean_blocks_per_read(self) -> float:
         """Data blocks per point read over the run: the read amplification in blocks."""

@@ -46,24 +46,28 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     for memtable in reversed(family.immutables):
         missing &= ~_contains(memtable.keys, codes)
     in_memory = len(codes) - int(missing.sum())
-    probed: list[tuple[int, int]] = []  # (tables of a run, how many of them were searched)
+    probed: list[tuple[int, int, int]] = []  # (tables of a run, how many of them were searched, how many keys were found)
     for file in family.tree.l0:
         covered = missing & (codes >= file.lo) & (codes <= file.hi)
-        probed.append((1, int(covered.sum())))
         here = covered & _contains(file.keys, codes)
+        probed.append((1, int(covered.sum()), int(here.sum())))
         missing &= ~here
         in_wal += int(here.sum()) if file.wal_bytes else 0
-    in_slices = 0
+    in_slices = found_in_slices = 0
     for level in range(1, family.tree.num_levels):
         for run in family.tree.runs(level):
             if family.tree.frozen:
+                left = int(missing.sum())
                 in_slices += _look_in_slices(run, codes, missing)
-            probed.append((len(run), _look_in(run, codes, missing)))
-    probed.append((len(family.tree.frozen), in_slices))
+                found_in_slices += left - int(missing.sum())
+            left = int(missing.sum())
+            searched = _look_in(run, codes, missing)
+            probed.append((len(run), searched, left - int(missing.sum())))
+    probed.append((len(family.tree.frozen), in_slices, found_in_slices))
     n = len(codes)
     return Lookups(
-        sum(count for _, count in probed) / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n,
-        [TableClass(tables, count / n) for tables, count in probed if tables],
+        sum(count for _, count, _ in probed) / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n,
+        [TableClass(tables, count / n, found / n) for tables, count, found in probed if tables],
     )  # fmt: skip
 
 

@@ -6,13 +6,15 @@ A sample of the clients' read keys is looked up in the simulated keys, level by 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import simpy
-from lsmlab.models.costs.operations import Searched, block_requests, depth, point_read_cpu, scan_cpu
+from lsmlab.models.costs.operations import Searched, block_requests, point_read_cpu, read_depth, scan_cpu
+from lsmlab.models.devices.conditions import BlockCache
 from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.sums import float_sum
@@ -24,10 +26,11 @@ from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import (
     PAGE_BYTES,
+    LruCache,
     TableClass,
     cached_blocks,
     false_positive_rate,
-    lru_hit_rate,
+    lru_cache,
     scan_block_reads,
     scan_device_reads,
     table_opens,
@@ -50,6 +53,14 @@ See (behaviour/device-and-kernel.md, Small requests).
 """
 REFRESH_S: Final = 1.0
 """Shortest simulated time between two samples: level sizes change slowly in comparison."""
+_CROWDING: Final = 0.02
+"""Relative change of the number of data blocks from which the hit rate is computed again."""
+_STEP: Final = 0.02
+"""Increase of the hit rate of an empty block cache between two looks."""
+_SETTLED: Final = 1e-4
+"""The same, below which the block cache is warm."""
+_SHORTEST_STEP_S: Final = 1e-3
+"""Shortest time between two looks while the block cache fills."""
 
 
 class _Opened(NamedTuple):
@@ -104,18 +115,65 @@ class TreeReads:
             )
             for c in self._readers
         ]
-        self.hit_rate = self._hit_rate()
-        self._next_s = -1.0
+        self._caches: list[LruCache] = []
+        """Block cache of a shard as each of `_readers` fills it."""
+        self._crowding = 0.0
+        """Data blocks of a shard for which `_caches` was computed, per block of `_popularity`."""
+        self._accesses = math.inf if setup.conditions.block_cache is BlockCache.WARM else 0.0
+        """Accesses to the block cache of each shard so far."""
+        self.hit_rate = self._final_hit_rate = 0.0
+        self._looked_s = 0.0
+        """Time of the last look at the trees."""
+        self._next_s = 0.0
+        self._served = (0.0, 0.0)
+        """(Point reads, scans) of all clients at that time."""
         self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
         self._block_sum = self._block_weight = 0.0
         self.lookups = Lookups(0.0, 0.0, 0.0)
 
-    def costs(self) -> tuple[ReadClasses, ReadClasses]:
-        """Costs of (point reads, scans) now."""
-        if self._env.now >= self._next_s:
-            self._next_s = self._env.now + REFRESH_S
-            self._costs = self._measure()
+    def costs(self, gets: float, scans: float, active: Sequence[float]) -> tuple[ReadClasses, ReadClasses]:
+        """Costs of (point reads, scans) now, after `gets` point reads and `scans` scans of all clients.
+
+        `active`: entries in the active memtable of each column family of each database.
+        """
+        now_s = self._env.now
+        if now_s >= self._next_s:
+            accesses_per_s = self._count(gets, scans, now_s)
+            self._fit_caches()
+            self._next_s = now_s + self._warm_up(accesses_per_s)
+            self._costs = self._measure(active)
         return self._costs
+
+    @property
+    def next_s(self) -> float:
+        """Time at which the costs change without a change of the trees: infinity once the block cache is warm."""
+        return self._next_s if self.hit_rate < self._final_hit_rate else math.inf
+
+    def _count(self, gets: float, scans: float, now_s: float) -> float:
+        """Count the accesses to the block cache of a shard since the last look; return them per second."""
+        blocks = [float_sum(share * cost.blocks for share, cost in classes) for classes in self._costs]
+        reads = gets - self._served[0], scans - self._served[1]
+        accesses = float_sum(n * per_read for n, per_read in zip(reads, blocks, strict=True))
+        accesses *= self._own.share.reads / len(self._families)
+        elapsed_s = now_s - self._looked_s
+        self._accesses, self._served, self._looked_s = self._accesses + accesses, (gets, scans), now_s
+        return accesses / elapsed_s if elapsed_s > 0.0 else 0.0
+
+    def _warm_up(self, accesses_per_s: float) -> float:
+        """Set the hit rate of the block cache until the next look; return the seconds until then.
+
+        While the cache fills, a look follows when the hit rate has risen by `_STEP`, or by a quarter of what it lacks.
+        Until then, the hit rate is that of the middle of the step.
+        """
+        self._final_hit_rate, rate = self._hit_rate(math.inf), self._hit_rate(self._accesses)
+        step = min(_STEP, (self._final_hit_rate - rate) / 4.0)
+        if step <= _SETTLED:
+            self.hit_rate = self._final_hit_rate
+            return REFRESH_S
+        self.hit_rate = rate + step / 2.0
+        growth = max(cache.growth(self._accesses / self._crowding) for cache in self._caches) / self._crowding
+        rise_per_s = growth * accesses_per_s
+        return min(REFRESH_S, max(_SHORTEST_STEP_S, step / rise_per_s if rise_per_s > 0.0 else 0.0))
 
     def mean_blocks_per_read(self) -> float:
         """Mean data blocks per point read over the run: the read amplification in blocks."""
@@ -124,7 +182,7 @@ class TreeReads:
     def facts(self) -> dict[str, Any]:
         """Facts about block cache and filters under this workload."""
         return {
-            "hit_rate": self.hit_rate,
+            "hit_rate": self._final_hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
             "bloom_false_positive_rate": self._false_positive if self._own.engine.options.bloom_bits > 0 else None,
             "found_share": self.lookups.found + self.lookups.in_memory,
@@ -132,15 +190,30 @@ class TreeReads:
             "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
         }
 
-    def _hit_rate(self) -> float:
-        options = self._own.engine.options
-        share = options.cache_size / self._setup.workload.shards * self._own.share.reads
-        capacity = cached_blocks(share, options.block_size)
-        rates = [lru_hit_rate(p, capacity) for p in self._popularity]
-        weights = [c.threads for c in self._readers]
-        return float(np.average(rates, weights=weights))
+    def _fit_caches(self) -> None:
+        """Compute the block caches again if the number of data blocks has changed by more than `_CROWDING`.
 
-    def _measure(self) -> tuple[ReadClasses, ReadClasses]:
+        A popularity has a block for every few keys of the key space; the trees lack keys that were never written, and keep
+        old versions of others. n times as many blocks, each 1/n times as popular, fill a cache like n times its size.
+        """
+        entry, shards = self._own.content.entry, len(self._families)
+        entries = float_sum(_all_bytes(family.tree) for family in self._families) / shards / (entry.put + entry.tail)
+        keys_blocks = float(np.mean([p.blocks.sum() for p in self._popularity]))
+        crowding = max(1.0, entries / self.entries_per_block) / keys_blocks
+        if abs(crowding - self._crowding) <= _CROWDING * self._crowding:
+            return
+        self._crowding = crowding
+        options = self._own.engine.options
+        share = options.cache_size / shards * self._own.share.reads
+        room = cached_blocks(share, options.block_size) / crowding
+        self._caches = [lru_cache(p, room) for p in self._popularity]
+
+    def _hit_rate(self, accesses: float) -> float:
+        """Mean hit rate of the readers after `accesses` to the block cache."""
+        rates = [cache.hit_rate(accesses / self._crowding) for cache in self._caches]
+        return float(np.average(rates, weights=[c.threads for c in self._readers]))
+
+    def _measure(self, active: Sequence[float]) -> tuple[ReadClasses, ReadClasses]:
         host = self._setup.host
         block_bytes = self._own.engine.options.block_size
         family = self._families[int(self._rng.integers(len(self._families)))]
@@ -155,15 +228,13 @@ class TreeReads:
         uncached = 1.0 - self.hit_rate
         miss = uncached * beyond_pages
         opened = self._opened(family, found.searched, beyond_pages)
-        memtables = self._memtable_bytes(family)
-        doublings = float_sum(depth(size_bytes) for size_bytes in memtables)
+        memtables = [n for n in (active[family.number], *(m.entries for m in family.immutables)) if n > 0.0]
         common = Searched(
-            memtables=len(memtables), doublings=doublings, block_bytes=block_bytes,
+            memtables=len(memtables), doublings=float_sum(read_depth(entries) for entries in memtables), block_bytes=block_bytes,
             decompress_bytes=_decompress_bytes(self._own.engine, family.tree),
         )  # fmt: skip
-        indexes, index_doublings = self._index_searches(family, found.searched, blocks)
         searched = replace(
-            common, runs=found.runs, indexes=indexes, index_doublings=index_doublings, blocks=blocks,
+            self._with_indexes(common, family, found.searched, self._false_positive), runs=found.runs, blocks=blocks,
             calls=blocks * uncached, requests=blocks * miss, opens=opened.opens,
         )  # fmt: skip
         get = ReadCost(
@@ -179,9 +250,8 @@ class TreeReads:
         sizes = [(run.size_bytes, run.number) for run in runs]
         tables = [TableClass(run.tables, run.number) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
-        indexes, index_doublings = self._index_searches(family, tables, number)
         common = replace(
-            common, runs=number, indexes=indexes, index_doublings=index_doublings, blocks=number, opens=opened.opens
+            self._with_indexes(common, family, tables, 1.0), runs=number, blocks=number, opens=opened.opens
         )
         scans: list[tuple[float, ReadCost]] = []
         for length, share in self._scans:
@@ -208,22 +278,19 @@ class TreeReads:
         share: float = (1.0 - miss * own) * (1.0 - miss * self._false_positive) ** max(0.0, found.runs - found.found)
         return share
 
-    def _memtable_bytes(self, family: ColumnFamily) -> list[float]:
-        """Return the size of each memtable that a read searches; the active one has half of its full size at the mean."""
-        user_bytes = self._own.workload.entry_bytes
-        active = [family.options.write_buffer_size / 2.0] if self._writes else []
-        return [*active, *(memtable.entries * user_bytes for memtable in family.immutables)]
-
     def _requests(self, blocks: float) -> tuple[float, float]:
         """(Requests, bytes) to read consecutive blocks of a table from the device."""
         return self._own.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
 
-    def _index_searches(
-        self, family: ColumnFamily, searched: Sequence[TableClass], blocks: float
-    ) -> tuple[float, float]:
-        """(Indexes searched without a block, doublings of all index searches) of a read that searches `blocks`."""
+    def _with_indexes(
+        self, places: Searched, family: ColumnFamily, searched: Sequence[TableClass], false_positive: float
+    ) -> Searched:
+        """Return `places` with the index searches of a read (`TableReads.index_searches`)."""
         table_bytes = _all_bytes(family.tree) / max(1, self._tables)
-        return self._own.engine.table_reads.index_searches(searched, blocks, table_bytes)
+        indexes, doublings, block_doublings = self._own.engine.table_reads.index_searches(
+            searched, false_positive, table_bytes
+        )
+        return replace(places, indexes=indexes, index_doublings=doublings, block_doublings=block_doublings)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[TableClass], beyond_pages: float) -> _Opened:
         """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""

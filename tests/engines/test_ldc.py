@@ -113,7 +113,7 @@ def test_lookups_search_slices_but_filters_save_block_reads() -> None:
     simulated runs is compared.
     """
     engines = (("engine=ldc", "engine.picker.l0_links=true"), ("engine=leveldb",))
-    ldc, udc = ([result(*one, *READING, f"seed={seed}") for seed in range(1, 6)] for one in engines)
+    ldc, udc = ([result(*one, *READING, f"seed={seed}") for seed in range(1, 13)] for one in engines)
 
     def runs(results: Sequence[Result]) -> float:
         return float(np.mean([r.summary["block_cache"]["runs_per_read"] for r in results]))

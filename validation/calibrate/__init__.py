@@ -6,7 +6,7 @@
 - terms: equations from costs; equations: all equations of the fit; job_equations: background jobs; client_equations:
   clients; job_costs: CPU time of a job.
 - solve: least squares with priors; set_text: calibration as text, JSON and parameter file; parameter_file: format of
-  parameter files.
+  parameter files; unseen: costs that the runs do not show.
 - public: the 40-thread machine of the public runs; public_fits: single constants of it; public_machines: the desktop
   and the small PC.
 """

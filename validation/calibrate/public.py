@@ -25,6 +25,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
 from lsmlab.validation.calibrate import public_fits as fits
 from lsmlab.validation.calibrate.parameter_file import SetText, write_sessions, write_set
+from lsmlab.validation.calibrate.unseen import READ_SOURCE, read_costs
 from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, session_of
 from lsmlab.validation.casefiles.public.table import DATA, runs_of
 from lsmlab.validation.casefiles.public.text import stdout_of
@@ -67,10 +68,13 @@ _SOURCES: Final = {
     "memtable_depth": "as write_op",
     "wal_op": "as write_op",
     "wal_byte": "as write_op",
-    "read_op": "assumption: the default, times the CPU time of a compacted entry relative to epyc_vm",
+    "read_op": READ_SOURCE,
     "read_memtable": "as read_op",
+    "read_memtable_depth": "as read_op",
     "read_run": "as read_op",
+    "index_depth": "as read_op",
     "read_block": "as read_op",
+    "block_depth": "as read_op",
     "read_call": "as read_op",
     "sleep_penalty": "as write_op: mean slowdown of later writes per sleep of a delayed writer",
     "statistics_op": "as write_op: YCSB's loads ran with statistics, fillrandom without",
@@ -202,7 +206,8 @@ def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: flo
     parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, fits.host_of(_LIKE))
     host.take((parts, {}))
     host.errors["write_op"] *= host.values["write_op"] / total_s
-    host.take((fits.read_parts(replace(_HOST, **host.values), fits.host_of("epyc_vm")), {}))
+    reads = read_costs(replace(_HOST, **host.values))
+    host.take(({f"host.{name}": value for name, value in reads.items()}, {}))
     host.take(fits.jackknife(fits.deletion_fit, used))
     return host
 

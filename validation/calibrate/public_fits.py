@@ -196,24 +196,6 @@ def write_parts(total_s: float, entry_bytes: float, memtable_bytes: float, like:
     return {f"host.{name}": scale * getattr(like, name) for name in _WRITE}
 
 
-_READS: Final = ("read_op", "read_memtable", "read_run", "read_block", "read_call")
-
-
-def read_parts(host: Host, like: Host) -> Constants:
-    """Return the costs of reads that the default host has, times the CPU time of a compacted entry relative to `like`.
-
-    `like`: the machine on which the default costs were measured (benchmarks/read_costs.py). No public run of the calibration
-    part reads.
-    """
-    slower = _entry_s(host) / _entry_s(like)
-    return {f"host.{name}": slower * getattr(Host(), name) for name in _READS}
-
-
-def _entry_s(host: Host) -> float:
-    """Return the CPU time of a compacted entry of 1016 bytes."""
-    return host.compaction_record + 1016.0 * host.compaction_byte
-
-
 def _mean_us(low: float, high: float) -> float:
     """Return the mean latency of a histogram's bucket (low, high]: arithmetic for short latencies, else geometric."""
     return (low + 1.0 + high) / 2.0 if high <= 22.0 else float(np.sqrt(low * high))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.validation.calibrate.fit import Calibration
 from lsmlab.validation.calibrate.parameter_file import UNDETERMINED, SetText, quantity_text
 from lsmlab.validation.calibrate.solve import Solution
+from lsmlab.validation.calibrate.unseen import CODEC_SOURCE, READ_SOURCE, READS, codec_costs, read_costs
 
 VERSION: Final = 2
 """Version of the fitted sets; version 1 had the defaults."""
@@ -50,7 +52,6 @@ _SOURCES: Final[Mapping[str, str]] = {
     "device.fsync_latency": "part of the time from a job's last byte to its commit that does not depend on the number of files",
     "device.throttle_io": "bytes per write operation that the block layer counts, without the small writes of each file",
 }
-_CODEC_SOURCE: Final = "assumption: the default, times compaction_byte relative to its default (docs/decisions/0031)"
 _WEAK: Final = 1.0
 """If the singular value of a combination of constants is below this, the priors determine it better than the data
 do."""
@@ -78,7 +79,7 @@ def parameter_text(found: Calibration, command: str) -> str:
                 f"  inputs_sha256: {found.digest}",
                 f"  method: {command}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
             ),
-            host={"cores": found.cores, **fitted["host"], **_codec_costs(fitted["host"])},
+            host={"cores": found.cores, **fitted["host"], **_unseen(fitted["host"])},
             devices={found.device: fitted["device"]},
             host_errors=errors["host"],
             device_errors={found.device: errors["device"]},
@@ -86,16 +87,15 @@ def parameter_text(found: Calibration, command: str) -> str:
             sources={
                 name: f"{UNDETERMINED}{source}" if name in undetermined else source
                 for name, source in _sources(found).items()
-            } | dict.fromkeys(("host.compress_byte", "host.decompress_byte"), _CODEC_SOURCE),
+            } | {f"host.{name}": READ_SOURCE if name in READS else CODEC_SOURCE for name in _unseen(fitted["host"])},
         )
     )
 
 
-def _codec_costs(fitted: Mapping[str, float]) -> dict[str, float]:
-    """Return the costs of LZ4, which runs without compression do not show: the defaults, scaled as `compaction_byte`."""
-    usual = Host()
-    ratio = fitted.get("compaction_byte", usual.compaction_byte) / usual.compaction_byte
-    return {"compress_byte": ratio * usual.compress_byte, "decompress_byte": ratio * usual.decompress_byte}
+def _unseen(fitted: Mapping[str, float]) -> dict[str, float]:
+    """Return the costs of reads and of LZ4 that are not in the equations."""
+    reads = read_costs(replace(Host(), **fitted))
+    return {name: value for name, value in (reads | codec_costs(fitted)).items() if name not in fitted}
 
 
 def _sources(found: Calibration) -> dict[str, str]:

@@ -1,0 +1,33 @@
+"""Costs that the runs of a calibration do not show: the defaults, scaled by the speed of the machine's compactions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from lsmlab.models.costs.host import Host
+
+CODEC_SOURCE: Final = "assumption: the default, times compaction_byte relative to its default (docs/decisions/0031)"
+READ_SOURCE: Final = (
+    "assumption: the default, times the CPU time of a compacted entry relative to epyc_vm (docs/decisions/0026, 0047)"
+)
+READS: Final = (
+    "read_op", "read_memtable", "read_memtable_depth", "read_run", "index_depth", "read_block", "block_depth", "read_call",
+)  # fmt: skip
+"""Costs that benchmarks/read_costs.py measures."""
+_ENTRY_BYTES: Final = 1016.0
+_MEASURED_ENTRY_S: Final = 1.712e-6
+"""CPU time of a compacted entry of 1016 bytes on the machine of benchmarks/read_costs.py (`epyc_vm`)."""
+
+
+def read_costs(host: Host) -> dict[str, float]:
+    """Return `READS` of a machine: the defaults, times the CPU time of a compacted entry relative to the measured machine's."""
+    slower = (host.compaction_record + _ENTRY_BYTES * host.compaction_byte) / _MEASURED_ENTRY_S
+    return {name: slower * getattr(Host(), name) for name in READS}
+
+
+def codec_costs(fitted: Mapping[str, float]) -> dict[str, float]:
+    """Return the costs of LZ4, which runs without compression do not show: the defaults, scaled as `compaction_byte`."""
+    usual = Host()
+    ratio = fitted.get("compaction_byte", usual.compaction_byte) / usual.compaction_byte
+    return {"compress_byte": ratio * usual.compress_byte, "decompress_byte": ratio * usual.decompress_byte}
