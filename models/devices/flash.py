@@ -233,7 +233,7 @@ class FlashDrive:
         return (self.slc_cache - state.slc_used_bytes) / growth if growth > 0 else math.inf
 
     def _drain(self, service: Service, read_rate: float, write_rate: float, amplification: float, *, full: bool) -> float:
-        """Rate in bytes per second at which the cache is copied to its final cells, without long pauses."""
+        """Rate in bytes per second at which the cache is copied to its final cells, apart from that of pauses (`slc_idle`)."""
         beside_writes = self.slc_fold_bandwidth if full else 0.0
         if self.slc_idle > 0.0:
             return beside_writes

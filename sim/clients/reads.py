@@ -23,20 +23,19 @@ from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.sst import expected_entries_per_block
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.base import Clients
-from lsmlab.models.workloads.choosers import ChooserState, InsertCursor, Popularity
+from lsmlab.models.workloads.choosers import ChooserState, InsertCursor
 from lsmlab.models.workloads.reads import (
     PAGE_BYTES,
-    LruCache,
     TableClass,
     cached_blocks,
     false_positive_rate,
-    lru_cache,
     scan_block_reads,
     scan_device_reads,
     table_opens,
 )
 from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
 from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost
+from lsmlab.sim.clients.warming_cache import WarmingCache
 from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
@@ -53,14 +52,6 @@ See (behaviour/device-and-kernel.md, Small requests).
 """
 REFRESH_S: Final = 1.0
 """Shortest simulated time between two samples: level sizes change slowly in comparison."""
-_CROWDING: Final = 0.02
-"""Relative change of the number of data blocks from which the hit rate is computed again."""
-_STEP: Final = 0.02
-"""Increase of the hit rate of an empty block cache between two looks."""
-_SETTLED: Final = 1e-4
-"""The same, below which the block cache is warm."""
-_SHORTEST_STEP_S: Final = 1e-3
-"""Shortest time between two looks while the block cache fills."""
 
 
 class _Opened(NamedTuple):
@@ -109,27 +100,25 @@ class TreeReads:
         """Tables of the family sampled last."""
         self.block_bytes = self._requests(1.0)[1]
         """Bytes read from the device per block: a block begins anywhere in its file."""
-        self._popularity: list[Popularity] = [
-            c.read_keys.popularity(
-                round(population), self.entries_per_block, ordered=isinstance(setup.workload.key_order, Ordered)
-            )
-            for c in self._readers
-        ]
-        self._caches: list[LruCache] = []
-        """Block cache of a shard as each of `_readers` fills it."""
-        self._crowding = 0.0
-        """Data blocks of a shard for which `_caches` was computed, per block of `_popularity`."""
-        self._accesses = math.inf if setup.conditions.block_cache is BlockCache.WARM else 0.0
-        """Accesses to the block cache of each shard so far."""
-        self.hit_rate = self._final_hit_rate = 0.0
-        self._looked_s = 0.0
-        """Time of the last look at the trees."""
+        ordered = isinstance(setup.workload.key_order, Ordered)
+        popularity = [c.read_keys.popularity(round(population), self.entries_per_block, ordered) for c in self._readers]
+        self._cache = WarmingCache(
+            [(c.threads, p) for c, p in zip(self._readers, popularity, strict=True)],
+            cached_blocks(options.cache_size / len(self._families) * own.share.reads, options.block_size),
+            warm=setup.conditions.block_cache is BlockCache.WARM,
+        )
         self._next_s = 0.0
         self._served = (0.0, 0.0)
-        """(Point reads, scans) of all clients at that time."""
+        """(Point reads, scans) of all clients at the last look at the block cache."""
         self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
-        self._block_sum = self._block_weight = 0.0
+        self._sample_s = 0.0
+        """Time of the next sample of the trees."""
+        self._sampled = self._families[0]
         self.lookups = Lookups(0.0, 0.0, 0.0)
+        """Lookups of the last sample, in `_sampled`."""
+        self._blocks = 0.0
+        """Data blocks that they searched."""
+        self._block_sum = self._block_weight = 0.0
 
     def costs(self, gets: float, scans: float, active: Sequence[float]) -> tuple[ReadClasses, ReadClasses]:
         """Costs of (point reads, scans) now, after `gets` point reads and `scans` scans of all clients.
@@ -138,42 +127,28 @@ class TreeReads:
         """
         now_s = self._env.now
         if now_s >= self._next_s:
-            accesses_per_s = self._count(gets, scans, now_s)
-            self._fit_caches()
-            self._next_s = now_s + self._warm_up(accesses_per_s)
+            step_s = self._cache.look(self._cache_accesses(gets, scans), self._data_blocks(), now_s)
+            self._next_s = now_s + min(step_s, REFRESH_S)
             self._costs = self._measure(active)
         return self._costs
 
     @property
     def next_s(self) -> float:
         """Time at which the costs change without a change of the trees: infinity once the block cache is warm."""
-        return self._next_s if self.hit_rate < self._final_hit_rate else math.inf
+        return math.inf if self._cache.warm else self._next_s
 
-    def _count(self, gets: float, scans: float, now_s: float) -> float:
-        """Count the accesses to the block cache of a shard since the last look; return them per second."""
+    def _cache_accesses(self, gets: float, scans: float) -> float:
+        """Return the accesses to the block cache of a shard since the last call; arguments as those of `costs`."""
         blocks = [float_sum(share * cost.blocks for share, cost in classes) for classes in self._costs]
-        reads = gets - self._served[0], scans - self._served[1]
-        accesses = float_sum(n * per_read for n, per_read in zip(reads, blocks, strict=True))
-        accesses *= self._own.share.reads / len(self._families)
-        elapsed_s = now_s - self._looked_s
-        self._accesses, self._served, self._looked_s = self._accesses + accesses, (gets, scans), now_s
-        return accesses / elapsed_s if elapsed_s > 0.0 else 0.0
+        accesses = (gets - self._served[0]) * blocks[0] + (scans - self._served[1]) * blocks[1]
+        self._served = gets, scans
+        return accesses * self._own.share.reads / len(self._families)
 
-    def _warm_up(self, accesses_per_s: float) -> float:
-        """Set the hit rate of the block cache until the next look; return the seconds until then.
-
-        While the cache fills, a look follows when the hit rate has risen by `_STEP`, or by a quarter of what it lacks.
-        Until then, the hit rate is that of the middle of the step.
-        """
-        self._final_hit_rate, rate = self._hit_rate(math.inf), self._hit_rate(self._accesses)
-        step = min(_STEP, (self._final_hit_rate - rate) / 4.0)
-        if step <= _SETTLED:
-            self.hit_rate = self._final_hit_rate
-            return REFRESH_S
-        self.hit_rate = rate + step / 2.0
-        growth = max(cache.growth(self._accesses / self._crowding) for cache in self._caches) / self._crowding
-        rise_per_s = growth * accesses_per_s
-        return min(REFRESH_S, max(_SHORTEST_STEP_S, step / rise_per_s if rise_per_s > 0.0 else 0.0))
+    def _data_blocks(self) -> float:
+        """Return the mean number of data blocks of a shard."""
+        entry = self._own.content.entry
+        data_bytes = float_sum(_all_bytes(family.tree) for family in self._families) / len(self._families)
+        return data_bytes / (entry.put + entry.tail) / self.entries_per_block
 
     def mean_blocks_per_read(self) -> float:
         """Mean data blocks per point read over the run: the read amplification in blocks."""
@@ -182,7 +157,7 @@ class TreeReads:
     def facts(self) -> dict[str, Any]:
         """Facts about block cache and filters under this workload."""
         return {
-            "hit_rate": self._final_hit_rate,
+            "hit_rate": self._cache.final_hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
             "bloom_false_positive_rate": self._false_positive if self._own.engine.options.bloom_bits > 0 else None,
             "found_share": self.lookups.found + self.lookups.in_memory,
@@ -190,42 +165,15 @@ class TreeReads:
             "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
         }
 
-    def _fit_caches(self) -> None:
-        """Compute the block caches again if the number of data blocks has changed by more than `_CROWDING`.
-
-        A popularity has a block for every few keys of the key space; the trees lack keys that were never written, and keep
-        old versions of others. n times as many blocks, each 1/n times as popular, fill a cache like n times its size.
-        """
-        entry, shards = self._own.content.entry, len(self._families)
-        entries = float_sum(_all_bytes(family.tree) for family in self._families) / shards / (entry.put + entry.tail)
-        keys_blocks = float(np.mean([p.blocks.sum() for p in self._popularity]))
-        crowding = max(1.0, entries / self.entries_per_block) / keys_blocks
-        if abs(crowding - self._crowding) <= _CROWDING * self._crowding:
-            return
-        self._crowding = crowding
-        options = self._own.engine.options
-        share = options.cache_size / shards * self._own.share.reads
-        room = cached_blocks(share, options.block_size) / crowding
-        self._caches = [lru_cache(p, room) for p in self._popularity]
-
-    def _hit_rate(self, accesses: float) -> float:
-        """Mean hit rate of the readers after `accesses` to the block cache."""
-        rates = [cache.hit_rate(accesses / self._crowding) for cache in self._caches]
-        return float(np.average(rates, weights=[c.threads for c in self._readers]))
-
     def _measure(self, active: Sequence[float]) -> tuple[ReadClasses, ReadClasses]:
-        host = self._setup.host
-        block_bytes = self._own.engine.options.block_size
-        family = self._families[int(self._rng.integers(len(self._families)))]
-        self.lookups = found = look_up(family, np.sort(self.sample_codes(family.number)))
-        extra = found.runs - found.found  # runs probed that do not have the key
-        blocks = found.found + found.in_wal + self._false_positive * extra
-        self._block_sum += blocks
-        self._block_weight += 1.0
+        if self._env.now >= self._sample_s:
+            self._sample()
+        host, family, found = self._setup.host, self._sampled, self.lookups
+        block_bytes, blocks = self._own.engine.options.block_size, self._blocks
         self._tables = _table_count(family.tree)
         self.block_bytes = self._requests(1.0)[1]
         beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
-        uncached = 1.0 - self.hit_rate
+        uncached = 1.0 - self._cache.hit_rate
         miss = uncached * beyond_pages
         opened = self._opened(family, found.searched, beyond_pages)
         memtables = [n for n in (active[family.number], *(m.entries for m in family.immutables)) if n > 0.0]
@@ -268,6 +216,16 @@ class TreeReads:
             )
             scans.append((share, scan))
         return [(1.0, get)], scans
+
+    def _sample(self) -> None:
+        """Look up a sample of the clients' keys in the trees of one database."""
+        self._sample_s = self._env.now + REFRESH_S
+        self._sampled = family = self._families[int(self._rng.integers(len(self._families)))]
+        self.lookups = found = look_up(family, np.sort(self.sample_codes(family.number)))
+        extra = found.runs - found.found  # runs probed that do not have the key
+        self._blocks = found.found + found.in_wal + self._false_positive * extra
+        self._block_sum += self._blocks
+        self._block_weight += 1.0
 
     def _without_requests(self, found: Lookups, miss: float) -> float:
         """Return the share of point reads whose data blocks are all in memory, with a share `miss` of blocks on the device.
