@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import OrderedDict
 from pathlib import Path
@@ -15,6 +16,9 @@ from lsmlab.models.workloads.choosers import Chooser, InsertCursor, UniformKeys
 from lsmlab.models.workloads.ranks import Zipf
 from lsmlab.models.workloads.reads import lru_cache
 from lsmlab.models.workloads.skewed import RankedKeys
+from lsmlab.sim.clients.approach import Approach
+from lsmlab.sim.clients.filling import Filling
+from lsmlab.sim.clients.warming_cache import WarmingCache
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
@@ -91,11 +95,52 @@ def test_a_small_cache_ends_at_the_same_hit_rate() -> None:
     assert np.asarray(cold.series["read_ops"])[-1] == pytest.approx(np.asarray(warm.series["read_ops"])[-1], rel=0.03)
 
 
-def test_several_readers_of_one_drive_share_it() -> None:
+@pytest.mark.parametrize("threads", [4, 16, 64])
+def test_several_readers_of_one_drive_share_it(threads: int) -> None:
     """In a closed loop, threads are the rate times the mean time of a read, also when the threads wait for each other."""
-    four = simulate(*READS, "engine.options.cache_size=8KiB", "workload.threads=4").summary
+    summary = simulate(*READS, "engine.options.cache_size=8KiB", f"workload.threads={threads}").summary
 
-    assert four["ops_per_s"] * four["read_latency_s"]["mean"] == pytest.approx(4.0, rel=0.05)
+    assert summary["ops_per_s"] * summary["read_latency_s"]["mean"] == pytest.approx(threads, rel=0.05)
+    assert summary["lost_operations"]["total"] == 0.0
+
+
+@pytest.mark.parametrize("slope", [-0.5, -0.9, -3.0, -30.0, 0.8])
+def test_a_rate_that_lowers_itself_is_found(slope: float) -> None:
+    """From 10 the rate goes to the fixed point of 100 + slope x (rate - 100), also where plain iteration diverges."""
+    approach, rate = Approach(), 10.0
+    for _ in range(20):
+        rate = approach.to(rate, 100.0 + slope * (rate - 100.0))
+
+    assert rate == pytest.approx(100.0, rel=0.02)
+    assert approach.gap < 0.03
+
+
+def test_an_empty_cache_without_reads_is_not_watched() -> None:
+    """Without accesses there is no step to wait for; the first reads are looked at after a millisecond."""
+    cache = WarmingCache([(1.0, UniformKeys().popularity(10_000, 10.0))], 2_000.0, warm=False)
+
+    assert cache.advance(0.0, 1_000.0, 0.0) == pytest.approx(1e-3)
+    assert cache.advance(0.0, 1_000.0, 5.0) == math.inf
+    assert cache.advance(100.0, 1_000.0, 6.0) == pytest.approx(0.02 / (math.exp(-0.1) * 1e-3 * 100.0), rel=1e-6)
+    assert (cache.warm, cache.final_hit_rate) == (False, 1.0)
+
+
+def test_a_warm_cache_follows_the_trees() -> None:
+    """Twice as many data blocks halve the hit rate of uniform reads."""
+    cache = WarmingCache([(1.0, UniformKeys().popularity(10_000, 10.0))], 500.0, warm=True)
+
+    assert cache.advance(0.0, 1_000.0, 0.0) == math.inf
+    assert cache.hit_rate == pytest.approx(0.5)
+    cache.advance(0.0, 2_000.0, 1.0)
+    assert cache.hit_rate == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize(("writing", "entries"), [(True, 50.0), (False, 30.0)])
+def test_a_read_searches_half_of_a_memtable_that_fills(writing: bool, entries: float) -> None:
+    """While clients write, the active memtable is half full on average; while they are stopped, it is as it is."""
+    filling = Filling([1.0], [100.0], [1.0], np.random.default_rng(1))
+
+    assert filling.mean_active(30.0, writing, 0) == pytest.approx(entries)
 
 
 @pytest.mark.parametrize("value", ["hot", None, 1])

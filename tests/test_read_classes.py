@@ -37,8 +37,8 @@ def read_classes(*, busy: float, memory_share: float = 0.4) -> tuple[Classes, Op
     cores = SimpleNamespace(runnable_threads=1.0, background=0, cores=2.0, share=1.0, busy_probability=busy)
     machine: Any = SimpleNamespace(host=HOST, cores=cores, device=SimpleNamespace(grant=grant))
     reads: Any = SimpleNamespace(costs=lambda gets, scans, active: ([(1.0, cost)], [(1.0, cost)]), block_bytes=4096.0, next_s=0.0)
-    times = OpTimes(machine, SHAPE, SimpleNamespace(entries=1e4, unflushed=lambda written: [0.0]), reads, synced=False)  # type: ignore[arg-type]
-    times.update([], 0.0)
+    times = OpTimes(machine, SHAPE, SimpleNamespace(entries=1e4), reads, synced=False)  # type: ignore[arg-type]
+    times.update([], lambda number: 0.0)
     group = start_group(Clients("reader", arrivals=ClosedLoop()), 10.0, np.random.default_rng(1), SHAPE)
     group.capacity, group.runnable = 1e4, 1.0
     return times.parts(READ, group), times

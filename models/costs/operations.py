@@ -68,9 +68,9 @@ class Searched:
     indexes: float = 0.0
     """Indexes searched without a block, before a filter that excludes the key."""
     index_doublings: float = 0.0
-    """`index_depth` of all indexes searched."""
+    """`index_depth`, summed over the index searches."""
     block_doublings: float = 0.0
-    """`index_depth` of the tables of the data blocks searched."""
+    """The same, summed over the searches in data blocks."""
     blocks: float = 0.0
     """Data blocks searched."""
     calls: float = 0.0

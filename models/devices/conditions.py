@@ -76,7 +76,8 @@ def read_conditions(values: object) -> Conditions:
     if values is None:
         return Conditions()
     if not isinstance(values, Mapping):
-        raise InputError(f"conditions: {values!r} must be a mapping with changes or compaction_errors, or choose conditions=none")
+        wanted = "must be a mapping with changes, compaction_errors or block_cache, or choose conditions=none"
+        raise InputError(f"conditions: {values!r} {wanted}")
     kinds: dict[str, type[Any]] = {"changes": Change, "compaction_errors": CompactionErrors}
     found: dict[str, Any] = {}
     for key, value in values.items():

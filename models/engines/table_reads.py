@@ -21,9 +21,9 @@ class IndexSearches(NamedTuple):
     indexes: float
     """Indexes searched without a block."""
     doublings: float
-    """`index_depth` of all indexes searched."""
+    """`index_depth`, summed over the index searches."""
     block_doublings: float
-    """`index_depth` of the tables of the data blocks searched."""
+    """The same, summed over the searches in data blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +50,21 @@ class TableReads:
         wanted_bytes = blocks * self.block_size
         return _mixed(mapped, read_around(wanted_bytes), read_on_demand(wanted_bytes))
 
-    def index_searches(self, searched: Sequence[TableClass], false_positive: float, table_bytes: float) -> IndexSearches:
+    def index_searches(self, searched: Sequence[TableClass], false_positive: float) -> IndexSearches:
         """Return the index searches of a read.
 
         LevelDB has a filter for each block, and finds it by the block's place, so it searches a table's index before the
         filter (Table::InternalGet). RocksDB's filter is one per table; it searches the index only for a block.
         `false_positive`: share of the tables without the key in which a block is searched; 1 without filters and for
-        iterators. `table_bytes`: mean size of a table.
+        iterators.
         """
-        depths = [index_depth(group.tables * table_bytes) for group in searched]
-        blocks = [group.found + false_positive * (group.per_read - group.found) for group in searched]
-        in_blocks = float_sum(number * depth for number, depth in zip(blocks, depths, strict=True))
+        without = [(1.0 - false_positive) * (group.per_read - group.found) for group in searched]
+        depths = [index_depth(group.size_bytes) for group in searched]
+        in_all = float_sum(group.per_read * depth for group, depth in zip(searched, depths, strict=True))
+        in_blocks = in_all - float_sum(number * depth for number, depth in zip(without, depths, strict=True))
         if self.filter is not Filter.STANDARD:
             return IndexSearches(0.0, in_blocks, in_blocks)
-        in_all = float_sum(group.per_read * depth for group, depth in zip(searched, depths, strict=True))
-        return IndexSearches(float_sum(group.per_read for group in searched) - float_sum(blocks), in_all, in_blocks)
+        return IndexSearches(float_sum(without), in_all, in_blocks)
 
     def opening_bytes(self, tail_bytes: float, tables: int) -> float:
         """Bytes of the request that reads a table's footer, index and filter: the last `tail_bytes` of the file."""

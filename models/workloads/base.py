@@ -145,6 +145,8 @@ class Clients:
             raise InputError(f"{self.name}: threads and batch_size must be at least 1")
         if self.client_work < 0.0:
             raise InputError(f"{self.name}: client_work {self.client_work:g} must be at least 0")
+        if self.mix.scan > 0.0 and not self.scan_length.classes:
+            raise InputError(f"{self.name}: scans need a scan_length")
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> WriteStream:
         """Return the stream of the group's writes into one shard."""

@@ -46,6 +46,8 @@ class TableClass(NamedTuple):
     """Mean number of these tables that a read searches."""
     found: float = 0.0
     """Share of the reads that find their key there."""
+    size_bytes: float = 0.0
+    """Bytes of all tables of the class."""
 
 
 class Filter(Enum):
@@ -96,7 +98,7 @@ class LruCache:
     """T: accesses after which a block that was not accessed again leaves the cache; infinity: all blocks fit."""
 
     def hit_rate(self, accesses: float = math.inf) -> float:
-        """Hit rate after `accesses` to the cache, which was empty before the first: as if T were `accesses` at most."""
+        """Hit rate after `accesses` to the cache, which was empty before the first: T is limited to `accesses`."""
         accesses = min(accesses, self.lifetime)
         if accesses == math.inf:
             return 1.0

@@ -1,6 +1,6 @@
 """Clients as a fluid: their demand, what stores and machine let through, and how long their operations take.
 
-- The whole: clients; each group: group, arrival_queue, unstalled; what it asks of the machine: demand.
+- The whole: clients; each group: group, arrival_queue, unstalled, approach; what it asks of the machine: demand.
 - Memtables that fill: filling; their switches: memtable_switches.
 - What holds writes back: admission, sleeps, write_waits.
 - How long operations take: op_times, latency. Reads: family_reads, reads, read_cost, warming_cache, lookups,

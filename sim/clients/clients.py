@@ -8,12 +8,14 @@ of a limit is one event of this module.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import simpy
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.admission import Admission
+from lsmlab.sim.clients.approach import Approach
 from lsmlab.sim.clients.demand import ClientDemand
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import NEVER, Group, Traffic, start_group, writes_per_s
@@ -28,12 +30,8 @@ if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
 
-_MOST_ITERATIONS: Final = 8
+_MOST_ITERATIONS: Final = 20
 """Maximum number of iterations for the rates: they depend on the read latency and the core share, which depend on them."""
-_UNDAMPED: Final = 2
-"""Iterations before the damped ones: several readers of one drive are slow if they were fast, and the reverse."""
-_DAMPED_STEP: Final = 1.0 / 3.0
-"""Part of the way from the present rates in a damped iteration."""
 _TOLERANCE: Final = 0.02
 """Relative difference of read latencies, and of core shares, at which the iteration ends."""
 
@@ -210,21 +208,24 @@ class ClientLoad:
         now_s = self.env.now
         for group in self.groups:
             group.arrive(now_s)
-        self._reads_change_s = self._times.update(self.groups, self._written)
         stopped = any(database.blocked for database in self.databases)
         if self._stopped and not stopped:
             self._cold_until_s = now_s + self._machine.host.cold_start
         self._stopped = stopped
         held = self._admission.writes_blocked or now_s < self._cold_until_s
         self.waits.set_stopped(held or stopped, now_s)
-        for iteration in range(_MOST_ITERATIONS):
+        writing = not (held or stopped) and any(g.write_share > 0.0 and not g.finished for g in self.groups)
+        self._reads_change_s = self._times.update(self.groups, partial(self._filling.mean_active, self._written, writing))
+        approaches = [Approach() for _ in self.groups]
+        for _ in range(_MOST_ITERATIONS):
             before = self._machine.device.grant.client_read_latency_s, self._machine.cores.share
-            self._set_rates(held, damped=iteration >= _UNDAMPED)
+            self._set_rates(held, approaches)
             self._planning = True  # this loop handles the machine's changes itself
             self._demand.update(self.groups)
             self._planning = False
             after = self._machine.device.grant.client_read_latency_s, self._machine.cores.share
-            if all(abs(new - old) <= _TOLERANCE * old for new, old in zip(after, before, strict=True)):
+            settled = all(abs(new - old) <= _TOLERANCE * old for new, old in zip(after, before, strict=True))
+            if settled and all(approach.gap <= _TOLERANCE for approach in approaches):
                 break
         for group in self.groups:
             # operations until the next plan have the times of this plan, even if the device's grant changes before
@@ -236,24 +237,23 @@ class ClientLoad:
         if self.rates_changed:
             self._note_rates()
 
-    def _set_rates(self, held: bool, *, damped: bool) -> None:
-        """Set the served rate of each group for the current machine and stall state.
-
-        `held`: no write is admitted; `damped`: go `_DAMPED_STEP` of the way from the present rate.
-        """
+    def _set_rates(self, held: bool, approaches: Sequence[Approach]) -> None:
+        """Set the served rate of each group for the current machine and stall state; `held`: no write is admitted."""
         for group in self.groups:
             group.capacity = self._times.capacity(group)
         allowed = self._admission.decide(held)
         wanted = float_sum(g.demand_per_s * g.write_share for g in self.groups)
         factor = 1.0 if wanted <= allowed else allowed / wanted
         self._waiting_share = 0.0
-        for group in self.groups:
+        for group, approach in zip(self.groups, approaches, strict=True):
             demand = group.demand_rate = group.demand_per_s
             if group.write_share > 0.0:
                 if self._admission.cause is not None and demand > 0.0 and factor < 1.0:
                     self._waiting_share = max(self._waiting_share, 1.0 - factor * demand / group.capacity)
                 demand *= factor
-            group.served_rate += (demand - group.served_rate) * (_DAMPED_STEP if damped else 1.0)
+            group.served_rate = approach.to(group.served_rate, demand)
+            if demand > 0.0:
+                group.demand_rate *= group.served_rate / demand
 
     def _note_rates(self) -> None:
         """Update `rates` and call the observers of `rates_changed`."""

@@ -1,8 +1,8 @@
-"""What a read costs on average over the column families that clients read from."""
+"""What reads cost in the column families that clients read from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,10 +42,10 @@ class FamilyReads:
 
     @property
     def next_s(self) -> float:
-        """Time at which the costs change without a change of the trees; infinity: never."""
+        """Time at which the block cache has filled further; infinity: it is warm."""
         return min(reads.next_s for _, reads in self._parts)
 
-    def costs(self, gets: float, scans: float, active: Sequence[float]) -> tuple[ReadClasses, ReadClasses]:
+    def costs(self, gets: float, scans: float, active: Callable[[int], float]) -> tuple[ReadClasses, ReadClasses]:
         """Costs of (point reads, scans) of each column family now; arguments as those of `TreeReads.costs`."""
         costs = [(share, reads.costs(gets, scans, active)) for share, reads in self._parts]
         points, ranges = (

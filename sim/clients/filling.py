@@ -80,6 +80,12 @@ class Filling:
         full = self._entries[number]
         return min(full, max(0.0, full - (self._switch_at(number) - written) * share))
 
+    def mean_active(self, written: float, writing: bool, number: int) -> float:
+        """Return the mean entries in the active memtable of a column family: half of a full one while clients write."""
+        if self._shares[number] == 0.0:
+            return 0.0
+        return self._entries[number] / 2.0 if writing else self.active(number, written)
+
     def holds_at(self, number: int, entries: float) -> float:
         """Return the number of writes after which the active memtable of a column family holds `entries`."""
         share = self._shares[number]

@@ -46,11 +46,11 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     for memtable in reversed(family.immutables):
         missing &= ~_contains(memtable.keys, codes)
     in_memory = len(codes) - int(missing.sum())
-    probed: list[tuple[int, int, int]] = []  # (tables of a run, how many of them were searched, how many keys were found)
+    n, probed = len(codes), []
     for file in family.tree.l0:
         covered = missing & (codes >= file.lo) & (codes <= file.hi)
         here = covered & _contains(file.keys, codes)
-        probed.append((1, int(covered.sum()), int(here.sum())))
+        probed.append(TableClass(1, int(covered.sum()) / n, int(here.sum()) / n, file.size_bytes))
         missing &= ~here
         in_wal += int(here.sum()) if file.wal_bytes else 0
     in_slices = found_in_slices = 0
@@ -62,13 +62,13 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
                 found_in_slices += left - int(missing.sum())
             left = int(missing.sum())
             searched = _look_in(run, codes, missing)
-            probed.append((len(run), searched, left - int(missing.sum())))
-    probed.append((len(family.tree.frozen), in_slices, found_in_slices))
-    n = len(codes)
-    return Lookups(
-        sum(count for _, count, _ in probed) / n, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n,
-        [TableClass(tables, count / n, found / n) for tables, count, found in probed if tables],
-    )  # fmt: skip
+            if len(run):
+                probed.append(TableClass(len(run), searched / n, (left - int(missing.sum())) / n, run.size_bytes))
+    if frozen := family.tree.frozen:
+        size_bytes = sum(file.size_bytes for file in frozen.values())
+        probed.append(TableClass(len(frozen), in_slices / n, found_in_slices / n, size_bytes))
+    runs = float_sum(group.per_read for group in probed)
+    return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed)
 
 
 class Runs(NamedTuple):
@@ -79,19 +79,23 @@ class Runs(NamedTuple):
     number: float
     tables: float
     """Tables of all of these runs."""
+    table_bytes: float
+    """Bytes of these tables."""
 
 
 def scan_runs(tree: Tree) -> list[Runs]:
     """Sorted runs that a scan merges: L0 files, runs of deeper levels, and the slices of an average file of a run."""
     runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
-    found = [Runs(float(f.size_bytes), 1.0, 1.0) for f in tree.l0]
-    found += [Runs(float(run.size_bytes), 1.0, float(len(run))) for run in runs]
+    found = [Runs(float(f.size_bytes), 1.0, 1.0, float(f.size_bytes)) for f in tree.l0]
+    found += [Runs(float(run.size_bytes), 1.0, float(len(run)), float(run.size_bytes)) for run in runs]
     linked = [(len(run), [s.size_bytes for f in run for s in f.slices]) for run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
+    frozen_bytes = sum(file.size_bytes for file in tree.frozen.values())
     for files, slices in linked:
         if slices:  # as many overlapping runs as a file has slices; together the slices span the run
             beside = len(slices) / files
-            found.append(Runs(float_sum(slices) / beside, beside, len(tree.frozen) * len(slices) / total))
+            part = len(slices) / total
+            found.append(Runs(float_sum(slices) / beside, beside, len(tree.frozen) * part, frozen_bytes * part))
     return found
 
 

@@ -10,7 +10,7 @@ and a few long ones (Linux kernel/sched/fair.c). Example: db_bench's histograms 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.costs.cores import client_wake_up, excess, mean_wait_s, slowdown
@@ -104,17 +104,17 @@ class OpTimes:
         size, waking_s = synced_group(writers), group_wake_ups(writers).seconds(self._host)
         return (self._wal_fsync_s(size) + self._wake_ups_s(self._sync_writes) + waking_s) / size
 
-    def update(self, groups: Sequence[Group], written: float) -> float:
+    def update(self, groups: Sequence[Group], active: Callable[[int], float]) -> float:
         """Compute the costs of reads on the current trees; all methods use them until the next call.
 
-        `groups`: with their reads so far; `written`: writes per database so far. Returns the time in s at which the costs
-        change without a change of the trees; infinity: never.
+        `groups`: with their reads so far; `active`: entries in the active memtable of a column family, by its number. Returns
+        the time in s at which the block cache has filled further; infinity: never.
         """
         if self._reads is None:
             return math.inf
         gets = float_sum(g.served * g.read_share for g in groups)
         scans = float_sum(g.served * g.scan_share for g in groups)
-        self._read_classes = self._reads.costs(gets, scans, self._filling.unflushed(written))
+        self._read_classes = self._reads.costs(gets, scans, active)
         self._read_costs = [mean_cost(classes) for classes in self._read_classes]
         return self._reads.next_s
 

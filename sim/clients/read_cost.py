@@ -30,7 +30,9 @@ ReadClasses = Sequence[tuple[float, ReadCost]]
 
 
 def mean_cost(classes: ReadClasses) -> ReadCost:
-    """Return the mean cost of reads of several classes."""
+    """Return the mean cost of reads of several classes; without classes, that of no read."""
+    if not classes:
+        return ReadCost()
     return ReadCost(
         **{f.name: float_sum(share * getattr(cost, f.name) for share, cost in classes) for f in fields(ReadCost)}
     )

@@ -7,7 +7,7 @@ A sample of the clients' read keys is looked up in the simulated keys, level by 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -34,7 +34,7 @@ from lsmlab.models.workloads.reads import (
     table_opens,
 )
 from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
-from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost
+from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
 from lsmlab.sim.clients.warming_cache import WarmingCache
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 SAMPLE: Final = 96
 """Read keys looked up per refresh: the standard error of their mean is 1/sqrt(96) of their spread."""
 _STILL_SAMPLE: Final = 4096
-"""As `SAMPLE`, if no client writes: then one sample is for the whole run."""
+"""As `SAMPLE`, if no client writes: then a run needs few samples."""
 SECTOR_BYTES: Final = 512.0
 """Unit to which a direct read is rounded at either end; a buffered read is rounded to pages.
 
 See (behaviour/device-and-kernel.md, Small requests).
 """
 REFRESH_S: Final = 1.0
-"""Shortest simulated time between two samples: level sizes change slowly in comparison."""
+"""Simulated time between two samples: level sizes change slowly in comparison."""
 
 
 class _Opened(NamedTuple):
@@ -118,28 +118,37 @@ class TreeReads:
         """Lookups of the last sample, in `_sampled`."""
         self._blocks = 0.0
         """Data blocks that they searched."""
+        self._memtables: list[float] = []
+        """Entries of each memtable of `_sampled` that has any."""
         self._block_sum = self._block_weight = 0.0
 
-    def costs(self, gets: float, scans: float, active: Sequence[float]) -> tuple[ReadClasses, ReadClasses]:
+    def costs(self, gets: float, scans: float, active: Callable[[int], float]) -> tuple[ReadClasses, ReadClasses]:
         """Costs of (point reads, scans) now, after `gets` point reads and `scans` scans of all clients.
 
-        `active`: entries in the active memtable of each column family of each database.
+        `active`: mean entries in the active memtable of a column family, by its number.
         """
         now_s = self._env.now
-        if now_s >= self._next_s:
-            step_s = self._cache.look(self._cache_accesses(gets, scans), self._data_blocks(), now_s)
+        due = now_s >= self._next_s
+        if due:
+            step_s = self._cache.advance(self._cache_accesses(gets, scans), self._data_blocks(), now_s)
             self._next_s = now_s + min(step_s, REFRESH_S)
-            self._costs = self._measure(active)
+            if now_s >= self._sample_s:
+                self._sample()
+        family = self._sampled
+        memtables = [n for n in (active(family.number), *(m.entries for m in family.immutables)) if n > 0.0]
+        if due or memtables != self._memtables:
+            self._memtables = memtables
+            self._costs = self._measure()
         return self._costs
 
     @property
     def next_s(self) -> float:
-        """Time at which the costs change without a change of the trees: infinity once the block cache is warm."""
+        """Time at which the block cache has filled further; infinity: it is warm."""
         return math.inf if self._cache.warm else self._next_s
 
     def _cache_accesses(self, gets: float, scans: float) -> float:
         """Return the accesses to the block cache of a shard since the last call; arguments as those of `costs`."""
-        blocks = [float_sum(share * cost.blocks for share, cost in classes) for classes in self._costs]
+        blocks = [mean_cost(classes).blocks for classes in self._costs]
         accesses = (gets - self._served[0]) * blocks[0] + (scans - self._served[1]) * blocks[1]
         self._served = gets, scans
         return accesses * self._own.share.reads / len(self._families)
@@ -165,9 +174,7 @@ class TreeReads:
             "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
         }
 
-    def _measure(self, active: Sequence[float]) -> tuple[ReadClasses, ReadClasses]:
-        if self._env.now >= self._sample_s:
-            self._sample()
+    def _measure(self) -> tuple[ReadClasses, ReadClasses]:
         host, family, found = self._setup.host, self._sampled, self.lookups
         block_bytes, blocks = self._own.engine.options.block_size, self._blocks
         self._tables = _table_count(family.tree)
@@ -176,13 +183,13 @@ class TreeReads:
         uncached = 1.0 - self._cache.hit_rate
         miss = uncached * beyond_pages
         opened = self._opened(family, found.searched, beyond_pages)
-        memtables = [n for n in (active[family.number], *(m.entries for m in family.immutables)) if n > 0.0]
+        doublings = float_sum(read_depth(entries) for entries in self._memtables)
         common = Searched(
-            memtables=len(memtables), doublings=float_sum(read_depth(entries) for entries in memtables), block_bytes=block_bytes,
+            memtables=len(self._memtables), doublings=doublings, block_bytes=block_bytes,
             decompress_bytes=_decompress_bytes(self._own.engine, family.tree),
         )  # fmt: skip
         searched = replace(
-            self._with_indexes(common, family, found.searched, self._false_positive), runs=found.runs, blocks=blocks,
+            self._with_indexes(common, found.searched, self._false_positive), runs=found.runs, blocks=blocks,
             calls=blocks * uncached, requests=blocks * miss, opens=opened.opens,
         )  # fmt: skip
         get = ReadCost(
@@ -196,10 +203,10 @@ class TreeReads:
         runs = scan_runs(family.tree)
         number = float_sum(run.number for run in runs)
         sizes = [(run.size_bytes, run.number) for run in runs]
-        tables = [TableClass(run.tables, run.number) for run in runs]
+        tables = [TableClass(run.tables, run.number, size_bytes=run.table_bytes) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
         common = replace(
-            self._with_indexes(common, family, tables, 1.0), runs=number, blocks=number, opens=opened.opens
+            self._with_indexes(common, tables, 1.0), runs=number, blocks=number, opens=opened.opens
         )
         scans: list[tuple[float, ReadCost]] = []
         for length, share in self._scans:
@@ -240,14 +247,9 @@ class TreeReads:
         """(Requests, bytes) to read consecutive blocks of a table from the device."""
         return self._own.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
 
-    def _with_indexes(
-        self, places: Searched, family: ColumnFamily, searched: Sequence[TableClass], false_positive: float
-    ) -> Searched:
+    def _with_indexes(self, places: Searched, searched: Sequence[TableClass], false_positive: float) -> Searched:
         """Return `places` with the index searches of a read (`TableReads.index_searches`)."""
-        table_bytes = _all_bytes(family.tree) / max(1, self._tables)
-        indexes, doublings, block_doublings = self._own.engine.table_reads.index_searches(
-            searched, false_positive, table_bytes
-        )
+        indexes, doublings, block_doublings = self._own.engine.table_reads.index_searches(searched, false_positive)
         return replace(places, indexes=indexes, index_doublings=doublings, block_doublings=block_doublings)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[TableClass], beyond_pages: float) -> _Opened:

@@ -11,14 +11,14 @@ from lsmlab.models.sums import float_sum
 from lsmlab.models.workloads.choosers import Popularity
 from lsmlab.models.workloads.reads import LruCache, lru_cache
 
-_CROWDING: Final = 0.02
+_GROWTH: Final = 0.02
 """Relative change of the number of data blocks from which the hit rate is computed again."""
 _STEP: Final = 0.02
-"""Increase of the hit rate of a cache that fills, between two looks."""
+"""Increase of the hit rate of a cache that fills, between two calls."""
 _SETTLED: Final = 1e-4
 """The same, below which the cache is warm."""
 _SHORTEST_STEP_S: Final = 1e-3
-"""Shortest time between two looks while the cache fills."""
+"""Shortest time between two calls while the cache fills."""
 
 
 class WarmingCache:
@@ -31,21 +31,21 @@ class WarmingCache:
         self._cached_blocks = cached_blocks
         self._lru: list[LruCache] = []
         """The cache as each of the readers fills it."""
-        self._crowding = 0.0
-        """Data blocks of a shard, per block of a popularity, for which `_lru` was computed."""
+        self._block_ratio = 0.0
+        """Blocks of the trees of a shard, per block of the popularity, for which `_lru` was computed."""
         self._accesses = math.inf if warm else 0.0
         self._looked_s = 0.0
         self.hit_rate = self.final_hit_rate = 0.0
 
     @property
     def warm(self) -> bool:
-        """Whether further reads change the hit rate only as the trees change."""
+        """Whether the hit rate is that of a full cache, which changes only with the trees."""
         return self.hit_rate >= self.final_hit_rate
 
-    def look(self, accesses: float, data_blocks: float, now_s: float) -> float:
-        """Set the hit rate until the next look; return the seconds until then, infinity for a warm cache.
+    def advance(self, accesses: float, data_blocks: float, now_s: float) -> float:
+        """Set the hit rate until the next call; return the seconds until then, infinity for a warm cache or without reads.
 
-        `accesses` to the cache of a shard since the last look; `data_blocks` of a shard. While the cache fills, a look
+        `accesses` to the cache of a shard since the last call; `data_blocks` of a shard. While the cache fills, a call
         follows when the hit rate has risen by `_STEP`, or by a quarter of what it lacks. Until then, the hit rate is that
         of the middle of the step.
         """
@@ -59,22 +59,24 @@ class WarmingCache:
             self.hit_rate = self.final_hit_rate
             return math.inf
         self.hit_rate = rate + step / 2.0
-        rise_per_s = max(lru.growth(self._accesses / self._crowding) for lru in self._lru) / self._crowding * per_s
-        return max(_SHORTEST_STEP_S, step / rise_per_s) if rise_per_s > 0.0 else _SHORTEST_STEP_S
+        rise_per_s = max(lru.growth(self._accesses / self._block_ratio) for lru in self._lru) / self._block_ratio * per_s
+        if rise_per_s > 0.0:
+            return max(_SHORTEST_STEP_S, step / rise_per_s)
+        return _SHORTEST_STEP_S if elapsed_s == 0.0 else math.inf  # the rate of the first reads is not known yet
 
     def _fit(self, data_blocks: float) -> None:
-        """Compute the cache again if the number of data blocks has changed by more than `_CROWDING`.
+        """Compute the cache again if the number of data blocks has changed by more than `_GROWTH`.
 
         A popularity has a block for every few keys of the key space; the trees lack keys that were never written, and keep
         old versions of others. n times as many blocks, each 1/n times as popular, fill a cache like n times its size.
         """
         blocks = float(np.mean([popularity.blocks.sum() for _, popularity in self._readers]))
-        crowding = max(1.0, data_blocks) / blocks
-        if abs(crowding - self._crowding) > _CROWDING * self._crowding:
-            self._crowding = crowding
-            self._lru = [lru_cache(popularity, self._cached_blocks / crowding) for _, popularity in self._readers]
+        ratio = max(1.0, data_blocks) / blocks
+        if abs(ratio - self._block_ratio) > _GROWTH * self._block_ratio:
+            self._block_ratio = ratio
+            self._lru = [lru_cache(popularity, self._cached_blocks / ratio) for _, popularity in self._readers]
 
     def _hit_rate(self, accesses: float) -> float:
         """Return the mean hit rate of the readers after `accesses`."""
-        rates = [lru.hit_rate(accesses / self._crowding) for lru in self._lru]
+        rates = [lru.hit_rate(accesses / self._block_ratio) for lru in self._lru]
         return float_sum(weight * rate for (weight, _), rate in zip(self._readers, rates, strict=True)) / self._weight

@@ -72,6 +72,7 @@ _SOURCES: Final = {
     "read_memtable": "as read_op",
     "read_memtable_depth": "as read_op",
     "read_run": "as read_op",
+    "read_index": "as read_op",
     "index_depth": "as read_op",
     "read_block": "as read_op",
     "block_depth": "as read_op",

@@ -12,12 +12,13 @@ READ_SOURCE: Final = (
     "assumption: the default, times the CPU time of a compacted entry relative to epyc_vm (docs/decisions/0026, 0047)"
 )
 READS: Final = (
-    "read_op", "read_memtable", "read_memtable_depth", "read_run", "index_depth", "read_block", "block_depth", "read_call",
+    "read_op", "read_memtable", "read_memtable_depth", "read_run", "read_index", "index_depth", "read_block", "block_depth",
+    "read_call",
 )  # fmt: skip
-"""Costs that benchmarks/read_costs.py measures."""
+"""Costs of reads, measured by benchmarks/read_costs.py and leveldb_reads.py."""
 _ENTRY_BYTES: Final = 1016.0
 _MEASURED_ENTRY_S: Final = 1.712e-6
-"""CPU time of a compacted entry of 1016 bytes on the machine of benchmarks/read_costs.py (`epyc_vm`)."""
+"""CPU time of a compacted entry of 1016 bytes on the machine of these measurements (`epyc_vm`, as fitted then)."""
 
 
 def read_costs(host: Host) -> dict[str, float]:
