@@ -34,6 +34,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+unit: export PYTHONDONTWRITEBYTECODE =  # the tests start some hundred processes, which then compile no module again
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
 

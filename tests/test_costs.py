@@ -31,8 +31,8 @@ from lsmlab.validation.calibrate.terms import Row, design, linear
 HOST = Host(**{f.name: 1e-6 * (number + 1) for number, f in enumerate(fields(Host)) if f.name != "cores"})
 """Each constant has a different value, and none is 0."""
 SEARCHED = Searched(
-    memtables=1.6, doublings=2.0, runs=5.2, indexes=2.5, index_doublings=3.5, blocks=1.1, calls=0.9, requests=0.4,
-    block_bytes=2048.0, decompress_bytes=4096.0, opens=0.3,
+    memtables=1.6, doublings=2.0, runs=5.2, indexes=2.5, index_doublings=3.5, block_doublings=1.3, blocks=1.1,
+    calls=0.9, requests=0.4, block_bytes=2048.0, decompress_bytes=4096.0, opens=0.3,
 )  # fmt: skip
 COSTS = {
     "flush": flush_cpu(HOST, entries_in=1e5, entries_out=8e4, raw_bytes=1e7, compress_bytes=1e7, file_bytes=9e6),

@@ -106,6 +106,7 @@ def test_links_have_no_io_and_are_merged_later() -> None:
     assert ldc_bytes < 1.25 * udc_bytes
 
 
+@pytest.mark.slow
 def test_lookups_search_slices_but_filters_save_block_reads() -> None:
     """Lookups search more runs than with UDC (8.0, not 6.2) but hardly more blocks (0.485, not 0.438). L0 files are linked too.
 

@@ -17,12 +17,11 @@ from lsmlab.models.policies.parts import GROUPS
 from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.phase import SEEDS, Phase
 from policy_matrix import engines, matrix, names, pairs
+from settling import settle
 from shadow import shadowed
 
 REFUSED = Path(__file__).parents[1] / "testdata" / "matrix" / "refused.txt"
 """Reviewed list of refused pairs with the message for the user; LSMLAB_REWRITE=1 writes it."""
-SETTLES_WITHIN_S = 600.0
-"""Simulated time in s within which all jobs must end after the last write."""
 LOOKUPS = 300
 """Keys looked up at the end."""
 
@@ -46,20 +45,8 @@ def _run(config: dict[str, object]) -> None:
     store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()
-        phase.clients.stop()
-        store.flush_all(phase.clients.unflushed()[0])
-        end_s = phase.env.now + SETTLES_WITHIN_S
-        while not store.database.idle and phase.env.now < end_s:
-            phase.env.step()
-    jobs, dropped = store.recorder.jobs.recent(), store.recorder.entries_dropped_by_drop
-    flushed = sum(j.entries_out for j in jobs if j.kind == "flush")
-    merged_away = sum(j.entries_in - j.entries_out for j in jobs if j.kind == "compaction")
-    assert store.database.idle, "jobs do not end"
-    assert not store.database.blocked, "writers stay blocked"
-    assert not any(f.busy for f in store.files()), "a file stays busy"
-    assert flushed > 1000
-    written = flushed + store.recorder.entries_preloaded
-    assert written == pytest.approx(store.tree.live_entries() + dropped + merged_away, rel=1e-9)
+        settle(phase)
+    dropped = store.recorder.entries_dropped_by_drop
     keys = np.random.default_rng(1).choice(sorted(shadow.latest), size=LOOKUPS, replace=False).tolist()
     found = {key: shadow.find(store, key) for key in keys}
     wrong = [key for key, version in found.items() if version != shadow.latest[key] and not (dropped and version is None)]

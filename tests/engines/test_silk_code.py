@@ -96,6 +96,7 @@ def test_in_most_of_the_stalled_time_no_flush_runs() -> None:
     assert sum(unflushed for _, unflushed in pairs) > 0.5 * sum(stalled for stalled, _ in pairs)
 
 
+@pytest.mark.slow
 def test_the_papers_rules_cause_no_stall() -> None:
     """With the paper's rules, no deep compaction runs on the flush thread, and there is no stall."""
     jobs = compactions("paper")
@@ -104,6 +105,7 @@ def test_the_papers_rules_cause_no_stall() -> None:
     assert not ((jobs["pool"] == "high") & (jobs["start_level"] > 0)).any()
 
 
+@pytest.mark.slow
 def test_without_the_thread_rules_the_store_does_not_stall() -> None:
     """As in the real run, one flush thread and three compaction threads of RocksDB cause no stall."""
     assert result("off").summary["stall_fraction"] < 0.02

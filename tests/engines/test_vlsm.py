@@ -32,7 +32,7 @@ MIB = 1 << 20
 QUEUE = "engine/throttle=l0_queue"
 COMMON = (
     "experiment=vlsm_run_a", "workload.recordcount=5M", "workload.shards=1", "workload.readproportion=0",
-    "workload.updateproportion=1", "workload.target=null", "workload.operationcount=null", "workload.duration=60s",
+    "workload.updateproportion=1", "workload.target=null", "workload.operationcount=null", "workload.duration=30s",
     "keys.samples_per_file=256",
 )  # fmt: skip
 
