@@ -34,7 +34,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-unit: export PYTHONDONTWRITEBYTECODE =  # the tests start some hundred processes, which then compile no module again
+unit: export PYTHONDONTWRITEBYTECODE =  # empty: Python writes bytecode, or each of some hundred test processes would compile all modules again
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2
 

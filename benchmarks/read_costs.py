@@ -107,32 +107,18 @@ def _options(shape: Shape) -> Any:
 def by_store_size(folder: str) -> None:
     """Print the microseconds of a read that finds its key, and of one that does not, in sorted stores of 12 MB to 3.2 GB."""
     for size_mb in (12, 25, 50, 100, 200, 400, 800, 1600, 3200):
-        store, keys = sorted_store(size_mb, folder)
+        keys = size_mb * 10**6 // (16 + len(VALUE))
+        shutil.rmtree(folder, ignore_errors=True)
+        store = _store(folder, Shape(files=1, bloom=10, cache_bytes=2**34))
+        for number in range(keys):
+            store[_key(2 * number)] = VALUE
+        store.flush()
+        store.compact_range(None, None)
+        for number in range(0, keys, 3):
+            store.get(_key(2 * number))  # a block has nine entries
         found, absent = (_read_us(store, keys, odd) for odd in (0, 1))
         store.close()
         print(f"store {size_mb:5d} MB  found {found:.2f} us  absent {absent:.2f} us")
-
-
-def found_us(size_mb: int, folder: str) -> float:
-    """Return the microseconds of a read that finds its key in a sorted store whose blocks are in the block cache."""
-    store, keys = sorted_store(size_mb, folder)
-    took_us = _read_us(store, keys, odd=0)
-    store.close()
-    return took_us
-
-
-def sorted_store(size_mb: int, folder: str) -> tuple[Any, int]:
-    """Return a store of one sorted run with filters, whose blocks have been read once, and its number of keys."""
-    keys = size_mb * 10**6 // (16 + len(VALUE))
-    shutil.rmtree(folder, ignore_errors=True)
-    store = _store(folder, Shape(files=1, bloom=10, cache_bytes=2**34))
-    for number in range(keys):
-        store[_key(2 * number)] = VALUE
-    store.flush()
-    store.compact_range(None, None)
-    for number in range(0, keys, 3):
-        store.get(_key(2 * number))  # a block has nine entries
-    return store, keys
 
 
 def by_memtable_entries(folder: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("draining")  # its assertions then show their values
 
 
 @pytest.fixture(autouse=True)

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from draining import drain
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.parts import GROUPS
 from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.phase import SEEDS, Phase
 from policy_matrix import engines, matrix, names, pairs
-from settling import settle
 from shadow import shadowed
 
 REFUSED = Path(__file__).parents[1] / "testdata" / "matrix" / "refused.txt"
@@ -45,7 +45,7 @@ def _run(config: dict[str, object]) -> None:
     store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()
-        settle(phase)
+        drain(phase)
     dropped = store.recorder.entries_dropped_by_drop
     keys = np.random.default_rng(1).choice(sorted(shadow.latest), size=LOOKUPS, replace=False).tolist()
     found = {key: shadow.find(store, key) for key in keys}

@@ -105,7 +105,6 @@ def test_the_papers_rules_cause_no_stall() -> None:
     assert not ((jobs["pool"] == "high") & (jobs["start_level"] > 0)).any()
 
 
-@pytest.mark.slow
 def test_without_the_thread_rules_the_store_does_not_stall() -> None:
     """As in the real run, one flush thread and three compaction threads of RocksDB cause no stall."""
     assert result("off").summary["stall_fraction"] < 0.02

@@ -15,16 +15,18 @@ READS: Final = (
     "read_op", "read_memtable", "read_memtable_depth", "read_run", "read_index", "index_depth", "read_block", "block_depth",
     "read_call",
 )  # fmt: skip
-"""Costs of reads, measured by benchmarks/read_costs.py and leveldb_reads.py."""
+"""Constants of Host for reads, measured by benchmarks/read_costs.py and leveldb_reads.py on `epyc_vm`; `block_depth` on a Xeon
+(docs/decisions/0047)."""
 _ENTRY_BYTES: Final = 1016.0
+"""Bytes of keys and values of the compacted entry by which the machines are compared."""
 _MEASURED_ENTRY_S: Final = 1.712e-6
-"""CPU time of a compacted entry of 1016 bytes on the machine of these measurements (`epyc_vm`, as fitted then)."""
+"""CPU time in s of such an entry on `epyc_vm`: `compaction_record` of 346.8 ns and `compaction_byte` of 1.344 ns."""
 
 
 def read_costs(host: Host) -> dict[str, float]:
     """Return `READS` of a machine: the defaults, times the CPU time of a compacted entry relative to the measured machine's."""
-    slower = (host.compaction_record + _ENTRY_BYTES * host.compaction_byte) / _MEASURED_ENTRY_S
-    return {name: slower * getattr(Host(), name) for name in READS}
+    ratio = (host.compaction_record + _ENTRY_BYTES * host.compaction_byte) / _MEASURED_ENTRY_S
+    return {name: ratio * getattr(Host(), name) for name in READS}
 
 
 def codec_costs(fitted: Mapping[str, float]) -> dict[str, float]:

@@ -35,7 +35,8 @@ _ABOUT_SETS: Final = {
     "accuracy of the simulator.",
     WIDER: "Kinds of store and load that the calibration runs of their machine (`validation/cases/calibration_zen5`) do "
     "not have: column families, compression, subcompactions, deep dynamic trees, large values, synced writes, several "
-    "writers, bulk loads, reads, and RocksDB 8 to 10. Each kind has as many recordings in quarantine.",
+    "writers, bulk loads, reads, RocksDB 8 to 10, and half an hour in the steady state (all but `steady_bw100` on a slower "
+    "machine, simulated with `recording_vm`). Each kind has as many recordings in quarantine.",
     RERUNS: "`lsmlab import LOG`, then the same run with clients at full speed. Options, load, device and processor "
     "come from one LOG (the first of several repeats); only the number of cores and the kind of drive (`--device`) "
     "come from the case. Runs with reads or with a rate limit on the clients are left out, because a LOG contains "
