@@ -78,6 +78,7 @@ def test_deep_compactions_move_into_valleys() -> None:
     assert peaks.min() > 400e6
 
 
+@pytest.mark.slow
 def test_priorities_or_bandwidth_control_alone_do_not_keep_flushes_short() -> None:
     """Bandwidth control without priorities starves flushes; priorities without it let jobs compete for the device."""
     silk_s = flush_s("silk").max()

@@ -223,6 +223,7 @@ def test_rocksdb_io_makes_room_in_parallel_and_compacts_no_l0_files_with_each_ot
     assert (1, 2) == (second.start_level, second.output_level)
 
 
+@pytest.mark.slow
 def test_rocksdbs_stalled_time_does_not_depend_on_the_sst_size() -> None:
     """A stall lasts as long as its chain; neither more nor larger memtables shorten it.
 
