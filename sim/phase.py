@@ -174,12 +174,13 @@ class Phase:
         for family in self.families:
             family.close()
 
-    def run_until_idle(self) -> None:
-        """Stop the clients, flush all memtables and run until no compaction is due."""
+    def run_until_idle(self, within_s: float = math.inf) -> None:
+        """Stop the clients, flush all memtables and run until no compaction is due, or for `within_s` of simulated time."""
         self.clients.stop()
         for family, entries in zip(self.families, self.clients.unflushed(), strict=True):
             family.flush_all(entries)
-        while not all(database.idle for database in self.databases):
+        end_s = self.env.now + within_s
+        while not all(database.idle for database in self.databases) and self.env.now < end_s:
             self.env.step()
         self.machine.device.settle()
 

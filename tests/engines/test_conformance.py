@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from draining import drain
+from draining import drain, entry_totals
 from lsmlab.models.policies.decisions import DoNothing, Scope
 from lsmlab.models.policies.scheduling import JobState
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from lsmlab.sim.store.column_family import ColumnFamily
 from running import configuration
@@ -75,15 +74,6 @@ def phase_of(engine: str, load: str, *more: str) -> Phase:
     return phase
 
 
-def entry_totals(result: Result) -> tuple[float, float]:
-    """Return (entries that flushes wrote, entries that are live or were dropped by compactions and deletions)."""
-    jobs = result.jobs
-    kind = np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"]))
-    flushed = float(jobs["entries_out"][kind == "flush"].sum()) + result.summary["preloaded_entries"]
-    merged_away = float((jobs["entries_in"] - jobs["entries_out"])[kind == "compaction"].sum())
-    return flushed, result.summary["live_entries"] + merged_away + result.summary["dropped_entries"]
-
-
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("engine", ["fifo", "ldc", "pebblesdb", "silk", "triad", "vlsm"])
 def test_results_conserve_entries(engine: str, load: str) -> None:
@@ -91,10 +81,13 @@ def test_results_conserve_entries(engine: str, load: str) -> None:
 
     The engines are those with drops, links, guards, halted jobs, hot entries and vSSTs.
     """
-    written, accounted = entry_totals(run(config(engine, load)))
+    result = run(config(engine, load))
+    jobs, summary = result.jobs, result.summary
+    flushed, merged_away = entry_totals(jobs, np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"])))
+    written = flushed + summary["preloaded_entries"]
 
     assert written > 0
-    assert written == pytest.approx(accounted, rel=1e-9)
+    assert written == pytest.approx(summary["live_entries"] + merged_away + summary["dropped_entries"], rel=1e-9)
 
 
 def test_runs_repeat() -> None:
