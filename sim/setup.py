@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import simpy
+from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
 from lsmlab.models.devices.limits import with_limits
@@ -113,7 +114,7 @@ def set_up(
     """
     engines = make_engines(_group(config, "engine"), allowed)
     engine = engines[DEFAULT_FAMILY]
-    host = build(Host, {k: v for k, v in _group(config, "host").items() if k not in _DOCUMENTATION}, "host")
+    host = of_build(build(Host, {k: v for k, v in _group(config, "host").items() if k not in _DOCUMENTATION}, "host"))
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _DOCUMENTATION}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
     reaches_device = _wal_reaches_device(engine, workload)

@@ -115,6 +115,15 @@ def test_a_rate_that_lowers_itself_is_found(slope: float) -> None:
     assert approach.gap < 0.03
 
 
+def test_a_rate_that_should_be_zero_and_is_not_has_a_gap() -> None:
+    """After a change of direction the step is a half, so a rate of 100 that should be 0 is 50: the iteration goes on."""
+    approach = Approach()
+    for rate, wanted in ((50.0, 100.0), (100.0, 120.0), (100.0, 0.0)):
+        after = approach.to(rate, wanted)
+
+    assert (after, approach.gap) == (50.0, 1.0)
+
+
 def test_an_empty_cache_without_reads_is_not_watched() -> None:
     """Without accesses there is no step to wait for; the first reads are looked at after a millisecond."""
     cache = WarmingCache([(1.0, UniformKeys().popularity(10_000, 10.0))], 2_000.0, warm=False)

@@ -87,7 +87,7 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
     counters = ({"write_bytes": 3e8, "writes": writes, "read_bytes": 0.0, "reads": 0.0},)
     return RecordedRun(
         f"{name}/{seed}", name, a_config(value_bytes), now_s, operations, 0.0, tuple(jobs), {"write": histogram},
-        counters, _fills(now_s), (), 1.0, "",
+        counters, _fills(now_s), (), 1.0, False, "",
     )  # fmt: skip
 
 

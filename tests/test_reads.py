@@ -18,7 +18,6 @@ from lsmlab.models.workloads.ranks import Hotspot, PowerLaw, Zipf
 from lsmlab.models.workloads.reads import (
     Filter,
     TableClass,
-    expected_block_reads,
     false_positive_rate,
     lru_cache,
     read_around,
@@ -139,35 +138,6 @@ def test_negative_bits_are_refused() -> None:
     """Negative bits per key raise InputError."""
     with pytest.raises(InputError):
         false_positive_rate(-1.0)
-
-
-def test_block_reads_of_a_get() -> None:
-    """A key at L3 below 4 L0 files, L1 and L2 costs 1 block and 6 false positives, or 7 blocks without a filter."""
-    found, files = [0.0, 0.0, 0.0, 1.0], [4.0, 1.0, 1.0, 1.0]
-    assert expected_block_reads(found, files, 0.01) == pytest.approx(1.06)
-    assert expected_block_reads(found, files, 1.0) == pytest.approx(7.0)
-
-
-def test_block_reads_of_a_miss() -> None:
-    """An absent key costs a false positive in every candidate file; one in the memtable costs nothing."""
-    assert expected_block_reads([0.0, 0.0], [4.0, 1.0], 0.01) == pytest.approx(0.05)
-    assert expected_block_reads([0.0, 0.0], [4.0, 1.0], 0.01, in_memory=1.0) == 0.0
-
-
-def test_block_reads_within_l0() -> None:
-    """Before a key in one of 5 L0 files, two newer files are read on average."""
-    assert expected_block_reads([1.0], [5.0], 1.0) == pytest.approx(3.0)
-
-
-def test_last_level_without_filter() -> None:
-    """With optimize_filters_for_hits, an absent key always costs the last level's block."""
-    assert expected_block_reads([0.0, 0.0], [1.0, 1.0], [0.01, 1.0]) == pytest.approx(1.01)
-
-
-def test_probabilities_above_one_are_refused() -> None:
-    """Probabilities of finding a key that sum to more than 1 raise an error."""
-    with pytest.raises(ValueError, match="sum to at most 1"):
-        expected_block_reads([0.8, 0.8], [1.0, 1.0], 0.01)
 
 
 def test_scans() -> None:

@@ -1,6 +1,7 @@
 """Cost model: the time of each operation and background job of a store on a machine.
 
 - host: the constants of a machine's processor and file system, with units, meaning and prior; prior: priors of fits.
+- assertions: CPU time of assertions, which some builds of RocksDB contain.
 - cost: a duration as a sum of counts times constants, for runs and for fits.
 - jobs: CPU time of flushes and compactions, fixed times of jobs, deletions of files.
 - operations: CPU time of writes, point reads and scans; the serial part of a group commit.

@@ -18,6 +18,9 @@ class Host:
     """
 
     cores: float = quantity("count", 16, low=0.1)
+    assertions: float = quantity("ratio", 0.0, high=1.0)
+    """1 if RocksDB is built with assertions, as Debian's is ("Assertions are enabled" in the output of db_bench), 0 for a release
+    build. The other constants are CPU times of a release build; assertions multiply some of them (models/costs/assertions.py)."""
     write_op: float = estimated("seconds", 0.9e-6, width=0.5, low=1e-9)
     """CPU time of one write by a single client thread without the WAL: write batch, memtable insert."""
     write_byte: float = estimated("seconds", 0.0, width=1.0, start=0.5e-9)
@@ -74,17 +77,22 @@ class Host:
     flush_record: float = estimated("seconds", 0.35e-6, width=0.5)
     """CPU time of a flush per entry that it writes."""
     flush_byte: float = estimated("seconds", 1.0e-9, width=0.5)
-    """CPU time of a flush per byte of key and value."""
+    """CPU time of a flush per byte of key and value, without compression."""
     compaction_record: float = estimated("seconds", 0.28e-6, width=0.5)
     """CPU time of a compaction per entry that it reads and writes."""
     compaction_byte: float = estimated("seconds", 1.2e-9, width=0.5)
-    """CPU time of a compaction per byte of key and value."""
+    """CPU time of a compaction per byte of key and value, without compression."""
     compaction_compare: float = estimated("seconds", 0.0, width=1.0, start=20e-9)
     """Further CPU time of a compacted entry per doubling of the input sorted runs beyond two: RocksDB's MergingIterator
     keeps the runs in a binary heap (table/merging_iterator.cc). Prior: comparison of two keys in a cache."""
     large_byte: float = quantity("ratio", 0.4, high=1.0)
     """CPU time of a job per byte of an entry beyond the size of a data block, as a share of `flush_byte` and
     `compaction_byte` (docs/decisions/0034)."""
+    flush_file_share: float = quantity("ratio", 0.4, high=1.0)
+    """Share of `flush_byte` that follows the bytes of the file, compressed or not: checksum, copies, write calls
+    (docs/decisions/0048)."""
+    compaction_file_share: float = quantity("ratio", 0.6, high=1.0)
+    """Share of `compaction_byte` that follows the bytes of the input and output files (docs/decisions/0048)."""
     flush_dropped: float = quantity("ratio", 0.39, high=1.0)
     """CPU time of an entry that a flush drops because its memtable has a newer version, as a share of the CPU time of a
     written entry: the flush reads and compares it, but builds no output (docs/decisions/0011)."""

@@ -39,6 +39,15 @@ def counted_bytes(entries: float, raw_bytes: float, block_bytes: float, large: f
     return raw_bytes if entry <= block_bytes else entries * (block_bytes + large * (entry - block_bytes))
 
 
+def relative_byte_time(file_share: float, compression_ratio: float) -> float:
+    """Return the CPU time per raw byte of compressed files, relative to that of uncompressed ones.
+
+    `file_share`: share of this time that follows the bytes of files (`Host.flush_file_share`, `Host.compaction_file_share`).
+    `compression_ratio`: bytes of data blocks in the files, divided by their raw bytes.
+    """
+    return 1.0 - file_share * (1.0 - compression_ratio)
+
+
 def doublings(runs: int) -> float:
     """Return the base-2 logarithm of half the sorted runs of a compaction: levels of the heap in MergingIterator."""
     return math.log2(max(runs, 2) / 2.0)
@@ -46,15 +55,17 @@ def doublings(runs: int) -> float:
 
 def flush_cpu(
     host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, block_bytes: float = BLOCK_BYTES,
-    compress_bytes: float = 0.0, file_bytes: float = 0.0,
+    compression_ratio: float = 1.0, compress_bytes: float = 0.0, file_bytes: float = 0.0,
 ) -> Cost:  # fmt: skip
     """Return the CPU time of a flush.
 
-    `raw_bytes`: input bytes of keys and values. `block_bytes`: size of a data block. `compress_bytes`: raw bytes that are
-    compressed, in bytes that LZ4 compresses in the same time. `file_bytes`: bytes of the output file, which are checksummed.
+    `raw_bytes`: input bytes of keys and values. `block_bytes`: size of a data block. `compression_ratio`: compressed bytes of the
+    output's data blocks, divided by their raw bytes. `compress_bytes`: raw bytes that are compressed, in bytes that LZ4
+    compresses in the same time. `file_bytes`: bytes of the output file, which are checksummed.
     """
     share = entry_share(entries_in, entries_out, host.flush_dropped)
     counted = counted_bytes(entries_in, raw_bytes, block_bytes, host.large_byte)
+    counted *= relative_byte_time(host.flush_file_share, compression_ratio)
     return Cost(
         of_host(share, flush_record=entries_in, flush_byte=counted),
         of_host(compress_byte=compress_bytes, checksum_byte=file_bytes),
@@ -63,19 +74,20 @@ def flush_cpu(
 
 def compaction_cpu(
     host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, block_bytes: float = BLOCK_BYTES, runs: int = 2,
-    checked_entries: float = 0.0, compress_bytes: float = 0.0, decompress_bytes: float = 0.0, file_bytes: float = 0.0,
-    slept_files: float = 0.0,
+    checked_entries: float = 0.0, compression_ratio: float = 1.0, compress_bytes: float = 0.0, decompress_bytes: float = 0.0,
+    file_bytes: float = 0.0, slept_files: float = 0.0,
 ) -> Cost:  # fmt: skip
     """Return the CPU time of a compaction.
 
     `raw_bytes`: input bytes of keys and values. `block_bytes`: size of a data block. `runs`: input sorted runs.
-    `checked_entries`: entries that the cutter compares with the files of the next level. `compress_bytes`,
-    `decompress_bytes`: raw bytes that are compressed and decompressed, in bytes for which LZ4 takes the same time.
-    `file_bytes`: bytes of input and output files, which are checksummed. `slept_files`: output files during whose fsync the
-    thread sleeps.
+    `checked_entries`: entries that the cutter compares with the files of the next level. `compression_ratio`: compressed bytes of
+    data blocks, divided by their raw bytes, mean of inputs and outputs. `compress_bytes`, `decompress_bytes`: raw bytes that
+    are compressed and decompressed, in bytes for which LZ4 takes the same time. `file_bytes`: bytes of input and output
+    files, which are checksummed. `slept_files`: output files during whose fsync the thread sleeps.
     """
     share = entry_share(entries_in, entries_out, host.compaction_dropped)
     counted = counted_bytes(entries_in, raw_bytes, block_bytes, host.large_byte)
+    counted *= relative_byte_time(host.compaction_file_share, compression_ratio)
     return Cost(
         of_host(share, compaction_record=entries_in, compaction_byte=counted),
         of_host(doublings(runs), compaction_compare=entries_in),

@@ -138,37 +138,6 @@ def _lifetime(popularity: Popularity, cached_blocks: float) -> float:
     return math.exp(high)
 
 
-def cached_blocks(cache_bytes: float, block_bytes: float) -> float:
-    """Number of data blocks in a block cache of `cache_bytes`."""
-    return cache_bytes / block_bytes
-
-
-def expected_block_reads(
-    found: Sequence[float] | FloatArray,
-    candidates: Sequence[float] | FloatArray,
-    passes: float | Sequence[float] | FloatArray,
-    in_memory: float = 0.0,
-) -> float:
-    """Mean number of data blocks that a Get reads, from the block cache or the device.
-
-    Per level, L0 first: `found`, the probability that the newest version is there; `candidates`, the number of files
-    whose range contains the key (L0: all of them, deeper: at most 1); `passes`, the probability that a candidate without
-    the key costs a block read: the false-positive rate of the filter, or 1 without a filter. `in_memory` is the
-    probability that a memtable has the key. The remaining probability is that of keys that do not exist, which every
-    candidate is searched for.
-    """
-    hit = np.asarray(found, dtype=np.float64)
-    files = np.asarray(candidates, dtype=np.float64)
-    useless = np.broadcast_to(np.asarray(passes, dtype=np.float64), files.shape) * files
-    missing = 1.0 - in_memory - float(hit.sum())
-    if missing < -1e-6 or in_memory < 0 or (len(hit) and float(hit.min()) < 0):
-        raise ValueError(f"chances {hit.tolist()} and {in_memory} in memory must be 0 or more and sum to at most 1")
-    above = np.concatenate(([0.0], np.cumsum(useless)[:-1]))
-    # the file with the key is equally likely at each position among its level's candidates
-    beside = np.where(files > 1, useless * (files - 1) / (2 * np.maximum(files, 1)), 0.0)
-    return float(np.sum(hit * (1.0 + above + beside)) + max(0.0, missing) * useless.sum())
-
-
 def scan_block_reads(runs: float, entries: float, entries_per_block: float) -> float:
     """Data blocks that a scan reads: one in every sorted run at its start, then the further blocks of its entries."""
     return runs + max(0.0, entries - 1.0) / entries_per_block

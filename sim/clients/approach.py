@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Approach:
-    """Way of a rate to its fixed point: each change of direction halves the step, a share of the way to the wanted rate.
+    """Damped iteration of a rate: the next rate is a share of the way to the wanted one, halved at each change of direction.
 
     The first wanted rate follows from the state before an event, so its direction does not count.
     """
@@ -16,7 +16,8 @@ class Approach:
         self._change: float | None = None
         """Last change that was wanted; None before the first."""
         self.gap = 0.0
-        """Difference of the rate from the wanted one at the last call, relative to the latter."""
+        """Difference of the rate from the wanted one at the last call, relative to the latter; 1 if that is 0 and the rate
+        is not."""
 
     def to(self, rate: float, wanted: float) -> float:
         """Return the next rate after `rate`."""
@@ -28,5 +29,5 @@ class Approach:
                 self._step /= 2.0
             self._change = change
         rate += self._step * change
-        self.gap = abs(wanted - rate) / wanted if wanted > 0.0 else 0.0
+        self.gap = abs(wanted - rate) / wanted if wanted > 0.0 else float(rate > 0.0)
         return rate

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MOST_ITERATIONS: Final = 20
 """Maximum number of iterations for the rates: they depend on the read latency and the core share, which depend on them."""
 _TOLERANCE: Final = 0.02
-"""Relative difference of read latencies, and of core shares, at which the iteration ends."""
+"""Relative difference of read latencies, of core shares and of rates (`Approach.gap`) at which the iteration ends."""
 
 
 class ClientLoad:

@@ -13,6 +13,7 @@ class ReadCost:
     """Cost of one read on the present trees."""
 
     cpu_s: float = 0.0
+    """CPU time, that of its requests included."""
     request_cpu_s: float = 0.0
     """Part of `cpu_s` for requests of data blocks to the device."""
     device_reads: float = 0.0
@@ -22,11 +23,12 @@ class ReadCost:
     memory_share: float = 1.0
     """Share of reads without a request to the device."""
     blocks: float = 0.0
-    """Data blocks searched, in memory or from the device."""
+    """Mean number of data blocks that it searches, in memory or from the device."""
 
 
 ReadClasses = Sequence[tuple[float, ReadCost]]
-"""(share of the reads, cost) of classes of reads that take different times: of scans by length, or of column families."""
+"""(share of the reads, cost) of classes of reads that take different times: of scans by length, or of column families. Shares
+sum to 1."""
 
 
 def mean_cost(classes: ReadClasses) -> ReadCost:

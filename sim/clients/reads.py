@@ -27,7 +27,6 @@ from lsmlab.models.workloads.choosers import ChooserState, InsertCursor
 from lsmlab.models.workloads.reads import (
     PAGE_BYTES,
     TableClass,
-    cached_blocks,
     false_positive_rate,
     scan_block_reads,
     scan_device_reads,
@@ -103,8 +102,8 @@ class TreeReads:
         ordered = isinstance(setup.workload.key_order, Ordered)
         popularity = [c.read_keys.popularity(round(population), self.entries_per_block, ordered) for c in self._readers]
         self._cache = WarmingCache(
-            [(c.threads, p) for c, p in zip(self._readers, popularity, strict=True)],
-            cached_blocks(options.cache_size / len(self._families) * own.share.reads, options.block_size),
+            [(_reads(c), p) for c, p in zip(self._readers, popularity, strict=True)],
+            options.cache_size / len(self._families) * own.share.reads / options.block_size,
             warm=setup.conditions.block_cache is BlockCache.WARM,
         )
         self._next_s = 0.0
@@ -294,6 +293,7 @@ def _scan_classes(readers: Sequence[Clients]) -> list[tuple[float, float]]:
 
 
 def _reads(clients: Clients) -> float:
+    """Return the weight of a group of clients among all readers: its threads, times the share of reads in its operations."""
     return (clients.mix.gets + clients.mix.scan) * clients.threads
 
 

@@ -22,19 +22,25 @@ _SHORTEST_STEP_S: Final = 1e-3
 
 
 class WarmingCache:
-    """Block cache of each shard: its hit rate now, and once it is full (docs/decisions/0047)."""
+    """Block cache of a shard, empty or full at the start: its hit rate now, and once it is full (docs/decisions/0047)."""
 
     def __init__(self, readers: Sequence[tuple[float, Popularity]], cached_blocks: float, *, warm: bool) -> None:
-        """`readers`: weight of each reader, and the popularity of blocks for it; `cached_blocks`: room of the cache."""
+        """Describe an empty cache, or a full one if `warm`.
+
+        `readers`: weight of each group of readers, and how popular each data block is among its reads. `cached_blocks`:
+        number of data blocks that fill the cache.
+        """
         self._readers = readers
         self._weight = float_sum(weight for weight, _ in readers)
         self._cached_blocks = cached_blocks
         self._lru: list[LruCache] = []
-        """The cache as each of the readers fills it."""
+        """The cache as each group of readers would fill it alone."""
         self._block_ratio = 0.0
         """Blocks of the trees of a shard, per block of the popularity, for which `_lru` was computed."""
         self._accesses = math.inf if warm else 0.0
+        """Accesses since the start."""
         self._looked_s = 0.0
+        """Time of the last call of `advance`."""
         self.hit_rate = self.final_hit_rate = 0.0
 
     @property

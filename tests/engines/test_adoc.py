@@ -244,8 +244,9 @@ def _cycle(seed: int) -> tuple[int, float, float]:
     """Return the seconds between the first two full batches, and the maximum pending MiB in both cycles."""
     series = run(configuration(
         "engine=adoc_code", "device=nvme", "device.write_cap=60MiB/s", "device.read_cap=60MiB/s", "host=two_core_vm",
-        "host.parameters=recording_vm", "workload.num=20M", "workload.value_size=1000", "workload.duration=240s",
-        *COMMON_OPTIONS, "engine.options.write_buffer_size=8MiB", "engine.options.target_file_size_base=8MiB",
+        "host.parameters=recording_vm", "host.assertions=0", "workload.num=20M", "workload.value_size=1000",
+        "workload.duration=240s", *COMMON_OPTIONS,
+        "engine.options.write_buffer_size=8MiB", "engine.options.target_file_size_base=8MiB",
         "engine.options.max_bytes_for_level_base=32MiB", "engine.tuner.least_batch=8MiB", "engine.tuner.most_batch=64MiB",
         "host.checksum_byte=0.7ns", "engine.options.soft_pending_compaction_bytes_limit=1GiB",
         "engine.options.hard_pending_compaction_bytes_limit=2GiB", f"seed={seed}",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models.costs.assertions import ASSERTED
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.models.devices.make import DeviceSettings
@@ -52,6 +53,11 @@ class Calibration:
     """SHA-256 of all files that were read."""
     equations: tuple[Equation, ...]
     solution: Solution
+
+    @property
+    def assertions(self) -> bool:
+        """Whether the runs' RocksDB was built with assertions."""
+        return any(run.assertions for run in self.runs)
 
     def fitted(self, group: str) -> dict[str, float]:
         """Return the fitted values of the `host` or `device` group, by key without the group."""
@@ -100,12 +106,31 @@ def calibrate_cases(folder: Path) -> Calibration:
 
 
 def fit_runs(device: str, runs: Sequence[RecordedRun]) -> tuple[tuple[Equation, ...], Solution]:
-    """Return the equations of recorded runs of one machine, and the constants that solve them.
+    """Return the equations of recorded runs of one machine, and the constants that solve them, those of a release build.
 
-    `device`: entry of configs/device from which the drive's priors are. Raises InputError if it lacks a constant.
+    `device`: entry of configs/device from which the drive's priors are. Raises InputError if it lacks a constant, or if some of
+    the runs have assertions and others do not.
     """
     equations = tuple(equations_of(runs))
-    return equations, solve(constants_for(device, equations), equations)
+    solution = solve(constants_for(device, equations), equations)
+    if not any(run.assertions for run in runs):
+        return equations, solution
+    for run in runs:
+        if not run.assertions:
+            raise InputError(
+                f"{run.name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time"
+            )
+    return equations, _of_release_build(solution)
+
+
+def _of_release_build(solution: Solution) -> Solution:
+    """Return the constants of a release build from those of runs with assertions. The priors count as times with assertions."""
+    ratios = {f"host.{name}": ratio for name, ratio in ASSERTED.items()}
+    return replace(
+        solution,
+        constants=tuple(replace(c, prior=c.prior / ratios.get(c.key, 1.0)) for c in solution.constants),
+        values={key: value / ratios.get(key, 1.0) for key, value in solution.values.items()},
+    )
 
 
 def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:

@@ -90,7 +90,8 @@ def _group(kind: str, scored: Sequence[Case], used: Sequence[RecordedRun], found
     _, others = fit_runs(found.device, used)
     left_out = sorted({run.case for run in found.runs} - {run.case for run in used})
     lost = determined(found.solution) - determined(others)
-    return GroupOut(kind, tuple(left_out), {case.name: errors_of(case, others, _SEEDS) for case in scored}, tuple(sorted(lost)))
+    errors = {case.name: errors_of(case, others, _SEEDS, assertions=found.assertions) for case in scored}
+    return GroupOut(kind, tuple(left_out), errors, tuple(sorted(lost)))
 
 
 def group_table(groups: Sequence[GroupOut]) -> str:

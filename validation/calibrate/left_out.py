@@ -43,7 +43,7 @@ def leave_one_out(folder: Path, found: Calibration) -> Iterator[LeftOut]:
     for name in found.cases:
         _, others = fit_runs(found.device, [run for run in found.runs if run.case != name])
         lost = determined(found.solution) - determined(others)
-        yield LeftOut(name, errors_of(cases[name], others, _SEEDS), tuple(sorted(lost)))
+        yield LeftOut(name, errors_of(cases[name], others, _SEEDS, assertions=found.assertions), tuple(sorted(lost)))
 
 
 def determined(solution: Solution) -> set[str]:
@@ -51,9 +51,13 @@ def determined(solution: Solution) -> set[str]:
     return set(solution.values) - set(solution.undetermined())
 
 
-def errors_of(case: Case, others: Solution, seeds: Sequence[int]) -> dict[str, float]:
-    """Return the errors of a case that is simulated with the constants of a fit, as in `LeftOut`."""
-    constants = [f"{key}={quantity_text(key.partition('.')[2], value)}" for key, value in others.values.items()]
+def errors_of(case: Case, others: Solution, seeds: Sequence[int], *, assertions: bool) -> dict[str, float]:
+    """Return the errors of a case that is simulated with the constants of a fit, as in `LeftOut`.
+
+    `assertions`: whether the recordings have them, so that this build is simulated.
+    """
+    constants = [f"host.assertions={int(assertions)}"]
+    constants += [f"{key}={quantity_text(key.partition('.')[2], value)}" for key, value in others.values.items()]
     summaries = [run(case.config([*constants, f"seed={seed}"])).summary for seed in seeds]
     errors = {}
     for name in (*RELATIVE, STALL):

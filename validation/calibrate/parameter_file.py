@@ -15,7 +15,7 @@ import yaml
 FOLDER: Final = Path(__file__).parents[2] / "configs" / "parameters"
 _ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-_NUMBERS: Final = ("cores", "core_contention", "serial", "spread", "slc_cache", "slc_resume")
+_NUMBERS: Final = ("cores", "assertions", "core_contention", "serial", "spread", "slc_cache", "slc_resume")
 """Ends of the names of constants without a unit."""
 
 _ASSUMED: Final = "assumption: "

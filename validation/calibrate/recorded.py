@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.costs.assertions import WARNING, of_build
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
@@ -69,6 +70,8 @@ class RecordedRun:
     """Files per level after each flush or compaction."""
     found_share: float
     """Share of the reads whose key existed."""
+    assertions: bool
+    """Whether db_bench was built with assertions."""
     digest: str
     """SHA-256 of the files that were read."""
 
@@ -95,9 +98,10 @@ class RecordedRun:
 
     @cached_property
     def host(self) -> Host:
-        """Host in the case's configuration, for the constants that no fit estimates."""
+        """Host in the case's configuration with the run's build of RocksDB, for the constants that no fit estimates."""
         about = ("description", "parameters")
-        return build(Host, {key: value for key, value in self.config["host"].items() if key not in about}, "host")
+        values = {key: value for key, value in self.config["host"].items() if key not in about}
+        return of_build(build(Host, values | {"assertions": float(self.assertions)}, "host"))
 
     @property
     def write(self) -> Cost:
@@ -177,7 +181,8 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
         jobs=tuple(jobs), histograms=histograms, counters=_counters(counters, paths[2]),
         fills=tuple(_fills(log, history)), files_per_level=_files_per_level(log),
-        found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0, digest=digest.hexdigest(),
+        found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0,
+        assertions=WARNING in output, digest=digest.hexdigest(),
     )  # fmt: skip
 
 

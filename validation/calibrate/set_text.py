@@ -19,6 +19,7 @@ VERSION: Final = 2
 """Version of the fitted sets; version 1 had the defaults."""
 _SOURCES: Final[Mapping[str, str]] = {
     "host.cores": "record.cores of the recorded cases",
+    "host.assertions": "output of db_bench; the constants below are those of a release build (docs/decisions/0048)",
     "host.core_contention": "time of jobs beyond their CPU time, reads and writes, by number of concurrent threads",
     "host.time_slice": "as core_contention, by number of requests after which all cores were in use",
     "host.write_op": "time per write of memtables that were filled without a stall, and of the run outside stalls",
@@ -52,6 +53,7 @@ _SOURCES: Final[Mapping[str, str]] = {
     "device.fsync_latency": "part of the time from a job's last byte to its commit that does not depend on the number of files",
     "device.throttle_io": "bytes per write operation that the block layer counts, without the small writes of each file",
 }
+_ASSERTED: Final = ("RocksDB was built with assertions; the constants are those of a release build (host.assertions).", "")
 _WEAK: Final = 1.0
 """If the singular value of a combination of constants is below this, the priors determine it better than the data
 do."""
@@ -79,7 +81,7 @@ def parameter_text(found: Calibration, command: str) -> str:
                 f"  inputs_sha256: {found.digest}",
                 f"  method: {command}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
             ),
-            host={"cores": found.cores, **fitted["host"], **_unseen(fitted["host"])},
+            host={"cores": found.cores, "assertions": float(found.assertions), **fitted["host"], **_unseen(fitted["host"])},
             devices={found.device: fitted["device"]},
             host_errors=errors["host"],
             device_errors={found.device: errors["device"]},
@@ -113,6 +115,7 @@ def report_text(found: Calibration) -> str:
     lines = [
         f"{found.machine}: {found.cores} cores, device {found.device}; {len(found.runs)} runs of "
         f"{cases} {'case' if cases == 1 else 'cases'}, RocksDB {found.release}, recorded {found.recorded}", "",
+        *(_ASSERTED if found.assertions else ()),
         f"{'constant':<26}{'value':>12}{'error':>12}{'':>8}{'prior':>12}",
     ]  # fmt: skip
     undetermined = set(solution.undetermined())
@@ -173,7 +176,7 @@ def document(found: Calibration) -> dict[str, Any]:
     return {
         "machine": found.machine, "device": found.device, "cores": found.cores, "cases": list(found.cases),
         "runs": [run.name for run in found.runs], "release": found.release, "recorded": found.recorded,
-        "inputs_sha256": found.digest,
+        "inputs_sha256": found.digest, "assertions": found.assertions,
         "constants": {
             c.key: {
                 "value": solution.values[c.key], "standard_error": solution.error(c.key), "prior": c.prior,

@@ -48,15 +48,23 @@ def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
     entry_bytes = observation.entry_bytes_of(job)
     if observation.buffered_writes:
         copying_s += job.writing_s or 0.0
+    raw_bytes = (job.entries_in + job.entries_out) * entry_bytes if codecs else 0.0
     cost = job_costs.compaction_cpu(
         _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_out,
         raw_bytes=job.entries_in * entry_bytes if codecs else job.read_bytes,
         runs=sum(len(files) if level == 0 else 1 for level, files in job.inputs.items()),
         compress_bytes=job.entries_out * entry_bytes * codecs.compress,
-        decompress_bytes=job.entries_in * entry_bytes * codecs.decompress, file_bytes=job.read_bytes + job.write_bytes,
+        decompress_bytes=job.entries_in * entry_bytes * codecs.decompress,
+        compression_ratio=_ratio(job.read_bytes + job.write_bytes, raw_bytes),
+        file_bytes=job.read_bytes + job.write_bytes,
         slept_files=len(job.outputs) if observation.buffered_writes else 0.0,
     )  # fmt: skip
     return cost, (job.cpu_s or 0.0) + copying_s
+
+
+def _ratio(file_bytes: float, raw_bytes: float) -> float:
+    """Return the compression ratio of files; 1 if the LOG does not have the bytes of keys and values."""
+    return min(1.0, file_bytes / raw_bytes) if raw_bytes else 1.0
 
 
 class _Codecs(NamedTuple):
@@ -114,7 +122,8 @@ def _flushes(observation: Observation) -> Measured:
             job_costs.flush_cpu(
                 _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_in,
                 raw_bytes=(raw_bytes := job.entries_in * observation.entry_bytes_of(job)),
-                compress_bytes=raw_bytes * _Codecs.of(job, observation).compress, file_bytes=job.write_bytes,
+                compression_ratio=_ratio(job.write_bytes, raw_bytes if (codecs := _Codecs.of(job, observation)) else 0.0),
+                compress_bytes=raw_bytes * codecs.compress, file_bytes=job.write_bytes,
             ),
             cpu_s[id(job)],
         )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.costs.assertions import WARNING
 from lsmlab.models.errors import InputError
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
 from lsmlab.validation.casefiles.public.text import percentiles
@@ -152,10 +153,14 @@ _CHECKSUM_BYTE: Final = "0.7ns"
 its flushes ("Flush lasted …") 0.68 ns more than recording_vm per byte that they verify or checksum."""
 
 
-def _build(run: _Run) -> dict[str, str]:
-    """Return the host constants in which the recorded program differs from the one of recording_vm."""
+def _build(run: _Run) -> dict[str, Any]:
+    """Return the host constants in which the recorded program differs from the one of recording_vm.
+
+    A program that does not warn of assertions counts as a release build. SILK's output has no warnings at all.
+    """
     slow = run.store != "leveldb" and _NO_CHECKSUM_INSTRUCTION in run.text("LOG")
-    return {"checksum_byte": _CHECKSUM_BYTE} if slow else {}
+    asserted = WARNING in run.text("stdout.txt")
+    return {"assertions": int(asserted)} | ({"checksum_byte": _CHECKSUM_BYTE} if slow else {})
 
 
 def _options(run: _Run) -> dict[str, Any]:

@@ -81,7 +81,8 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
     written_bytes = raw * files[0].entries / entries_in if files and entries_in else 0.0
     cpu_s = flush_cpu(
         host, entries_in=entries_in, entries_out=float(entries[-1]), raw_bytes=raw,
-        block_bytes=engine.options.block_size, compress_bytes=written_bytes * CODECS[compression].compress, file_bytes=size,
+        block_bytes=engine.options.block_size, compression_ratio=engine.compression_ratio if compression.compresses else 1.0,
+        compress_bytes=written_bytes * CODECS[compression].compress, file_bytes=size,
     ).seconds(host)  # fmt: skip
     piece = _piece_bytes(family)
     steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(family, 1, size, 0.0, cpu_s)
@@ -186,27 +187,32 @@ def _compaction_cpu_s(
     deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
     raw = family.content.raw_bytes(entries_in, deletions)
     raw_entry = raw / entries_in if entries_in else 0.0
+    inputs = _compressed_inputs(family, pick)
+    compressed_in = float_sum(entries for _, entries in inputs) / entries_in if entries_in else 0.0
+    compressed = (compressed_in + (1.0 if compression.compresses else 0.0)) / 2.0
     return compaction_cpu(
         host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, block_bytes=engine.options.block_size, runs=runs,
         checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
+        compression_ratio=1.0 - compressed * (1.0 - engine.compression_ratio),
         compress_bytes=entries_out * raw_entry * CODECS[compression].compress,
-        decompress_bytes=raw_entry * _decompressed_entries(family, pick), file_bytes=file_bytes, slept_files=slept_files,
+        decompress_bytes=raw_entry * float_sum(CODECS[c].decompress * entries for c, entries in inputs),
+        file_bytes=file_bytes, slept_files=slept_files,
     ).seconds(host)  # fmt: skip
 
 
-def _decompressed_entries(family: JobContext, pick: Compaction) -> float:
-    """Return the input entries to decompress, each weighted with the relative cost of its level's codec.
+def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compression, float]]:
+    """Return (compression, entries) of the input files of each compressed level.
 
     A file keeps no note of its compression; its level's present one is taken.
     """
     engine, tree = family.latest_options, family.tree
     if engine.compression_ratio == 1.0:
-        return 0.0
-    return float_sum(
-        CODECS[engine.flush_compression() if level == 0 else engine.level_compression(tree, level)].decompress
-        * float_sum([f.compaction_entries for f in files])
+        return []
+    levels = [
+        (engine.flush_compression() if level == 0 else engine.level_compression(tree, level), files)
         for level, files in pick.inputs
-    )
+    ]
+    return [(c, float_sum([f.compaction_entries for f in files])) for c, files in levels if c.compresses]
 
 
 def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
