@@ -81,7 +81,8 @@ def test_a_share_of_the_time_per_byte_follows_the_files() -> None:
     """
     only_bytes = (
         *STORE, "host.compress_byte=0ns", "host.decompress_byte=0ns",
-        "host.flush_record=0.001ns", "host.compaction_record=0.001ns", "host.flush_file_share=0.5", "host.compaction_file_share=0.5",
+        "host.flush_record=0.001ns", "host.compaction_record=0.001ns",
+        "host.flush_file_share=0.5", "host.compaction_file_share=0.5",
         "host.flush_dropped=1", "host.compaction_dropped=1",
     )  # fmt: skip
     plain, whole, bottom = (
