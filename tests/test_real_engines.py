@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.real import real_run
 from lsmlab.validation.logs.leveldb import is_leveldb_log, leveldb_values
 from lsmlab.validation.scorecard.real_engines import DATA, real_engine_cases
+from lsmlab.validation.scorecard.verb import validate
 
 FOLDER = Path(__file__).parents[1] / DATA
 HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the recorded engines are not at {FOLDER}")
@@ -93,6 +95,21 @@ def test_a_bad_folder_is_reported_and_the_others_are_cases(tmp_path: Path) -> No
     assert "No closing quotation" in reasons["adoc/quoted"]
     assert "meta.json" in reasons["adoc/headless"]
     assert "the command sets no DOTA_tuning_gap" in reasons["adoc/unset"]
+
+
+@HERE
+def test_a_folder_of_that_form_is_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--engines DIR` scores the runs of DIR, and nothing else with `--only real_engines`."""
+    shutil.copytree(FOLDER / "leveldb" / "fr_T40_wb4", tmp_path / "leveldb" / "mine")
+
+    assert validate(["--only", "real_engines", "--engines", str(tmp_path), "--seeds", "1", "--no-report", "--json"]) == 0
+    assert {"leveldb/mine"} == {row["name"] for row in json.loads(capsys.readouterr().out)["cases"]}
+
+
+@HERE
+def test_a_program_without_the_warning_is_a_release_build(cases: dict[str, Case]) -> None:
+    """ADOC's output does not warn of assertions, so it has the constants of a release build on the machine of recording_vm."""
+    assert {0} == {case.config()["host"]["assertions"] for case in cases.values()}
 
 
 @HERE
