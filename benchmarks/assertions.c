@@ -1,5 +1,5 @@
 /* Times of one RocksDB library, by its C API, for benchmarks/assertions.py.
-   usage: assertions LIBRARY FOLDER VALUE_BYTES ENTRIES MEMTABLES
+   usage: assertions LIBRARY FOLDER VALUE_BYTES ENTRIES MEMTABLES     (an even number of memtables: half of them have a WAL)
    Prints CPU microseconds per entry: put, put with a WAL, Get of a key that the memtable lacks, flush, compaction, Get from
    the block cache, Next. */
 #include <dlfcn.h>
@@ -56,7 +56,6 @@ int main(int argc, char **argv) {
   FUNCTION(void *, create_iterator, void *, void *)
   FUNCTION(void, iter_seek_to_first, void *)
   FUNCTION(void, iter_next, void *)
-  FUNCTION(void, close, void *)
 
   void *options = options_create(), *table = block_based_options_create();
   options_set_create_if_missing(options, 1);

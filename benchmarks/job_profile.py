@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Final
 
 STORE_BYTES: Final = 600e6
+"""Keys and values of all entries that db_bench writes."""
 FLAGS: Final = {
     "key_size": 16, "compression_type": "none", "disable_wal": "true", "use_direct_reads": "true",
     "use_direct_io_for_flush_and_compaction": "true", "write_buffer_size": 2**26, "target_file_size_base": 2**26,
@@ -49,20 +50,21 @@ def main(values: list[int]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         for value in values:
             for job, (thread, benchmark, name) in JOBS.items():
-                existing = ["--use_existing_db=1"] if benchmark == "compact" else []
-                samples = stacks(Path(folder), thread, benchmark, value, existing)
-                found = Counter(part(stack) for stack in samples if name in stack)
-                total, bytes_too = sum(found.values()), found.total() - found["entries"]
+                found = Counter(part(stack) for stack in stacks(Path(folder), thread, benchmark, value) if name in stack)
+                total, not_entries = found.total(), found.total() - found["entries"]
                 shares = ", ".join(f"{key} {found[key] / total:.0%}" for key in ("entries", "blocks", "copies", "files"))
-                print(f"{job:10s} {value:5d} B: {total:5d} samples, {shares}: stored share {found['files'] / bytes_too:.2f}")
+                print(f"{job:10s} {value:5d} B: {total:5d} samples, {shares}: share of files {found['files'] / not_entries:.2f}")
             shutil.rmtree(Path(folder) / "db")
     return 0
 
 
-def stacks(folder: Path, thread: str, benchmark: str, value: int, more: list[str]) -> Iterator[str]:
+def stacks(folder: Path, thread: str, benchmark: str, value: int) -> Iterator[str]:
     """Yield the frames of each sample of a thread of db_bench, from the inside out, as one text."""
-    flags = FLAGS | {"db": folder / "db", "num": round(STORE_BYTES / (16 + value)), "value_size": value, "benchmarks": benchmark}
-    command = ["db_bench", *(f"--{key}={flag}" for key, flag in flags.items()), *more]
+    flags = FLAGS | {
+        "db": folder / "db", "num": round(STORE_BYTES / (16 + value)), "value_size": value, "benchmarks": benchmark,
+        "use_existing_db": benchmark == "compact",
+    }  # fmt: skip
+    command = ["db_bench", *(f"--{key}={flag}" for key, flag in flags.items())]
     profile = str(folder / "profile")
     perf = ["perf", "record", "-q", "-F", "999", "-e", "cpu-clock", "--call-graph", "dwarf,16384", "-o", profile]
     subprocess.run([*perf, *command], check=True, capture_output=True)

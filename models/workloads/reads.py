@@ -15,9 +15,7 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.sums import float_sum
 from lsmlab.models.workloads.choosers import Popularity
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
 BlockRequests = Callable[[float], tuple[float, float]]
 """Function from a number of consecutive blocks of a table to (sequential requests, bytes) of their reads."""
 

@@ -113,13 +113,12 @@ def fit_runs(device: str, runs: Sequence[RecordedRun]) -> tuple[tuple[Equation, 
     """
     equations = tuple(equations_of(runs))
     solution = solve(constants_for(device, equations), equations)
-    if not any(run.assertions for run in runs):
+    asserted = [run.assertions for run in runs]
+    if not any(asserted):
         return equations, solution
-    for run in runs:
-        if not run.assertions:
-            raise InputError(
-                f"{run.name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time"
-            )
+    if not all(asserted):
+        name = runs[asserted.index(False)].name
+        raise InputError(f"{name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time")
     return equations, _of_release_build(solution)
 
 

@@ -48,23 +48,17 @@ def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
     entry_bytes = observation.entry_bytes_of(job)
     if observation.buffered_writes:
         copying_s += job.writing_s or 0.0
-    raw_bytes = (job.entries_in + job.entries_out) * entry_bytes if codecs else 0.0
     cost = job_costs.compaction_cpu(
         _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_out,
         raw_bytes=job.entries_in * entry_bytes if codecs else job.read_bytes,
         runs=sum(len(files) if level == 0 else 1 for level, files in job.inputs.items()),
         compress_bytes=job.entries_out * entry_bytes * codecs.compress,
         decompress_bytes=job.entries_in * entry_bytes * codecs.decompress,
-        compression_ratio=_ratio(job.read_bytes + job.write_bytes, raw_bytes),
+        compression_ratio=codecs.ratio(job.read_bytes + job.write_bytes, (job.entries_in + job.entries_out) * entry_bytes),
         file_bytes=job.read_bytes + job.write_bytes,
         slept_files=len(job.outputs) if observation.buffered_writes else 0.0,
     )  # fmt: skip
     return cost, (job.cpu_s or 0.0) + copying_s
-
-
-def _ratio(file_bytes: float, raw_bytes: float) -> float:
-    """Return the compression ratio of files; 1 if the LOG does not have the bytes of keys and values."""
-    return min(1.0, file_bytes / raw_bytes) if raw_bytes else 1.0
 
 
 class _Codecs(NamedTuple):
@@ -75,6 +69,10 @@ class _Codecs(NamedTuple):
 
     def __bool__(self) -> bool:
         return self.compress > 0.0 or self.decompress > 0.0
+
+    def ratio(self, file_bytes: float, raw_bytes: float) -> float:
+        """Return the compression ratio of a job's files; 1 without compression, or if the LOG lacks the raw bytes."""
+        return min(1.0, file_bytes / raw_bytes) if self and raw_bytes else 1.0
 
     @staticmethod
     def of(job: LogJob, observation: Observation) -> _Codecs:
@@ -117,19 +115,16 @@ def _flushes(observation: Observation) -> Measured:
             made_us = job.outputs[0].created_us if len(job.outputs) == 1 else None
             if job.sync_s is not None and made_us is not None and (made_us - job.start_us) / 1e6 > job.sync_s:
                 cpu_s[id(job)] = (made_us - job.start_us) / 1e6 - job.sync_s
-    return [
-        (
-            job_costs.flush_cpu(
-                _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_in,
-                raw_bytes=(raw_bytes := job.entries_in * observation.entry_bytes_of(job)),
-                compression_ratio=_ratio(job.write_bytes, raw_bytes if (codecs := _Codecs.of(job, observation)) else 0.0),
-                compress_bytes=raw_bytes * codecs.compress, file_bytes=job.write_bytes,
-            ),
-            cpu_s[id(job)],
-        )
-        for job in flushes
-        if id(job) in cpu_s and job.entries_in
-    ]  # fmt: skip
+    return [(_flush(job, observation), cpu_s[id(job)]) for job in flushes if id(job) in cpu_s and job.entries_in]
+
+
+def _flush(job: LogJob, observation: Observation) -> Cost:
+    raw_bytes, codecs = job.entries_in * observation.entry_bytes_of(job), _Codecs.of(job, observation)
+    return job_costs.flush_cpu(
+        _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_in, raw_bytes=raw_bytes,
+        compression_ratio=codecs.ratio(job.write_bytes, raw_bytes), compress_bytes=raw_bytes * codecs.compress,
+        file_bytes=job.write_bytes,
+    )  # fmt: skip
 
 
 def _defaults(costs: Sequence[Cost], scaled: Sequence[str] = ()) -> dict[str, float]:
