@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,7 +27,7 @@ SHAPE = WriteShape(
 )  # fmt: skip
 
 
-def read_classes(*, busy: float, memory_share: float = 0.4) -> tuple[Classes, OpTimes]:
+def read_classes(*, busy: float, memory_share: float = 0.4, read_batch: int = 1) -> tuple[Classes, OpTimes]:
     """Return the classes of a read of 2 us on a drive of 50 us; `busy`: probability that a thread that wakes finds no core."""
     away = 1.0 - memory_share
     cost = ReadCost(
@@ -39,7 +40,7 @@ def read_classes(*, busy: float, memory_share: float = 0.4) -> tuple[Classes, Op
     reads: Any = SimpleNamespace(costs=lambda gets, scans, active: ([(1.0, cost)], [(1.0, cost)]), block_bytes=4096.0, next_s=0.0)
     times = OpTimes(machine, SHAPE, SimpleNamespace(entries=1e4), reads, synced=False)  # type: ignore[arg-type]
     times.update([], lambda number: 0.0)
-    group = start_group(Clients("reader", arrivals=ClosedLoop()), 10.0, np.random.default_rng(1), SHAPE)
+    group = start_group(Clients("reader", arrivals=ClosedLoop(), read_batch=read_batch), 10.0, np.random.default_rng(1), SHAPE)
     group.capacity, group.runnable = 1e4, 1.0
     return times.parts(READ, group), times
 
@@ -51,6 +52,16 @@ def test_only_reads_from_the_device_spend_cpu_time_on_requests() -> None:
     assert memory == pytest.approx((0.4, 2e-6, 0.42))
     assert device == pytest.approx((0.6, 72e-6, 0.28))
     assert 0.4 * 2e-6 + 0.6 * 72e-6 == pytest.approx(times.mean_s(READ))
+
+
+def test_a_multiget_takes_the_sum_of_its_reads() -> None:
+    """100 independent reads of 44 us take 4.4 ms; their variance adds up, so the spread of a call is a tenth of a read's."""
+    ((share, time_s, spread),), times = read_classes(busy=0.0, read_batch=100)
+
+    assert share == pytest.approx(0.01)
+    assert time_s == pytest.approx(100 * times.mean_s(READ))
+    between = 0.4 * 2e-6**2 * 1.2 + 0.6 * 72e-6**2 * 1.085  # mean squares of log-logistic times of spreads 0.42 and 0.28
+    assert spread == pytest.approx(math.sqrt(between / times.mean_s(READ) ** 2 - 1.0) / 10.0, abs=0.01)
 
 
 def test_few_reads_wait_for_a_core() -> None:

@@ -41,7 +41,8 @@ def test_all_workloads_exist() -> None:
     """There are the db_bench family, YCSB, a closed loop of any mix, and the open-loop schedules."""
     wanted = (
         "fillrandom fillseq overwrite readrandom readwhilewriting readrandomwriterandom seekrandom updaterandom mixgraph "
-        "ycsb_load ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f full_speed constant peaks_valleys on_off diurnal trace"
+        "multireadrandom ycsb_load ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f full_speed constant peaks_valleys on_off "
+        "diurnal trace"
     )
     assert set(wanted.split()) <= set(CONFIGS)
 
@@ -91,6 +92,12 @@ def test_operations_are_per_thread_in_db_bench() -> None:
     assert make_workload(configuration("fillseq", duration=5)).clients[0].operations == 1_000_000
     mixed = configuration("readrandomwriterandom", reads=10, writes=30, threads=2)
     assert make_workload(mixed).clients[0].operations == 60
+
+
+def test_multireadrandom_counts_keys() -> None:
+    """An operation is a key, as in db_bench; a MultiGet has `batch_size` of them."""
+    (readers,) = make_workload(configuration("multireadrandom", reads="10k", threads=2, batch_size=64)).clients
+    assert (readers.operations, readers.read_batch, readers.mix) == (20_000, 64, Mix(read=1.0))
 
 
 def test_fillseq_threads_write_the_same_keys() -> None:

@@ -128,6 +128,8 @@ class Clients:
     """Operations of all threads of the group together, after which the group stops; None for no limit."""
     batch_size: int = 1
     """Entries per write batch. In db_bench an entry is an operation, so a batch is `batch_size` operations."""
+    read_batch: int = 1
+    """Keys per MultiGet; 1: Get. Each key is an operation, as in db_bench; a latency is that of a whole call."""
     sync: bool = False
     """Whether every write waits for an fsync of the WAL."""
     client_work: float = 0.0
@@ -141,8 +143,8 @@ class Clients:
     (readwhilewriting's writer)."""
 
     def __post_init__(self) -> None:
-        if self.threads < 1 or self.batch_size < 1:
-            raise InputError(f"{self.name}: threads and batch_size must be at least 1")
+        if min(self.threads, self.batch_size, self.read_batch) < 1:
+            raise InputError(f"{self.name}: threads, batch_size and read_batch must be at least 1")
         if self.client_work < 0.0:
             raise InputError(f"{self.name}: client_work {self.client_work:g} must be at least 0")
         if self.mix.scan > 0.0 and not self.scan_length.classes:

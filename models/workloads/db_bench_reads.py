@@ -39,17 +39,34 @@ class ReadRandom(ReadingBench):
     benchmark_read_rate_limit: float = quantity("per_s", 0.0)
     """Operations per second of all threads together; 0 for no limit."""
 
-    def workload(self) -> Workload:
-        """Return the workload."""
-        readers = Clients(
-            "readrandom",
+    def readers(self, name: str, keys_per_call: int = 1) -> Clients:
+        """Return the reading threads; `keys_per_call`: of a MultiGet, 1 for Get."""
+        return Clients(
+            name,
             self.threads,
             Mix(read=1.0),
             ClosedLoop(limit_ops_per_s=self.benchmark_read_rate_limit or None),
             read_keys=self.read_keys(),
             operations=self.operations(self.reads),
+            read_batch=keys_per_call,
         )
-        return self.make("readrandom", readers, preload=self.use_existing_db)
+
+    def workload(self) -> Workload:
+        """Return the workload."""
+        return self.make("readrandom", self.readers("readrandom"), preload=self.use_existing_db)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiReadRandom(ReadRandom):
+    """multireadrandom: MultiGets of random keys; each key is an operation, and a latency is that of a MultiGet."""
+
+    batch_size: int = quantity("count", 1, low=1)
+    """Keys per MultiGet."""
+
+    def workload(self) -> Workload:
+        """Return the workload."""
+        readers = self.readers("multireadrandom", self.batch_size)
+        return self.make("multireadrandom", readers, preload=self.use_existing_db)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,14 +98,6 @@ class ReadWhileWriting(ReadRandom):
 
     def workload(self) -> Workload:
         """Return the workload, in whose throughput the writer does not count."""
-        readers = Clients(
-            "readers",
-            self.threads,
-            Mix(read=1.0),
-            ClosedLoop(limit_ops_per_s=self.benchmark_read_rate_limit or None),
-            read_keys=self.read_keys(),
-            operations=self.operations(self.reads),
-        )
         writer = Clients(
             "writer",
             1,
@@ -98,7 +107,7 @@ class ReadWhileWriting(ReadRandom):
             sync=self.sync,
             background=True,
         )
-        return self.make("readwhilewriting", readers, writer, preload=self.use_existing_db)
+        return self.make("readwhilewriting", self.readers("readers"), writer, preload=self.use_existing_db)
 
 
 @dataclass(frozen=True, kw_only=True)

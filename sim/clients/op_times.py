@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.costs.cores import client_wake_up, excess, mean_wait_s, slowdown
@@ -68,15 +69,9 @@ class OpTimes:
         """Their means."""
         self._sync_writes = SYNC_WRITES if synced else 0
         """Small writes of the fsync for which a write waits."""
-        host = machine.host
         self._shape = shape
         self._write_cpu = (0.0, self._write_into(0.0))
         """Entries of a full memtable, and CPU time of one write to it; computed again when the size changes."""
-        self._square_ratios = {
-            spread: 1.0 + Unstalled(1.0, 1.0, spread).variation
-            for spread in (host.write_spread, host.read_spread, host.device_read_spread, _LATE_SPREAD)
-        }
-        """Mean square of the time of a class divided by the square of its mean time, by the class's spread."""
 
     def cpu_s(self, kind: int) -> float:
         """Return the CPU time of one operation; a write includes the memtable, and the WAL if there is one."""
@@ -219,7 +214,7 @@ class OpTimes:
                 computing = self._computing(search_s + cost.request_cpu_s / (1.0 - cost.memory_share), group)
                 for (share, fixed_s), spread in zip(away, (self._host.device_read_spread, _LATE_SPREAD), strict=False):
                     classes += [(reads * share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
-        return classes
+        return _in_calls(classes, group.spec.read_batch) if kind == READ else classes
 
     def _with_waits(self, classes: Parts, behind_s: float, coreless: float) -> Parts:
         """Add the waits of writes for other writers, `behind_s` per write.
@@ -246,7 +241,7 @@ class OpTimes:
         for (_, share), parts in zip(group.kinds, group.times, strict=True):
             for part, part_s, spread in parts:
                 mean_s += share * part * part_s
-                square += share * part * part_s * part_s * self._square_ratios[spread]
+                square += share * part * part_s * part_s * _square_ratio(spread)
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
     def _places(self, away: float, fixed_s: float, late_s: float) -> Parts:
@@ -284,3 +279,30 @@ class OpTimes:
             (interrupted, alone_s + host.interrupt),
             (waiting, alone_s + wait_s),
         ]
+
+
+def _in_calls(reads: Classes, keys: int) -> Classes:
+    """Return the classes of MultiGets of `keys` keys each: a call takes the sum of the times of that many independent reads.
+
+    The block reads of a call follow each other, as in a build without io_uring (RandomAccessFile::MultiRead); a key costs as
+    much CPU time in a MultiGet as in a Get, within 20 % (benchmarks/read_costs.py).
+    """
+    if keys == 1:
+        return reads
+    mean_s = float_sum(share * time_s for share, time_s, _ in reads)
+    square = float_sum(share * time_s * time_s * _square_ratio(spread) for share, time_s, spread in reads)
+    variation = max(0.0, square / (mean_s * mean_s) - 1.0) / keys
+    spread = round(math.sqrt(math.log1p(variation)), _SPREAD_DIGITS)
+    return [(1.0 / keys, keys * mean_s, min(spread, _MOST_SPREAD))]
+
+
+_SPREAD_DIGITS: Final = 2
+"""Decimal digits of a call's spread, so that few values are tallied."""
+_MOST_SPREAD: Final = 0.8
+"""Largest spread of a call: the variance of a log-logistic time is infinite from 0.9 on (`Unstalled.spread`)."""
+
+
+@lru_cache(maxsize=256)
+def _square_ratio(spread: float) -> float:
+    """Return the mean square of the time of a class divided by the square of its mean time, by the class's spread."""
+    return 1.0 + Unstalled(1.0, 1.0, spread).variation
