@@ -1,181 +1,114 @@
-"""Measure the CPU costs of reads of `configs/host/default.yaml` (docs/decisions/0026) in RocksDB 9.8, a release build.
+"""Measure the CPU costs of reads of `configs/host/default.yaml` in a release build of RocksDB (docs/decisions/0050).
 
-usage: python benchmarks/read_costs.py [ROUNDS | --sizes]        (a minute per round; extra `real`; an idle machine)
+usage: python benchmarks/read_costs.py LIBRARY [ROUNDS]     (2 min per round; gcc; an idle machine)
 
---sizes prints the time of a read by size of the store and of the memtable (docs/decisions/0047). Otherwise, each shape isolates
-a cost: a memtable alone, or 1 to 24 L0 files with and without filters, whose blocks are in the block cache
-or in the page cache. The shapes alternate, because the speed of a virtual machine changes by the minute; medians are fitted.
-read_op contains the call from Python, about 0.2 us.
+LIBRARY is librocksdbjni-linux64.so in org.rocksdb:rocksdbjni:9.8.4:jar:linux64 of Maven Central, or another one with the C API of
+RocksDB. read_costs.c calls it. Each shape isolates a cost: a memtable alone, L0 files with and without filters, one sorted
+run, blocks in the block cache or in the page cache. The shapes alternate, because the speed of a virtual machine changes by the
+minute; medians are fitted. Printed are the shapes, the costs, the CPU time of a merged entry of 1016 bytes, and the time of
+MultiGets relative to Gets.
 """
 
 from __future__ import annotations
 
 import math
-import random
-import shutil
+import subprocess
 import sys
 import tempfile
-import time
-from typing import Any, Final, NamedTuple
+from collections import defaultdict
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
-import rocksdict
+from lsmlab.models.costs.operations import block_depth, read_depth
 from scipy.optimize import least_squares
 
-KEYS: Final = 400_000
-VALUE: Final = bytes(400)
-READS: Final = 100_000
-COLUMNS: Final = ("read_op", "read_memtable", "read_memtable_depth", "read_run", "read_block", "read_call")
-PER_MEMTABLE_MIB: Final = 2**20 / 416.0
-"""Entries of 416 bytes of keys and values in a MiB."""
+COLUMNS: Final = ("read_op", "read_memtable", "read_memtable_depth", "read_run", "read_block", "block_depth", "read_call")
+CACHED: Final = 2**33
+"""Block cache that holds each store, in bytes."""
+FALSE_POSITIVE: Final = 0.01
+"""Share of the files without the key in which a read searches a block, with filters of 10 bits per key."""
+KEY_BYTES: Final = 16
 
 
 class Shape(NamedTuple):
-    """A store to read from: MiB of keys and values in a memtable, or number of L0 files."""
+    """Store to read from; see read_costs.c."""
 
-    memtable_mib: float = 0.0
+    value_bytes: int
+    entries: int
     files: int = 0
-    bloom: int = 0
-    cache_bytes: int = 2**30
+    """L0 files; 0: all entries are in one memtable; -n: one sorted run, merged from n files."""
+    bloom_bits: int = 0
+    cache_bytes: int = CACHED
+    keys_per_call: int = 0
+    """Keys per MultiGet; 0: Get."""
 
-    @property
-    def counts(self) -> tuple[float, ...]:
-        """Mean number of each cost per read, in the order of COLUMNS. Each file has a random 1/n of the puts of all keys."""
-        if self.memtable_mib:
-            large = self.memtable_mib >= 1.0
-            entries = self.memtable_mib * PER_MEMTABLE_MIB
-            return (1.0, float(large), max(0.0, math.log2(entries / 2**14)), 0.0, 0.0, 0.0)
-        runs = sum(math.exp(-k / self.files) for k in range(self.files))
-        found = 1.0 - math.exp(-1.0)
-        blocks = found + 0.01 * (runs - found) if self.bloom else runs
-        return (1.0, 0.0, 0.0, runs, blocks, 0.0 if self.cache_bytes > 2**28 else blocks)
-
-
-def shapes() -> list[Shape]:
-    """All stores of one round."""
-    files = [(n, 10) for n in (1, 4, 8, 16, 24)] + [(n, 0) for n in (1, 4, 8)]
-    return [Shape(memtable_mib=size) for size in (0.01, 2.0, 8.0, 32.0, 128.0)] + [
-        Shape(files=n, bloom=bloom, cache_bytes=cache) for n, bloom in files for cache in (2**30, 2**20)
-    ]
+    def counts(self, *, found: bool) -> tuple[float, ...]:
+        """Mean number of each cost per read of a key that exists (`found`) or not, in the order of COLUMNS."""
+        if not self.files:
+            return (1.0, float(self.entries > 1000), read_depth(self.entries), 0.0, 0.0, 0.0, 0.0)
+        files = max(1, self.files)
+        runs = (files + 1) / 2 if found else float(files)
+        blocks = found + (FALSE_POSITIVE if self.bloom_bits else 1.0) * (runs - found)
+        deep = block_depth(self.entries * (KEY_BYTES + self.value_bytes))  # files share the processor's caches
+        return (1.0, 0.0, 0.0, runs, blocks, blocks * deep, 0.0 if self.cache_bytes == CACHED else blocks)
 
 
-def measure(shape: Shape, folder: str) -> float:
-    """Fill the store, read it once to warm the caches, and return the microseconds per read of the second time."""
-    shutil.rmtree(folder, ignore_errors=True)
-    writes = round(shape.memtable_mib * PER_MEMTABLE_MIB) + 1 if shape.memtable_mib else KEYS
-    chooser = random.Random(1)
-    keys = [_key(number) for number in range(max(writes, 1000))]
-    store = _store(folder, shape)
-    for _ in range(max(1, shape.files)):
-        for _ in range(writes // max(1, shape.files)):
-            store[chooser.choice(keys)] = VALUE
-        if shape.files:
-            store.flush()
-    wanted = [chooser.choice(keys) for _ in range(READS)]
-    for _ in range(2):
-        start_s = time.perf_counter()
-        for key in wanted:
-            store.get(key)
-        took_s = time.perf_counter() - start_s
-    store.close()
-    return took_s / READS * 1e6
+GETS: Final = (
+    *(Shape(400, entries) for entries in (26, 5_000, 20_000, 80_000, 320_000)),
+    *(Shape(1000, entries) for entries in (20_000, 60_000)),
+    *(Shape(400, 400_000, files, bloom) for files, bloom in ((4, 10), (8, 10), (24, 10), (1, 0), (4, 0), (8, 0))),
+    *(Shape(400, 400_000, files, bloom, 2**20) for files, bloom in ((1, 0), (8, 0), (8, 10), (24, 10))),
+    *(Shape(400, entries, -4) for entries in (4_000, 15_000, 60_000, 240_000, 960_000)),
+    Shape(1000, 200_000, -4),
+)
+MULTIGETS: Final = (
+    Shape(400, 240_000, -4, keys_per_call=8), Shape(400, 400_000, 8, 10, keys_per_call=8),
+    Shape(400, 400_000, 8, 10, 2**20, keys_per_call=8), Shape(400, 400_000, 8, 10, keys_per_call=64),
+)  # fmt: skip
+MERGED: Final = Shape(1000, 200_000, -4)
+"""Shape whose merge gives the CPU time of a compacted entry."""
 
 
-def _store(folder: str, shape: Shape) -> Any:
-    """Open a store without a WAL."""
-    store = rocksdict.Rdict(folder, _options(shape))
-    unlogged = rocksdict.WriteOptions()
-    unlogged.disable_wal = True
-    store.set_write_options(unlogged)
-    return store
-
-
-def _options(shape: Shape) -> Any:
-    tables = rocksdict.BlockBasedOptions()
-    tables.set_block_cache(rocksdict.Cache(shape.cache_bytes))
-    if shape.bloom:
-        tables.set_bloom_filter(shape.bloom, False)
-    options = rocksdict.Options(raw_mode=True)
-    options.create_if_missing(True)
-    options.set_block_based_table_factory(tables)
-    options.set_compression_type(rocksdict.DBCompressionType.none())
-    options.set_write_buffer_size(2**30)
-    options.set_disable_auto_compactions(True)
-    return options
-
-
-def by_store_size(folder: str) -> None:
-    """Print the microseconds of a read that finds its key, and of one that does not, in sorted stores of 12 MB to 3.2 GB."""
-    for size_mb in (12, 25, 50, 100, 200, 400, 800, 1600, 3200):
-        keys = size_mb * 10**6 // (16 + len(VALUE))
-        shutil.rmtree(folder, ignore_errors=True)
-        store = _store(folder, Shape(files=1, bloom=10, cache_bytes=2**34))
-        for number in range(keys):
-            store[_key(2 * number)] = VALUE
-        store.flush()
-        store.compact_range(None, None)
-        for number in range(0, keys, 3):
-            store.get(_key(2 * number))  # a block has nine entries
-        found, absent = (_read_us(store, keys, odd) for odd in (0, 1))
-        store.close()
-        print(f"store {size_mb:5d} MB  found {found:.2f} us  absent {absent:.2f} us")
-
-
-def by_memtable_entries(folder: str) -> None:
-    """Print the microseconds of a read that does not find its key in memtables of 5,000 to 320,000 entries of three sizes."""
-    for entries in (5_000, 20_000, 63_000, 160_000, 320_000):
-        for value in (bytes(n) for n in (100, 400, 1000)):
-            shutil.rmtree(folder, ignore_errors=True)
-            store = _store(folder, Shape())
-            for number in random.Random(1).sample(range(entries), entries):
-                store[_key(2 * number)] = value
-            us = _read_us(store, entries, odd=1)
-            store.close()
-            print(f"memtable {entries:7,d} entries of {16 + len(value):4d} bytes  {us:.2f} us")
-
-
-def _read_us(store: Any, keys: int, odd: int) -> float:
-    """Return the median of the time of a read of a random even (odd) number below twice `keys`, in three rounds."""
-    chooser, times = random.Random(3), []
-    for _ in range(3):
-        wanted = [_key(2 * chooser.randrange(keys) + odd) for _ in range(READS)]
-        start_s = time.perf_counter()
-        for key in wanted:
-            store.get(key)
-        times.append((time.perf_counter() - start_s) / READS * 1e6)
-    return float(np.median(times))
-
-
-def _key(number: int) -> bytes:
-    return number.to_bytes(16, "big")
-
-
-def sizes() -> int:
-    """Print the tables of docs/decisions/0047; return 0."""
+def measure(library: str, rounds: int) -> dict[Shape, list[float]]:
+    """Return the median microseconds per key that exists, per key that does not, and per merged entry, by shape."""
+    times: defaultdict[Shape, list[list[float]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        by_store_size(f"{folder}/db")
-        by_memtable_entries(f"{folder}/db")
-    return 0
-
-
-def main(rounds: int) -> int:
-    """Print each shape's times and the fitted costs; return 0."""
-    measured: dict[Shape, list[float]] = {shape: [] for shape in shapes()}
-    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "read_costs"
+        subprocess.run(["gcc", "-O2", "-o", program, Path(__file__).with_suffix(".c"), "-ldl"], check=True)
         for _ in range(rounds):
-            for shape, times in measured.items():
-                times.append(measure(shape, f"{folder}/db"))
-    counts = np.array([shape.counts for shape in measured])
-    us = np.array([np.median(times) for times in measured.values()])
-    fit = least_squares(lambda x: np.log(counts @ np.exp(x) / us), np.zeros(len(COLUMNS)), loss="soft_l1", f_scale=0.1)
-    for shape, times, expected in zip(measured, measured.values(), counts @ np.exp(fit.x), strict=True):
-        found = ", ".join(f"{took:.2f}" for took in times)
-        print(f"memtable {shape.memtable_mib:6.2f} MiB  L0 files {shape.files:2d}  filter {shape.bloom:2d} bits  "
-              f"block cache {shape.cache_bytes >> 20:4d} MiB  {found} us  fitted {expected:.2f}")  # fmt: skip
-    for name, log_us in zip(COLUMNS, fit.x, strict=True):
-        print(f"{name:14s} {math.exp(log_us):.2f} us")
+            for shape in (*GETS, *MULTIGETS):
+                with tempfile.TemporaryDirectory(dir=folder) as store:
+                    command = [program, library, f"{store}/db", *map(str, shape)]
+                    done = subprocess.run(command, check=True, capture_output=True, text=True)
+                times[shape].append([float(text) for text in done.stdout.split()])
+    return {shape: np.median(rows, axis=0).tolist() for shape, rows in times.items()}
+
+
+def main(library: str, rounds: int) -> int:
+    """Print each shape's times and the fitted costs; return 0."""
+    us = measure(library, rounds)
+    counts = np.array([shape.counts(found=not lacking) for shape in GETS for lacking in range(2)])
+    times = np.array([us[shape][lacking] for shape in GETS for lacking in range(2)])
+    fit = least_squares(lambda x: np.log(counts @ np.exp(x) / times), np.zeros(len(COLUMNS)), loss="soft_l1", f_scale=0.1)
+    errors = np.sqrt(np.diag(np.linalg.inv(fit.jac.T @ fit.jac)) * 2.0 * fit.cost / (len(times) - len(COLUMNS)))
+    expected = (counts @ np.exp(fit.x)).reshape(-1, 2).tolist()
+    for shape, both in zip(GETS, expected, strict=True):
+        found_us, lacking_us, _ = us[shape]
+        print(f"{shape}: found {found_us:.2f} us, fitted {both[0]:.2f}; lacking {lacking_us:.2f} us, fitted {both[1]:.2f}")
+    for name, log_us, error in zip(COLUMNS, fit.x, errors, strict=True):
+        print(f"{name:20s} {math.exp(log_us):.3f} us +- {100 * error:.0f} %")
+    print(f"merged entry of {KEY_BYTES + MERGED.value_bytes} bytes: {us[MERGED][2]:.3f} us")
+    for shape in MULTIGETS:
+        ratios = [a / b for a, b in zip(us[shape][:2], measured_alone(us, shape), strict=True)]
+        print(f"{shape}: {ratios[0]:.2f} (found) and {ratios[1]:.2f} (lacking) of the time of a Get")
     return 0
+
+
+def measured_alone(us: dict[Shape, list[float]], shape: Shape) -> list[float]:
+    """Return the microseconds of Gets from the same store as these MultiGets."""
+    return us[shape._replace(keys_per_call=0)][:2]
 
 
 if __name__ == "__main__":
-    sys.exit(sizes() if sys.argv[1:] == ["--sizes"] else main(int(sys.argv[1]) if len(sys.argv) > 1 else 3))
+    sys.exit(main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import StallCause
@@ -19,11 +20,12 @@ from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.equations import equations_of
-from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for
+from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, fit_runs
 from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun, read_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
+from lsmlab.validation.calibrate.unseen import read_costs, read_ratio
 from lsmlab.validation.calibrate.verb import CASES, COMMAND, calibrate
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill, unstalled
@@ -87,8 +89,46 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
     counters = ({"write_bytes": 3e8, "writes": writes, "read_bytes": 0.0, "reads": 0.0},)
     return RecordedRun(
         f"{name}/{seed}", name, a_config(value_bytes), now_s, operations, 0.0, tuple(jobs), {"write": histogram},
-        counters, _fills(now_s), (), 1.0, False, "",
+        counters, _fills(now_s), (), (), 1.0, False, "",
     )  # fmt: skip
+
+
+def a_reading_run(cpu_s: float, requests: float) -> RecordedRun:
+    """Return a run of a million gets without filters from an idle store of three L0 files and three levels.
+
+    `cpu_s`: of a get; `requests`: to the device, per get.
+    """
+    writing = a_run("rr", 200, 1, 0.0)
+    counters = ({"user_cpu_s": 1e6 * cpu_s, "system_cpu_s": 0.0, "reads": 1e6 * requests},)
+    return replace(
+        writing, config=a_config(200, bloom_bits=0), jobs=(), fills=(), counters=counters, files_per_level=(),
+        histograms={"read": Histogram(1_000_000, cpu_s, ())}, last_levels=((3, 1.2e7), (4, 1.6e7), (24, 9e7), (104, 3.6e8)),
+    )  # fmt: skip
+
+
+def test_reads_of_an_idle_store_search_the_levels_of_its_statistics() -> None:
+    """Without jobs the LOG has no state of the tree, but its table of levels; the block layer has counted the requests."""
+    run = a_reading_run(20e-6, 0.25)
+    counts = run.read.counts()
+
+    assert (run.runs_per_read, run.requests_per_read) == (6.0, 0.25)
+    assert (counts["host.read_run"], counts["host.read_block"], counts["host.read_request"]) == (6.0, 6.0, 0.25)
+
+
+def test_cached_reads_give_the_cost_of_a_block() -> None:
+    """Gets that search six blocks in memory for 26 us give read_block; without them it follows the speed of compactions."""
+    writing = [a_run(f"v{size}", size, seed, 0.05) for size in (100, 400, 1000) for seed in (1, 2)]
+
+    _, read = fit_runs("nvme", [*writing, a_reading_run(26e-6, 0.0)])
+    _, unread = fit_runs("nvme", [*writing, a_reading_run(90e-6, 1.0)])
+
+    assert 3e-6 < read.values["host.read_block"] < 4.4e-6
+    prior = next(c.prior for c in unread.constants if c.key == "host.read_block")
+    host = Host(compaction_record=unread.values["host.compaction_record"], compaction_byte=unread.values["host.compaction_byte"])
+    assert prior == pytest.approx(Host().read_block * read_ratio(host), rel=0.01)
+    assert read_costs(host, read.values["host.read_block"])["read_memtable"] == pytest.approx(
+        Host().read_memtable * read.values["host.read_block"] / Host().read_block
+    )
 
 
 def _fills(until_s: float) -> tuple[Fill, ...]:

@@ -57,7 +57,7 @@ class Host:
     (`TableReads.index_searches`)."""
     index_depth: float = quantity("seconds", 0.3e-6)
     """Further CPU time of an index search per doubling of the searched tables beyond 48 MiB (`index_depth`)."""
-    read_block: float = quantity("seconds", 2.0e-6)
+    read_block: float = estimated("seconds", 2.0e-6, width=0.5)
     """CPU time per data block searched in tables of up to 48 MiB: binary search in the index and in the block."""
     block_depth: float = quantity("seconds", 0.13e-6)
     """Further CPU time of such a search in a block per doubling of the searched tables beyond 48 MiB."""

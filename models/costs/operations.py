@@ -34,13 +34,21 @@ def read_depth(memtable_entries: float) -> float:
 
 
 _SHALLOW_TABLES_BYTES: Final = 48 * 2.0**20
-"""Bytes of tables up to which the cost of a search in index and block hardly depends on them: both are in the processor's caches
-(docs/decisions/0040, 0047)."""
+"""Bytes of tables up to which the cost of a search in LevelDB's index hardly depends on them (docs/decisions/0040)."""
 
 
 def index_depth(tables_bytes: float) -> float:
-    """Return the doublings of the tables beyond 48 MiB: of larger ones, a smaller part of indexes and blocks is in the caches."""
+    """Return the doublings of the tables beyond 48 MiB: of larger ones, a smaller part of the indexes is in the processor's caches."""
     return max(0.0, math.log2(max(tables_bytes, 1.0) / _SHALLOW_TABLES_BYTES))
+
+
+_CACHED_BYTES: Final = 2.0 * 2.0**20
+"""Bytes of tables whose indexes and blocks are in the second-level cache of a core, 1 to 2 MiB in the measured machines."""
+
+
+def block_depth(tables_bytes: float) -> float:
+    """Return the doublings of the tables beyond 2 MiB: each time, more of the lines of index and block come from memory."""
+    return max(0.0, math.log2(max(tables_bytes, 1.0) / _CACHED_BYTES))
 
 
 def write_cpu(user_bytes: float, *, logged: bool, statistics: bool = False, memtable_bytes: float = 0.0) -> Cost:

@@ -134,7 +134,7 @@ class TreeReads:
             if now_s >= self._sample_s:
                 self._sample()
         family = self._sampled
-        memtables = [n for n in (active(family.number), *(m.entries for m in family.immutables)) if n > 0.0]
+        memtables = [n for n in (active(family.number), *(m.entries for m in family.immutables)) if n >= 1.0]
         if due or memtables != self._memtables:
             self._memtables = memtables
             self._costs = self._measure()

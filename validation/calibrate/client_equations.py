@@ -167,7 +167,7 @@ def read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Mean latency of a read: its CPU time, and one block from the device if the key exists.
+    """Mean latency of a read: its CPU time, and its requests to the device.
 
     While compactions use the device, it alternates between their requests and reads (models/devices/sharing.py). After the
     block has arrived, the client waits for a core if none is free.
@@ -186,8 +186,8 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
             read_s = cpu_s * _slower(values, run, busy, clients)
             pairs = zip(*(array.tolist() for array in busy), strict=True)
             taken = math.fsum(share * busy_probability(jobs + clients, run.cores) for share, jobs in pairs)
-            waits_s = _queued_s(values, run, run.found_share / mean_s) + client_wake_up(taken).seconds(run.host)
-            read_s += run.found_share * (values["device.read_latency"] + waits_s)
+            waits_s = _queued_s(values, run, run.requests_per_read / mean_s) + client_wake_up(taken).seconds(run.host)
+            read_s += run.requests_per_read * (values["device.read_latency"] + waits_s)
             found.append(math.log(read_s / mean_s) / 0.1)
         return np.array(found)
 

@@ -18,6 +18,7 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.solve import Constant, Equation, Solution, solve
+from lsmlab.validation.calibrate.unseen import READS, read_ratio
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
@@ -111,15 +112,30 @@ def fit_runs(device: str, runs: Sequence[RecordedRun]) -> tuple[tuple[Equation, 
     `device`: entry of configs/device from which the drive's priors are. Raises InputError if it lacks a constant, or if some of
     the runs have assertions and others do not.
     """
-    equations = tuple(equations_of(runs))
-    solution = solve(constants_for(device, equations), equations)
     asserted = [run.assertions for run in runs]
-    if not any(asserted):
-        return equations, solution
-    if not all(asserted):
+    if any(asserted) and not all(asserted):
         name = runs[asserted.index(False)].name
         raise InputError(f"{name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time")
-    return equations, _of_release_build(solution)
+    equations = tuple(equations_of(runs))
+    constants = constants_for(device, equations)
+    found = solve(constants, equations)
+    if any(c.key in _READS for c in constants):
+        found = solve(_with_read_priors(constants, found, assertions=any(asserted)), equations)
+    return equations, _of_release_build(found) if any(asserted) else found
+
+
+_READS: Final = frozenset(f"host.{name}" for name in READS)
+
+
+def _with_read_priors(constants: Sequence[Constant], found: Solution, *, assertions: bool) -> list[Constant]:
+    """Return the constants with the priors of read costs at the speed that a first solution `found` shows in compactions.
+
+    The search for the second solution starts at the first.
+    """
+    values = (_of_release_build(found) if assertions else found).values
+    ratio = read_ratio(replace(Host(), **{key.removeprefix("host."): values[key] for key in values if key.startswith("host.")}))
+    scaled = [replace(c, prior=ratio * c.prior) if c.key in _READS else c for c in constants]
+    return [replace(c, start=found.values[c.key] / c.prior) for c in scaled]
 
 
 def _of_release_build(solution: Solution) -> Solution:

@@ -16,9 +16,10 @@ import numpy as np
 from lsmlab.models.costs.assertions import WARNING, of_build
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
+from lsmlab.models.costs.operations import Searched, index_depth, point_read_cpu, write_cpu
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
+from lsmlab.models.workloads.reads import false_positive_rate
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -68,6 +69,8 @@ class RecordedRun:
     """Memtables that were filled without a stall; times in microseconds on the clock of `jobs`."""
     files_per_level: tuple[tuple[int, ...], ...]
     """Files per level after each flush or compaction."""
+    last_levels: tuple[tuple[int, float], ...]
+    """(Files, bytes) of L0, L1, … at the end; empty if the LOG has no table of them."""
     found_share: float
     """Share of the reads whose key existed."""
     assertions: bool
@@ -118,15 +121,32 @@ class RecordedRun:
 
     @property
     def read(self) -> Cost:
-        """CPU cost of one point read, which reads one block from the device if the key exists (direct I/O, small cache)."""
-        blocks, writes = self.found_share, float("write" in self.histograms)
-        return point_read_cpu(Searched(memtables=writes, runs=self.runs_per_read, blocks=blocks, calls=blocks, requests=blocks))
+        """CPU cost of one point read with direct reads: each block that is not in the block cache is a request to the device."""
+        runs, requests = self.runs_per_read, self.requests_per_read
+        false_positive = false_positive_rate(max(0.0, float(self.config["engine"]["options"].get("bloom_bits") or 0.0)))
+        *upper, last = [index_depth(size_bytes) for files, size_bytes in self.last_levels[1:] if files] or [0.0]
+        doublings = self.found_share * last + false_positive * float(np.sum(upper))
+        return point_read_cpu(Searched(
+            memtables=float("write" in self.histograms), runs=runs, blocks=self._blocks_per_read(runs, false_positive),
+            index_doublings=doublings, block_doublings=doublings, calls=requests, requests=requests,
+        ))  # fmt: skip
+
+    def _blocks_per_read(self, runs: float, false_positive: float) -> float:
+        """Data blocks that a read searches: one for a key that exists, and one per false positive of the other filters."""
+        return self.found_share + false_positive * max(0.0, runs - self.found_share)
+
+    @cached_property
+    def requests_per_read(self) -> float:
+        """Requests to the device per read; counted if no job reads, or else one per key that exists (a small block cache)."""
+        if self.jobs or "reads" not in self.last:
+            return self.found_share
+        return self.last["reads"] / self.histograms["read"].count
 
     @property
     def runs_per_read(self) -> float:
         """Mean number of sorted runs per read: all L0 files and all levels, as most keys are in the last level."""
-        files = self.files_per_level or ((1,),)
-        return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in files]))
+        states = self.files_per_level or (tuple(files for files, _ in self.last_levels) or (1,),)
+        return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in states]))
 
     @property
     def sleeps_in_fsync(self) -> bool:
@@ -180,7 +200,7 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
         jobs=tuple(jobs), histograms=histograms, counters=_counters(counters, paths[2]),
-        fills=tuple(_fills(log, history)), files_per_level=_files_per_level(log),
+        fills=tuple(_fills(log, history)), files_per_level=_files_per_level(log), last_levels=_last_levels(log),
         found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0,
         assertions=WARNING in output, digest=digest.hexdigest(),
     )  # fmt: skip
@@ -194,6 +214,19 @@ def _fills(log: RocksDbLog, history: LogJobs) -> list[Fill]:
 def _files_per_level(log: RocksDbLog) -> tuple[tuple[int, ...], ...]:
     counts = (event.counts("lsm_state") for event in log.events())
     return tuple(state for state in counts if state is not None)
+
+
+def _last_levels(log: RocksDbLog) -> tuple[tuple[int, float], ...]:
+    """Return (files, bytes) of L0 to the last level with files, from the last statistics dump."""
+    table = log.dumps[-1].families.get("default") if log.dumps else None
+    rows = {row["Level"]: row for row in table.levels} if table is not None else {}
+    used = [i for i in range(_MOST_LEVELS) if f"L{i}" in rows]
+    found = [rows.get(f"L{i}", {"Files": "0/0", "Size": 0.0}) for i in range(max(used, default=-1) + 1)]
+    return tuple((int(str(row["Files"]).partition("/")[0]), float(row["Size"])) for row in found)
+
+
+_MOST_LEVELS: Final = 100
+"""Bound on the number of levels."""
 
 
 def _entry_bytes(config: Mapping[str, Any]) -> float:

@@ -96,7 +96,7 @@ def parameter_text(found: Calibration, command: str) -> str:
 
 def _unseen(fitted: Mapping[str, float]) -> dict[str, float]:
     """Return the costs of reads and of LZ4 that are not in the equations."""
-    reads = read_costs(replace(Host(), **fitted))
+    reads = read_costs(replace(Host(), **fitted), fitted.get("read_block"))
     return {name: value for name, value in (reads | codec_costs(fitted)).items() if name not in fitted}
 
 

@@ -23,10 +23,19 @@ _MEASURED_ENTRY_S: Final = 1.605e-6
 """CPU time in s of such an entry on `epyc_vm`: `compaction_record` of 239.1 ns and `compaction_byte` of 1.344 ns."""
 
 
-def read_costs(host: Host) -> dict[str, float]:
-    """Return `READS` of a machine: the defaults, times the CPU time of a compacted entry relative to the measured machine's."""
-    ratio = (host.compaction_record + _ENTRY_BYTES * host.compaction_byte) / _MEASURED_ENTRY_S
-    return {name: ratio * getattr(Host(), name) for name in READS}
+def read_ratio(host: Host) -> float:
+    """Return the CPU time of a compacted entry of a machine relative to the measured machine's."""
+    return (host.compaction_record + _ENTRY_BYTES * host.compaction_byte) / _MEASURED_ENTRY_S
+
+
+def read_costs(host: Host, read_block_s: float | None = None) -> dict[str, float]:
+    """Return `READS` of a machine: the defaults, times the machine's speed.
+
+    The speed is that of a search in a block, `read_block_s`, if runs show it; otherwise that of a compacted entry (`read_ratio`).
+    """
+    usual = Host()
+    ratio = read_ratio(host) if read_block_s is None else read_block_s / usual.read_block
+    return {name: ratio * getattr(usual, name) for name in READS}
 
 
 def codec_costs(fitted: Mapping[str, float]) -> dict[str, float]:
