@@ -1,13 +1,13 @@
 """Table format of an SST file: what a file keeps of the table options with which it was written.
 
 A block-based table stores its blocks and its filter, so a store that is opened with other table options reads each file
-as it was written (`BlockBasedTable::Open`, table/block_based/block_based_table_reader.cc).
+as it was written (behaviour/tables.md, Table format of old files).
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from lsmlab.models.tree.blocks import DEFAULT_FORMAT, BlockFormat
 from lsmlab.models.tree.sst import DEFAULT_FORMAT_VERSION
@@ -37,6 +37,10 @@ class TableFormat(NamedTuple):
     decompress: float = 0.0
     """CPU time to decompress a byte of the last level, which has most blocks, divided by that of LZ4."""
 
+    def opened_by(self, store: TableFormat) -> TableFormat:
+        """Return the format as a store with the table options `store` reads it: without filters of its own, it reads none."""
+        return self if store.bloom_bits > 0.0 else self._replace(bloom_bits=0.0)
+
     @property
     def block_size(self) -> int:
         """Bytes of a data block before compression."""
@@ -48,4 +52,4 @@ class TableFormat(NamedTuple):
         return self.block_format.block_size * self.compression_ratio
 
 
-DEFAULT_TABLE_FORMAT = TableFormat()
+DEFAULT_TABLE_FORMAT: Final = TableFormat()

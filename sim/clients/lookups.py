@@ -69,7 +69,8 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     n = len(codes)
     probed: list[TableClass] = []
     formats = family.table_formats
-    rates = {form: false_positive_rate(form.bloom_bits, form.filter) for form in formats}
+    opened = [form.opened_by(formats[0]) for form in formats]
+    rates = {form: false_positive_rate(one.bloom_bits, one.filter) for form, one in zip(formats, opened, strict=True)}
     searches: dict[TableFormat, list[float]] = {form: [] for form in formats}
     hits = dict.fromkeys(formats, 0)
 
