@@ -64,6 +64,8 @@ def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence
     group = config["prefill"]
     if not isinstance(group, Mapping):
         raise InputError(f"prefill: {group!r} is not a workload; choose one, such as prefill=fillrandom")
+    if "_target_" not in group:
+        raise InputError("prefill: it has no workload; choose one, such as prefill=fillrandom")
     filling = filling_config(config)
     try:
         workload = make_workload(filling["workload"], ("lsmlab", *allowed))

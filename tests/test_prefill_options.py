@@ -23,7 +23,7 @@ READS = (
 READS_AND_WRITES = (
     *FILLED, "workload=readwhilewriting", "workload.benchmark_write_rate_limit=4MB/s", "engine.options.cache_size=8KiB",
 )  # fmt: skip
-FILTERS, NO_FILTERS_BEFORE = "engine.options.bloom_bits=10", "+prefill.options.bloom_bits=0"
+FILTERS, NO_FILTERS_BEFORE = "engine.options.bloom_bits=10", "prefill.options.bloom_bits=0"
 FEW = "workload.num=1000"
 
 
@@ -38,7 +38,7 @@ def reads_of(*overrides: str) -> dict[str, float]:
 def test_reads_of_a_filled_store_depend_on_the_options_of_its_files(option: str) -> None:
     """While nothing is written, the blocks that the prefill wrote cost what they cost in a run with the same options."""
     both = reads_of(*READS, f"engine.options.{option}")
-    filled = reads_of(*READS, f"+prefill.options.{option}")
+    filled = reads_of(*READS, f"prefill.options.{option}")
 
     assert filled == pytest.approx(both, rel=1e-4)
     assert both["device_bytes_read"] != pytest.approx(reads_of(*READS)["device_bytes_read"], rel=1e-6)
@@ -65,7 +65,7 @@ def test_a_store_without_a_filter_policy_ignores_the_filters_of_its_files() -> N
     db_bench 7.8 on 200,000 keys that were filled with 10 bits: 32,406 blocks for 20,000 gets with -1 and with 0 bits, 20,127
     with 5 and with 10.
     """
-    bits = "+prefill.options.bloom_bits=10"
+    bits = "prefill.options.bloom_bits=10"
     ignored, read, ten = (
         reads_of(*READS, *more)["read_amplification"] for more in ((bits,), (bits, "engine.options.bloom_bits=5"), (FILTERS,))
     )
@@ -78,12 +78,12 @@ def test_files_at_the_start_have_the_sizes_of_the_prefill() -> None:
     """Flushed files have the size of the prefill's memtables, other files its target size."""
     flushed = {
         size: simulate(
-            *FILLED, FEW, "+prefill.options.disable_auto_compactions=true", f"+prefill.options.write_buffer_size={size}"
+            *FILLED, FEW, "prefill.options.disable_auto_compactions=true", f"prefill.options.write_buffer_size={size}"
         ).summary["prefill"]
         for size in ("1MiB", "4MiB")
     }
     targets = {
-        size: simulate(*FILLED, FEW, f"+prefill.options.target_file_size_base={size}").summary["prefill"]["files_per_level"]
+        size: simulate(*FILLED, FEW, f"prefill.options.target_file_size_base={size}").summary["prefill"]["files_per_level"]
         for size in ("256KiB", "1MiB")
     }
 
@@ -94,7 +94,7 @@ def test_files_at_the_start_have_the_sizes_of_the_prefill() -> None:
 
 def test_the_run_works_with_its_own_options() -> None:
     """After a prefill without compactions, the run compacts at once; it flushes memtables of its own size."""
-    before = ("+prefill.options.disable_auto_compactions=true", "+prefill.options.write_buffer_size=4MiB")
+    before = ("prefill.options.disable_auto_compactions=true", "prefill.options.write_buffer_size=4MiB")
     summary = simulate(*FILLED, *before, "workload.duration=3s").summary
 
     assert summary["prefill"]["files_per_level"][1:] == [0] * 6
@@ -106,8 +106,8 @@ def test_the_run_works_with_its_own_options() -> None:
 def test_the_page_cache_keeps_its_pages_and_takes_the_rules_of_the_run() -> None:
     """After a buffered prefill, direct reads go to the device and buffered reads find the pages."""
     reads = (*READS, "device.page_cache=1GiB")
-    direct = simulate(*reads, "+prefill.options.use_direct_reads=false").summary
-    buffered = simulate(*reads, "engine.options.use_direct_reads=false", "+prefill.options.use_direct_reads=true").summary
+    direct = simulate(*reads, "prefill.options.use_direct_reads=false").summary
+    buffered = simulate(*reads, "engine.options.use_direct_reads=false", "prefill.options.use_direct_reads=true").summary
 
     assert direct["device_bytes_read"] > 0.9 * 4096 * direct["operations"]
     assert 0 == buffered["device_bytes_read"]
@@ -117,7 +117,7 @@ def test_the_page_cache_keeps_its_pages_and_takes_the_rules_of_the_run() -> None
 def test_equal_options_change_nothing(same: str) -> None:
     """With no options, or those of the run, results are those without the key, to the last bit."""
     work = (*READS_AND_WRITES, "workload.duration=2s")
-    plain, other = simulate(*work), simulate(*work, f"+prefill.options{same}")
+    plain, other = simulate(*work), simulate(*work, f"prefill.options{same}")
 
     for name in ("jobs", "series", "latency"):
         before, after = getattr(plain, name), getattr(other, name)
@@ -126,10 +126,10 @@ def test_equal_options_change_nothing(same: str) -> None:
 
 def test_inputs_are_decompressed_as_they_were_written() -> None:
     """Compactions of a compressed store take CPU time to decompress it, although the run compresses nothing."""
-    work = ("workload=overwrite", *FILLED, "workload.duration=4s", "+prefill.options.max_background_jobs=1")
+    work = ("workload=overwrite", *FILLED, "workload.duration=4s", "prefill.options.max_background_jobs=1")
     per_entry = []
     for codec in ("none", "zlib"):
-        jobs = simulate(*work, f"+prefill.options.compression={codec}").jobs
+        jobs = simulate(*work, f"prefill.options.compression={codec}").jobs
         deep = (np.asarray(jobs["kind"]) == "compaction") & (np.asarray(jobs["start_level"]) == 1)
         per_entry.append(jobs["cpu_s"][deep][0] / jobs["entries_in"][deep][0])
 
@@ -140,7 +140,7 @@ def test_small_files_of_the_prefill_have_enough_sampled_keys() -> None:
     """The smaller of the files of prefill and run decides how many keys are sampled."""
     rates = [
         set_up(*FILLED, "workload.duration=60s", *more).families[0].sample.rate
-        for more in ((), ("+prefill.options.write_buffer_size=128KiB",))
+        for more in ((), ("prefill.options.write_buffer_size=128KiB",))
     ]
 
     assert rates[1] > rates[0]
@@ -152,8 +152,8 @@ def test_families_keep_options_of_their_own() -> None:
         "+engine.families.cold.options.target_file_size_base=1MiB", "+workload.families.default.writes=50",
         "+workload.families.cold.writes=50",
     )  # fmt: skip
-    files = simulate(*FILLED, *families, FEW, "+prefill.options.target_file_size_base=128KiB").summary["prefill"]
-    whole = simulate(*FILLED, *families, FEW, "+prefill.options.target_file_size_base=1MiB").summary["prefill"]
+    files = simulate(*FILLED, *families, FEW, "prefill.options.target_file_size_base=128KiB").summary["prefill"]
+    whole = simulate(*FILLED, *families, FEW, "prefill.options.target_file_size_base=1MiB").summary["prefill"]
 
     assert sum(whole["files_per_level"]) < sum(files["files_per_level"]) < 6 * sum(whole["files_per_level"])
 
@@ -161,13 +161,14 @@ def test_families_keep_options_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["+prefill.options.bloom_bit=10"], r"prefill\.options\.bloom_bit: no such option; did you mean bloom_bits"),
-        (["+prefill.options.bloom_bits=many"], r"prefill\.options\.bloom_bits: .*many"),
-        (["+prefill.options=10"], r"prefill\.options: must be a mapping"),
-        (["+prefill.options.num_levels=4"], r"prefill\.options\.num_levels: 4 must equal the run's, 7.*set engine\.options"),
-        (["+prefill.options.compaction_style=universal"], r"prefill\.options\.compaction_style: .*Universal.*Level"),
-        (["+prefill.options.level_compaction_dynamic_level_bytes=true"], r"prefill\.options\.level_compaction_dynamic"),
-        (["engine.options.sync=true", "+prefill.options.disable_wal=true"], r"prefill\.options\.sync: .* disable_wal"),
+        (["prefill.options.bloom_bit=10"], r"prefill\.options\.bloom_bit: no such option; did you mean bloom_bits"),
+        (["prefill.options.bloom_bits=many"], r"prefill\.options\.bloom_bits: .*many"),
+        (["prefill.options=10"], r"prefill\.options: must be a mapping"),
+        (["prefill.options.num_levels=4"], r"prefill\.options\.num_levels: 4 must equal the run's, 7.*set engine\.options"),
+        (["prefill.options.compaction_style=universal"], r"prefill\.options\.compaction_style: .*Universal.*Level"),
+        (["prefill.options.level_compaction_dynamic_level_bytes=true"], r"prefill\.options\.level_compaction_dynamic"),
+        (["engine.options.sync=true", "prefill.options.disable_wal=true"], r"prefill\.options\.sync: .* disable_wal"),
+        (["~prefill", "prefill.options.bloom_bits=0"], r"prefill: it has no workload; choose one, such as prefill=fillrandom"),
         (["+workload.options.bloom_bits=10"], r"workload\.options"),
     ],
 )
@@ -179,14 +180,14 @@ def test_what_cannot_differ_is_refused(options: list[str], words: str) -> None:
 
 def test_a_refusal_has_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     """The command line prints one line with the key and the remedy."""
-    assert 2 == main(["run", *FILLED, FEW, "+prefill.options.num_levels=4"])
+    assert 2 == main(["run", *FILLED, FEW, "prefill.options.num_levels=4"])
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert "prefill.options.num_levels: 4 must equal the run's, 7" in line
 
 
 def test_the_options_are_part_of_the_runs_key_and_of_its_estimate() -> None:
     """Two runs whose prefills differ in an option have different keys; small memtables cost more time."""
-    plain, other = configuration(*FILLED), configuration(*FILLED, "+prefill.options.write_buffer_size=128KiB")
+    plain, other = configuration(*FILLED), configuration(*FILLED, "prefill.options.write_buffer_size=128KiB")
 
     assert run_key(plain) != run_key(other)
     assert estimate(other).work > 1.5 * estimate(plain).work
