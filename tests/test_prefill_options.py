@@ -31,17 +31,36 @@ def reads_of(*overrides: str) -> dict[str, float]:
     """Return what reads cost in a run."""
     summary = simulate(*overrides).summary
     names = ("read_amplification", "ops_per_s", "device_bytes_read", "live_bytes")
-    return {name: summary[name] for name in names} | {"p99": summary["read_latency_s"]["p99"]}
+    latencies = summary["read_latency_s"] or summary["scan_latency_s"]
+    return {name: summary[name] for name in names} | {"p99": latencies["p99"]}
 
 
+@pytest.mark.parametrize("workload", ["readrandom", "seekrandom"])
 @pytest.mark.parametrize("option", ["block_size=16KiB", "compression=lz4", "block_restart_interval=4"])
-def test_reads_of_a_filled_store_depend_on_the_options_of_its_files(option: str) -> None:
+def test_reads_of_a_filled_store_depend_on_the_options_of_its_files(option: str, workload: str) -> None:
     """While nothing is written, the blocks that the prefill wrote cost what they cost in a run with the same options."""
-    both = reads_of(*READS, f"engine.options.{option}")
-    filled = reads_of(*READS, f"prefill.options.{option}")
+    reads = (*READS, f"workload={workload}")
+    both = reads_of(*reads, f"engine.options.{option}")
+    filled = reads_of(*reads, f"prefill.options.{option}")
 
     assert filled == pytest.approx(both, rel=1e-4)
-    assert both["device_bytes_read"] != pytest.approx(reads_of(*READS)["device_bytes_read"], rel=1e-6)
+    assert both["device_bytes_read"] != pytest.approx(reads_of(*reads)["device_bytes_read"], rel=1e-6)
+
+
+@pytest.mark.parametrize("engine", ["leveldb", "ldc", "triad", "pebblesdb", "vlsm", "universal", "lazy_leveling", "adoc"])
+def test_every_engine_reads_and_compacts_files_of_two_formats(engine: str) -> None:
+    """A get in a tree of old and new files reads fewer blocks than without any filter, more than with filters everywhere."""
+    work = (*READS_AND_WRITES, f"engine={engine}", "workload.duration=2s", "engine.options.max_open_files=20")
+    mixed, filters, none = (
+        simulate(*work, *more).summary
+        for more in (
+            (FILTERS, NO_FILTERS_BEFORE, "prefill.options.block_size=16KiB", "prefill.options.compression=zstd"),
+            (FILTERS,), ("engine.options.bloom_bits=0",),
+        )
+    )  # fmt: skip
+
+    assert mixed["read_amplification"] > 0.6
+    assert 0.9 * filters["read_amplification"] < mixed["read_amplification"] < 1.2 * none["read_amplification"]
 
 
 def test_files_without_filters_have_none_until_compactions_rewrite_them() -> None:

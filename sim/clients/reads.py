@@ -7,7 +7,7 @@ A sample of the clients' read keys is looked up in the simulated keys, level by 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,12 +18,9 @@ from lsmlab.models.costs.operations import Searched, block_requests, point_read_
 from lsmlab.models.devices.conditions import BlockCache
 from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.sums import float_sum
-from lsmlab.models.tree.content import EntryBytes
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import Ordered
-from lsmlab.models.tree.sst import expected_entries_per_block
 from lsmlab.models.tree.table_format import TableFormat
-from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, InsertCursor
 from lsmlab.models.workloads.reads import (
@@ -35,8 +32,9 @@ from lsmlab.models.workloads.reads import (
     scan_device_reads,
     table_opens,
 )
-from lsmlab.sim.clients.lookups import Lookups, Runs, look_up, scan_runs
+from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
 from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
+from lsmlab.sim.clients.tables import all_bytes, byte_shares, bytes_in, table_count, tables_of, weighted_mean
 from lsmlab.sim.clients.warming_cache import WarmingCache
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -68,13 +66,6 @@ class _Opened(NamedTuple):
     """Share of reads whose table opens need no request to the device."""
 
 
-class _Tables(NamedTuple):
-    """Tables of one format."""
-
-    entry: EntryBytes
-    entries_per_block: float
-
-
 class TreeReads:
     """Costs of point reads and scans of one column family, measured again as its trees change."""
 
@@ -101,7 +92,7 @@ class TreeReads:
         }
         population = float(own.workload.shard().population)
         formats = dict.fromkeys(form for f in self._families for form in f.table_formats)
-        self._formats = {form: _tables(own, form, population) for form in formats}
+        self._formats = {form: tables_of(own, form, population) for form in formats}
         """Formats of all files, those of this run first."""
         self._unit_bytes = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
         self._tables = 0
@@ -171,7 +162,7 @@ class TreeReads:
         """Return the mean bytes of the data blocks of a shard, in blocks of this run's size."""
         blocks = 0.0
         for form, (entry, per_block) in self._formats.items():
-            data_bytes = float_sum(_bytes_in(form, family) for family in self._families) / len(self._families)
+            data_bytes = float_sum(bytes_in(form, family) for family in self._families) / len(self._families)
             blocks += data_bytes / (entry.put + entry.tail) / per_block * (form.block_size / self._format.block_size)
         return blocks
 
@@ -192,9 +183,9 @@ class TreeReads:
 
     def _measure(self) -> tuple[ReadClasses, ReadClasses]:
         host, family, found, blocks = self._setup.host, self._sampled, self.lookups, self._blocks
-        self._tables = _table_count(family.tree)
+        self._tables = table_count(family.tree)
         searched_blocks = [(part.found + part.blocks_in_vain, part.table_format) for part in found.formats]
-        self.block_bytes = _mean((n, self._requests(form, 1.0)[1]) for n, form in searched_blocks)
+        self.block_bytes = weighted_mean((n, self._requests(form, 1.0)[1]) for n, form in searched_blocks)
         beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
         uncached = 1.0 - self._cache.hit_rate
         miss = uncached * beyond_pages
@@ -229,7 +220,7 @@ class TreeReads:
         opened = self._opened(family, tables, beyond_pages)
         common = replace(self._with_tables(common, tables, seeks), runs=number, blocks=number, opens=opened.opens)
         self._relative_sizes = self._relative_size(searched_blocks), self._relative_size(seeks)
-        shares = _shares(runs, self._formats)
+        shares = byte_shares(runs, self._formats)
         scans: list[tuple[float, ReadCost]] = []
         for length, share in self._scans:
             touched = float_sum(
@@ -272,8 +263,8 @@ class TreeReads:
         indexes, doublings, block_doublings = self._own.engine.table_reads.index_searches(searched)
         return replace(
             places, indexes=indexes, index_doublings=doublings, block_doublings=block_doublings,
-            block_bytes=_mean((n, form.block_size) for n, form in blocks),
-            decompress_bytes=_mean((n, self._decompress_bytes(form)) for n, form in blocks),
+            block_bytes=weighted_mean((n, form.block_size) for n, form in blocks),
+            decompress_bytes=weighted_mean((n, self._decompress_bytes(form)) for n, form in blocks),
         )  # fmt: skip
 
     def _decompress_bytes(self, form: TableFormat) -> float:
@@ -286,7 +277,7 @@ class TreeReads:
         return form.block_size * CODECS[engine.level_compression(tree, tree.last_nonempty_level())].decompress
 
     def _relative_size(self, blocks: Sequence[tuple[float, TableFormat]]) -> float:
-        return _mean((n, form.block_size / self._format.block_size) for n, form in blocks)
+        return weighted_mean((n, form.block_size / self._format.block_size) for n, form in blocks)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[TableClass], beyond_pages: float) -> _Opened:
         """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""
@@ -294,9 +285,9 @@ class TreeReads:
         opens = table_opens(searched, reads.open_tables)
         if opens == 0.0:
             return _Opened()
-        table_bytes = _all_bytes(family.tree) / self._tables
-        tail_bytes = _mean(
-            (_bytes_in(form, family), table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed)
+        table_bytes = all_bytes(family.tree) / self._tables
+        tail_bytes = weighted_mean(
+            (bytes_in(form, family), table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed)
             for form, (entry, _) in self._formats.items()
         )
         return _Opened(
@@ -336,14 +327,6 @@ def _reads(clients: Clients) -> float:
     return (clients.mix.gets + clients.mix.scan) * clients.threads
 
 
-def _tables(own: FamilySetup, form: TableFormat, population: float) -> _Tables:
-    per_block = expected_entries_per_block(
-        round(own.workload.key_size), own.workload.value_bytes, population=population, entries=population,
-        block_format=form.block_format,
-    )  # fmt: skip
-    return _Tables(own.entry_in(form), per_block)
-
-
 def _false_positive(form: TableFormat) -> float:
     return false_positive_rate(form.bloom_bits, form.filter)
 
@@ -357,36 +340,3 @@ def _without_requests(found: Lookups, miss: float) -> float:
     for part in found.formats:
         share *= (1.0 - miss * part.false_positive) ** max(0.0, part.runs - part.found)
     return share
-
-
-def _mean(weighed: Iterable[tuple[float, float]]) -> float:
-    """Return the mean of (weight, value) pairs; the first value if all are equal or no pair has a weight."""
-    (weight, first), *others = weighed
-    if not others:
-        return first
-    total = weight + float_sum(weight for weight, _ in others)
-    return first + float_sum(weight * (value - first) for weight, value in others) / total if total else first
-
-
-def _shares(runs: Sequence[Runs], formats: Iterable[TableFormat]) -> dict[TableFormat, float]:
-    """Return the part of the bytes of all runs that is in files of each format."""
-    parts = {form: float_sum(run.size_bytes * run.number for run in runs if run.table_format == form) for form in formats}
-    total = float_sum(parts.values())
-    return {form: part / total if total else 1.0 for form, part in parts.items()}
-
-
-def _table_count(tree: Tree) -> int:
-    """Files on the device, frozen ones included."""
-    return sum(tree.files_per_level()) + len(tree.frozen)
-
-
-def _bytes_in(form: TableFormat, family: ColumnFamily) -> int:
-    """Bytes of all files of one table format."""
-    if family.table_formats == (form,):
-        return _all_bytes(family.tree)
-    return sum(file.size_bytes for file in family.tree.files() if file.table_format == form)
-
-
-def _all_bytes(tree: Tree) -> int:
-    """Bytes of all files on the device, frozen ones included."""
-    return tree.total_bytes() + sum(f.size_bytes for f in tree.frozen.values())
