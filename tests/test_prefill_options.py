@@ -44,7 +44,7 @@ def test_reads_of_a_filled_store_depend_on_the_options_of_its_files(option: str,
     filled = reads_of(*reads, f"prefill.options.{option}")
 
     assert filled == pytest.approx(both, rel=1e-4)
-    assert both["device_bytes_read"] != pytest.approx(reads_of(*reads)["device_bytes_read"], rel=1e-6)
+    assert both != pytest.approx(reads_of(*reads), rel=1e-3)
 
 
 @pytest.mark.parametrize("engine", ["leveldb", "ldc", "triad", "pebblesdb", "vlsm", "universal", "lazy_leveling", "adoc"])
