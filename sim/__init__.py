@@ -7,6 +7,7 @@ package lists its modules.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
 - memory_check: whether a run's arrays fit in memory. freed_memory: return of memory that a run needs no longer.
+- prefill_options: options of the store during the prefill.
 - setup: engine, machine and workload of a run, built from its configuration.
 - clients: demand, admission of writes, operation times, latencies.
 - results: numbers, tables and texts of a finished run.

@@ -142,5 +142,5 @@ def _file(
     keys = np.sort(rng.choice(inside, size=min(wanted, len(inside)), replace=False))
     return SortedFile(
         number=0, lo=int(keys[0]), hi=int(keys[-1]), size_bytes=round(row.size_bytes), entries=content.entries(keys),
-        keys=keys,
+        keys=keys, table_format=one.table_format,
     )  # fmt: skip

@@ -57,7 +57,12 @@ def _copies(levels: Sequence[tuple[int, Sequence[SortedFile]]], numbers: Iterato
     return [
         (
             level,
-            [SortedFile(next(numbers), f.lo, f.hi, f.size_bytes, f.entries, f.keys, created_s=f.created_s) for f in files],
+            [
+                SortedFile(
+                    next(numbers), f.lo, f.hi, f.size_bytes, f.entries, f.keys, created_s=f.created_s, table_format=f.table_format
+                )
+                for f in files
+            ],
         )
         for level, files in levels
     ]

@@ -15,6 +15,7 @@ from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.families import family_shares
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.prefill_options import filling_config, prefill_options
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -25,10 +26,10 @@ def prefill(
 ) -> dict[str, Any]:  # fmt: skip
     """Run the workload `config["prefill"]` and give its trees to the databases of `phase`.
 
-    The workload runs on the same engine and machine, with its own clock. Then memtables are flushed and compactions run
-    until none is due (db_bench's `flush,waitforcompaction`). Files, page cache and device state are kept. Counters,
-    throttle and clock start from zero, as after reopening the databases. Keys that the measured workload would preload
-    are not loaded.
+    The workload runs on the same engine and machine, with its own clock and the options of `prefill_options`. Then
+    memtables are flushed and compactions run until none is due (db_bench's `flush,waitforcompaction`). Files with their
+    table formats, page cache and device state are kept. Counters, throttle and clock start from zero, as after reopening
+    the databases. Keys that the measured workload would preload are not loaded.
 
     Returns the entry `prefill` of the summary. Raises InputError that names the key.
     """
@@ -43,7 +44,7 @@ def prefill(
     for database in phase.databases:
         last = max((f.number for family in database.families for f in family.files()), default=0)
         database.file_numbers = itertools.count(last + 1)
-    phase.machine.cache = inner.machine.cache
+    phase.machine.cache.take_over(inner.machine.cache)
     phase.machine.device.begin(inner.machine.device.state)
     return {
         "same_values": inner.setup.workload.values == phase.setup.workload.values,
@@ -55,6 +56,7 @@ def prefill(
         "files_per_level": [
             sum(f.tree.file_count(i) for f in inner.families) for i in range(inner.families[0].tree.num_levels)
         ],
+        **({"options": options} if (options := prefill_options(config)) else {}),
     }
 
 
@@ -62,15 +64,16 @@ def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence
     group = config["prefill"]
     if not isinstance(group, Mapping):
         raise InputError(f"prefill: {group!r} is not a workload; choose one, such as prefill=fillrandom")
+    if "_target_" not in group:
+        raise InputError("prefill: it has no workload; choose one, such as prefill=fillrandom")
+    filling = filling_config(config)
     try:
-        workload = make_workload(group, ("lsmlab", *allowed))
-        families = group.get("families") or config["workload"].get("families")
-        shares = family_shares(families, [family.name for family in phase.setup.families])
+        workload = make_workload(filling["workload"], ("lsmlab", *allowed))
+        shares = family_shares(filling["workload"]["families"], [family.name for family in phase.setup.families])
         samples = {
             family.name: _shared_sample(family.sample, family.workload, shares[family.name].load.workload(workload))
             for family in phase.setup.families
         }
-        filling = {**config, "workload": {**group, "families": families}, "conditions": None}
         return Phase(filling, seed.spawn(SEEDS), allowed, like=samples)
     except InputError as error:
         text = str(error)

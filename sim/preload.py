@@ -62,7 +62,7 @@ def _known(
     entry, engine = family.content.entry, family.latest_options
     targets = tuple(engine.target_file_bytes(family.tree, level) for level, _ in sizes)
     of_keys = (sample.population, sample.rate, sample.order, keys, str(rng.bit_generator.state))
-    return of_keys, (entry.put, entry.tail, entry.fixed), tuple(sizes), targets
+    return of_keys, (entry.put, entry.tail, entry.fixed, entry.table_format), tuple(sizes), targets
 
 
 def _level_sizes(family: ColumnFamily, total_bytes: float) -> list[tuple[int, float]]:

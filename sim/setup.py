@@ -22,6 +22,7 @@ from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import batch_bytes
 from lsmlab.models.tree.sst import TAIL_BYTES, expected_entry_bytes, expected_file_bytes
+from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.arrivals import ClosedLoop
@@ -33,6 +34,7 @@ from lsmlab.sim.machine.caps import with_caps_that_can_bind
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.make import make_machine
 from lsmlab.sim.memory_check import check_memory
+from lsmlab.sim.prefill_options import filling_engines
 from lsmlab.sim.store.write_shape import WriteShape, mean_shape
 
 OFFSET_BYTES: Final = 8.0
@@ -71,6 +73,10 @@ class FamilySetup:
     sample: KeySample
     """Sample of the keys of the column family."""
     share: FamilyShare
+
+    def entry_in(self, table_format: TableFormat) -> EntryBytes:
+        """Bytes per entry of files of any table format, such as those of a prefill with options of its own."""
+        return _entry_bytes(table_format, self.workload)
 
 
 @dataclass(slots=True)
@@ -114,6 +120,7 @@ def set_up(
     """
     engines = make_engines(_group(config, "engine"), allowed)
     engine = engines[DEFAULT_FAMILY]
+    filling = filling_engines(config, engines, allowed)
     host = of_build(build(Host, {k: v for k, v in _group(config, "host").items() if k not in _DOCUMENTATION}, "host"))
     keys = build(KeySettings, {k: v for k, v in _group(config, "keys").items() if k not in _DOCUMENTATION}, "keys")
     workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
@@ -122,12 +129,18 @@ def set_up(
     mapping = with_limits(_group(config, "device"), config.get("limits"))
     device_setup, changes = devices_over_time(mapping, conditions.changes, allowed)
     if not changes:
-        device_setup = with_caps_that_can_bind(device_setup, engine, workload, host, wal_reaches_device=reaches_device)
+        device_setup = with_caps_that_can_bind(
+            device_setup, engine, workload, host, wal_reaches_device=reaches_device,
+            block_bytes=float(max(one.options.block_size for one in (engine, *filling.values()))),
+        )  # fmt: skip
     shares = family_shares(_group(config, "workload").get("families"), list(engines))
     views = {name: share.load.workload(workload) for name, share in shares.items()}
     shapes = {name: _shape(engines[name], views[name], shares[name].load.short_lived) for name in engines}
     per_file = min(
-        _entries_per_file(engines[name], views[name], shapes[name]) for name in engines if shares[name].writes > 0.0
+        _entries_per_file(one, views[name], _shape(one, views[name], shares[name].load.short_lived))
+        for name in engines
+        if shares[name].writes > 0.0
+        for one in {engines[name], filling[name]}
     )
     samples = like or _samples(
         views, workload.sample(per_file, _samples_per_file(keys, workload, per_file), exact=keys.mode == "exact")
@@ -246,22 +259,24 @@ def _expected_writes(workload: Workload) -> float:
 
 
 def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
+    varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
+    return Content(sample, _entry_bytes(engine.table_format, workload), varied, workload.value_bytes)
+
+
+def _entry_bytes(table_format: TableFormat, workload: Workload) -> EntryBytes:
     key, value = round(workload.key_size), workload.value_bytes
     population = float(workload.shard().population)
     # the deepest level holds most bytes; its entries: distinct keys of `population` random writes
     entries = population * (1.0 - np.exp(-1.0))
-    block = engine.block_format
-    common: dict[str, Any] = {"population": population, "entries": entries, "block_format": block}
+    common: dict[str, Any] = {"population": population, "entries": entries, "block_format": table_format.block_format}
     put = expected_entry_bytes(key, value, **common)
     many = 100_000.0
     whole = expected_file_bytes(
-        many, key, value, bits_per_key=engine.options.bloom_bits, format_version=engine.options.format_version, **common
+        many, key, value, bits_per_key=table_format.bloom_bits, format_version=table_format.format_version, **common
     )
-    ratio = engine.compression_ratio
-    entry = EntryBytes(
+    ratio = table_format.compression_ratio
+    return EntryBytes(
         put=put * ratio, expansion=1.0 / ratio, tombstone=lambda: expected_entry_bytes(key, 0.0, **common) * ratio,
         tail=max(0.0, (whole - many * put - TAIL_BYTES) / many), fixed=TAIL_BYTES, raw_put=workload.entry_bytes,
-        raw_tombstone=float(key), offset=lambda: expected_entry_bytes(key, OFFSET_BYTES, **common),
+        raw_tombstone=float(key), offset=lambda: expected_entry_bytes(key, OFFSET_BYTES, **common), table_format=table_format,
     )  # fmt: skip
-    varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
-    return Content(sample, entry, varied, value)

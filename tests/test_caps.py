@@ -54,7 +54,9 @@ def test_caps_stay_where_rates_have_no_bound(unbounded: str) -> None:
 def test_no_second_exceeds_the_bounds(more: tuple[str, ...]) -> None:
     """The bytes that a run without caps reads and writes in any second are below `highest_rates`."""
     result, setup = simulate(*MIXED, *more), set_up(*MIXED, *more)
-    bound = highest_rates(setup.device_setup, setup.engine, setup.workload, setup.host, wal_reaches_device=False)
+    bound = highest_rates(
+        setup.device_setup, setup.engine, setup.workload, setup.host, wal_reaches_device=False, block_bytes=4096.0
+    )
     highest = {
         way: sum(result.series[f"{way}_bytes_{c}_per_s"] for c in ("client", "flush", "l0", "deeper")).max()
         for way in ("read", "write")
@@ -79,5 +81,6 @@ def test_a_device_without_peaks_keeps_its_caps() -> None:
     hidden = type("Hidden", (), {"initial": device.initial, "allocate": device.allocate})()
 
     assert Peaks() == highest_rates(
-        replace(setup.device_setup, device=hidden), setup.engine, setup.workload, setup.host, wal_reaches_device=True
+        replace(setup.device_setup, device=hidden), setup.engine, setup.workload, setup.host, wal_reaches_device=True,
+        block_bytes=4096.0,
     )

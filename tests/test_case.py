@@ -93,6 +93,14 @@ def test_a_prefill_takes_the_flags_of_its_workload(tmp_path: Path) -> None:
     assert 1 == config["prefill"]["threads"]
 
 
+def test_a_prefill_may_have_options(tmp_path: Path) -> None:
+    """Options of the prefill are those of the case, in the form of store.options."""
+    options = {"bloom_bits": 0, "compaction_options_universal": {"size_ratio": 5}}
+    config = case_from_mapping(example_case(prefill={"base": "fillseq", "options": options}), tmp_path).config()
+
+    assert options == config["prefill"]["options"]
+
+
 def test_an_initial_tree_may_be_a_file(tmp_path: Path) -> None:
     """The initial tree is a list of files in the case or a CSV file."""
     (tmp_path / "tree.csv").write_text("level,size_bytes\n1,4000000\n2,4000000\n")

@@ -262,7 +262,7 @@ def test_rewritten_bytes_are_those_of_the_level_below() -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_each_lesson_has_a_store_that_rocksdb_can_run(lesson: Lesson) -> None:
     """The recorder has flags for all options of the store, and the real RocksDB has the engine: no policy of a paper."""
-    plan = bench_plan(compose(STORES[lesson.number].overrides), None, Path("report.csv"), driver="rocksdict")
+    plan = bench_plan(compose(STORES[lesson.number].overrides), Path("report.csv"), driver="rocksdict")
 
     assert "--benchmarks=fillrandom,stats" in plan.measured
 

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.table_format import Filter
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, Popularity, UniformKeys
 from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
 from lsmlab.models.workloads.popularity import adjacent_blocks, scattered_blocks
 from lsmlab.models.workloads.ranks import Hotspot, PowerLaw, Zipf
 from lsmlab.models.workloads.reads import (
-    Filter,
+    ScannedRun,
     TableClass,
     false_positive_rate,
     lru_cache,
@@ -148,8 +149,9 @@ def test_scans() -> None:
 
 def test_a_scan_reads_each_run_ahead() -> None:
     """A scan reads ahead per sorted run: ten blocks of a large run take few requests, an empty run none."""
-    runs = [(9e9, 1.0), (0.5, 2.0), (0.0, 1.0)]
-    requests, size = scan_device_reads(runs, 41.0, 4.0, lambda blocks: readahead(blocks, 4096.0))
+    sizes = [(9e9, 1.0), (0.5, 2.0), (0.0, 1.0)]
+    runs = [ScannedRun(size, number, 4.0, lambda blocks: readahead(blocks, 4096.0)) for size, number in sizes]
+    requests, size = scan_device_reads(runs, 41.0)
     large, ahead = readahead(11, 4096.0)
 
     assert requests == pytest.approx(large + 2.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import os
+import shutil
 import signal
 import stat
 import sys
@@ -75,7 +76,7 @@ def a_case(folder: Path, text: str = CASE) -> Path:
 def plan_of(text: str) -> BenchPlan:
     """Return the command lines of a case."""
     config = case_from_mapping(yaml.safe_load(text), Path()).config()
-    return bench_plan(config, config.get("prefill"), Path("report.csv"))
+    return bench_plan(config, Path("report.csv"))
 
 
 def test_a_case_becomes_flags() -> None:
@@ -152,6 +153,59 @@ def test_a_prefill_runs_before_and_settles() -> None:
     assert "--use_existing_db=false" in filling
     assert "--use_existing_db=true" in plan.measured
     assert not any("write_rate_limit" in flag for flag in filling)
+
+
+def flags_of(invocation: tuple[str, ...]) -> dict[str, str]:
+    """Return the flags of an invocation by name."""
+    return dict(flag[2:].split("=", 1) for flag in invocation)
+
+
+def test_a_prefill_has_options_of_its_own() -> None:
+    """db_bench fills with the options of the prefill and measures with those of the store; values are as compressible."""
+    own = "options: {bloom_bits: 0, compression: lz4, disable_wal: true, write_buffer_size: 1MiB}"
+    text = CASE.replace("options: {", "compression_ratio: 0.3, options: {bloom_bits: 10, rate_limiter_bytes_per_sec: 5MB/s, ")
+    plan = plan_of(text + f"prefill: {{base: fillrandom, seed: 3, {own}}}\n")
+    filling, measured = flags_of(plan.prefill[0]), flags_of(plan.measured)
+    names = ("bloom_bits", "compression_type", "compression_ratio", "disable_wal", "write_buffer_size", "subcompactions")
+
+    assert ["0", "lz4", "0.3", "true", str(1 << 20), "2"] == [filling[name] for name in names]
+    assert ["10", "none", "0.3", None, str(4 << 20), "2"] == [measured.get(name) for name in names]
+    assert ("5000000", None) == tuple(f.get("rate_limiter_bytes_per_sec") for f in (measured, filling))
+    assert not any("options" in name for name in filling)
+
+
+def test_a_prefill_may_have_a_rate_limit_of_its_own() -> None:
+    """Only the run's rate limit is left out."""
+    text = f"{CASE}prefill: {{base: fillrandom, seed: 3, options: {{rate_limiter_bytes_per_sec: 9MB/s}}}}\n"
+    assert "9000000" == flags_of(plan_of(text).prefill[0])["rate_limiter_bytes_per_sec"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("num_levels: 4", r"prefill\.options\.num_levels: 4 must equal the run's, 7"),
+        ("bloom: 4", r"prefill\.options\.bloom: no such option"),
+    ],
+)
+def test_a_prefill_that_cannot_be_simulated_is_not_recorded(options: str, words: str) -> None:
+    """Options that the simulator refuses raise the same error before db_bench starts."""
+    with pytest.raises(InputError, match=words):
+        plan_of(f"{CASE}prefill: {{base: fillrandom, seed: 3, options: {{{options}}}}}\n")
+
+
+def test_real_rocksdb_opens_the_filled_store_with_other_options(tmp_path: Path) -> None:
+    """db_bench reads a store that it filled without filters: it finds every key and has no filter to ask."""
+    tool = shutil.which("db_bench")
+    if tool is None:
+        pytest.skip("db_bench is not installed")
+    text = CASE.replace("write_buffer_size: 4MiB", "bloom_bits: 10, statistics: true")
+    text = text.replace("base: fillrandom", "base: readrandom").replace(", benchmark_write_rate_limit: 5MB/s", "")
+    plan = plan_of(text + "prefill: {base: fillrandom, seed: 3, options: {bloom_bits: 0, write_buffer_size: 64KiB}}\n")
+    run_bench([tool], plan, Limits(), Budget(60, 10**9), tmp_path / "db", tmp_path / "out")
+    output = (tmp_path / "out" / "stdout.txt").read_text()
+
+    assert "rocksdb.bloom.filter.useful COUNT : 0" in output
+    assert "filter_policy: bloomfilter" in (tmp_path / "out" / "LOG").read_text()
 
 
 @pytest.mark.parametrize(

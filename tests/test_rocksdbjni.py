@@ -35,7 +35,7 @@ workload: {base: fillrandom, num: 4000, value_size: 200, threads: 2, seed: 1}
 def plan_of(text: str, report: Path = Path("report.csv")) -> BenchPlan:
     """Return the command lines of a case."""
     config = case_from_mapping(yaml.safe_load(text), Path()).config()
-    return bench_plan(config, config.get("prefill"), report, driver="rocksdbjni")
+    return bench_plan(config, report, driver="rocksdbjni")
 
 
 def a_jar(maven: Path, release: str, classifier: str = "-linux64", members: tuple[str, ...] = ()) -> Path:
@@ -89,6 +89,17 @@ def test_a_prefill_has_no_rate_limit() -> None:
 
     assert "--benchmarks=fillseq,flush,waitforcompaction" in filling
     assert not any("rate_limiter" in flag for flag in filling)
+
+
+def test_a_prefill_has_options_of_its_own() -> None:
+    """The prefill's options reach RocksDB in the invocation that fills, the store's in the other."""
+    plan = plan_of(f"{CASE}prefill: {{base: fillseq, num: 10, seed: 2, options: {{bloom_bits: 10, write_buffer_size: 2MiB}}}}\n")
+    (filling,) = plan.prefill
+
+    assert {"--cf.write_buffer_size=2097152", "--db.max_background_jobs=3"} <= set(filling)
+    assert any("bloomfilter:10" in flag for flag in filling)
+    assert "--cf.write_buffer_size=1048576" in plan.measured
+    assert not any("bloomfilter" in flag for flag in plan.measured)
 
 
 def test_the_presets_of_the_drivers_are_checked() -> None:

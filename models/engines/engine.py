@@ -12,8 +12,8 @@ from lsmlab.models.policies.decisions import Compaction, Cutter, Picker, Throttl
 from lsmlab.models.policies.flush_rules import KeepsHotKeys
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
-from lsmlab.models.tree.blocks import BlockFormat
 from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
@@ -31,8 +31,8 @@ class Engine(Protocol):
     cutter: Cutter
     compression_ratio: float
     """Compressed bytes over uncompressed bytes of blocks that are compressed; 1 if no level has compression."""
-    block_format: BlockFormat
-    """Table options that set the end of a data block."""
+    table_format: TableFormat
+    """Table options that each SST file keeps."""
     flushes_one_memtable: bool
     """Whether a flush takes only the oldest immutable memtable (LevelDB, vLSM) or all of them."""
     flush_keeps_versions: bool

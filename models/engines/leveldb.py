@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsmlab.models.engines.rocksdb import RocksDb
 from lsmlab.models.tree.memtable import leveldb_memtable_entries
-from lsmlab.models.workloads.reads import Filter
+from lsmlab.models.tree.table_format import Filter
 
 
 class LevelDb(RocksDb):

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import CompactionStyle, Compression, RocksDbOptions, resolve_options
@@ -14,6 +15,7 @@ from lsmlab.models.policies.decisions import Compaction, Cutter, InspectsKeys, P
 from lsmlab.models.policies.flush_rules import hot_keys, values_in_wal
 from lsmlab.models.policies.optional import FlushesSingly, PlacesFlushes
 from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
 from lsmlab.models.policies.rocksdb.cutter import subcompaction_cuts
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.parts import (
@@ -31,10 +33,10 @@ from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blocks import BlockFormat
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.memtable import mean_node_bytes, memtable_capacity
+from lsmlab.models.tree.table_format import Filter, TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
-from lsmlab.models.workloads.reads import Filter
 
 KEEPS_OPTIONS_SINCE: Final = Version(9, 11)
 """Before, a flush or compaction installed its version with the options at its start, which undid a SetOptions during the
@@ -91,14 +93,12 @@ class RocksDb:
         self.parts = Parts(
             settings.picker, settings.cutter, settings.throttle, settings.scheduler, settings.tuner
         )
-        self.compression_ratio = settings.compression_ratio if compression_by_level(self.options).compresses else 1.0
-        self.block_format = BlockFormat(
-            self.options.block_size, self.options.block_size_deviation, self.options.block_restart_interval
-        )
+        compression = compression_by_level(self.options)
+        self.compression_ratio = settings.compression_ratio if compression.compresses else 1.0
+        self.table_format = _table_format(self.options, self.table_filter, self.compression_ratio, compression)
         self.table_reads = TableReads(
-            self.options.block_size * self.compression_ratio, table_cache_size(self.options.max_open_files),
-            self.table_filter, self.mapped_tables,
-        )  # fmt: skip
+            table_cache_size(self.options.max_open_files), self.table_filter, self.mapped_tables
+        )
         self.reverts_options = self.version < KEEPS_OPTIONS_SINCE
         self._levelled = self.options.compaction_style is CompactionStyle.LEVEL
         self.parts.check(self._base)
@@ -229,6 +229,17 @@ class RocksDb:
     def inspects_keys(self, output_level: int) -> bool:
         """Return whether the cutter inspects every key of a job that writes to `output_level`."""
         return self._inspects_keys is not None and self._inspects_keys.inspects_keys(output_level)
+
+
+def _table_format(
+    options: RocksDbOptions, kind: Filter, compression_ratio: float, compression: CompressionByLevel
+) -> TableFormat:
+    last = options.num_levels - 1
+    return TableFormat(
+        bloom_bits=options.bloom_bits, filter=kind, format_version=options.format_version,
+        block_format=BlockFormat(options.block_size, options.block_size_deviation, options.block_restart_interval),
+        compression_ratio=compression_ratio, decompress=CODECS[compression.compacted(last, 1, last)].decompress,
+    )  # fmt: skip
 
 
 def _preset(name: str) -> Any:

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from lsmlab.models.costs.operations import index_depth
 from lsmlab.models.sums import float_sum
-from lsmlab.models.workloads.reads import AROUND_BYTES, Filter, TableClass, read_around, read_on_demand, readahead
+from lsmlab.models.tree.table_format import Filter
+from lsmlab.models.workloads.reads import AROUND_BYTES, TableClass, read_around, read_on_demand, readahead
 
 OTHER_FILES: Final = 10
 """Part of `max_open_files` for files other than tables (RocksDB's and LevelDB's TableCacheSize)."""
@@ -30,8 +31,6 @@ class IndexSearches(NamedTuple):
 class TableReads:
     """Rules by which an engine reads its tables."""
 
-    block_size: float
-    """Bytes of a data block on the device."""
     open_tables: float = math.inf
     """Maximum of tables with index and filter in memory; the engine opens any other table before a search in it."""
     filter: Filter = Filter.FAST_LOCAL
@@ -39,26 +38,24 @@ class TableReads:
     """Maximum of tables mapped into memory, for which the kernel reads around a fault; for reads of other tables by system
     calls the kernel reads ahead on demand. None: the engine's iterators read ahead."""
 
-    def requests(self, blocks: float, unit_bytes: float, tables: int) -> tuple[float, float]:
+    def requests(self, blocks: float, block_bytes: float, unit_bytes: float, tables: int) -> tuple[float, float]:
         """Return (sequential requests, bytes) for consecutive blocks of one of `tables` tables.
 
-        `unit_bytes`: unit to which the engine rounds its reads at either end.
+        `block_bytes`: a data block on the device; `unit_bytes`: unit to which the engine rounds its reads at either end.
         """
         if self.mapped_tables is None:
-            return readahead(blocks, self.block_size + unit_bytes)
+            return readahead(blocks, block_bytes + unit_bytes)
         mapped = self._mapped_share(tables)
-        wanted_bytes = blocks * self.block_size
+        wanted_bytes = blocks * block_bytes
         return _mixed(mapped, read_around(wanted_bytes), read_on_demand(wanted_bytes))
 
-    def index_searches(self, searched: Sequence[TableClass], false_positive: float) -> IndexSearches:
+    def index_searches(self, searched: Sequence[TableClass]) -> IndexSearches:
         """Return the index searches of a read.
 
         LevelDB has a filter for each block, and finds it by the block's place, so it searches a table's index before the
         filter (Table::InternalGet). RocksDB's filter is one per table; it searches the index only for a block.
-        `false_positive`: share of the tables without the key in which a block is searched; 1 without filters and for
-        iterators.
         """
-        without = [(1.0 - false_positive) * (group.per_read - group.found) for group in searched]
+        without = [(1.0 - group.false_positive) * (group.per_read - group.found) for group in searched]
         depths = [index_depth(group.size_bytes) for group in searched]
         in_all = float_sum(group.per_read * depth for group, depth in zip(searched, depths, strict=True))
         in_blocks = in_all - float_sum(number * depth for number, depth in zip(without, depths, strict=True))

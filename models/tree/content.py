@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones
+from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT, TableFormat
 from numpy.typing import NDArray
 
 _MOST_KEPT: Final = 65_536
@@ -49,6 +50,8 @@ class EntryBytes:
     """Uncompressed bytes of a delete: its key."""
     offset: Callable[[], float]
     """Data-block bytes of an entry with an offset into the WAL in place of its value."""
+    table_format: TableFormat = DEFAULT_TABLE_FORMAT
+    """Table format of files with entries of these sizes."""
 
 
 class Content:
@@ -159,6 +162,7 @@ class Content:
         oldest = min([f.smallest_seqno for f in inputs], default=0)
         newest = max([f.largest_seqno for f in inputs], default=0)
         n = len(keys)
+        table_format = self.entry.table_format
         files: list[SortedFile] = []
         start = 0
         data = stream.cumulative_bytes
@@ -170,7 +174,7 @@ class Content:
             size = self.file_bytes(count, data.item(end) - data.item(start))
             file = SortedFile(
                 number=next(numbers), lo=part.item(0), hi=part.item(-1), size_bytes=size, entries=count, keys=part,
-                created_s=now_s,
+                created_s=now_s, table_format=table_format,
             )  # fmt: skip
             if not inputs:
                 oldest, newest = (file.number - 1) * _FLUSH_SEQNOS, file.number * _FLUSH_SEQNOS

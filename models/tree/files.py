@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.sums import float_sum
+from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT, TableFormat
 from numpy.typing import NDArray
 
 KeyArray = NDArray[np.int64]
@@ -59,6 +60,8 @@ class SortedFile:
     """Lookups that missed in the file since it came to its level; counted only for `CountsSeeks` pickers."""
     live_slices: int = 0
     """Slices of a frozen file that no compaction has merged yet."""
+    table_format: TableFormat = DEFAULT_TABLE_FORMAT
+    """Table options with which the file was written."""
 
     @property
     def compaction_bytes(self) -> int:

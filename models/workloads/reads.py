@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.sums import float_sum
+from lsmlab.models.tree.table_format import Filter
 from lsmlab.models.workloads.choosers import Popularity
 
 BlockRequests = Callable[[float], tuple[float, float]]
@@ -46,17 +46,8 @@ class TableClass(NamedTuple):
     """Share of the reads that find their key there."""
     size_bytes: float = 0.0
     """Bytes of all tables of the class."""
-
-
-class Filter(Enum):
-    """Kinds of Bloom filter."""
-
-    FAST_LOCAL = "fast_local"
-    """RocksDB's full filter with format_version >= 5 (from 6.6)."""
-    LEGACY = "legacy"
-    """RocksDB's full filter before: also one cache line per key, with ln 2 · bits probes."""
-    STANDARD = "standard"
-    """LevelDB's filter, with probes anywhere in the filter."""
+    false_positive: float = 1.0
+    """Share of the tables without the key in which a read searches a block; 1 without filters and for iterators."""
 
 
 def false_positive_rate(bits_per_key: float, kind: Filter = Filter.FAST_LOCAL) -> float:
@@ -136,23 +127,34 @@ def _lifetime(popularity: Popularity, cached_blocks: float) -> float:
     return math.exp(high)
 
 
-def scan_block_reads(runs: float, entries: float, entries_per_block: float) -> float:
-    """Data blocks that a scan reads: one in every sorted run at its start, then the further blocks of its entries."""
-    return runs + max(0.0, entries - 1.0) / entries_per_block
+class ScannedRun(NamedTuple):
+    """Sorted runs of one size that a scan merges."""
+
+    size_bytes: float
+    """Size of one run."""
+    number: float
+    entries_per_block: float
+    requests_of: BlockRequests
 
 
-def scan_device_reads(
-    runs: Sequence[tuple[float, float]], entries: float, entries_per_block: float, requests_of: BlockRequests
-) -> tuple[float, float]:
-    """Return (requests, bytes) of a scan without cached blocks. `runs`: (bytes of a run, number of such runs).
+def scan_block_reads(runs: float, entries: float, entries_per_block: float, share: float = 1.0) -> float:
+    """Data blocks that a scan reads: one in every sorted run at its start, then the further blocks of its entries.
+
+    `share`: part of the entries that these runs have.
+    """
+    return runs + share * max(0.0, entries - 1.0) / entries_per_block
+
+
+def scan_device_reads(runs: Sequence[ScannedRun], entries: float) -> tuple[float, float]:
+    """Return (requests, bytes) of a scan without cached blocks.
 
     The runs contribute entries in proportion to their sizes, and each run has its own iterator.
     """
-    total = float_sum(size * count for size, count in runs)
+    total = float_sum(run.size_bytes * run.number for run in runs)
     requests = read_bytes = 0.0
-    for size, count in runs:
+    for size, count, per_block, requests_of in runs:
         if size > 0.0:
-            run_requests, run_bytes = requests_of(1.0 + max(0.0, entries - 1.0) * size / total / entries_per_block)
+            run_requests, run_bytes = requests_of(1.0 + max(0.0, entries - 1.0) * size / total / per_block)
             requests, read_bytes = requests + count * run_requests, read_bytes + count * run_bytes
     return requests, read_bytes
 

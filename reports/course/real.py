@@ -129,7 +129,7 @@ def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
     tool = rocksdict_tool()
     with tempfile.TemporaryDirectory(prefix="lsmlab-real-") as scratch:
         raw = Path(scratch) / "raw"
-        plan = bench_plan(config, None, raw / "report.csv", driver="rocksdict")
+        plan = bench_plan(config, raw / "report.csv", driver="rocksdict")
         run_bench(tool, plan, Limits(None, None, None), Budget(_TIME_S, _SPACE_BYTES), Path(scratch) / "db", raw)
         rows = np.loadtxt(raw / "report.csv", delimiter=",", skiprows=1, ndmin=2)
         return read_outcome(raw), [float(value) for value in rows[:, 1]]

@@ -3,7 +3,7 @@
 - The whole: clients; each group: group, arrival_queue, unstalled, approach; what it asks of the machine: demand.
 - Memtables that fill: filling; their switches: memtable_switches.
 - What holds writes back: admission, sleeps, write_waits.
-- How long operations take: op_times, latency. Reads: family_reads, reads, read_cost, warming_cache, lookups,
-  seeks.
+- How long operations take: op_times, latency. Reads: family_reads, reads, read_cost, tables, warming_cache,
+  lookups, seeks.
 - What schedulers and tuners are told of all this: control.
 """

@@ -6,7 +6,7 @@ See (behaviour/reads.md, Lookups).
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,12 +14,30 @@ import numpy as np
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
-from lsmlab.models.workloads.reads import TableClass
+from lsmlab.models.workloads.reads import TableClass, false_positive_rate
 from lsmlab.sim.store.column_family import ColumnFamily
 from numpy.typing import NDArray
 
 Marks = NDArray[np.bool_]
+
+
+class FormatLookups(NamedTuple):
+    """Searches of a lookup in tables of one format; means over a sample of lookups."""
+
+    table_format: TableFormat
+    false_positive: float
+    """False-positive rate of the filters."""
+    runs: float
+    """Sorted runs whose range contains the key, up to the run that has it."""
+    found: float
+    """Share of lookups that find the key in these tables."""
+
+    @property
+    def blocks_in_vain(self) -> float:
+        """Data blocks searched that do not have the key."""
+        return self.false_positive * (self.runs - self.found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +54,8 @@ class Lookups:
     """Share of lookups that find a WAL offset in an L0 file: one more read gets the value from the WAL."""
     searched: Sequence[TableClass] = ()
     """Tables whose filter or index was searched."""
+    formats: Sequence[FormatLookups] = ()
+    """The same searches by table format, one part per format of the column family."""
 
 
 def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
@@ -46,34 +66,64 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     for memtable in reversed(family.immutables):
         missing &= ~_contains(memtable.keys, codes)
     in_memory = len(codes) - int(missing.sum())
-    n, probed = len(codes), []
+    n = len(codes)
+    probed: list[TableClass] = []
+    formats = family.table_formats
+    opened = [form.opened_by(formats[0]) for form in formats]
+    rates = {form: false_positive_rate(one.bloom_bits, one.filter) for form, one in zip(formats, opened, strict=True)}
+    searches: dict[TableFormat, list[float]] = {form: [] for form in formats}
+    hits = dict.fromkeys(formats, 0)
+
+    def add(form: TableFormat, tables: int, searched: int, found: int, size_bytes: int) -> None:
+        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[form]))
+        searches[form].append(searched / n)
+        hits[form] += found
+
     for file in family.tree.l0:
         covered = missing & (codes >= file.lo) & (codes <= file.hi)
         here = covered & _contains(file.keys, codes)
-        probed.append(TableClass(1, int(covered.sum()) / n, int(here.sum()) / n, file.size_bytes))
+        found = int(here.sum())
+        add(file.table_format, 1, int(covered.sum()), found, file.size_bytes)
         missing &= ~here
-        in_wal += int(here.sum()) if file.wal_bytes else 0
-    in_slices = found_in_slices = 0
+        in_wal += found if file.wal_bytes else 0
+    in_slices: list[tuple[TableFormat, bool]] = []
     for level in range(1, family.tree.num_levels):
         for run in family.tree.runs(level):
             if family.tree.frozen:
-                left = int(missing.sum())
                 in_slices += _look_in_slices(run, codes, missing)
-                found_in_slices += left - int(missing.sum())
-            left = int(missing.sum())
-            searched = _look_in(run, codes, missing)
-            if len(run):
-                probed.append(TableClass(len(run), searched / n, (left - int(missing.sum())) / n, run.size_bytes))
-    if frozen := family.tree.frozen:
-        size_bytes = sum(file.size_bytes for file in frozen.values())
-        probed.append(TableClass(len(frozen), in_slices / n, found_in_slices / n, size_bytes))
+            for form, part in by_format(run, formats):
+                left = int(missing.sum())
+                searched = _look_in(part, codes, missing)
+                add(form, len(part), searched, left - int(missing.sum()), part.size_bytes)
+    for form in formats:
+        frozen = [file.size_bytes for file in family.tree.frozen.values() if file.table_format == form]
+        if frozen:
+            found_here = [found for one, found in in_slices if one == form]
+            add(form, len(frozen), len(found_here), sum(found_here), sum(frozen))
+    parts = [FormatLookups(form, rates[form], float_sum(searches[form]), hits[form] / n) for form in formats]
     runs = float_sum(group.per_read for group in probed)
-    return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed)
+    return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed, parts)
+
+
+def by_format(run: Level, formats: Sequence[TableFormat]) -> Iterator[tuple[TableFormat, Level]]:
+    """Divide a sorted run into one sorted run per table format.
+
+    `formats`: all formats that the files may have. The files of a run are disjoint, so a key is in the range of a file of
+    at most one part.
+    """
+    if len(formats) == 1:
+        yield formats[0], run
+        return
+    for form in formats:
+        files = [file for file in run if file.table_format == form]
+        if files:
+            yield form, Level(files)
 
 
 class Runs(NamedTuple):
-    """Sorted runs of one size that a scan merges."""
+    """Sorted runs of one size and one table format that a scan merges."""
 
+    table_format: TableFormat
     size_bytes: float
     """Size of one run."""
     number: float
@@ -83,34 +133,47 @@ class Runs(NamedTuple):
     """Bytes of these tables."""
 
 
-def scan_runs(tree: Tree) -> list[Runs]:
-    """Sorted runs that a scan merges: L0 files, runs of deeper levels, and the slices of an average file of a run."""
+def scan_runs(tree: Tree, formats: Sequence[TableFormat]) -> list[Runs]:
+    """Sorted runs that a scan merges: L0 files, runs of deeper levels, and the slices of an average file of a run.
+
+    `formats`: all table formats that the files may have. Of a run with several, a scan begins in each with the probability
+    of its part of the bytes.
+    """
     runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
-    found = [Runs(float(f.size_bytes), 1.0, 1.0, float(f.size_bytes)) for f in tree.l0]
-    found += [Runs(float(run.size_bytes), 1.0, float(len(run)), float(run.size_bytes)) for run in runs]
-    linked = [(len(run), [s.size_bytes for f in run for s in f.slices]) for run in runs] if tree.frozen else []
+    found = [Runs(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes)) for f in tree.l0]
+    found += [
+        Runs(form, float(run.size_bytes), part.size_bytes / run.size_bytes, float(len(part)), float(part.size_bytes))
+        for run in runs
+        for form, part in by_format(run, formats)
+    ]
+    linked = [(len(run), [s for f in run for s in f.slices]) for run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
     frozen_bytes = sum(file.size_bytes for file in tree.frozen.values())
     for files, slices in linked:
-        if slices:  # as many overlapping runs as a file has slices; together the slices span the run
-            beside = len(slices) / files
-            part = len(slices) / total
-            found.append(Runs(float_sum(slices) / beside, beside, len(tree.frozen) * part, frozen_bytes * part))
+        for form in formats:
+            sizes = [s.size_bytes for s in slices if s.source.table_format == form]
+            if sizes:  # as many overlapping runs as a file has slices; together the slices span the run
+                beside = len(sizes) / files
+                part = len(sizes) / total
+                found.append(Runs(form, float_sum(sizes) / beside, beside, len(tree.frozen) * part, frozen_bytes * part))
     return found
 
 
-def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> int:
-    """Look up the `missing` codes in the slices of their files, newest first; return the number of probes."""
+def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> list[tuple[TableFormat, bool]]:
+    """Look up the `missing` codes in the slices of their files, newest first.
+
+    Returns, for each probe, the table format of the frozen file and whether the key was found.
+    """
     wanted = np.flatnonzero(missing)
     place = np.minimum(run.hi.searchsorted(codes[wanted], side="left"), len(run) - 1)
-    probed = 0
+    probed: list[tuple[TableFormat, bool]] = []
     for index, at in zip(wanted.tolist(), place.tolist(), strict=True):
         code = codes[index]
         for part in reversed(run.files[at].slices):
             if part.lo <= code <= part.hi:
-                probed += 1
-                position = int(part.keys.searchsorted(code))
-                if part.keys[position] == code:
+                found = bool(part.keys[int(part.keys.searchsorted(code))] == code)
+                probed.append((part.source.table_format, found))
+                if found:
                     missing[index] = False
                     break
     return probed

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -16,16 +17,15 @@ import simpy
 from lsmlab.models.costs.operations import Searched, block_requests, point_read_cpu, read_depth, scan_cpu
 from lsmlab.models.devices.conditions import BlockCache
 from lsmlab.models.engines.codecs import CODECS
-from lsmlab.models.engines.engine import Engine
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import Ordered
-from lsmlab.models.tree.sst import expected_entries_per_block
-from lsmlab.models.tree.tree import Tree
+from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import ChooserState, InsertCursor
 from lsmlab.models.workloads.reads import (
     PAGE_BYTES,
+    ScannedRun,
     TableClass,
     false_positive_rate,
     scan_block_reads,
@@ -34,6 +34,7 @@ from lsmlab.models.workloads.reads import (
 )
 from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
 from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
+from lsmlab.sim.clients.tables import all_bytes, byte_shares, bytes_in, table_count, tables_of, weighted_mean
 from lsmlab.sim.clients.warming_cache import WarmingCache
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -80,8 +81,8 @@ class TreeReads:
         self._own = own
         self._rng = rng
         options = own.engine.options
-        kind = own.engine.table_reads.filter
-        self._false_positive = false_positive_rate(options.bloom_bits, kind) if options.bloom_bits > 0 else 1.0
+        self._format = own.engine.table_format
+        """Table format of the files that this run writes."""
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
         self._scans = _scan_classes(self._readers)
         self._writes = any(c.mix.writes > 0.0 for c in setup.workload.clients)
@@ -90,17 +91,17 @@ class TreeReads:
             for f in self._families
         }
         population = float(own.workload.shard().population)
-        self.entries_per_block = expected_entries_per_block(
-            round(own.workload.key_size), own.workload.value_bytes, population=population, entries=population,
-            block_format=own.engine.block_format,
-        )  # fmt: skip
+        formats = dict.fromkeys(form for f in self._families for form in f.table_formats)
+        self._formats = {form: tables_of(own, form, population) for form in formats}
+        """Formats of all files, those of this run first."""
         self._unit_bytes = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
         self._tables = 0
         """Tables of the family sampled last."""
-        self.block_bytes = self._requests(1.0)[1]
+        self.block_bytes = self._requests(self._format, 1.0)[1]
         """Bytes read from the device per block: a block begins anywhere in its file."""
         ordered = isinstance(setup.workload.key_order, Ordered)
-        popularity = [c.read_keys.popularity(round(population), self.entries_per_block, ordered) for c in self._readers]
+        per_block = self._formats[self._format].entries_per_block
+        popularity = [c.read_keys.popularity(round(population), per_block, ordered) for c in self._readers]
         self._cache = WarmingCache(
             [(_reads(c), p) for c, p in zip(self._readers, popularity, strict=True)],
             options.cache_size / len(self._families) * own.share.reads / options.block_size,
@@ -110,6 +111,8 @@ class TreeReads:
         self._served = (0.0, 0.0)
         """(Point reads, scans) of all clients at the last look at the block cache."""
         self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
+        self._relative_sizes = (1.0, 1.0)
+        """Mean size of the blocks of (a point read, a scan), divided by that of this run's own blocks."""
         self._sample_s = 0.0
         """Time of the next sample of the trees."""
         self._sampled = self._families[0]
@@ -146,17 +149,22 @@ class TreeReads:
         return math.inf if self._cache.warm else self._next_s
 
     def _cache_accesses(self, gets: float, scans: float) -> float:
-        """Return the accesses to the block cache of a shard since the last call; arguments as those of `costs`."""
-        blocks = [mean_cost(classes).blocks for classes in self._costs]
+        """Return the accesses to the block cache of a shard since the last call; arguments as those of `costs`.
+
+        An access to a block of another size counts as one to as many bytes in blocks of this run.
+        """
+        blocks = [mean_cost(classes).blocks * size for classes, size in zip(self._costs, self._relative_sizes, strict=True)]
         accesses = (gets - self._served[0]) * blocks[0] + (scans - self._served[1]) * blocks[1]
         self._served = gets, scans
         return accesses * self._own.share.reads / len(self._families)
 
     def _data_blocks(self) -> float:
-        """Return the mean number of data blocks of a shard."""
-        entry = self._own.content.entry
-        data_bytes = float_sum(_all_bytes(family.tree) for family in self._families) / len(self._families)
-        return data_bytes / (entry.put + entry.tail) / self.entries_per_block
+        """Return the mean bytes of the data blocks of a shard, in blocks of this run's size."""
+        blocks = 0.0
+        for form, (entry, per_block) in self._formats.items():
+            data_bytes = float_sum(bytes_in(form, family) for family in self._families) / len(self._families)
+            blocks += data_bytes / (entry.put + entry.tail) / per_block * (form.block_size / self._format.block_size)
+        return blocks
 
     def mean_blocks_per_read(self) -> float:
         """Mean data blocks per point read over the run: the read amplification in blocks."""
@@ -167,28 +175,25 @@ class TreeReads:
         return {
             "hit_rate": self._cache.final_hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
-            "bloom_false_positive_rate": self._false_positive if self._own.engine.options.bloom_bits > 0 else None,
+            "bloom_false_positive_rate": _false_positive(self._format) if self._format.bloom_bits > 0 else None,
             "found_share": self.lookups.found + self.lookups.in_memory,
             "runs_per_read": self.lookups.runs,
             "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
         }
 
     def _measure(self) -> tuple[ReadClasses, ReadClasses]:
-        host, family, found = self._setup.host, self._sampled, self.lookups
-        block_bytes, blocks = self._own.engine.options.block_size, self._blocks
-        self._tables = _table_count(family.tree)
-        self.block_bytes = self._requests(1.0)[1]
+        host, family, found, blocks = self._setup.host, self._sampled, self.lookups, self._blocks
+        self._tables = table_count(family.tree)
+        searched_blocks = [(part.found + part.blocks_in_vain, part.table_format) for part in found.formats]
+        self.block_bytes = weighted_mean((n, self._requests(form, 1.0)[1]) for n, form in searched_blocks)
         beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
         uncached = 1.0 - self._cache.hit_rate
         miss = uncached * beyond_pages
         opened = self._opened(family, found.searched, beyond_pages)
         doublings = float_sum(read_depth(entries) for entries in self._memtables)
-        common = Searched(
-            memtables=len(self._memtables), doublings=doublings, block_bytes=block_bytes,
-            decompress_bytes=_decompress_bytes(self._own.engine, family.tree),
-        )  # fmt: skip
+        common = Searched(memtables=len(self._memtables), doublings=doublings)
         searched = replace(
-            self._with_indexes(common, found.searched, self._false_positive), runs=found.runs, blocks=blocks,
+            self._with_tables(common, found.searched, searched_blocks), runs=found.runs, blocks=blocks,
             calls=blocks * uncached, requests=blocks * miss, opens=opened.opens,
         )  # fmt: skip
         get = ReadCost(
@@ -196,21 +201,32 @@ class TreeReads:
             request_cpu_s=block_requests(searched).seconds(host),
             device_reads=blocks * miss + opened.device_reads,
             device_bytes=blocks * miss * self.block_bytes + opened.device_bytes,
-            memory_share=self._without_requests(found, miss) * opened.memory_share,
+            memory_share=_without_requests(found, miss) * opened.memory_share,
             blocks=blocks,
         )
-        runs = scan_runs(family.tree)
+        runs = scan_runs(family.tree, list(self._formats))
         number = float_sum(run.number for run in runs)
-        sizes = [(run.size_bytes, run.number) for run in runs]
+        seeks = [
+            (float_sum(run.number for run in runs if run.table_format == form), form) for form in self._formats
+        ]
+        scanned = [
+            ScannedRun(
+                run.size_bytes, run.number, self._formats[run.table_format].entries_per_block,
+                partial(self._requests, run.table_format),
+            )
+            for run in runs
+        ]  # fmt: skip
         tables = [TableClass(run.tables, run.number, size_bytes=run.table_bytes) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
-        common = replace(
-            self._with_indexes(common, tables, 1.0), runs=number, blocks=number, opens=opened.opens
-        )
+        common = replace(self._with_tables(common, tables, seeks), runs=number, blocks=number, opens=opened.opens)
+        self._relative_sizes = self._relative_size(searched_blocks), self._relative_size(seeks)
+        shares = byte_shares(runs, self._formats)
         scans: list[tuple[float, ReadCost]] = []
         for length, share in self._scans:
-            touched = scan_block_reads(number, length, self.entries_per_block)
-            requests, size = scan_device_reads(sizes, length, self.entries_per_block, self._requests)
+            touched = float_sum(
+                scan_block_reads(number, length, self._formats[form].entries_per_block, shares[form]) for number, form in seeks
+            )
+            requests, size = scan_device_reads(scanned, length)
             searched = replace(common, calls=touched * uncached, requests=requests * miss)
             scan = ReadCost(
                 cpu_s=scan_cpu(searched, entries=length).seconds(host),
@@ -228,28 +244,40 @@ class TreeReads:
         self._sample_s = self._env.now + REFRESH_S
         self._sampled = family = self._families[int(self._rng.integers(len(self._families)))]
         self.lookups = found = look_up(family, np.sort(self.sample_codes(family.number)))
-        extra = found.runs - found.found  # runs probed that do not have the key
-        self._blocks = found.found + found.in_wal + self._false_positive * extra
+        self._blocks = found.found + found.in_wal + float_sum(part.blocks_in_vain for part in found.formats)
         self._block_sum += self._blocks
         self._block_weight += 1.0
 
-    def _without_requests(self, found: Lookups, miss: float) -> float:
-        """Return the share of point reads whose data blocks are all in memory, with a share `miss` of blocks on the device.
-
-        A key that exists needs one block, and so does each false positive of a filter; a key that the filters exclude needs none.
-        """
-        own = min(1.0, found.found + found.in_wal)
-        share: float = (1.0 - miss * own) * (1.0 - miss * self._false_positive) ** max(0.0, found.runs - found.found)
-        return share
-
-    def _requests(self, blocks: float) -> tuple[float, float]:
+    def _requests(self, table_format: TableFormat, blocks: float) -> tuple[float, float]:
         """(Requests, bytes) to read consecutive blocks of a table from the device."""
-        return self._own.engine.table_reads.requests(blocks, self._unit_bytes, self._tables)
+        reads = self._own.engine.table_reads
+        return reads.requests(blocks, table_format.block_bytes, self._unit_bytes, self._tables)
 
-    def _with_indexes(self, places: Searched, searched: Sequence[TableClass], false_positive: float) -> Searched:
-        """Return `places` with the index searches of a read (`TableReads.index_searches`)."""
-        indexes, doublings, block_doublings = self._own.engine.table_reads.index_searches(searched, false_positive)
-        return replace(places, indexes=indexes, index_doublings=doublings, block_doublings=block_doublings)
+    def _with_tables(
+        self, places: Searched, searched: Sequence[TableClass], blocks: Sequence[tuple[float, TableFormat]]
+    ) -> Searched:
+        """Return `places` with the index searches of a read (`TableReads.index_searches`) and the mean size of its blocks.
+
+        `blocks`: number of data blocks by table format.
+        """
+        indexes, doublings, block_doublings = self._own.engine.table_reads.index_searches(searched)
+        return replace(
+            places, indexes=indexes, index_doublings=doublings, block_doublings=block_doublings,
+            block_bytes=weighted_mean((n, form.block_size) for n, form in blocks),
+            decompress_bytes=weighted_mean((n, self._decompress_bytes(form)) for n, form in blocks),
+        )  # fmt: skip
+
+    def _decompress_bytes(self, form: TableFormat) -> float:
+        """Uncompressed bytes of a block, times the codec's cost relative to LZ4; most blocks are at the last level."""
+        engine, tree = self._own.engine, self._sampled.tree
+        if form.compression_ratio == 1.0:
+            return 0.0
+        if form != self._format:
+            return form.block_size * form.decompress
+        return form.block_size * CODECS[engine.level_compression(tree, tree.last_nonempty_level())].decompress
+
+    def _relative_size(self, blocks: Sequence[tuple[float, TableFormat]]) -> float:
+        return weighted_mean((n, form.block_size / self._format.block_size) for n, form in blocks)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[TableClass], beyond_pages: float) -> _Opened:
         """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""
@@ -257,9 +285,11 @@ class TreeReads:
         opens = table_opens(searched, reads.open_tables)
         if opens == 0.0:
             return _Opened()
-        entry = self._own.content.entry
-        table_bytes = _all_bytes(family.tree) / self._tables
-        tail_bytes = table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed
+        table_bytes = all_bytes(family.tree) / self._tables
+        tail_bytes = weighted_mean(
+            (bytes_in(form, family), table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed)
+            for form, (entry, _) in self._formats.items()
+        )
         return _Opened(
             opens=opens,
             device_reads=opens * beyond_pages,
@@ -297,18 +327,16 @@ def _reads(clients: Clients) -> float:
     return (clients.mix.gets + clients.mix.scan) * clients.threads
 
 
-def _decompress_bytes(engine: Engine, tree: Tree) -> float:
-    """Return the uncompressed bytes of a block, times the codec's cost relative to LZ4; most blocks are at the last level."""
-    if engine.compression_ratio == 1.0:
-        return 0.0
-    return engine.options.block_size * CODECS[engine.level_compression(tree, tree.last_nonempty_level())].decompress
+def _false_positive(form: TableFormat) -> float:
+    return false_positive_rate(form.bloom_bits, form.filter)
 
 
-def _table_count(tree: Tree) -> int:
-    """Files on the device, frozen ones included."""
-    return sum(tree.files_per_level()) + len(tree.frozen)
+def _without_requests(found: Lookups, miss: float) -> float:
+    """Return the share of point reads whose data blocks are all in memory, with a share `miss` of blocks on the device.
 
-
-def _all_bytes(tree: Tree) -> int:
-    """Bytes of all files on the device, frozen ones included."""
-    return tree.total_bytes() + sum(f.size_bytes for f in tree.frozen.values())
+    A key that exists needs one block, and so does each false positive of a filter; a key that the filters exclude needs none.
+    """
+    share: float = 1.0 - miss * min(1.0, found.found + found.in_wal)
+    for part in found.formats:
+        share *= (1.0 - miss * part.false_positive) ** max(0.0, part.runs - part.found)
+    return share

@@ -23,6 +23,8 @@ def prepare(overrides: Sequence[str]) -> list[str]:
     ["engine.version='7.10'", "device.latency='80µs'", 'device=nvme']
     >>> prepare(["engine.version=6.11,7.10", "prefill=fillseq"])
     ["engine.version='6.11','7.10'", 'workload@prefill=fillseq']
+    >>> prepare(["prefill.options.bloom_bits=0"])
+    ['++prefill.options.bloom_bits=0']
     """
     prepared = []
     for text in overrides:
@@ -31,6 +33,8 @@ def prepare(overrides: Sequence[str]) -> list[str]:
         key = key.removesuffix(without_quotes) + new_name(without_quotes)
         if key == "prefill":  # a second instance of the group `workload`
             key = "workload@prefill"
+        elif key.startswith("prefill.options"):  # no entry of the group has this key, so Hydra must add it
+            key = f"++{key}"
         if key.lstrip("+") == "engine.version" and "'" not in value and '"' not in value:
             value = re.sub(r"[0-9]+(?:\.[0-9]+)+", r"'\g<0>'", value)
         elif not value.isascii() and not value.startswith(("'", '"', "[", "{")):

@@ -17,14 +17,19 @@ from lsmlab.models.workloads.base import Workload
 
 
 def with_caps_that_can_bind(
-    device: DeviceSetup, engine: Engine, workload: Workload, host: Host, *, wal_reaches_device: bool
+    device: DeviceSetup, engine: Engine, workload: Workload, host: Host, *, wal_reaches_device: bool, block_bytes: float
 ) -> DeviceSetup:
-    """Return the device without those caps on bytes that are at least the highest rate of its users."""
+    """Return the device without those caps on bytes that are at least the highest rate of its users.
+
+    `block_bytes`: largest data block of any file.
+    """
     throttled = device.device
     if not isinstance(throttled, Throttled):
         return device
     uncapped = replace(device, device=throttled.device)
-    rates = highest_rates(uncapped, engine, workload, host, wal_reaches_device=wal_reaches_device)
+    rates = highest_rates(
+        uncapped, engine, workload, host, wal_reaches_device=wal_reaches_device, block_bytes=block_bytes
+    )
     read_cap = _below(throttled.read_cap, rates.read_bytes_per_s)
     write_cap = _below(throttled.write_cap, rates.write_bytes_per_s)
     if read_cap is None and write_cap is None and throttled.iops_cap is None:
@@ -33,7 +38,7 @@ def with_caps_that_can_bind(
 
 
 def highest_rates(
-    setup: DeviceSetup, engine: Engine, workload: Workload, host: Host, *, wal_reaches_device: bool
+    setup: DeviceSetup, engine: Engine, workload: Workload, host: Host, *, wal_reaches_device: bool, block_bytes: float
 ) -> Peaks:
     """Return upper bounds of the rates at which the run reads and writes, for a device without caps.
 
@@ -56,7 +61,7 @@ def highest_rates(
     threads = compactions * options.max_subcompactions
     write = flushes / (host.flush_byte + write_s) + threads / (read_s + host.compaction_byte + write_s)
     write += math.inf if wal_reaches_device else _aged_wal(engine, workload, host)
-    read = threads / (read_s + host.compaction_dropped * host.compaction_byte) + _client_reads(device, engine, workload)
+    read = threads / (read_s + host.compaction_dropped * host.compaction_byte) + _client_reads(device, workload, block_bytes)
     return Peaks(min(peaks.read_bytes_per_s, read), min(peaks.write_bytes_per_s, write))
 
 
@@ -65,9 +70,8 @@ def _aged_wal(engine: Engine, workload: Workload, host: Host) -> float:
     return workload.shards * 2.0 * engine.options.write_buffer_size / host.dirty_expire if host.dirty_expire else math.inf
 
 
-def _client_reads(device: Device, engine: Engine, workload: Workload) -> float:
+def _client_reads(device: Device, workload: Workload, block_bytes: float) -> float:
     """Return the highest rate of client reads: each thread waits for one block at a time, in bytes/s."""
-    block_bytes = float(engine.options.block_size)
     load = Load(client_read_iops=1.0, client_read_bytes=block_bytes)
     latency_s = device.allocate(device.initial(), load).client_read_latency_s
     return sum(c.threads for c in workload.clients) * block_bytes / latency_s if latency_s > 0.0 else math.inf

@@ -27,6 +27,10 @@ class PageCache:
         self._files: OrderedDict[int, int] = OrderedDict()
         self._used = 0
 
+    def take_over(self, before: PageCache) -> None:
+        """Begin with the pages that are in memory when the databases are opened again, perhaps with other options."""
+        self._files, self._used = before._files, before._used
+
     def add_written(self, file: SortedFile) -> None:
         """Add a file that has been written, unless writes pass the cache."""
         if not self._direct_writes:

@@ -20,13 +20,16 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
     """
     filters = tails = metadata = 0.0
     for family in families:
-        options = family.options
+        setup_of = next(one for one in setup.families if one.name == family.name)
+        opened = {form: form.opened_by(family.table_formats[0]) for form in family.table_formats}
+        tail_bytes = {form: setup_of.entry_in(one).tail for form, one in opened.items()}
         files = list(family.tree.files())
         open_share = min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))
         for file in files:
-            filter_bytes = bloom_filter_bytes(file.entries, options.bloom_bits, format_version=options.format_version)
+            form = opened[file.table_format]
+            filter_bytes = bloom_filter_bytes(file.entries, form.bloom_bits, format_version=form.format_version)
             filters += open_share * filter_bytes
-            tails += open_share * file.entries * family.content.entry.tail
+            tails += open_share * file.entries * tail_bytes[file.table_format]
         picker = family.latest_options.picker
         metadata += picker.metadata_bytes(family.tree) if isinstance(picker, KeepsMetadata) else 0
     parts = {

@@ -62,10 +62,11 @@ def _prefill(summary: Mapping[str, Any]) -> list[str]:
     if not facts:
         return []
     size, files = format_bytes(facts["live_bytes"]), " ".join(str(n) for n in facts["files_per_level"])
+    options = "".join(f", {name}={value}" for name, value in facts.get("options", {}).items())
     return [
         _row(
             "prefill",
-            f"{facts['workload']}, {facts['operations']:,.0f} operations; afterwards {size}, files per level {files}",
+            f"{facts['workload']}{options}, {facts['operations']:,.0f} operations; afterwards {size}, files per level {files}",
         )
     ]
 

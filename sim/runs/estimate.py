@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.memory_check import KEY_BYTES
+from lsmlab.sim.prefill_options import filling_config
 from lsmlab.sim.runs.expected import Expected, expected
 
 START: Final = 350.0
@@ -63,7 +64,7 @@ def estimate(config: Mapping[str, Any], allowed: tuple[str, ...] = ()) -> Estima
     """Estimate the cost of a configuration; a factor of 2 to 3 is usual. Raises InputError for one that cannot run."""
     phases = [expected(config, allowed)]
     if isinstance(config.get("prefill"), Mapping):
-        phases.append(expected({**config, "workload": {"families": None, **config["prefill"]}}, allowed))
+        phases.append(expected(filling_config(config), allowed))
     return Estimate(sum(map(_work, phases)) + START, max(map(_memory_bytes, phases)))
 
 

@@ -16,6 +16,7 @@ from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.store.jobs.compacting import Compacting
 from lsmlab.sim.store.jobs.context import DatabaseContext
@@ -77,6 +78,8 @@ class ColumnFamily:
         self.memtable_options = parts.engine
         """Engine with the options that give the size of the active memtable."""
         self.content = parts.content
+        self.table_formats: tuple[TableFormat, ...] = (parts.content.entry.table_format,)
+        """Table formats that SST files may have: that of new files first, then those of files at the start."""
         self.recorder = parts.recorder
         self.events = StoreEvents()
         parts.recorder.observe(self.events)
@@ -160,8 +163,9 @@ class ColumnFamily:
         self.database.background.schedule()
 
     def start_with_tree(self, tree: Tree) -> None:
-        """Start with the tree that the prefill phase has left: no compaction is due."""
+        """Start with the tree that the prefill phase has left; its files keep their table format."""
         self.tree = tree
+        self.table_formats = tuple(dict.fromkeys((*self.table_formats, *(f.table_format for f in tree.files()))))
         self.events.loaded(tree.live_entries())
         self.events.edited(opening_edit(tree, self.database.env.now))
         for file in tree.files():

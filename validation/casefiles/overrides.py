@@ -20,7 +20,9 @@ _SHARED_FLAGS: Final = (
 )  # fmt: skip
 """Keys that a prefill inherits from the workload unless it sets them: db_bench takes them once per invocation."""
 FAMILIES: Final = "families"
-"""Key of the column families in `store` and `workload`. Configurations of `lsmlab run` lack it until it is added."""
+"""Key of the column families in `store` and `workload`."""
+_ADDED: Final = {"workload": (FAMILIES,), "prefill": (FAMILIES, "options")}
+"""Keys of a group that configurations of `lsmlab run` lack until they are added."""
 
 
 def overrides_of(mapping: Mapping[str, Any], directory: Path) -> tuple[list[str], list[str]]:
@@ -84,10 +86,10 @@ def _group(value: object, key: str, group: str) -> list[str]:
         overrides.append(f"{key}={_entry(base, f'{key}.base', group)}")
     elif key in ("workload", "prefill"):
         raise InputError(f"{key}.base: is required; 'lsmlab list workloads' shows the workloads")
-    if value.get(FAMILIES) is not None:
-        overrides.append(f"+{key}.{FAMILIES}={literal(value[FAMILIES])}")
-    overrides += [f"{key}.{name}={literal(v)}" for name, v in _flat(value, key) if name not in ("base", FAMILIES)]
-    return overrides
+    added = _ADDED.get(key, ())
+    overrides += [f"+{key}.{name}={literal(value[name])}" for name in added if value.get(name) is not None]
+    others = {name: v for name, v in value.items() if name not in ("base", *added)}
+    return overrides + [f"{key}.{name}={literal(v)}" for name, v in _flat(others, key)]
 
 
 def _entry(name: object, place: str, group: str) -> str:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models.engines.families import make_engines
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.values import plain, read_value
 from lsmlab.models.units import parse_quantity
+from lsmlab.sim.prefill_options import filling_engine, filling_engines, prefill_options
 from lsmlab.validation.recorder.rocksdbjni import option_flags
 
 _RENAMED: Final = {
@@ -35,10 +38,11 @@ _COMPRESSIONS: Final = {
     "kNoCompression": "none", "kSnappyCompression": "snappy", "kZlibCompression": "zlib", "kBZip2Compression": "bzip2",
     "kLZ4Compression": "lz4", "kLZ4HCCompression": "lz4hc", "kZSTD": "zstd",
 }  # fmt: skip
-_NOT_FLAGS: Final = ("_target_", "name", "shards", "shard_spread", "description", "source", "families")
+_NOT_FLAGS: Final = ("_target_", "name", "shards", "shard_spread", "description", "source", "families", "options")
 _MIB: Final = 1 << 20
 _WHOLE: Final = 100.0
 """Sum of db_bench's `column_family_distribution`."""
+_RATE_LIMIT: Final = "rate_limiter_bytes_per_sec"
 DRIVERS: Final = {"db_bench": "db_bench", "rocksdict": "library", "rocksdbjni": "library"}
 """Preset of each driver: options that a case does not set have the defaults of db_bench's flags, or of the library."""
 
@@ -54,33 +58,28 @@ class BenchPlan:
     measured: tuple[str, ...]
 
 
-def bench_plan(
-    config: Mapping[str, Any], prefill: Mapping[str, Any] | None, report: Path, *, driver: str = "db_bench"
-) -> BenchPlan:
-    """Return the command lines for a resolved configuration and the workload that fills the store first.
+def bench_plan(config: Mapping[str, Any], report: Path, *, driver: str = "db_bench") -> BenchPlan:
+    """Return the command lines for a resolved configuration of `lsmlab run`.
 
-    `config` is a configuration of `lsmlab run`; `prefill` is a `workload` group of the same form, or None; `report` is
-    the file for operations per second; `driver` is one of DRIVERS. Raises InputError for a key without a flag.
+    `report` is the file for operations per second; `driver` is one of DRIVERS. Raises InputError for a key without a flag.
     """
     engine = config["engine"]
     if engine.get("preset") != DRIVERS[driver]:
         raise InputError(f"store.preset: must be {DRIVERS[driver]} to record with {driver}, because it uses those defaults")
-    if driver == "rocksdbjni":
-        store: dict[str, Flag] = {**option_flags(engine)}
-    else:
-        store = _store_flags(engine["options"])
-        if store["compression_type"] != "none":
-            store["compression_ratio"] = engine["compression_ratio"]
-    store |= _family_flags(engine.get("families") or {}, config["workload"].get("families") or {}, driver)
+    prefill = config.get("prefill")
+    store = _engine_flags(engine, config["workload"], driver)
     filling: tuple[tuple[str, ...], ...] = ()
     if prefill is not None:
-        flags = _with_workload(store, prefill) | {"use_existing_db": False}
-        flags["benchmarks"] = f"{_benchmark(prefill)},flush,waitforcompaction"
-        # without rate limits the prefill is faster and ends with the same tree
-        for limit in ("rate_limiter_bytes_per_sec", "benchmark_write_rate_limit"):
-            flags.pop(limit, None)
+        filled = _engine_flags(_filling_engine(config), config["workload"], driver)
+        # the values of both invocations are as compressible, whichever of them compresses
+        ratio = {name: value for flags in (filled, store) for name, value in flags.items() if name == "compression_ratio"}
+        store, filled = store | ratio, filled | ratio
+        flags = _with_workload(filled, prefill)
+        flags |= {"use_existing_db": False, "benchmarks": f"{_benchmark(prefill)},flush,waitforcompaction"}
+        flags.pop("benchmark_write_rate_limit", None)
         filling = (_as_arguments(flags),)
-    flags = _with_workload(store, config["workload"]) | {"use_existing_db": prefill is not None}
+    flags = _with_workload(store, config["workload"])
+    flags |= {"use_existing_db": prefill is not None}
     flags |= {
         "benchmarks": f"{_benchmark(config['workload'])},stats",
         "histogram": True,
@@ -91,6 +90,30 @@ def bench_plan(
     return BenchPlan(filling, _as_arguments(flags))
 
 
+def _filling_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the `engine` group that fills the store, with the options of `prefill.options`.
+
+    Without the run's rate limit the prefill is faster and ends with the same tree. Raises InputError for options that the
+    simulator refuses.
+    """
+    own = prefill_options(config)
+    if own:
+        filling_engines(config, make_engines(config["engine"]))
+    engine = filling_engine(config)
+    return {**engine, "options": {**engine["options"], _RATE_LIMIT: own.get(_RATE_LIMIT)}}
+
+
+def _engine_flags(engine: Mapping[str, Any], workload: Mapping[str, Any], driver: str) -> dict[str, Flag]:
+    """Return the flags of the store: its options and its column families."""
+    if driver == "rocksdbjni":
+        store: dict[str, Flag] = {**option_flags(engine)}
+    else:
+        store = _store_flags(engine["options"])
+        if store["compression_type"] != "none":
+            store["compression_ratio"] = engine["compression_ratio"]
+    return store | _family_flags(engine.get("families") or {}, workload.get("families") or {}, driver)
+
+
 def _store_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
     """Return flags for the options that the case sets; db_bench uses its defaults for the others."""
     flags: dict[str, Flag] = {"compression_type": "none"}
@@ -98,11 +121,11 @@ def _store_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
         if value is None:
             continue
         if name == "compaction_style":
-            flags[name] = _STYLES[value]
+            flags[name] = _STYLES[_spelled(name, value)]
         elif name == "compaction_pri":
-            flags[name] = _PRIORITIES[value]
+            flags[name] = _PRIORITIES[_spelled(name, value)]
         elif name == "compression":
-            flags["compression_type"] = _COMPRESSIONS[value]
+            flags["compression_type"] = _COMPRESSIONS[_spelled(name, value)]
         elif name == "compaction_options_fifo.max_table_files_size":
             flags["fifo_compaction_max_table_files_size_mb"] = round(parse_quantity(value, "bytes") / _MIB)
         elif name.partition(".")[0] in ("compaction_options_universal", "compaction_options_fifo"):
@@ -114,6 +137,11 @@ def _store_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
         else:
             flags[_RENAMED.get(name, name)] = _number(value)
     return flags
+
+
+def _spelled(name: str, value: Any) -> str:
+    """Return the value of an enum as an OPTIONS file has it, from any of its spellings: lz4 is kLZ4Compression."""
+    return str(plain(read_value(name, value)))
 
 
 def _family_flags(families: Mapping[str, Any], loads: Mapping[str, Any], driver: str) -> dict[str, Flag]:

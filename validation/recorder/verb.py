@@ -85,7 +85,7 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
     limits = _limits(config["device"])
     with tempfile.TemporaryDirectory(prefix="lsmlab-record-", dir=given.scratch) as scratch:
         raw, database = Path(scratch) / "raw", Path(scratch) / "db"
-        plan = bench_plan(config, config.get("prefill"), raw / "report.csv", driver=given.driver)
+        plan = bench_plan(config, raw / "report.csv", driver=given.driver)
         if given.dry_run:
             _show(case, given.driver, plan, limits)
             return

@@ -96,7 +96,7 @@ class Contents:
             _fill(file, keys)
 
     def _layout(self, keys: KeyArray) -> BlockLayout:
-        return BlockLayout(keys, self._workload.key_size, self._workload.value_size, self._engine.block_format)
+        return BlockLayout(keys, self._workload.key_size, self._workload.value_size, self._engine.table_format.block_format)
 
     def _cuts(self, keys: KeyArray, layout: BlockLayout, context: CutContext) -> Sequence[int]:
         cutter = self._engine.cutter

@@ -10,6 +10,7 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.decisions import ThrottleState
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.content import Content
+from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background, QueuedFamily
@@ -59,6 +60,7 @@ class JobContext(QueuedFamily, Protocol):
     name: str
     latest_options: Engine
     content: Content
+    table_formats: tuple[TableFormat, ...]
     events: StoreEvents
     immutables: list[Memtable]
     purge: Purge

@@ -190,18 +190,22 @@ def _compaction_cpu_s(
     inputs = _compressed_inputs(family, pick)
     compressed_in = float_sum(entries for _, entries in inputs) / entries_in if entries_in else 0.0
     compressed = (compressed_in + (1.0 if compression.compresses else 0.0)) / 2.0
+    others = [(f.table_format, f.compaction_entries) for f in _of_other_formats(family, pick)]
+    saved_in = float_sum((1.0 - form.compression_ratio) * entries for form, entries in others) / entries_in if others else 0.0
     return compaction_cpu(
         host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, block_bytes=engine.options.block_size, runs=runs,
         checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
-        compression_ratio=1.0 - compressed * (1.0 - engine.compression_ratio),
+        compression_ratio=1.0 - compressed * (1.0 - engine.compression_ratio) - saved_in / 2.0,
         compress_bytes=entries_out * raw_entry * CODECS[compression].compress,
-        decompress_bytes=raw_entry * float_sum(CODECS[c].decompress * entries for c, entries in inputs),
+        decompress_bytes=raw_entry * float_sum(
+            [*(CODECS[c].decompress * entries for c, entries in inputs), *(form.decompress * entries for form, entries in others)]
+        ),
         file_bytes=file_bytes, slept_files=slept_files,
     ).seconds(host)  # fmt: skip
 
 
 def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compression, float]]:
-    """Return (compression, entries) of the input files of each compressed level.
+    """Return (compression, entries) of the input files of each compressed level, without those of other table formats.
 
     A file keeps no note of its compression; its level's present one is taken.
     """
@@ -212,7 +216,16 @@ def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compr
         (engine.flush_compression() if level == 0 else engine.level_compression(tree, level), files)
         for level, files in pick.inputs
     ]
-    return [(c, float_sum([f.compaction_entries for f in files])) for c, files in levels if c.compresses]
+    others = {f.number for f in _of_other_formats(family, pick)}
+    return [
+        (c, float_sum([f.compaction_entries for f in files if f.number not in others])) for c, files in levels if c.compresses
+    ]
+
+
+def _of_other_formats(family: JobContext, pick: Compaction) -> list[SortedFile]:
+    """Return the input files that were written with other table options than those of this run."""
+    own, *others = family.table_formats
+    return [f for _, files in pick.inputs for f in files if f.table_format != own] if others else []
 
 
 def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
