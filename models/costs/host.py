@@ -44,23 +44,23 @@ class Host:
     (docs/decisions/0037)."""
     statistics_op: float = quantity("seconds", 0.0)
     """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
-    read_op: float = estimated("seconds", 0.35e-6, width=0.5, low=1e-9)
+    read_op: float = estimated("seconds", 0.41e-6, width=0.5, low=1e-9)
     """CPU time of a point read without the memtables and files that it searches."""
-    read_memtable: float = quantity("seconds", 0.68e-6)
+    read_memtable: float = quantity("seconds", 0.53e-6)
     """CPU time per memtable of up to 16,384 entries that a read searches."""
-    read_memtable_depth: float = quantity("seconds", 0.69e-6)
+    read_memtable_depth: float = quantity("seconds", 0.65e-6)
     """Further CPU time of such a search per doubling of the memtable's entries beyond 16,384 (`read_depth`)."""
-    read_run: float = estimated("seconds", 0.22e-6, width=0.5)
+    read_run: float = estimated("seconds", 0.19e-6, width=0.5)
     """CPU time per sorted run probed: choice of the file, filter."""
-    read_index: float = quantity("seconds", 0.33e-6)
+    read_index: float = quantity("seconds", 0.36e-6)
     """Further CPU time of a probe whose engine finds its filter by an index search, if it searches no block
     (`TableReads.index_searches`)."""
     index_depth: float = quantity("seconds", 0.3e-6)
     """Further CPU time of an index search per doubling of the searched tables beyond 48 MiB (`index_depth`)."""
-    read_block: float = estimated("seconds", 2.0e-6, width=0.5)
-    """CPU time per data block searched in tables of up to 48 MiB: binary search in the index and in the block."""
-    block_depth: float = quantity("seconds", 0.13e-6)
-    """Further CPU time of such a search in a block per doubling of the searched tables beyond 48 MiB."""
+    read_block: float = estimated("seconds", 0.56e-6, width=0.5)
+    """CPU time per data block searched in tables of up to 2 MiB: binary search in the index and in the block."""
+    block_depth: float = quantity("seconds", 0.28e-6)
+    """Further CPU time of such a search per doubling of the tables that compete for the processor's caches (`block_depth`)."""
     read_call: float = quantity("seconds", 1.2e-6)
     """Further CPU time per block that is not in the block cache: system call, copy out of the page cache, checksum."""
     read_request: float = estimated("seconds", 5e-6, width=1.0)

@@ -38,17 +38,18 @@ _SHALLOW_TABLES_BYTES: Final = 48 * 2.0**20
 
 
 def index_depth(tables_bytes: float) -> float:
-    """Return the doublings of the tables beyond 48 MiB: of larger ones, a smaller part of the indexes is in the processor's caches."""
+    """Return the doublings of the tables beyond 48 MiB: of larger indexes, a smaller part is in the processor's caches."""
     return max(0.0, math.log2(max(tables_bytes, 1.0) / _SHALLOW_TABLES_BYTES))
 
 
 _CACHED_BYTES: Final = 2.0 * 2.0**20
-"""Bytes of tables whose indexes and blocks are in the second-level cache of a core, 1 to 2 MiB in the measured machines."""
+"""Size of a core's second-level cache; up to it, the cost of a search in index and block hardly depends on the bytes of tables
+(docs/decisions/0050)."""
 
 
-def block_depth(tables_bytes: float) -> float:
-    """Return the doublings of the tables beyond 2 MiB: each time, more of the lines of index and block come from memory."""
-    return max(0.0, math.log2(max(tables_bytes, 1.0) / _CACHED_BYTES))
+def block_depth(competing_bytes: float) -> float:
+    """Return the doublings beyond 2 MiB of the bytes of tables that compete for the processor's caches (`competing_bytes`)."""
+    return max(0.0, math.log2(max(competing_bytes, 1.0) / _CACHED_BYTES))
 
 
 def write_cpu(user_bytes: float, *, logged: bool, statistics: bool = False, memtable_bytes: float = 0.0) -> Cost:
@@ -76,9 +77,9 @@ class Searched:
     indexes: float = 0.0
     """Indexes searched without a block, before a filter that excludes the key."""
     index_doublings: float = 0.0
-    """`index_depth`, summed over the index searches."""
+    """`index_depth`, summed over these searches."""
     block_doublings: float = 0.0
-    """The same, summed over the searches in data blocks."""
+    """`block_depth`, summed over the searches in data blocks."""
     blocks: float = 0.0
     """Data blocks searched."""
     calls: float = 0.0

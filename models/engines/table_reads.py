@@ -7,10 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from lsmlab.models.costs.operations import index_depth
+from lsmlab.models.costs.operations import block_depth, index_depth
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.table_format import Filter
-from lsmlab.models.workloads.reads import AROUND_BYTES, TableClass, read_around, read_on_demand, readahead
+from lsmlab.models.workloads.reads import (
+    AROUND_BYTES,
+    TableClass,
+    competing_bytes,
+    read_around,
+    read_on_demand,
+    readahead,
+)
 
 OTHER_FILES: Final = 10
 """Part of `max_open_files` for files other than tables (RocksDB's and LevelDB's TableCacheSize)."""
@@ -24,7 +31,7 @@ class IndexSearches(NamedTuple):
     doublings: float
     """`index_depth`, summed over the index searches."""
     block_doublings: float
-    """The same, summed over the searches in data blocks."""
+    """`block_depth`, summed over the searches in data blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +63,14 @@ class TableReads:
         filter (Table::InternalGet). RocksDB's filter is one per table; it searches the index only for a block.
         """
         without = [(1.0 - group.false_positive) * (group.per_read - group.found) for group in searched]
-        depths = [index_depth(group.size_bytes) for group in searched]
-        in_all = float_sum(group.per_read * depth for group, depth in zip(searched, depths, strict=True))
-        in_blocks = in_all - float_sum(number * depth for number, depth in zip(without, depths, strict=True))
+        blocks = [group.per_read - number for group, number in zip(searched, without, strict=True)]
+        sizes = [group.size_bytes for group in searched]
+        competing = competing_bytes(blocks, sizes)
+        in_blocks = float_sum(number * block_depth(size) for number, size in zip(blocks, competing, strict=True))
         if self.filter is not Filter.STANDARD:
-            return IndexSearches(0.0, in_blocks, in_blocks)
-        return IndexSearches(float_sum(without), in_all, in_blocks)
+            return IndexSearches(0.0, 0.0, in_blocks)
+        in_indexes = float_sum(number * index_depth(size) for number, size in zip(without, sizes, strict=True))
+        return IndexSearches(float_sum(without), in_indexes, in_blocks)
 
     def opening_bytes(self, tail_bytes: float, tables: int) -> float:
         """Bytes of the request that reads a table's footer, index and filter: the last `tail_bytes` of the file."""

@@ -100,6 +100,18 @@ class LruCache:
         return float(np.sum(n * p * p * np.exp(-p * accesses))) if accesses < self.lifetime else 0.0
 
 
+def competing_bytes(accesses: Sequence[float], sizes: Sequence[float]) -> list[float]:
+    """Return the bytes that an LRU cache must hold to keep the data of each class: those accessed at least as often per byte.
+
+    `accesses`: accesses per read to a class, `sizes`: its bytes; uniform within a class. Of a class with fewer accesses per byte,
+    the part that is accessed between two accesses to the same place counts (the stack distance of Mattson et al. 1970).
+    """
+    return [
+        float_sum(min(other, size * often / own) for often, other in zip(accesses, sizes, strict=True)) if own > 0.0 else 0.0
+        for own, size in zip(accesses, sizes, strict=True)
+    ]
+
+
 def lru_cache(popularity: Popularity, cached_blocks: float) -> LruCache:
     """Return the LRU cache of `cached_blocks` blocks."""
     return LruCache(popularity, _lifetime(popularity, cached_blocks))

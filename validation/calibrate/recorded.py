@@ -16,10 +16,10 @@ import numpy as np
 from lsmlab.models.costs.assertions import WARNING, of_build
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import Searched, index_depth, point_read_cpu, write_cpu
+from lsmlab.models.costs.operations import Searched, block_depth, point_read_cpu, write_cpu
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
-from lsmlab.models.workloads.reads import false_positive_rate
+from lsmlab.models.workloads.reads import competing_bytes, false_positive_rate
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -122,18 +122,22 @@ class RecordedRun:
     @property
     def read(self) -> Cost:
         """CPU cost of one point read with direct reads: each block that is not in the block cache is a request to the device."""
-        runs, requests = self.runs_per_read, self.requests_per_read
+        requests = self.requests_per_read
         false_positive = false_positive_rate(max(0.0, float(self.config["engine"]["options"].get("bloom_bits") or 0.0)))
-        *upper, last = [index_depth(size_bytes) for files, size_bytes in self.last_levels[1:] if files] or [0.0]
-        doublings = self.found_share * last + false_positive * float(np.sum(upper))
+        *upper, _ = sizes = self._run_sizes
+        in_vain = false_positive * max(0.0, self.runs_per_read - self.found_share)
+        blocks = [in_vain / max(1, len(upper))] * len(upper) + [self.found_share]
+        competing = zip(blocks, competing_bytes(blocks, sizes), strict=True)
         return point_read_cpu(Searched(
-            memtables=float("write" in self.histograms), runs=runs, blocks=self._blocks_per_read(runs, false_positive),
-            index_doublings=doublings, block_doublings=doublings, calls=requests, requests=requests,
+            memtables=float("write" in self.histograms), runs=self.runs_per_read, blocks=self.found_share + in_vain,
+            block_doublings=sum(number * block_depth(size) for number, size in competing), calls=requests, requests=requests,
         ))  # fmt: skip
 
-    def _blocks_per_read(self, runs: float, false_positive: float) -> float:
-        """Data blocks that a read searches: one for a key that exists, and one per false positive of the other filters."""
-        return self.found_share + false_positive * max(0.0, runs - self.found_share)
+    @property
+    def _run_sizes(self) -> list[float]:
+        """Bytes of the sorted runs at the end, L0 files first; the last one has most keys."""
+        (l0_files, l0_bytes), *levels = self.last_levels or ((0, 0.0),)
+        return [l0_bytes / max(1, l0_files)] * l0_files + [size for files, size in levels if files] or [0.0]
 
     @cached_property
     def requests_per_read(self) -> float:

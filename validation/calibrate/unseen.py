@@ -9,7 +9,8 @@ from lsmlab.models.costs.host import Host
 
 CODEC_SOURCE: Final = "assumption: the default, times compaction_byte relative to its default (docs/decisions/0031)"
 READ_SOURCE: Final = (
-    "assumption: the default, times the CPU time of a compacted entry relative to epyc_vm (docs/decisions/0026, 0047)"
+    "assumption: the default, times read_block relative to its default, or without it the CPU time of a compacted entry relative to "
+    "epyc_vm (docs/decisions/0050)"
 )
 READS: Final = (
     "read_op", "read_memtable", "read_memtable_depth", "read_run", "read_index", "index_depth", "read_block", "block_depth",
