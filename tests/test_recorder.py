@@ -193,11 +193,12 @@ def test_a_prefill_that_cannot_be_simulated_is_not_recorded(options: str, words:
         plan_of(f"{CASE}prefill: {{base: fillrandom, seed: 3, options: {{{options}}}}}\n")
 
 
-def test_real_rocksdb_opens_the_filled_store_with_other_options(tmp_path: Path) -> None:
+def test_real_rocksdb_opens_the_filled_store_with_other_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """db_bench reads a store that it filled without filters: it finds every key and has no filter to ask."""
     tool = shutil.which("db_bench")
     if tool is None:
         pytest.skip("db_bench is not installed")
+    monkeypatch.chdir(tmp_path)  # db_bench writes its report file there
     text = CASE.replace("write_buffer_size: 4MiB", "bloom_bits: 10, statistics: true")
     text = text.replace("base: fillrandom", "base: readrandom").replace(", benchmark_write_rate_limit: 5MB/s", "")
     plan = plan_of(text + "prefill: {base: fillrandom, seed: 3, options: {bloom_bits: 0, write_buffer_size: 64KiB}}\n")
