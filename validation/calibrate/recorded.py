@@ -20,6 +20,7 @@ from lsmlab.models.costs.operations import Searched, block_depth, point_read_cpu
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.models.workloads.reads import competing_bytes, false_positive_rate
+from lsmlab.validation.calibrate.searched_runs import SortedRun, sorted_runs
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -69,8 +70,8 @@ class RecordedRun:
     """Memtables that were filled without a stall; times in microseconds on the clock of `jobs`."""
     files_per_level: tuple[tuple[int, ...], ...]
     """Files per level after each flush or compaction."""
-    last_levels: tuple[tuple[int, float], ...]
-    """(Files, bytes) of L0, L1, … at the end; empty if the LOG has no table of them."""
+    sorted_runs: tuple[SortedRun, ...]
+    """Sorted runs at the end, L0 files first; empty if unknown."""
     found_share: float
     """Share of the reads whose key existed."""
     assertions: bool
@@ -121,23 +122,24 @@ class RecordedRun:
 
     @property
     def read(self) -> Cost:
-        """CPU cost of one point read with direct reads: each block that is not in the block cache is a request to the device."""
+        """CPU cost of one point read with direct reads: each block that is not in the block cache is a request to the device.
+
+        Costs that no fit estimates (memtable, depth of a block, call) count as parts of a search in a block, in the proportion of
+        the defaults, as the fit's result scales them (`unseen.read_costs`).
+        """
         requests = self.requests_per_read
         false_positive = false_positive_rate(max(0.0, float(self.config["engine"]["options"].get("bloom_bits") or 0.0)))
-        *upper, _ = sizes = self._run_sizes
+        *upper, _ = runs = self.sorted_runs or (SortedRun(1.0, 0.0),)
         in_vain = false_positive * max(0.0, self.runs_per_read - self.found_share)
-        blocks = [in_vain / max(1, len(upper))] * len(upper) + [self.found_share]
-        competing = zip(blocks, competing_bytes(blocks, sizes), strict=True)
-        return point_read_cpu(Searched(
-            memtables=float("write" in self.histograms), runs=self.runs_per_read, blocks=self.found_share + in_vain,
-            block_doublings=sum(number * block_depth(size) for number, size in competing), calls=requests, requests=requests,
-        ))  # fmt: skip
-
-    @property
-    def _run_sizes(self) -> list[float]:
-        """Bytes of the sorted runs at the end, L0 files first; the last one has most keys."""
-        (l0_files, l0_bytes), *levels = self.last_levels or ((0, 0.0),)
-        return [l0_bytes / max(1, l0_files)] * l0_files + [size for files, size in levels if files] or [0.0]
+        covered = sum(run.covered for run in upper)
+        blocks = [in_vain * run.covered / covered for run in upper] + [self.found_share]
+        competing = competing_bytes(blocks, [run.size_bytes for run in runs])
+        doublings = sum(number * block_depth(size) for number, size in zip(blocks, competing, strict=True))
+        usual = of_build(Host(assertions=float(self.assertions)))
+        further_s = float("write" in self.histograms) * usual.read_memtable
+        further_s += doublings * usual.block_depth + requests * usual.read_call
+        searched = self.found_share + in_vain + further_s / usual.read_block
+        return point_read_cpu(Searched(runs=self.runs_per_read, blocks=searched, requests=requests))
 
     @cached_property
     def requests_per_read(self) -> float:
@@ -148,9 +150,10 @@ class RecordedRun:
 
     @property
     def runs_per_read(self) -> float:
-        """Mean number of sorted runs per read: all L0 files and all levels, as most keys are in the last level."""
-        states = self.files_per_level or (tuple(files for files, _ in self.last_levels) or (1,),)
-        return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in states]))
+        """Mean number of sorted runs per read whose files cover the key, as most keys are in the last one."""
+        if not self.files_per_level:
+            return max(1.0, sum(run.covered for run in self.sorted_runs))
+        return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in self.files_per_level]))
 
     @property
     def sleeps_in_fsync(self) -> bool:
@@ -204,7 +207,8 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
         jobs=tuple(jobs), histograms=histograms, counters=_counters(counters, paths[2]),
-        fills=tuple(_fills(log, history)), files_per_level=_files_per_level(log), last_levels=_last_levels(log),
+        fills=tuple(_fills(log, history)), files_per_level=_files_per_level(log),
+        sorted_runs=sorted_runs(folder, log, config, idle=not jobs),
         found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0,
         assertions=WARNING in output, digest=digest.hexdigest(),
     )  # fmt: skip
@@ -218,19 +222,6 @@ def _fills(log: RocksDbLog, history: LogJobs) -> list[Fill]:
 def _files_per_level(log: RocksDbLog) -> tuple[tuple[int, ...], ...]:
     counts = (event.counts("lsm_state") for event in log.events())
     return tuple(state for state in counts if state is not None)
-
-
-def _last_levels(log: RocksDbLog) -> tuple[tuple[int, float], ...]:
-    """Return (files, bytes) of L0 to the last level with files, from the last statistics dump."""
-    table = log.dumps[-1].families.get("default") if log.dumps else None
-    rows = {row["Level"]: row for row in table.levels} if table is not None else {}
-    used = [i for i in range(_MOST_LEVELS) if f"L{i}" in rows]
-    found = [rows.get(f"L{i}", {"Files": "0/0", "Size": 0.0}) for i in range(max(used, default=-1) + 1)]
-    return tuple((int(str(row["Files"]).partition("/")[0]), float(row["Size"])) for row in found)
-
-
-_MOST_LEVELS: Final = 100
-"""Bound on the number of levels."""
 
 
 def _entry_bytes(config: Mapping[str, Any]) -> float:

@@ -9,15 +9,15 @@ from lsmlab.models.costs.host import Host
 
 CODEC_SOURCE: Final = "assumption: the default, times compaction_byte relative to its default (docs/decisions/0031)"
 READ_SOURCE: Final = (
-    "assumption: the default, times read_block relative to its default, or without it the CPU time of a compacted entry relative to "
-    "epyc_vm (docs/decisions/0050)"
+    "assumption: the default, times read_block relative to its default, or without it the CPU time of a compacted entry "
+    "relative to epyc_vm (docs/decisions/0050)"
 )
 READS: Final = (
     "read_op", "read_memtable", "read_memtable_depth", "read_run", "read_index", "index_depth", "read_block", "block_depth",
     "read_call",
 )  # fmt: skip
-"""Constants of Host for reads, measured by benchmarks/read_costs.py and leveldb_reads.py on `epyc_vm`; `block_depth` on a Xeon
-(docs/decisions/0047)."""
+"""Constants of Host for reads, measured by benchmarks/read_costs.py and leveldb_reads.py for the speed of `epyc_vm`
+(docs/decisions/0050)."""
 _ENTRY_BYTES: Final = 1016.0
 """Bytes of keys and values of the compacted entry by which the machines are compared."""
 _MEASURED_ENTRY_S: Final = 1.605e-6
