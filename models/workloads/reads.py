@@ -86,18 +86,22 @@ class LruCache:
     lifetime: float
     """T: accesses after which a block that was not accessed again leaves the cache; infinity: all blocks fit."""
 
-    def hit_rate(self, accesses: float = math.inf) -> float:
-        """Hit rate after `accesses` to the cache, which was empty before the first: T is limited to `accesses`."""
-        accesses = min(accesses, self.lifetime)
-        if accesses == math.inf:
-            return 1.0
-        p, n = self.popularity.probability, self.popularity.blocks
-        return float(np.sum(n * p * -np.expm1(-p * accesses)))
+    def hit_rate(self, accesses: float = math.inf, replaced: float = 0.0) -> float:
+        """Hit rate after `accesses` to the cache, which was empty before the first: T is limited to `accesses`.
 
-    def growth(self, accesses: float) -> float:
-        """Increase of the hit rate per access, after `accesses` to the cache."""
+        `replaced`: share k of the store that compactions replace per access. A block is then in the cache if it was accessed in
+        the last T accesses and its file was not replaced since: p / (p + k) (1 - e^(-(p + k) T)).
+        """
+        accesses = min(accesses, self.lifetime)
         p, n = self.popularity.probability, self.popularity.blocks
-        return float(np.sum(n * p * p * np.exp(-p * accesses))) if accesses < self.lifetime else 0.0
+        if replaced == 0.0:
+            return 1.0 if accesses == math.inf else float(np.sum(n * p * -np.expm1(-p * accesses)))
+        return float(np.sum(n * p * p / (p + replaced) * -np.expm1(-(p + replaced) * accesses)))
+
+    def growth(self, accesses: float, replaced: float = 0.0) -> float:
+        """Increase of the hit rate per access, after `accesses` to the cache; `replaced` as for `hit_rate`."""
+        p, n = self.popularity.probability, self.popularity.blocks
+        return float(np.sum(n * p * p * np.exp(-(p + replaced) * accesses))) if accesses < self.lifetime else 0.0
 
 
 def competing_bytes(accesses: Sequence[float], sizes: Sequence[float]) -> list[float]:

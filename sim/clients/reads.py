@@ -108,6 +108,8 @@ class TreeReads:
             warm=setup.conditions.block_cache is BlockCache.WARM,
         )
         self._next_s = 0.0
+        self._replaced_bytes = 0.0
+        """`ColumnFamily.replaced_bytes` of all families at the last look at the block cache."""
         self._served = (0.0, 0.0)
         """(Point reads, scans) of all clients at the last look at the block cache."""
         self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
@@ -132,7 +134,7 @@ class TreeReads:
         now_s = self._env.now
         due = now_s >= self._next_s
         if due:
-            step_s = self._cache.advance(self._cache_accesses(gets, scans), self._data_blocks(), now_s)
+            step_s = self._cache.advance(self._cache_accesses(gets, scans), self._data_blocks(), now_s, self._replaced())
             self._next_s = now_s + min(step_s, REFRESH_S)
             if now_s >= self._sample_s:
                 self._sample()
@@ -165,6 +167,12 @@ class TreeReads:
             data_bytes = float_sum(bytes_in(form, family) for family in self._families) / len(self._families)
             blocks += data_bytes / (entry.put + entry.tail) / per_block * (form.block_size / self._format.block_size)
         return blocks
+
+    def _replaced(self) -> float:
+        """Return the bytes that compactions have replaced since the last call, in parts of the present trees."""
+        now, before = float_sum(family.replaced_bytes for family in self._families), self._replaced_bytes
+        self._replaced_bytes = now
+        return (now - before) / max(1.0, float_sum(all_bytes(family.tree) for family in self._families))
 
     def mean_blocks_per_read(self) -> float:
         """Mean data blocks per point read over the run: the read amplification in blocks."""

@@ -19,6 +19,8 @@ _SETTLED: Final = 1e-4
 """The same, below which the cache is warm."""
 _SHORTEST_STEP_S: Final = 1e-3
 """Shortest time between two calls while the cache fills."""
+_RECENT_S: Final = 10.0
+"""Time over which replacements are averaged: several compactions."""
 
 
 class WarmingCache:
@@ -39,6 +41,8 @@ class WarmingCache:
         """Blocks of the trees of a shard, per block of the popularity, for which `_lru` was computed."""
         self._accesses = math.inf if warm else 0.0
         """Accesses since the start."""
+        self._recent = (0.0, 0.0)
+        """Accesses, and replaced shares of the store, of the last `_RECENT_S`; older ones count less."""
         self._looked_s = 0.0
         """Time of the last call of `advance`."""
         self.hit_rate = self.final_hit_rate = 0.0
@@ -48,16 +52,18 @@ class WarmingCache:
         """Whether the hit rate is that of a full cache, which changes only with the trees."""
         return self.hit_rate >= self.final_hit_rate
 
-    def advance(self, accesses: float, data_blocks: float, now_s: float) -> float:
+    def advance(self, accesses: float, data_blocks: float, now_s: float, replaced: float = 0.0) -> float:
         """Set the hit rate until the next call; return the seconds until then, infinity for a warm cache or without reads.
 
-        `accesses` to the cache of a shard since the last call; `data_blocks` of a shard. While the cache fills, a call
-        follows when the hit rate has risen by `_STEP`, or by a quarter of what it lacks. Until then, the hit rate is that
-        of the middle of the step.
+        `accesses` to the cache of a shard since the last call; `data_blocks` of a shard; `replaced`: share of its bytes that
+        compactions have replaced since. While the cache fills, a call follows when the hit rate has risen by `_STEP`, or by a
+        quarter of what it lacks. Until then, the hit rate is that of the middle of the step.
         """
         elapsed_s = now_s - self._looked_s
         per_s = accesses / elapsed_s if elapsed_s > 0.0 else 0.0
         self._accesses, self._looked_s = self._accesses + accesses, now_s
+        kept = math.exp(-elapsed_s / _RECENT_S)
+        self._recent = kept * self._recent[0] + accesses, kept * self._recent[1] + replaced
         self._fit(data_blocks)
         self.final_hit_rate, rate = self._hit_rate(math.inf), self._hit_rate(self._accesses)
         step = min(_STEP, (self.final_hit_rate - rate) / 4.0)
@@ -65,7 +71,8 @@ class WarmingCache:
             self.hit_rate = self.final_hit_rate
             return math.inf
         self.hit_rate = rate + step / 2.0
-        rise_per_s = max(lru.growth(self._accesses / self._block_ratio) for lru in self._lru) / self._block_ratio * per_s
+        place = self._accesses / self._block_ratio, self._replaced_per_access
+        rise_per_s = max(lru.growth(*place) for lru in self._lru) / self._block_ratio * per_s
         if rise_per_s > 0.0:
             return max(_SHORTEST_STEP_S, step / rise_per_s)
         return _SHORTEST_STEP_S if elapsed_s == 0.0 else math.inf  # the rate of the first reads is not known yet
@@ -82,7 +89,13 @@ class WarmingCache:
             self._block_ratio = ratio
             self._lru = [lru_cache(popularity, self._cached_blocks / ratio) for _, popularity in self._readers]
 
+    @property
+    def _replaced_per_access(self) -> float:
+        """Share of the store that compactions replace per access to a cache of the popularity's blocks."""
+        accesses, replaced = self._recent
+        return self._block_ratio * replaced / accesses if accesses > 0.0 else 0.0
+
     def _hit_rate(self, accesses: float) -> float:
         """Return the mean hit rate of the readers after `accesses`."""
-        rates = [lru.hit_rate(accesses / self._block_ratio) for lru in self._lru]
+        rates = [lru.hit_rate(accesses / self._block_ratio, self._replaced_per_access) for lru in self._lru]
         return float_sum(weight * rate for (weight, _), rate in zip(self._readers, rates, strict=True)) / self._weight

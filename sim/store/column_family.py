@@ -77,6 +77,8 @@ class ColumnFamily:
         """Engine with the options of the current version: its level targets, scores and pending compaction bytes."""
         self.memtable_options = parts.engine
         """Engine with the options that give the size of the active memtable."""
+        self.replaced_bytes = 0.0
+        """Bytes of SST files that compactions have replaced or dropped so far; cached blocks of them have no further use."""
         self.content = parts.content
         self.table_formats: tuple[TableFormat, ...] = (parts.content.entry.table_format,)
         """Table formats that SST files may have: that of new files first, then those of files at the start."""

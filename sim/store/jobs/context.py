@@ -60,6 +60,7 @@ class JobContext(QueuedFamily, Protocol):
     name: str
     latest_options: Engine
     content: Content
+    replaced_bytes: float
     table_formats: tuple[TableFormat, ...]
     events: StoreEvents
     immutables: list[Memtable]
