@@ -270,7 +270,7 @@ def _run(argv: Sequence[str]) -> int:
     also.add_argument(
         "--leave-group-out", action="store_true",
         help="instead of the constants, print the errors of each group of runs (a drive, a size of values, a kind of load) "
-        "with constants fitted to all other LOGs; takes about 20 minutes",
+        "with constants fitted to all other LOGs; takes half an hour",
     )
     given = parser.parse_args(argv)
     if given.leave_group_out:
