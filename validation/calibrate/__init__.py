@@ -8,6 +8,6 @@
   clients; job_costs: CPU time of a job.
 - solve: least squares with priors; set_text: calibration as text, JSON and parameter file; parameter_file: format of
   parameter files; unseen: costs that the runs do not show.
-- public: the 40-thread machine of the public runs; public_fits: single constants of it; public_machines: the desktop
-  and the small PC.
+- public: the 40-thread machine of the public runs; public_fits: single constants of it; public_groups: errors on groups of
+  its runs that the fit has not seen; public_machines: the desktop and the small PC.
 """

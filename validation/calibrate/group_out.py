@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,8 +18,9 @@ from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 Configuration = Mapping[str, Any]
-_SEEDS: Final = (1,)
+SEEDS: Final = (1,)
 """Seeds of each simulated run; the errors of a kind are those of several runs."""
+_FIRST: Final = "ops_per_s"
 
 
 def _option(config: Configuration, key: str) -> Any:
@@ -67,6 +68,8 @@ class GroupOut:
     """Errors as in `LeftOut`, by case: all recorded cases of this kind on the machine."""
     at_prior: tuple[str, ...]
     """Constants that only the cases left out determine."""
+    nothing_left_out: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The same errors with the constants fitted to all cases; empty if they were not computed."""
 
 
 def leave_group_out(folders: Sequence[Path], found: Calibration) -> Iterator[GroupOut]:
@@ -90,25 +93,32 @@ def _group(kind: str, scored: Sequence[Case], used: Sequence[RecordedRun], found
     _, others = fit_runs(found.device, used)
     left_out = sorted({run.case for run in found.runs} - {run.case for run in used})
     lost = determined(found.solution) - determined(others)
-    errors = {case.name: errors_of(case, others, _SEEDS, assertions=found.assertions) for case in scored}
+    errors = {case.name: errors_of(case, others, SEEDS, assertions=found.assertions) for case in scored}
     return GroupOut(kind, tuple(left_out), errors, tuple(sorted(lost)))
 
 
 def group_table(groups: Sequence[GroupOut]) -> str:
-    """Return a Markdown table of all kinds, with median, P90 and worst of the absolute errors."""
-    head = [*RELATIVE.values(), "stall"]
+    """Return a Markdown table of all kinds, with median, P90 and worst of the absolute errors.
+
+    If a group has them, a column shows the errors of throughput with nothing left out.
+    """
+    compared = any(group.nothing_left_out for group in groups)
+    whole = [f"{RELATIVE[_FIRST]}, nothing left out"] if compared else []
+    head = [*RELATIVE.values(), "stall", *whole]
     lines = [
         "| runs with | runs | left out of the fit | " + " | ".join(head) + " | constants that only these determine |",
         "|" + "---|" * (len(head) + 4),
     ]
     for group in groups:
-        cells = [_summary(name, [abs(e[name]) for e in group.errors.values() if name in e]) for name in (*RELATIVE, STALL)]
+        cells = [_summary(name, group.errors) for name in (*RELATIVE, STALL)]
+        cells += [_summary(_FIRST, group.nothing_left_out)] if compared else []
         row = [group.kind, str(len(group.errors)), str(len(group.left_out) or "none in it"), *cells, ", ".join(group.at_prior)]
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines) + "\n"
 
 
-def _summary(name: str, sizes: Sequence[float]) -> str:
+def _summary(name: str, errors: Mapping[str, Mapping[str, float]]) -> str:
+    sizes = [abs(of_case[name]) for of_case in errors.values() if name in of_case]
     if not sizes:
         return ""
     shown = (float(np.median(sizes)), float(np.quantile(sizes, 0.9, method="inverted_cdf")), max(sizes))

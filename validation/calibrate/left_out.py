@@ -57,8 +57,17 @@ def errors_of(case: Case, others: Solution, seeds: Sequence[int], *, assertions:
     `assertions`: whether the recordings have them, so that this build is simulated.
     """
     constants = [f"host.assertions={int(assertions)}"]
-    constants += [f"{key}={quantity_text(key.partition('.')[2], value)}" for key, value in others.values.items()]
-    summaries = [run(case.config([*constants, f"seed={seed}"])).summary for seed in seeds]
+    return errors_with(case, [*constants, *constant_texts(others.values)], seeds)
+
+
+def constant_texts(values: Mapping[str, float | str]) -> list[str]:
+    """Return constants by key as overrides, rounded as in a parameter file."""
+    return [f"{key}={quantity_text(key.partition('.')[2], value)}" for key, value in values.items()]
+
+
+def errors_with(case: Case, overrides: Sequence[str], seeds: Sequence[int]) -> dict[str, float]:
+    """Return the errors of a case that is simulated with further overrides, as in `LeftOut`."""
+    summaries = [run(case.config([*overrides, f"seed={seed}"])).summary for seed in seeds]
     errors = {}
     for name in (*RELATIVE, STALL):
         real = case.measured.get(name)

@@ -1,6 +1,6 @@
 """Fit the machines of the public runs to their job records; write configs/parameters and the table of sessions.
 
-usage: python -m lsmlab.validation.calibrate.public [--data DIR] [--write]
+usage: python -m lsmlab.validation.calibrate.public [--data DIR] [--write | --leave-group-out]
 
 Only the LOGs of `CALIBRATION` in casefiles/public/cases.py are read: in each session the run with the fewest jobs or
 the lowest rate. CPU costs and deletions come from all LOGs together, and their standard errors from leaving out one LOG
@@ -15,7 +15,7 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +23,12 @@ import numpy as np
 import yaml
 from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
+from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.progress import on_terminal
 from lsmlab.validation.calibrate import public_fits as fits
+from lsmlab.validation.calibrate.group_out import group_table
 from lsmlab.validation.calibrate.parameter_file import SetText, write_sessions, write_set
+from lsmlab.validation.calibrate.public_groups import leave_public_group_out, machine_cases
 from lsmlab.validation.calibrate.unseen import READ_SOURCE, read_costs
 from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, session_of
 from lsmlab.validation.casefiles.public.table import DATA, runs_of
@@ -140,93 +144,90 @@ def _source(mapping: Mapping[str, Any], data: Path, path: str) -> fits.Source:
     return fits.Source(mapping["name"], device["base"], session_of(mapping), capped, counted, log, text)
 
 
-@dataclass(slots=True)
-class _Fit:
-    """Fitted values, and those standard errors that are known."""
-
-    values: dict[str, float] = field(default_factory=dict)
-    errors: dict[str, float] = field(default_factory=dict)
-
-    def take(self, found: tuple[fits.Constants, fits.Constants]) -> None:
-        """Add the (values, errors) of host constants."""
-        for mine, theirs in zip((self.values, self.errors), found, strict=True):
-            mine.update({key.removeprefix("host."): number for key, number in theirs.items()})
-
-
-def fit(data: Path) -> tuple[SetText, dict[str, Any]]:
+def fit(data: Path) -> tuple[SetText, Mapping[str, Any]]:
     """Fit the 40-thread machine; return the parameter set xeon_6230 and the write bandwidths by session and device."""
     used, drives = sources(data), drive_sources(data)
-    stream = fits.stream_fit(used)
-    awake = [s for s in used if s.log.io_statistics and s.device == fits.SYNCHRONOUS]
-    reading = fits.read_fit(awake, stream)
-    host = _host(used, awake, stream, reading)
-    devices: dict[str, _Fit] = {}
+    machine = fit_logs(used, drives)
+    values = {drive: found.values for drive, found in machine.drives.items()}
+    errors = {drive: found.errors for drive, found in machine.drives.items()}
+    _print(used, machine.host.values, machine.host.errors, values, errors, machine.sessions)
+    text = SetText(
+        about=_ABOUT, head=_HEAD, host=_FIXED | machine.host.values,
+        devices={drive: machine.drive_constants(drive) for drive in machine.drives},
+        host_errors=machine.host.errors, device_errors=errors, errors_from=ERRORS_FROM, sources=_SOURCES,
+    )  # fmt: skip
+    return text, machine.sessions
+
+
+def fit_logs(used: Sequence[fits.Source], drives: Sequence[fits.Source]) -> fits.Machine:
+    """Fit the machine to the LOGs of some runs. `drives`: LOGs that tell the bandwidth of a drive in a session only."""
+    copies = fits.copies_fit(used)
+    host = _host(used, copies)
+    devices: dict[str, fits.Fit] = {}
     sessions: dict[str, dict[str, Mapping[str, float]]] = defaultdict(dict)
     for device in sorted({s.device for s in used}):
         here = [s for s in used if s.device == device]
         if device == fits.SYNCHRONOUS:
             devices[device] = _commits(here)
-            devices[device].values["stream_write_bandwidth"] = stream
+            if copies.bytes_per_s is not None:
+                devices[device].values["stream_write_bandwidth"] = copies.bytes_per_s
             continue
         timed = [s for s in here if s.session not in sessions or not s.capped]
         timed += [s for s in drives if s.device == device]
-        devices[device], rates = _drive(here, timed, replace(_HOST, **host.values), reading)
+        devices[device], rates = _drive(here, timed, replace(_HOST, **host.values), copies)
         for session, rate in rates.items() if len(rates) > 1 else ():
             sessions[session][device] = {"write_bandwidth": rate}
-    values = {device: found.values for device, found in devices.items()}
-    errors = {device: found.errors for device, found in devices.items()}
-    _print(used, host.values, host.errors, values, errors, sessions)
-    text = SetText(
-        about=_ABOUT, head=_HEAD, host=_FIXED | host.values,
-        devices={device: {**_FIXED_DEVICES.get(device, {}), **found} for device, found in values.items()},
-        host_errors=host.errors, device_errors=errors, errors_from=ERRORS_FROM, sources=_SOURCES,
-    )  # fmt: skip
-    return text, sessions
+    return fits.Machine(host, devices, sessions, _FIXED, _FIXED_DEVICES)
 
 
-def _host(used: Sequence[fits.Source], awake: Sequence[fits.Source], stream: float, reading: float) -> _Fit:
-    """Fit the constants of the host. `awake`: runs whose threads copy to the device themselves and so never sleep.
-
-    `stream`: copies to persistent memory in bytes per second. `reading`: copies out of the page cache in seconds per
-    byte.
-    """
-    host = _Fit()
-    relative = fits.compaction_fit(used, _HOST, stream, reading, 0.0)
+def _host(used: Sequence[fits.Source], copies: fits.Copies) -> fits.Fit:
+    """Fit the constants of the host; those that no run shows are missing."""
+    host = fits.Fit()
+    merging = [s for s in used if copies.shows_compactions(s)]
+    tied = fits.tied_costs("compaction", merging)
+    relative = fits.compaction_fit(merging, _HOST, copies, 0.0, tied)
+    awake = [s for s in used if s.log.io_statistics and s.device == fits.SYNCHRONOUS]  # threads that never sleep
     host.take(fits.jackknife(lambda left: fits.core_contention_fit(left, relative, _HOST), awake))
-    core_contention = host.values["core_contention"]
-    host.take(fits.jackknife(lambda left: fits.compaction_fit(left, _HOST, stream, reading, core_contention), used))
+    core_contention = host.values.get("core_contention", _HOST.core_contention)
+    host.take(fits.jackknife(lambda left: fits.compaction_fit(left, _HOST, copies, core_contention, tied), merging))
     timed = [s for s in used if s.log.io_statistics or (fits.mean_sync_s(s.output) and s.device == fits.SYNCHRONOUS)]
-    host.take(fits.jackknife(lambda left: fits.flush_fit(left, _HOST, core_contention), timed))
-    writers = [s for s in used if s.name.startswith(("throttled", "ycsb"))]
-    host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST), writers))
-    beside = writers[0].contention_factor(core_contention)
-    for name in ("write_op", "statistics_op"):
-        host.values[name] /= beside
-        host.errors[name] /= beside
-    total_s = host.values["write_op"]
-    parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, fits.host_of(_LIKE))
-    host.take((parts, {}))
-    host.errors["write_op"] *= host.values["write_op"] / total_s
+    tied_flushes = fits.tied_costs("flush", timed)
+    host.take(fits.jackknife(lambda left: fits.flush_fit(left, _HOST, core_contention, tied_flushes), timed))
+    host.tied = frozenset(key.removeprefix("host.") for key in (*tied, *tied_flushes))
+    _take_writes(host, [s for s in used if s.name.startswith(("throttled", "ycsb"))], core_contention)
     reads = read_costs(replace(_HOST, **host.values))
     host.take(({f"host.{name}": value for name, value in reads.items()}, {}))
     host.take(fits.jackknife(fits.deletion_fit, used))
     return host
 
 
-def _commits(here: Sequence[fits.Source]) -> _Fit:
+def _take_writes(host: fits.Fit, writers: Sequence[fits.Source], core_contention: float) -> None:
+    """Add the costs of writes, which runs at full speed show."""
+    if not writers:
+        return
+    host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST), writers))
+    beside = writers[0].contention_factor(core_contention)
+    for found in (host.values, host.errors):
+        for name in found.keys() & {"write_op", "statistics_op"}:
+            found[name] /= beside
+    total_s = host.values["write_op"]
+    parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, fits.host_of(_LIKE))
+    host.take((parts, {}))
+    if "write_op" in host.errors:
+        host.errors["write_op"] *= host.values["write_op"] / total_s
+
+
+def _commits(here: Sequence[fits.Source]) -> fits.Fit:
     """Fit the fsync latency of a device to the commits of flushes, in runs without a cap."""
     commits = np.array([records.commit_s(s.log) for s in here if not s.capped])
-    return _Fit({"fsync_latency": float(np.median(commits))}, {"fsync_latency": float(commits.std())})
+    return fits.Fit({"fsync_latency": float(np.median(commits))}, {"fsync_latency": float(commits.std())})
 
 
 def _drive(
-    here: Sequence[fits.Source], timed: Sequence[fits.Source], host: Host, reading: float
-) -> tuple[_Fit, dict[str, float]]:
-    """Fit a block device: fsync latency from the runs `here`, and write bandwidth by session from the runs `timed`.
-
-    `reading`: copies out of the page cache in seconds per byte.
-    """
-    found = _commits(here)
+    here: Sequence[fits.Source], timed: Sequence[fits.Source], host: Host, copies: fits.Copies
+) -> tuple[fits.Fit, dict[str, float]]:
+    """Fit a block device: fsync latency from the runs `here`, and write bandwidth by session from the runs `timed`."""
+    found, reading = _commits(here), copies.read_byte_s or 0.0
     rates = {s.session: fits.bandwidth(s, host, found.values["fsync_latency"], reading) for s in timed}
     logs = np.log(np.array(list(rates.values())))
     bandwidth = float(np.exp(logs.mean()))
@@ -250,11 +251,33 @@ def _plain(table: Any) -> Any:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Fit and print the constants; with --write replace the files. Return 0."""
-    parser = argparse.ArgumentParser(prog="python -m lsmlab.validation.calibrate.public", description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--write", action="store_true", help="replace the constants in the committed files")
+    """Fit and print the constants, or the errors of groups that the fit has not seen. Return 0; 2 for bad input."""
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except InputError as error:
+        sys.stderr.write(f"public: {error}\n")
+        return 2
+
+
+def _run(argv: Sequence[str]) -> int:
+    parser = LineParser(
+        prog="python -m lsmlab.validation.calibrate.public", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--data", type=Path, default=DATA, metavar="DIR", help=f"the folder public_runs ({DATA})")
+    also = parser.add_mutually_exclusive_group()
+    also.add_argument("--write", action="store_true", help="replace the constants in the committed files")
+    also.add_argument(
+        "--leave-group-out", action="store_true",
+        help="instead of the constants, print the errors of each group of runs (a drive, a size of values, a kind of load) "
+        "with constants fitted to all other LOGs; takes half an hour",
+    )
     given = parser.parse_args(argv)
+    if given.leave_group_out:
+        used, drives = sources(given.data), drive_sources(given.data)
+        groups = leave_public_group_out(machine_cases(given.data), used, drives, fit_logs, on_terminal)
+        sys.stdout.write(group_table(list(groups)))
+        return 0
     text, sessions = fit(given.data)
     if given.write:
         write_set("xeon_6230", text)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -31,8 +32,11 @@ _SHORT_US: Final = 580.0
 """Longest write that neither slept (1 ms) nor waited for a stop."""
 _SLEEP_US: Final = 1900.0
 """Longest write that slept once."""
+_SAME_SIZE: Final = 1.1
+"""Ratio of entries' sizes below which they are one size: the runs then show no more than the cost of such an entry."""
 Constants = dict[str, float]
 """Values by key of the configuration, such as "host.write_op"."""
+_UNTIED: Final[Mapping[str, str]] = MappingProxyType({})
 SYNCHRONOUS: Final = "pmem"
 """Device whose driver copies data in the thread that makes the request: an fsync counts as CPU time, and threads never
 sleep."""
@@ -59,6 +63,65 @@ class Source:
         return 1.0 if self.name.startswith("rate-limited") else 1.0 + core_contention * _OTHER_THREADS
 
 
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """Speed of copies that are part of a compaction's time; None if no run shows it."""
+
+    bytes_per_s: float | None
+    """Bytes per second that one thread copies to persistent memory if no other thread does so."""
+    read_byte_s: float | None
+    """Seconds per byte of key and value of copies out of the page cache."""
+
+    def shows_compactions(self, source: Source) -> bool:
+        """Whether a run's LOG gives the CPU time of its compactions: what it lacks or has too much of is known."""
+        if source.device == SYNCHRONOUS:
+            return self.bytes_per_s is not None
+        return self.read_byte_s is not None or not source.log.io_statistics
+
+
+@dataclass(slots=True)
+class Fit:
+    """Fitted values by name, and those standard errors that are known."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    errors: dict[str, float] = field(default_factory=dict)
+    tied: frozenset[str] = frozenset()
+    """Names of values that follow from another one in the proportion of the defaults."""
+
+    def take(self, found: tuple[Constants, Constants]) -> None:
+        """Add the (values, errors) of host constants."""
+        for mine, theirs in zip((self.values, self.errors), found, strict=True):
+            mine.update({key.removeprefix("host."): number for key, number in theirs.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Fitted constants of a machine and its drives. What its LOGs do not show is missing, and stays at the defaults."""
+
+    host: Fit
+    drives: Mapping[str, Fit]
+    """By entry of configs/device."""
+    sessions: Mapping[str, Mapping[str, Mapping[str, float]]]
+    """Constants of drives by session and entry of configs/device."""
+    fixed_host: Mapping[str, float] = field(default_factory=dict)
+    fixed_drives: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
+    """Constants that are not fitted."""
+
+    def constants(self, drive: str) -> dict[str, float | str]:
+        """Return all constants of the host and of a drive by key of the configuration; none of a drive without a LOG."""
+        host = {f"host.{name}": value for name, value in {**self.fixed_host, **self.host.values}.items()}
+        return host | {f"device.{name}": value for name, value in self.drive_constants(drive).items()}
+
+    def drive_constants(self, drive: str) -> dict[str, float | str]:
+        """Return the constants of a drive by name; none without a LOG."""
+        return {**self.fixed_drives.get(drive, {}), **self.drives[drive].values} if drive in self.drives else {}
+
+    def determined(self, drives: Sequence[str]) -> set[str]:
+        """Return the keys of the constants of the host and of some drives that the LOGs determine."""
+        host = {f"host.{name}" for name in self.host.values.keys() - self.host.tied}
+        return host.union(*({f"device.{name}" for name in self.drives[d].values} for d in drives if d in self.drives))
+
+
 def host_of(name: str) -> Host:
     """Return the host of another parameter set."""
     return build(Host, dict(read_parameters(name).host), name)
@@ -76,19 +139,40 @@ def linear(x: Array, y: Array) -> Array:
     return np.asarray(found.x * scale, dtype=np.float64)
 
 
-def solved(measured: Sequence[tuple[Cost, float]], host: Host, keys: Sequence[str] | None = None) -> Constants:
+def solved(
+    measured: Sequence[tuple[Cost, float]], host: Host, keys: Sequence[str] | None = None, tied: Mapping[str, str] = _UNTIED
+) -> Constants:
     """Fit the constants of costs to measured seconds (`linear`).
 
     `keys`: constants to solve for; by default all constants in the costs that fits estimate. The others are taken from
-    `host`.
+    `host`, and constants that no measurement shows are left out. `tied`: constants that keep the proportion to another one
+    that they have in `host`.
     """
     columns, fixed_s = design([(cost, host) for cost, _ in measured], keys)
+    columns = {key: counts for key, counts in columns.items() if counts.any()}
+    ratios = {key: _value(host, key) / _value(host, other) for key, other in tied.items()}
+    for key, other in tied.items():
+        columns[other] = columns[other] + ratios[key] * columns.pop(key)
     seconds = np.array([seconds for _, seconds in measured], dtype=np.float64) - fixed_s
-    return dict(zip(columns, linear(np.column_stack(list(columns.values())), seconds).tolist(), strict=True))
+    found = dict(zip(columns, linear(np.column_stack(list(columns.values())), seconds).tolist(), strict=True))
+    return found | {key: ratios[key] * found[other] for key, other in tied.items()}
+
+
+def _value(host: Host, key: str) -> float:
+    return float(getattr(host, key.removeprefix("host.")))
+
+
+def tied_costs(kind: str, used: Sequence[Source]) -> Mapping[str, str]:
+    """Return the cost per byte of a kind of job as tied to that per record if all entries have one size; else nothing."""
+    sizes = [job.raw_bytes / job.records for source in used for job in source.log.jobs if job.records]
+    one_size = bool(sizes) and max(sizes) < _SAME_SIZE * min(sizes)
+    return {f"host.{kind}_byte": f"host.{kind}_record"} if one_size else _UNTIED
 
 
 def jackknife(fit: Callable[[Sequence[Source]], Constants], used: Sequence[Source]) -> tuple[Constants, Constants]:
-    """Return the fit to all sources, and its standard errors from leaving out one source at a time."""
+    """Return the fit to all sources, and its standard errors from leaving out one source at a time; nothing without any."""
+    if not used:
+        return {}, {}
     values, n = fit(used), len(used)
     if n < 3:
         return values, {}
@@ -98,34 +182,40 @@ def jackknife(fit: Callable[[Sequence[Source]], Constants], used: Sequence[Sourc
 
 
 def compaction_fit(
-    used: Sequence[Source], host: Host, copy_bytes_per_s: float, read_byte_s: float, core_contention: float
+    used: Sequence[Source], host: Host, copies: Copies, core_contention: float, tied: Mapping[str, str] = _UNTIED
 ) -> Constants:
-    """Fit the constants of a compaction's CPU time. On block devices its thread sleeps during fsyncs of its files."""
+    """Fit the constants of a compaction's CPU time to the sources that show it (`Copies.shows_compactions`).
+
+    On block devices its thread sleeps during fsyncs of its files. The cost of such a sleep shows only beside runs on a
+    device without sleeps. `tied`: see `solved`.
+    """
     measured = []
+    compared = any(source.device == SYNCHRONOUS for source in used)
     for source in used:
         sleeps = source.device != SYNCHRONOUS
-        times = records.compaction_times(source.log, read_byte_s, None if sleeps else copy_bytes_per_s)
+        times = records.compaction_times(source.log, copies.read_byte_s or 0.0, None if sleeps else copies.bytes_per_s)
         beside = source.contention_factor(core_contention)
-        measured += [(job_cpu(job, host, len(job.files) if sleeps else 0.0), s / beside) for job, s in times]
-    return solved(measured, host)
+        measured += [(job_cpu(job, host, len(job.files) if sleeps and compared else 0.0), s / beside) for job, s in times]
+    return solved(measured, host, tied=tied)
 
 
-def read_fit(used: Sequence[Source], copy_bytes_per_s: float) -> float:
-    """Return the seconds per byte of key and value of a compaction's copies out of the page cache: a median."""
-    return float(np.median(np.concatenate([records.read_costs(s.log, copy_bytes_per_s) for s in used])))
+def copies_fit(used: Sequence[Source]) -> Copies:
+    """Return the speed of copies: medians over runs on persistent memory."""
+    here = [source for source in used if source.device == SYNCHRONOUS]
+    syncs = [found for source in here if len(found := records.lone_syncs(source.log))]
+    if not syncs:
+        return Copies(None, None)
+    rows = np.concatenate(syncs)
+    stream = float(np.median(rows[:, 0] / rows[:, 1]))
+    reads = np.concatenate([records.read_costs(source.log, stream) for source in here if source.log.io_statistics])
+    return Copies(stream, float(np.median(reads)))
 
 
-def stream_fit(used: Sequence[Source]) -> float:
-    """Return the bytes per second that one thread copies to persistent memory if no other thread does so: a median."""
-    rows = np.concatenate([found for s in used if s.device == SYNCHRONOUS and len(found := records.lone_syncs(s.log))])
-    return float(np.median(rows[:, 0] / rows[:, 1]))
-
-
-def flush_fit(used: Sequence[Source], host: Host, core_contention: float) -> Constants:
-    """Fit the constants of a flush's CPU time."""
+def flush_fit(used: Sequence[Source], host: Host, core_contention: float, tied: Mapping[str, str] = _UNTIED) -> Constants:
+    """Fit the constants of a flush's CPU time. `tied`: see `solved`."""
     times = [(s, records.flush_times(s.log, mean_sync_s(s.output))) for s in used]
     measured = [(job_cpu(job, host), t / s.contention_factor(core_contention)) for s, found in times for job, t in found]
-    return solved(measured, host)
+    return solved(measured, host, tied=tied)
 
 
 def mean_sync_s(output: str) -> float | None:
@@ -135,9 +225,9 @@ def mean_sync_s(output: str) -> float | None:
 
 
 def deletion_fit(used: Sequence[Source]) -> Constants:
-    """Return host.unlink_byte: median seconds per byte of a deleted SST file."""
-    rows = np.array([row for s in used for row in s.log.deletions])
-    return {"host.unlink_byte": float(np.median(rows[:, 1] / rows[:, 0]))}
+    """Return host.unlink_byte: median seconds per byte of a deleted SST file; nothing without a deletion."""
+    rates = [seconds / size for s in used for size, seconds in s.log.deletions]
+    return {"host.unlink_byte": float(np.median(rates))} if rates else {}
 
 
 def cpu_ratio(costs: Constants, host: Host, jobs: Sequence[Job]) -> float:
@@ -152,7 +242,7 @@ def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) ->
     Compares compactions with many subcompactions to those with one. `costs`: constants of a compaction
     (`compaction_fit`), because compactions with many subcompactions are from L0 and merge more sorted runs. The runs
     must be on a device where threads never sleep: only there all subcompactions run at the same time; on a block device
-    most wait for the disk.
+    most wait for the disk. Without such compactions the result is empty.
     """
     found = []
     for source in used:
@@ -163,7 +253,7 @@ def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) ->
             parts = float(np.average([j.parts for j in parallel], weights=[j.records for j in parallel]))
             threads = parts + _OTHER_THREADS
             found.append((slower - 1.0) / (threads - 1.0 - slower * _OTHER_THREADS))
-    return {"host.core_contention": float(np.median(found))}
+    return {"host.core_contention": float(np.median(found))} if found else {}
 
 
 def write_fit(used: Sequence[Source], host: Host) -> Constants:

@@ -1,0 +1,268 @@
+"""Groups of public runs are predicted from constants that were fitted without their LOGs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from lsmlab.models.costs.host import Host
+from lsmlab.models.errors import InputError
+from lsmlab.validation.calibrate import public_groups
+from lsmlab.validation.calibrate.group_out import GroupOut, group_table
+from lsmlab.validation.calibrate.job_costs import job_cpu
+from lsmlab.validation.calibrate.public import fit_logs, main
+from lsmlab.validation.calibrate.public_fits import (
+    Copies,
+    Fit,
+    Machine,
+    Source,
+    copies_fit,
+    jackknife,
+    solved,
+    tied_costs,
+)
+from lsmlab.validation.calibrate.public_groups import GROUPS, constants_of, leave_public_group_out
+from lsmlab.validation.casefiles.case import Case, case_from_mapping
+from lsmlab.validation.logs.timings.job_records import JobLog
+from lsmlab.validation.logs.timings.jobs import Job
+
+FIRST_DAY, SECOND_DAY = "20GB, 15 March 2022", "ycsb, 18 March 2022"
+"""Sessions of runs whose paths begin with disk_type_influence and ycsb_test."""
+
+
+def case(name: str, drive: str, folder: str = "disk_type_influence", value_size: int = 1000, **device: Any) -> Case:
+    """Return a public run of the machine that wrote 1e6 entries; its path begins with `folder`."""
+    mapping = {
+        "name": name,
+        "source": f"supermt/quicksand_results {folder}/{name}: RocksDB 6.4.0",
+        "store": {"version": "6.4", "preset": "db_bench", "options": {"max_background_jobs": 2}},
+        "host": {"parameters": "xeon_6230"},
+        "device": {"base": drive, **device},
+        "workload": {"base": "fillrandom", "value_size": value_size, "num": 1_000_000},
+        "measured": {"ops_per_s": 1e5},
+    }
+    return case_from_mapping(mapping, Path())
+
+
+def source(name: str, drive: str, jobs: Sequence[Job] = (), *, session: str = FIRST_DAY, timed: bool = False) -> Source:
+    """Return the LOG of a run."""
+    return Source(name, drive, session, capped=False, statistics=False, log=JobLog(list(jobs), timed, []), output="")
+
+
+def machine(drives: Sequence[str], host: Mapping[str, float], session: str = FIRST_DAY) -> Machine:
+    """Return constants of a host, and of drives that wrote 500 MB/s on average and 400 MB/s in one session."""
+    fitted = {drive: Fit({"write_bandwidth": 5e8, "fsync_latency": 2e-3}) for drive in drives}
+    return Machine(Fit(dict(host)), fitted, {session: {drive: {"write_bandwidth": 4e8} for drive in drives}})
+
+
+class Fits:
+    """Fit that records which LOGs it got, and the overrides of each simulated run."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.logs: list[list[str]] = []
+        self.simulated: dict[str, list[Sequence[str]]] = {}
+        monkeypatch.setattr(public_groups, "errors_with", self._errors)
+
+    def __call__(self, used: Sequence[Source], drives: Sequence[Source]) -> Machine:
+        """Return constants of the drives of `used`; the fewer LOGs, the shorter a write."""
+        self.logs.append([s.name for s in (*used, *drives)])
+        return machine(sorted({s.device for s in used}), {"write_op": len(used) * 1e-6})
+
+    def _errors(self, case: Case, overrides: Sequence[str], seeds: Sequence[int]) -> dict[str, float]:
+        self.simulated.setdefault(case.name, []).append([*case.overrides, *overrides])
+        return {"ops_per_s": 0.1}
+
+
+def test_a_drive_is_predicted_from_the_other_drives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fit has no LOG of the drive, nor one that tells only its bandwidth in a session; all its runs are predicted."""
+    fits = Fits(monkeypatch)
+    cases = [case("a", "sata"), case("b", "sata"), case("c", "nvme"), case("d", "sata", "ycsb_test")]
+    used, drives = [source("a", "sata"), source("c", "nvme")], [source("d", "sata")]
+
+    groups = {group.kind: group for group in leave_public_group_out(cases, used, drives, fits)}
+
+    assert [["a", "c", "d"], ["a", "d"], ["c"]] == fits.logs
+    assert ("a", "d") == groups["a SATA SSD"].left_out
+    assert {"a", "b", "d"} == groups["a SATA SSD"].errors.keys()
+    assert ("device.fsync_latency", "device.write_bandwidth") == groups["a SATA SSD"].at_prior
+    assert list(groups) == ["an NVMe SSD", "a SATA SSD"], "values of 1000 bytes: no LOG would be left"
+
+
+def test_a_range_without_a_log_needs_no_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If no run of a group has a LOG, the constants are those fitted to all, and each run is simulated once."""
+    fits = Fits(monkeypatch)
+    cases = [case("a", "nvme"), case("b", "nvme", write_cap="400MiB/s"), case("c", "sata", value_size=100)]
+
+    groups = list(leave_public_group_out(cases, [source("a", "nvme"), source("x", "sata")], [], fits))
+
+    assert [("an NVMe SSD", 1), ("a SATA SSD", 0), ("values of 100 bytes and less", 0)] == [
+        (group.kind, len(group.left_out)) for group in groups[:3]
+    ]
+    assert ["values of 1000 bytes and more", "a cap on device writes"] == [group.kind for group in groups[3:]]
+    assert [["a", "x"], ["x"], ["x"]] == fits.logs, "all, without the NVMe SSD, without values of 1000 bytes"
+    assert 1 == len(fits.simulated["c"])
+
+
+def test_a_drive_left_out_has_the_constants_of_its_class() -> None:
+    """Neither the parameter set of the machine nor the session, which know the drive, give a constant of it."""
+    run = case("a", "sata", write_bandwidth=123e6)
+
+    predicted = public_groups._without_session(run).config(constants_of(run, "sata", machine(["nvme"], {"write_op": 5e-7})))
+
+    plain = case_from_mapping(
+        {"store": {"version": "6.4"}, "device": {"base": "sata"}, "workload": {"base": "fillrandom"}}, Path()
+    ).config()
+    assert plain["device"] == predicted["device"]
+    assert {**plain["host"], "write_op": "500ns"} == predicted["host"], "what was not fitted is the default"
+
+
+def test_a_drive_has_the_bandwidth_of_the_session() -> None:
+    """A session without a LOG has the drive's mean."""
+    fitted = machine(["sata"], {})
+
+    assert "device.write_bandwidth=400MB/s" in constants_of(case("a", "sata"), "sata", fitted)
+    assert "device.write_bandwidth=500MB/s" in constants_of(case("a", "sata", "ycsb_test"), "sata", fitted)
+    assert "device.fsync_latency=2ms" in constants_of(case("a", "sata", "ycsb_test"), "sata", fitted)
+
+
+@pytest.mark.parametrize(
+    ("changes", "groups"),
+    [
+        ({"drive": "pmem"}, {"persistent memory", "values of 1000 bytes and more"}),
+        ({"drive": "hdd", "value_size": 100}, {"a hard disk", "values of 100 bytes and less"}),
+        ({"drive": "nvme", "write_cap": "400MiB/s"}, {"an NVMe SSD", "values of 1000 bytes and more", "a cap on device writes"}),
+    ],
+)
+def test_groups_of_a_run(changes: dict[str, Any], groups: set[str]) -> None:
+    """A run is in each group whose condition its configuration meets."""
+    config = case("a", **changes).config()
+
+    assert groups == {group for group, of_group in GROUPS.items() if of_group(config)}
+
+
+@pytest.mark.parametrize(
+    ("override", "group"),
+    [
+        ("workload=filluniquerandom", "a YCSB load"),
+        ("workload=readwhilewriting", "clients that read"),
+        ("workload.benchmark_write_rate_limit=5000000", "a limit on the client's rate"),
+        ("engine.options.max_background_jobs=8", "4 to 8 background jobs"),
+        ("engine.options.max_background_jobs=20", "10 to 20 background jobs"),
+    ],
+)
+def test_groups_of_loads(override: str, group: str) -> None:
+    """Each of these groups is a change of one setting."""
+    run = case("a", "nvme")
+
+    assert GROUPS[group](run.config([override]))
+    assert not GROUPS[group](run.config())
+
+
+def test_a_machine_without_cases_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says what to give instead."""
+    with pytest.raises(InputError, match="another folder by --data"):
+        list(leave_public_group_out([], [source("a", "nvme")], [], Fits(monkeypatch)))
+
+
+@pytest.mark.parametrize("option", [[], ["--leave-group-out"]])
+def test_missing_data_are_one_line(option: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command ends with code 2 and names the file that is missing."""
+    assert main(["--data", str(tmp_path / "public_runs"), *option]) == 2
+
+    shown = capsys.readouterr()
+    assert "" == shown.out
+    assert 1 == shown.err.count("\n")
+    assert "no such file" in shown.err
+
+
+def test_the_set_is_not_written_from_a_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--write replaces the constants by those fitted to all LOGs; it excludes --leave-group-out."""
+    assert main(["--data", str(tmp_path), "--write", "--leave-group-out"]) == 2
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def test_the_table_compares_with_nothing_left_out() -> None:
+    """A column shows the errors of throughput of the same runs in the fit to all LOGs."""
+    group = GroupOut("a SATA SSD", ("a",), {"a": {"ops_per_s": -0.2}}, ("device.fsync_latency",), {"a": {"ops_per_s": 0.1}})
+
+    assert group_table([group]).splitlines() == [
+        "| runs with | runs | left out of the fit | throughput | W-Amp | stall | throughput, nothing left out | "
+        "constants that only these determine |",
+        "|---|---|---|---|---|---|---|---|",
+        "| a SATA SSD | 1 | 1 | 20.0 / 20.0 / 20.0 % |  |  | 10.0 / 10.0 / 10.0 % | device.fsync_latency |",
+    ]
+
+
+def flush(start_s: float, entries: float, entry_bytes: float) -> Job:
+    """Return a flush of 1 s and a commit of 10 ms, of which the fsync takes 0.4 s."""
+    job = Job("flush", start_s, start_s + 1.01, entries, entries * entry_bytes, output_bytes=64e6, sync_s=0.4)
+    job.files = [(start_s + 1.0, 64e6)]
+    return job
+
+
+def merge(start_s: float, entries: float, entry_bytes: float, host: Host, runs: int) -> Job:
+    """Return a compaction whose CPU time is that of `host`, and whose fsync takes 0.4 s."""
+    job = Job("compaction", start_s, 0.0, entries, entries * entry_bytes, output_bytes=64e6, runs=runs)
+    job.cpu_s = job_cpu(job, host).seconds(host)
+    job.wall_s = job.cpu_s + 0.4
+    job.end_s = start_s + job.wall_s
+    job.files = [(job.end_s - 0.01, 64e6)]
+    return job
+
+
+def test_a_fit_without_persistent_memory_leaves_the_rest_at_the_defaults() -> None:
+    """Copies, sleeps and core contention show on persistent memory only; other drives still give the other constants."""
+    host = Host(cores=40.0, job_start=1e-4, file_overhead=1.5e-4, compaction_record=0.2e-6, compaction_byte=1e-9)
+    sizes, rng = {"x": 108.0, "y": 1008.0, "z": 1008.0}, np.random.default_rng(1)
+    used = [
+        source(
+            f"rate-limited/{name}", "nvme", session=f"day {name}", timed=False,
+            jobs=[flush(0.0, 6e4, size), *(
+                merge(10.0 * k, rng.uniform(1e5, 1e6), size, host, int(rng.integers(2, 9))) for k in range(1, 9)
+            )],
+        )
+        for name, size in sizes.items()
+    ]  # fmt: skip
+
+    found = fit_logs(used, [])
+
+    assert {"nvme"} == found.drives.keys()
+    assert not {"cold_start", "core_contention", "write_op", "sleep_penalty"} & found.host.values.keys()
+    assert {"compaction_record": 0.2e-6, "compaction_byte": 1e-9} == pytest.approx(
+        {name: found.host.values[name] for name in ("compaction_record", "compaction_byte")}, rel=0.02
+    )
+    assert {f"day {name}" for name in sizes} == found.sessions.keys()
+    assert not [key for key in found.constants("pmem") if key.startswith("device.")]
+
+
+def test_copies_are_unknown_without_persistent_memory() -> None:
+    """Then a LOG whose CPU times lack the copies does not show the CPU time of compactions; others do."""
+    unknown = copies_fit([source("a", "nvme", timed=True)])
+
+    assert Copies(None, None) == unknown
+    assert [False, True, False] == [
+        unknown.shows_compactions(source("a", drive, timed=timed))
+        for drive, timed in (("nvme", True), ("nvme", False), ("pmem", False))
+    ]
+    assert Copies(2e9, 1e-9).shows_compactions(source("a", "pmem"))
+
+
+def test_entries_of_one_size_keep_the_proportion_of_the_defaults() -> None:
+    """Flushes of entries of one size that take 1.5 times the defaults give 1.5 times both defaults."""
+    flushes = [flush(0.0, entries, 1016.0) for entries in (1e4, 3e4, 6e4)]
+    measured = [(job_cpu(job, Host()), 1.5 * job_cpu(job, Host()).seconds(Host())) for job in flushes]
+    tied = tied_costs("flush", [source("a", "nvme", flushes)])
+
+    found = solved(measured, Host(), tied=tied)
+
+    assert {"host.flush_byte": "host.flush_record"} == tied
+    assert {} == tied_costs("flush", [source("a", "nvme", [*flushes, flush(0.0, 1e4, 116.0)])])
+    assert {"host.flush_record": 1.5 * Host().flush_record, "host.flush_byte": 1.5 * Host().flush_byte} == pytest.approx(found)
+
+
+def test_a_fit_to_nothing_is_empty() -> None:
+    """Without a run that shows it, a constant is missing."""
+    assert ({}, {}) == jackknife(lambda left: {"host.write_op": 1.0}, [])
