@@ -288,7 +288,15 @@ def test_more_writers_than_cores_give_no_write_cost() -> None:
     assert fills([crowded]) is None
 
 
-@pytest.mark.parametrize(("name", "folder"), [("recording_vm", CASES), ("epyc_vm", CASES.with_name("calibration_epyc"))])
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("recording_vm", CASES),
+        ("epyc_vm", CASES.with_name("calibration_epyc")),
+        pytest.param("zen5_vm", CASES.with_name("calibration_zen5"), marks=pytest.mark.slow),
+        pytest.param("emerald_vm", CASES.with_name("calibration_emerald"), marks=pytest.mark.slow),
+    ],
+)
 def test_committed_parameters_equal_the_fit(name: str, folder: Path) -> None:
     """A parameter set of configs/parameters is, byte for byte, the fit to the committed recordings of its machine."""
     committed = ROOT / "configs" / "parameters" / f"{name}.yaml"
