@@ -136,6 +136,21 @@ def test_blocks_of_replaced_files_leave_the_cache() -> None:
     assert cache.hit_rate == pytest.approx(0.3 / (0.3 + 0.1), rel=1e-3)
 
 
+def test_few_accesses_after_a_compaction_miss_few_blocks() -> None:
+    """If 1 % of a full cache is replaced, 1 % of the next reads miss, however rare they are; accesses renew the blocks."""
+    cache = WarmingCache([(1.0, UniformKeys().popularity(100_000, 10.0))], 20_000.0, warm=True)
+    cache.advance(0.0, 10_000.0, 0.0)
+
+    cache.advance(1.0, 10_000.0, 1.0, 0.01)
+    assert cache.hit_rate == pytest.approx(0.99, abs=1e-3)
+
+    cache.advance(1.0, 10_000.0, 2.0, 1.0)
+    assert cache.hit_rate == pytest.approx(0.5, abs=0.01)
+    assert cache.advance(10_000.0, 10_000.0, 3.0) < math.inf  # the hit rate rises further without another compaction
+    assert cache.advance(50_000.0, 10_000.0, 4.0) == math.inf
+    assert cache.hit_rate > 0.99
+
+
 def test_the_hit_rate_beside_compactions_is_that_of_a_simulated_cache() -> None:
     """In a cache of 500 of 1000 blocks, one of which is replaced after each second access, the hit rate is within 0.03.
 

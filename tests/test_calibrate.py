@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,8 @@ def a_reading_run(cpu_s: float, requests: float) -> RecordedRun:
     )  # fmt: skip
 
 
-def test_reads_of_an_idle_store_search_the_levels_of_its_statistics() -> None:
-    """Without jobs the LOG has no state of the tree, but its table of levels; the block layer has counted the requests."""
+def test_reads_of_an_idle_store_search_its_sorted_runs() -> None:
+    """Without jobs the LOG has no state of the tree; the block layer has counted the requests."""
     run = a_reading_run(20e-6, 0.25)
     counts = run.read.counts()
 
@@ -131,6 +132,32 @@ def test_ranges_of_files_come_from_the_manifest(tmp_path: Path) -> None:
     found = sorted_runs(tmp_path, parse_log([], "LOG"), {"workload": {"num": "1k"}}, idle=True)
 
     assert found == (SortedRun(0.4, 1000.0), SortedRun(0.4, 2000.0))
+
+
+def test_without_a_manifest_the_statistics_give_the_sorted_runs(tmp_path: Path) -> None:
+    """The last table of levels has two L0 files of 1.5 MB and eight files of L1; each counts as covering all keys."""
+    rows = (("L0", "2/0", 3.0), ("L1", "8/1", 20.0), ("L2", "0/0", 0.0), ("Sum", "10/1", 23.0))
+    levels = [{"Level": level, "Files": files, "Size": size * 1e6} for level, files, size in rows]
+    log: Any = SimpleNamespace(dumps=[SimpleNamespace(families={"default": SimpleNamespace(levels=levels)})])
+
+    found = sorted_runs(tmp_path / "1", log, {"workload": {"num": 1000}}, idle=True)
+
+    assert found == (SortedRun(1.0, 1.5e6), SortedRun(1.0, 1.5e6), SortedRun(1.0, 20e6))
+    assert sorted_runs(tmp_path / "1", SimpleNamespace(dumps=[]), {}, idle=False) == ()  # type: ignore[arg-type]
+
+
+def test_multigets_are_not_fitted(tmp_path: Path) -> None:
+    """Latencies of MultiGets are those of many keys, so a calibration case of them is refused."""
+    config = a_config(100)
+    config["workload"]["batch_size"] = 16
+    output = "multireadrandom :  2.0 micros/op 500 ops/sec 2.5 seconds 1250 operations;\n\n"
+    output += "Microseconds per read:\nCount: 80 Average: 9.0\n"
+    (tmp_path / "LOG").write_text("1970/01/01-00:00:01.000000 7 RocksDB version: 7.8.3\n", encoding="utf-8")
+    (tmp_path / "stdout.txt").write_text(output, encoding="utf-8")
+    (tmp_path / "counters.csv").write_text("second\n1.0\n", encoding="utf-8")
+
+    with pytest.raises(InputError, match="MultiGets"):
+        read_run(tmp_path, "tiny", config)
 
 
 def test_cached_reads_give_the_cost_of_a_block() -> None:

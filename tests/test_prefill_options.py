@@ -59,8 +59,7 @@ def test_every_engine_reads_and_compacts_files_of_two_formats(engine: str) -> No
         )
     )  # fmt: skip
 
-    assert mixed["read_amplification"] > 0.6
-    assert 0.9 * filters["read_amplification"] < mixed["read_amplification"] < 1.2 * none["read_amplification"]
+    assert filters["read_amplification"] < mixed["read_amplification"] < none["read_amplification"]
 
 
 def test_files_without_filters_have_none_until_compactions_rewrite_them() -> None:

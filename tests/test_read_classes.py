@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +12,7 @@ from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.group import READ, start_group
+from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.clients.lookups import FormatLookups, Lookups
 from lsmlab.sim.clients.op_times import Classes, OpTimes
 from lsmlab.sim.clients.read_cost import ReadCost
@@ -55,14 +55,15 @@ def test_only_reads_from_the_device_spend_cpu_time_on_requests() -> None:
     assert 0.4 * 2e-6 + 0.6 * 72e-6 == pytest.approx(times.mean_s(READ))
 
 
-def test_a_multiget_takes_the_sum_of_its_reads() -> None:
-    """100 independent reads of 44 us take 4.4 ms; their variance adds up, so the spread of a call is a tenth of a read's."""
-    ((share, time_s, spread),), times = read_classes(busy=0.0, read_batch=100)
+@pytest.mark.parametrize("keys", [2, 8, 100])
+def test_a_multiget_takes_the_sum_of_its_reads(keys: int) -> None:
+    """Independent reads of 44 us take 44 us each; the variance of a call is the sum of theirs."""
+    ((share, time_s, spread),), times = read_classes(busy=0.0, read_batch=keys)
+    square = 0.4 * 2e-6**2 * (1.0 + Unstalled(1, 1, 0.42).variation) + 0.6 * 72e-6**2 * (1.0 + Unstalled(1, 1, 0.28).variation)
 
-    assert share == pytest.approx(0.01)
-    assert time_s == pytest.approx(100 * times.mean_s(READ))
-    between = 0.4 * 2e-6**2 * 1.2 + 0.6 * 72e-6**2 * 1.085  # mean squares of log-logistic times of spreads 0.42 and 0.28
-    assert spread == pytest.approx(math.sqrt(between / times.mean_s(READ) ** 2 - 1.0) / 10.0, abs=0.01)
+    assert share == pytest.approx(1.0 / keys)
+    assert time_s == pytest.approx(keys * times.mean_s(READ))
+    assert Unstalled(1, 1, spread).variation == pytest.approx((square / times.mean_s(READ) ** 2 - 1.0) / keys, rel=0.1)
 
 
 def test_few_reads_wait_for_a_core() -> None:

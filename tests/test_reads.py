@@ -7,8 +7,10 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from lsmlab.models.costs.operations import block_depth, index_depth
+from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.table_format import Filter
@@ -19,6 +21,7 @@ from lsmlab.models.workloads.ranks import Hotspot, PowerLaw, Zipf
 from lsmlab.models.workloads.reads import (
     ScannedRun,
     TableClass,
+    competing_bytes,
     false_positive_rate,
     lru_cache,
     read_around,
@@ -81,6 +84,7 @@ def test_uniform_hit_rate_is_the_cached_share() -> None:
     assert lru_cache(popularity, 100_000).hit_rate() == 1.0
 
 
+@settings(deadline=None)  # the time of an example depends on the machine
 @given(st.floats(0.3, 3.0), st.integers(1, 10**9), st.floats(1, 300), st.booleans())
 def test_popularity_is_a_distribution(constant: float, n: int, per_block: float, scattered: bool) -> None:
     """Probabilities sum to 1 over the right number of blocks, and the hit rate grows with the cache from 0 to 1."""
@@ -216,3 +220,44 @@ def test_opens_agree_with_a_simulated_table_cache() -> None:
     opens = len(levels) * (1.0 - simulated_lru(searched.tolist(), 990))
 
     assert table_opens([TableClass(float(n), 1.0) for n in levels], 990.0) == pytest.approx(opens, abs=0.02)
+
+
+MB = 1e6
+
+
+@pytest.mark.parametrize(
+    ("accesses", "sizes", "competing"),
+    [
+        ([1.0], [100.0], [100.0]),
+        ([1.0] * 8, [20.0] * 8, [160.0] * 8),  # files of equal size: all compete
+        ([1.0, 1.0], [10.0, 300.0], [20.0, 310.0]),  # between two reads of a byte of the small level, 10 bytes of the large one
+        ([0.5, 1.0], [10.0, 300.0], [30.0, 310.0]),
+        ([0.0, 1.0], [10.0, 300.0], [0.0, 300.0]),  # nothing is read from the first
+        ([], [], []),
+    ],
+)
+def test_bytes_that_compete_for_the_caches(accesses: list[float], sizes: list[float], competing: list[float]) -> None:
+    """Bytes with as many accesses per byte compete in full, others as far as they are read in between."""
+    assert competing_bytes(accesses, sizes) == pytest.approx(competing)
+
+
+def test_eight_l0_files_cost_as_much_per_block_as_one_run_of_their_size() -> None:
+    """Without filters a read searches a block of each file; each has the depth of all files together."""
+    files = [TableClass(1.0, 1.0, 1.0 / 8.0, 20 * MB)] * 8
+    _, _, in_files = TableReads().index_searches(files)
+    _, _, in_run = TableReads().index_searches([TableClass(3.0, 1.0, 1.0, 160 * MB)])
+
+    assert in_files == pytest.approx(8.0 * in_run)
+    assert in_run == pytest.approx(block_depth(160 * MB))
+
+
+def test_only_leveldb_searches_an_index_without_a_block() -> None:
+    """LevelDB finds a block's filter by an index search; RocksDB's filter of a whole table needs none."""
+    tables = [TableClass(10.0, 1.0, 0.2, 500 * MB, false_positive=0.01)]
+    indexes, doublings, block_doublings = TableReads(filter=Filter.STANDARD).index_searches(tables)
+
+    assert indexes == pytest.approx(0.99 * 0.8)
+    assert doublings == pytest.approx(0.99 * 0.8 * index_depth(500 * MB))
+    assert block_doublings == pytest.approx((0.2 + 0.01 * 0.8) * block_depth(500 * MB))
+    assert TableReads().index_searches(tables) == (0.0, 0.0, block_doublings)
+    assert TableReads().index_searches([]) == (0.0, 0.0, 0.0)

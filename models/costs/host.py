@@ -56,9 +56,11 @@ class Host:
     """Further CPU time of a probe whose engine finds its filter by an index search, if it searches no block
     (`TableReads.index_searches`)."""
     index_depth: float = quantity("seconds", 0.3e-6)
-    """Further CPU time of an index search per doubling of the searched tables beyond 48 MiB (`index_depth`)."""
+    """Further CPU time of an index search without a block, before LevelDB's filter, per doubling of the searched tables beyond 48
+    MiB (`index_depth`)."""
     read_block: float = estimated("seconds", 0.56e-6, width=0.5)
-    """CPU time per data block searched in tables of up to 2 MiB: binary search in the index and in the block."""
+    """CPU time per data block searched, if at most 2 MiB compete for the processor's caches (`competing_bytes`): binary search in
+    the index and in the block."""
     block_depth: float = quantity("seconds", 0.28e-6)
     """Further CPU time of such a search per doubling of the tables that compete for the processor's caches (`block_depth`)."""
     read_call: float = quantity("seconds", 1.2e-6)

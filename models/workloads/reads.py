@@ -108,12 +108,17 @@ def competing_bytes(accesses: Sequence[float], sizes: Sequence[float]) -> list[f
     """Return the bytes that an LRU cache must hold to keep the data of each class: those accessed at least as often per byte.
 
     `accesses`: accesses per read to a class, `sizes`: its bytes; uniform within a class. Of a class with fewer accesses per byte,
-    the part that is accessed between two accesses to the same place counts (the stack distance of Mattson et al. 1970).
+    the part that is accessed between two accesses to the same place counts (the stack distance of Mattson et al. 1970). 0 for a
+    class without accesses.
     """
-    return [
-        float_sum(min(other, size * often / own) for often, other in zip(accesses, sizes, strict=True)) if own > 0.0 else 0.0
-        for own, size in zip(accesses, sizes, strict=True)
-    ]
+    used = [i for i, often in enumerate(accesses) if often > 0.0]
+    used.sort(key=lambda i: sizes[i] / accesses[i])
+    competing = [0.0] * len(sizes)
+    held_bytes, rarer = 0.0, float_sum(accesses)
+    for i in used:  # from the most accesses per byte to the fewest
+        held_bytes, rarer = held_bytes + sizes[i], rarer - accesses[i]
+        competing[i] = held_bytes + sizes[i] / accesses[i] * max(0.0, rarer)
+    return competing
 
 
 def lru_cache(popularity: Popularity, cached_blocks: float) -> LruCache:

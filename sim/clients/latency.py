@@ -128,6 +128,26 @@ class Unstalled:
         return math.tan(angle) / angle - 1.0 if self.spread >= _NO_SPREAD else 0.0
 
 
+def spread_of(variation: float) -> float:
+    """Return the spread of a log-logistic time from the square of its coefficient of variation (`Unstalled.variation`).
+
+    At most 0.8: the variance is infinite from 0.9 on.
+    """
+    low, high = 0.0, _MOST_SPREAD
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2.0
+        if Unstalled(1.0, 1.0, middle).variation < variation:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+_MOST_SPREAD: Final = 0.8
+_HALVINGS: Final = 20
+"""Steps of the search for a spread, to 1e-6."""
+
+
 class LatencyDistribution:
     """Latency distribution of one kind of operation over a run or over one second."""
 

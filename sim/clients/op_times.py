@@ -29,7 +29,7 @@ from lsmlab.models.devices.throttled import SYNC_WRITES
 from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
-from lsmlab.sim.clients.latency import Unstalled
+from lsmlab.sim.clients.latency import Unstalled, spread_of
 from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.write_shape import WriteShape
@@ -214,7 +214,7 @@ class OpTimes:
                 computing = self._computing(search_s + cost.request_cpu_s / (1.0 - cost.memory_share), group)
                 for (share, fixed_s), spread in zip(away, (self._host.device_read_spread, _LATE_SPREAD), strict=False):
                     classes += [(reads * share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
-        return _in_calls(classes, group.spec.read_batch) if kind == READ else classes
+        return _multigets(classes, group.spec.read_batch) if kind == READ else classes
 
     def _with_waits(self, classes: Parts, behind_s: float, coreless: float) -> Parts:
         """Add the waits of writes for other writers, `behind_s` per write.
@@ -281,25 +281,22 @@ class OpTimes:
         ]
 
 
-def _in_calls(reads: Classes, keys: int) -> Classes:
+_SPREAD_DIGITS: Final = 2
+"""Decimal digits of the spread of a MultiGet, so that few values are tallied."""
+
+
+def _multigets(reads: Classes, keys: int) -> Classes:
     """Return the classes of MultiGets of `keys` keys each: a call takes the sum of the times of that many independent reads.
 
-    The block reads of a call follow each other, as in a build without io_uring (RandomAccessFile::MultiRead); a key costs as
-    much CPU time in a MultiGet as in a Get, within 20 % (benchmarks/read_costs.py).
+    The block reads of a call follow each other, as in a build without io_uring (RandomAccessFile::MultiRead). A key that exists
+    costs as much CPU time as in a Get, within 12 %; one that does not takes 0.6 to 0.9 of it (docs/decisions/0050).
     """
     if keys == 1:
         return reads
     mean_s = float_sum(share * time_s for share, time_s, _ in reads)
     square = float_sum(share * time_s * time_s * _square_ratio(spread) for share, time_s, spread in reads)
-    variation = max(0.0, square / (mean_s * mean_s) - 1.0) / keys
-    spread = round(math.sqrt(math.log1p(variation)), _SPREAD_DIGITS)
-    return [(1.0 / keys, keys * mean_s, min(spread, _MOST_SPREAD))]
-
-
-_SPREAD_DIGITS: Final = 2
-"""Decimal digits of a call's spread, so that few values are tallied."""
-_MOST_SPREAD: Final = 0.8
-"""Largest spread of a call: the variance of a log-logistic time is infinite from 0.9 on (`Unstalled.spread`)."""
+    variation = max(0.0, square / (mean_s * mean_s) - 1.0) / keys if mean_s > 0.0 else 0.0
+    return [(1.0 / keys, keys * mean_s, round(spread_of(variation), _SPREAD_DIGITS))]
 
 
 @lru_cache(maxsize=256)

@@ -108,6 +108,8 @@ class TreeReads:
             warm=setup.conditions.block_cache is BlockCache.WARM,
         )
         self._next_s = 0.0
+        self._step_s = math.inf
+        """Seconds from the last look at the block cache until it has filled further; infinity: its hit rate is settled."""
         self._replaced_bytes = 0.0
         """`ColumnFamily.replaced_bytes` of all families at the last look at the block cache."""
         self._served = (0.0, 0.0)
@@ -134,8 +136,10 @@ class TreeReads:
         now_s = self._env.now
         due = now_s >= self._next_s
         if due:
-            step_s = self._cache.advance(self._cache_accesses(gets, scans), self._data_blocks(), now_s, self._replaced())
-            self._next_s = now_s + min(step_s, REFRESH_S)
+            self._step_s = self._cache.advance(
+                self._cache_accesses(gets, scans), self._data_blocks(), now_s, self._replaced()
+            )
+            self._next_s = now_s + min(self._step_s, REFRESH_S)
             if now_s >= self._sample_s:
                 self._sample()
         family = self._sampled
@@ -147,8 +151,8 @@ class TreeReads:
 
     @property
     def next_s(self) -> float:
-        """Time at which the block cache has filled further; infinity: it is warm."""
-        return math.inf if self._cache.warm else self._next_s
+        """Time at which the block cache has filled further; infinity: its hit rate changes only with the trees."""
+        return math.inf if self._step_s == math.inf else self._next_s
 
     def _cache_accesses(self, gets: float, scans: float) -> float:
         """Return the accesses to the block cache of a shard since the last call; arguments as those of `costs`.
@@ -212,6 +216,9 @@ class TreeReads:
             memory_share=_without_requests(found, miss) * opened.memory_share,
             blocks=blocks,
         )
+        self._relative_sizes = self._relative_size(searched_blocks), 1.0
+        if not self._scans:
+            return [(1.0, get)], []
         runs = scan_runs(family.tree, list(self._formats))
         number = float_sum(run.number for run in runs)
         seeks = [
@@ -227,12 +234,12 @@ class TreeReads:
         tables = [TableClass(run.tables, run.number, size_bytes=run.table_bytes) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
         common = replace(self._with_tables(common, tables, seeks), runs=number, blocks=number, opens=opened.opens)
-        self._relative_sizes = self._relative_size(searched_blocks), self._relative_size(seeks)
+        self._relative_sizes = self._relative_sizes[0], self._relative_size(seeks)
         shares = byte_shares(runs, self._formats)
         scans: list[tuple[float, ReadCost]] = []
         for length, share in self._scans:
             touched = float_sum(
-                scan_block_reads(number, length, self._formats[form].entries_per_block, shares[form]) for number, form in seeks
+                scan_block_reads(runs_of, length, self._formats[form].entries_per_block, shares[form]) for runs_of, form in seeks
             )
             requests, size = scan_device_reads(scanned, length)
             searched = replace(common, calls=touched * uncached, requests=requests * miss)

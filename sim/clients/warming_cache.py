@@ -19,8 +19,10 @@ _SETTLED: Final = 1e-4
 """The same, below which the cache is warm."""
 _SHORTEST_STEP_S: Final = 1e-3
 """Shortest time between two calls while the cache fills."""
-_RECENT_S: Final = 10.0
-"""Time over which replacements are averaged: several compactions."""
+_REPLACED: Final = 0.02
+"""Share of a cache's blocks that compactions have replaced and accesses have not renewed, below which it does not matter."""
+_RENEWAL_STEP_S: Final = 1.0
+"""Time between two calls while accesses renew replaced blocks."""
 
 
 class WarmingCache:
@@ -41,8 +43,10 @@ class WarmingCache:
         """Blocks of the trees of a shard, per block of the popularity, for which `_lru` was computed."""
         self._accesses = math.inf if warm else 0.0
         """Accesses since the start."""
-        self._recent = (0.0, 0.0)
-        """Accesses, and replaced shares of the store, of the last `_RECENT_S`; older ones count less."""
+        self._replaced = 0.0
+        """Share of the store that compactions have replaced; as many accesses as the cache has blocks renew all but 1/e of it."""
+        self._blocks = 1.0
+        """Blocks of the full cache."""
         self._looked_s = 0.0
         """Time of the last call of `advance`."""
         self.hit_rate = self.final_hit_rate = 0.0
@@ -57,19 +61,22 @@ class WarmingCache:
 
         `accesses` to the cache of a shard since the last call; `data_blocks` of a shard; `replaced`: share of its bytes that
         compactions have replaced since. While the cache fills, a call follows when the hit rate has risen by `_STEP`, or by a
-        quarter of what it lacks. Until then, the hit rate is that of the middle of the step.
+        quarter of what it lacks. Until then, the hit rate is that of the middle of the step. A warm cache has the hit rate at
+        which accesses renew as many blocks as compactions replace.
         """
         elapsed_s = now_s - self._looked_s
         per_s = accesses / elapsed_s if elapsed_s > 0.0 else 0.0
         self._accesses, self._looked_s = self._accesses + accesses, now_s
-        kept = math.exp(-elapsed_s / _RECENT_S)
-        self._recent = kept * self._recent[0] + accesses, kept * self._recent[1] + replaced
         self._fit(data_blocks)
+        self._blocks = min(max(1.0, data_blocks), self._block_ratio * max(lru.lifetime for lru in self._lru))
+        renewed = accesses / max(1.0, self._blocks)  # files were replaced evenly over the time since the last call
+        self._replaced *= math.exp(-renewed)
+        self._replaced += replaced * -math.expm1(-renewed) / renewed if renewed > 0.0 else replaced
         self.final_hit_rate, rate = self._hit_rate(math.inf), self._hit_rate(self._accesses)
         step = min(_STEP, (self.final_hit_rate - rate) / 4.0)
         if step <= _SETTLED:
             self.hit_rate = self.final_hit_rate
-            return math.inf
+            return math.inf if self._replaced < _REPLACED else _RENEWAL_STEP_S
         self.hit_rate = rate + step / 2.0
         place = self._accesses / self._block_ratio, self._replaced_per_access
         rise_per_s = max(lru.growth(*place) for lru in self._lru) / self._block_ratio * per_s
@@ -91,9 +98,11 @@ class WarmingCache:
 
     @property
     def _replaced_per_access(self) -> float:
-        """Share of the store that compactions replace per access to a cache of the popularity's blocks."""
-        accesses, replaced = self._recent
-        return self._block_ratio * replaced / accesses if accesses > 0.0 else 0.0
+        """Share of the store that compactions replace per access to a cache of the popularity's blocks.
+
+        If a share r is replaced in the time of a accesses, again and again, `_replaced` tends to r blocks / a.
+        """
+        return self._block_ratio * self._replaced / max(1.0, self._blocks)
 
     def _hit_rate(self, accesses: float) -> float:
         """Return the mean hit rate of the readers after `accesses`."""

@@ -131,7 +131,7 @@ class RecordedRun:
         false_positive = false_positive_rate(max(0.0, float(self.config["engine"]["options"].get("bloom_bits") or 0.0)))
         *upper, _ = runs = self.sorted_runs or (SortedRun(1.0, 0.0),)
         in_vain = false_positive * max(0.0, self.runs_per_read - self.found_share)
-        covered = sum(run.covered for run in upper)
+        covered = sum(run.covered for run in upper) or 1.0
         blocks = [in_vain * run.covered / covered for run in upper] + [self.found_share]
         competing = competing_bytes(blocks, [run.size_bytes for run in runs])
         doublings = sum(number * block_depth(size) for number, size in zip(blocks, competing, strict=True))
@@ -200,6 +200,8 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     entry_bytes = _entry_bytes(config)
     jobs = [job for job in timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes) if job.wall_s]
     histograms = _histograms(output)
+    if int(config["workload"].get("batch_size") or 1) > 1 and "read" in histograms:
+        raise InputError(f"{paths[1]}: latencies are those of MultiGets; constants are fitted to gets (readrandom)")
     if "read" not in histograms and not any(job.kind == "flush" for job in jobs):
         raise InputError(f"{paths[0]}: contains no finished flush; record the case again for a longer time")
     stall, reads = _STALL.search(output), _FOUND.search(output)

@@ -11,7 +11,7 @@ from lsmlab.validation.logs.manifest import AddedFile, read_manifest
 from lsmlab.validation.logs.records import RocksDbLog
 
 _NUMBER_BYTES: Final = 8
-"""Bytes at the begin of a key that have its number (db_bench's GenerateKeyFromInt)."""
+"""Bytes at the beginning of a key that have its number (db_bench's GenerateKeyFromInt)."""
 
 
 class SortedRun(NamedTuple):
