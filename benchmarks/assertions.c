@@ -2,57 +2,17 @@
    usage: assertions LIBRARY FOLDER VALUE_BYTES ENTRIES MEMTABLES     (an even number of memtables: half of them have a WAL)
    Prints CPU microseconds per entry: put, put with a WAL, Get of a key that the memtable lacks, flush, compaction, Get from
    the block cache, Next. */
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "rocksdb_api.h"
 
-static void *library;
-static char *error;
-static uint64_t state = 88172645463325252ull;
-
-#define FUNCTION(result, name, ...) \
-  result (*name)(__VA_ARGS__) = (result (*)(__VA_ARGS__))dlsym(library, "rocksdb_" #name); \
-  if (!name) { fprintf(stderr, "%s: no rocksdb_%s\n", argv[1], #name); return 1; }
-#define CHECKED(call) call; if (error) { fprintf(stderr, "%s\n", error); return 1; }
-
-static double cpu_us(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * 1e6 + now.tv_nsec * 1e-3;
-}
-
-/* Write a random key of 16 bytes, even, or odd if `lacking`. */
-static void next_key(char *key, uint64_t keys, int lacking) {
-  state ^= state << 13; state ^= state >> 7; state ^= state << 17;
-  uint64_t number = __builtin_bswap64(state % keys * 2 + lacking);
-  memset(key, 0, 16);
-  memcpy(key, &number, 8);
-}
+/* Write a random key, even, or odd if `lacking`. */
+static void next_key(char *key, uint64_t keys, int lacking) { write_key(key, below(keys) * 2 + lacking); }
 
 int main(int argc, char **argv) {
   if (argc != 6 || !(library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL))) { fprintf(stderr, "no library\n"); return 1; }
   long value_bytes = atol(argv[3]), entries = atol(argv[4]), memtables = atol(argv[5]);
-  FUNCTION(void *, options_create, void)
-  FUNCTION(void, options_set_create_if_missing, void *, unsigned char)
-  FUNCTION(void, options_set_write_buffer_size, void *, size_t)
-  FUNCTION(void, options_set_compression, void *, int)
-  FUNCTION(void, options_set_disable_auto_compactions, void *, int)
-  FUNCTION(void, options_set_block_based_table_factory, void *, void *)
-  FUNCTION(void *, block_based_options_create, void)
-  FUNCTION(void, block_based_options_set_block_cache, void *, void *)
-  FUNCTION(void *, cache_create_lru, size_t)
+  STORE_FUNCTIONS
   FUNCTION(void *, open, void *, const char *, char **)
-  FUNCTION(void *, writeoptions_create, void)
-  FUNCTION(void, writeoptions_disable_WAL, void *, int)
-  FUNCTION(void *, readoptions_create, void)
-  FUNCTION(void *, flushoptions_create, void)
-  FUNCTION(void, put, void *, void *, const char *, size_t, const char *, size_t, char **)
   FUNCTION(char *, get, void *, void *, const char *, size_t, size_t *, char **)
-  FUNCTION(void, flush, void *, void *, char **)
-  FUNCTION(void, compact_range, void *, const char *, size_t, const char *, size_t)
   FUNCTION(void *, create_iterator, void *, void *)
   FUNCTION(void, iter_seek_to_first, void *)
   FUNCTION(void, iter_next, void *)

@@ -3,72 +3,23 @@
    FILES: L0 files, among which the keys alternate; 0: all entries are in one memtable; -n: one sorted run, merged from n files.
    BATCH: keys per MultiGet; 0: Get.
    Prints CPU microseconds per key of the store, per key that it lacks, and per entry of the merge. */
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "rocksdb_api.h"
 
 enum { READS = 200000, MOST_BATCH = 256 };
 
-static void *library;
-static char *error;
-static uint64_t state = 88172645463325252ull;
-
-#define FUNCTION(result, name, ...) \
-  result (*name)(__VA_ARGS__) = (result (*)(__VA_ARGS__))dlsym(library, "rocksdb_" #name); \
-  if (!name) { fprintf(stderr, "%s: no rocksdb_%s\n", argv[1], #name); return 1; }
-#define OPTIONAL(result, name, ...) \
-  result (*name)(__VA_ARGS__) = (result (*)(__VA_ARGS__))dlsym(library, "rocksdb_" #name);
-#define CHECKED(call) call; if (error) { fprintf(stderr, "%s\n", error); return 1; }
-
-static double cpu_us(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec * 1e6 + now.tv_nsec * 1e-3;
-}
-
-static uint64_t below(uint64_t bound) {
-  state ^= state << 13; state ^= state >> 7; state ^= state << 17;
-  return state % bound;
-}
-
 static uint64_t common_divisor(uint64_t a, uint64_t b) { return b ? common_divisor(b, a % b) : a; }
-
-/* Write `number` as a key of 16 bytes. Numbers of the store are even. */
-static void write_key(char *key, uint64_t number) {
-  number = __builtin_bswap64(number);
-  memset(key, 0, 16);
-  memcpy(key, &number, 8);
-}
 
 int main(int argc, char **argv) {
   if (argc != 9 || !(library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL))) { fprintf(stderr, "no library\n"); return 1; }
   long value_bytes = atol(argv[3]), entries = atol(argv[4]), files = atol(argv[5]), bloom = atol(argv[6]);
   long cache_bytes = atol(argv[7]), batch = atol(argv[8]);
-  FUNCTION(void *, options_create, void)
-  FUNCTION(void, options_set_create_if_missing, void *, unsigned char)
-  FUNCTION(void, options_set_write_buffer_size, void *, size_t)
-  FUNCTION(void, options_set_compression, void *, int)
-  FUNCTION(void, options_set_disable_auto_compactions, void *, int)
-  FUNCTION(void, options_set_block_based_table_factory, void *, void *)
-  FUNCTION(void *, block_based_options_create, void)
-  FUNCTION(void, block_based_options_set_block_cache, void *, void *)
+  STORE_FUNCTIONS
   FUNCTION(void, block_based_options_set_filter_policy, void *, void *)
   FUNCTION(void *, filterpolicy_create_bloom_full, int, double)  /* an int before 6.7, a double since: another register */
-  FUNCTION(void *, cache_create_lru, size_t)
   FUNCTION(void *, open_column_families, const void *, const char *, int, const char *const *, const void *const *, void **, char **)
-  FUNCTION(void *, writeoptions_create, void)
-  FUNCTION(void, writeoptions_disable_WAL, void *, int)
-  FUNCTION(void *, readoptions_create, void)
-  FUNCTION(void *, flushoptions_create, void)
-  FUNCTION(void, put, void *, void *, const char *, size_t, const char *, size_t, char **)
   FUNCTION(void *, get_pinned, void *, void *, const char *, size_t, char **)
   OPTIONAL(void, batched_multi_get_cf, void *, void *, void *, size_t, const char *const *, const size_t *, void **, char **, unsigned char)
   FUNCTION(void, pinnableslice_destroy, void *)
-  FUNCTION(void, flush, void *, void *, char **)
-  FUNCTION(void, compact_range, void *, const char *, size_t, const char *, size_t)
 
   void *options = options_create(), *table = block_based_options_create();
   options_set_create_if_missing(options, 1);
