@@ -187,25 +187,37 @@ class TreeReads:
         return {
             "hit_rate": self._cache.final_hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
-            "bloom_false_positive_rate": _false_positive(self._format) if self._format.bloom_bits > 0 else None,
+            "bloom_false_positive_rate": (
+                false_positive_rate(self._format.bloom_bits, self._format.filter) if self._format.bloom_bits > 0 else None
+            ),
             "found_share": self.lookups.found + self.lookups.in_memory,
             "runs_per_read": self.lookups.runs,
             "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
         }
 
     def _measure(self) -> tuple[ReadClasses, ReadClasses]:
-        host, family, found, blocks = self._setup.host, self._sampled, self.lookups, self._blocks
-        self._tables = table_count(family.tree)
+        self._tables = table_count(self._sampled.tree)
+        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
+        doublings = float_sum(read_depth(entries) for entries in self._memtables)
+        in_memory = Searched(memtables=len(self._memtables), doublings=doublings)
+        get, get_size = self._get_cost(in_memory, beyond_pages)
+        scans, scan_size = self._scan_costs(in_memory, beyond_pages) if self._scans else ([], 1.0)
+        self._relative_sizes = get_size, scan_size
+        return [(1.0, get)], scans
+
+    def _get_cost(self, in_memory: Searched, beyond_pages: float) -> tuple[ReadCost, float]:
+        """Return the cost of a point read, and the mean size of its blocks relative to that of this run's own.
+
+        `in_memory`: searches in memtables; `beyond_pages`: share of the tables that is not in the page cache.
+        """
+        host, found, blocks = self._setup.host, self.lookups, self._blocks
         searched_blocks = [(part.found + part.blocks_in_vain, part.table_format) for part in found.formats]
         self.block_bytes = weighted_mean((n, self._requests(form, 1.0)[1]) for n, form in searched_blocks)
-        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
         uncached = 1.0 - self._cache.hit_rate
         miss = uncached * beyond_pages
-        opened = self._opened(family, found.searched, beyond_pages)
-        doublings = float_sum(read_depth(entries) for entries in self._memtables)
-        common = Searched(memtables=len(self._memtables), doublings=doublings)
+        opened = self._opened(self._sampled, found.searched, beyond_pages)
         searched = replace(
-            self._with_tables(common, found.searched, searched_blocks), runs=found.runs, blocks=blocks,
+            self._with_tables(in_memory, found.searched, searched_blocks), runs=found.runs, blocks=blocks,
             calls=blocks * uncached, requests=blocks * miss, opens=opened.opens,
         )  # fmt: skip
         get = ReadCost(
@@ -216,9 +228,13 @@ class TreeReads:
             memory_share=_without_requests(found, miss) * opened.memory_share,
             blocks=blocks,
         )
-        self._relative_sizes = self._relative_size(searched_blocks), 1.0
-        if not self._scans:
-            return [(1.0, get)], []
+        return get, self._relative_size(searched_blocks)
+
+    def _scan_costs(self, in_memory: Searched, beyond_pages: float) -> tuple[list[tuple[float, ReadCost]], float]:
+        """Return the costs of scans by length, and the mean size of their blocks; arguments as for `_get_cost`."""
+        host, family = self._setup.host, self._sampled
+        uncached = 1.0 - self._cache.hit_rate
+        miss = uncached * beyond_pages
         runs = scan_runs(family.tree, list(self._formats))
         number = float_sum(run.number for run in runs)
         seeks = [
@@ -233,8 +249,7 @@ class TreeReads:
         ]  # fmt: skip
         tables = [TableClass(run.tables, run.number, size_bytes=run.table_bytes) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
-        common = replace(self._with_tables(common, tables, seeks), runs=number, blocks=number, opens=opened.opens)
-        self._relative_sizes = self._relative_sizes[0], self._relative_size(seeks)
+        common = replace(self._with_tables(in_memory, tables, seeks), runs=number, blocks=number, opens=opened.opens)
         shares = byte_shares(runs, self._formats)
         scans: list[tuple[float, ReadCost]] = []
         for length, share in self._scans:
@@ -252,7 +267,7 @@ class TreeReads:
                 blocks=touched,
             )
             scans.append((share, scan))
-        return [(1.0, get)], scans
+        return scans, self._relative_size(seeks)
 
     def _sample(self) -> None:
         """Look up a sample of the clients' keys in the trees of one database."""
@@ -340,10 +355,6 @@ def _scan_classes(readers: Sequence[Clients]) -> list[tuple[float, float]]:
 def _reads(clients: Clients) -> float:
     """Return the weight of a group of clients among all readers: its threads, times the share of reads in its operations."""
     return (clients.mix.gets + clients.mix.scan) * clients.threads
-
-
-def _false_positive(form: TableFormat) -> float:
-    return false_positive_rate(form.bloom_bits, form.filter)
 
 
 def _without_requests(found: Lookups, miss: float) -> float:

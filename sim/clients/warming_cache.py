@@ -46,7 +46,7 @@ class WarmingCache:
         self._replaced = 0.0
         """Share of the store that compactions have replaced; as many accesses as the cache has blocks renew all but 1/e of it."""
         self._blocks = 1.0
-        """Blocks of the full cache."""
+        """Blocks of the full cache, at least 1."""
         self._looked_s = 0.0
         """Time of the last call of `advance`."""
         self.hit_rate = self.final_hit_rate = 0.0
@@ -68,8 +68,8 @@ class WarmingCache:
         per_s = accesses / elapsed_s if elapsed_s > 0.0 else 0.0
         self._accesses, self._looked_s = self._accesses + accesses, now_s
         self._fit(data_blocks)
-        self._blocks = min(max(1.0, data_blocks), self._block_ratio * max(lru.lifetime for lru in self._lru))
-        renewed = accesses / max(1.0, self._blocks)  # files were replaced evenly over the time since the last call
+        self._blocks = max(1.0, min(data_blocks, self._block_ratio * max(lru.lifetime for lru in self._lru)))
+        renewed = accesses / self._blocks  # files were replaced evenly over the time since the last call
         self._replaced *= math.exp(-renewed)
         self._replaced += replaced * -math.expm1(-renewed) / renewed if renewed > 0.0 else replaced
         self.final_hit_rate, rate = self._hit_rate(math.inf), self._hit_rate(self._accesses)
@@ -102,7 +102,7 @@ class WarmingCache:
 
         If a share r is replaced in the time of a accesses, again and again, `_replaced` tends to r blocks / a.
         """
-        return self._block_ratio * self._replaced / max(1.0, self._blocks)
+        return self._block_ratio * self._replaced / self._blocks
 
     def _hit_rate(self, accesses: float) -> float:
         """Return the mean hit rate of the readers after `accesses`."""
