@@ -19,7 +19,7 @@ from lsmlab.sim.__main__ import main
 from lsmlab.sim.decisions.model_errors import read_model_errors
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.casefiles.curves import read_series
-from lsmlab.validation.casefiles.real import common_dominant_cause, means_and_ranges, real_run
+from lsmlab.validation.casefiles.real import common_dominant_cause, means_and_ranges, real_run, with_waits
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
@@ -58,7 +58,8 @@ def truth() -> tuple[dict[str, float], list[float]]:
     from lsmlab.validation.casefiles.case import case_from_mapping
 
     found = simulation.run({**case_from_mapping(TINY, folder).config(), "seed": 42})
-    values = simulated_values(found.summary, found.jobs, found.series, found.latency)
+    stalls = {key: [stall[key] for stall in found.stalls] for key in ("cause", "start_s", "end_s")}
+    values = simulated_values(found.summary, found.jobs, found.series, found.latency, stalls)
     return values, reported_series(found.series).tolist()
 
 
@@ -289,6 +290,24 @@ def test_repeats_with_different_dominant_causes_have_none() -> None:
     means = {"stall_share.l0_slowdown": 0.4, "stall_share.memtable_stop": 0.375}
     assert "l0_slowdown" == common_dominant_cause(means, [l0, l0]) == common_dominant_cause(means, [])
     assert common_dominant_cause(means, [l0, memtables]) is None
+
+
+def test_slowdowns_of_a_log_count_with_the_waits_in_them() -> None:
+    """A slowed writer waits for part of a slowdown: as long as was measured; without a measurement, only lengths compare."""
+    lengths = {"stall_interval_seconds.l0_slowdown": 60.0, "stall_interval_seconds.memtable_stop": 10.0}
+    run = {
+        "duration_s": 100.0, "stall_fraction": 0.7, "stall_seconds.l0_slowdown": 60.0, "stall_seconds.memtable_stop": 10.0,
+        **lengths,
+    }  # fmt: skip
+
+    waits = {"stall_seconds.l0_slowdown": 45.0, "stall_seconds.memtable_stop": 10.0}
+    assert with_waits(run, 0.55) == pytest.approx({"duration_s": 100.0, "stall_fraction": 0.7, **waits})
+    assert with_waits(run, None) == {"duration_s": 100.0, "stall_seconds.memtable_stop": 10.0, **lengths}
+
+    scaled = {**run, "stall_measured.seconds": 55.0}
+    assert with_waits(scaled, None) == {k: v for k, v in scaled.items() if k not in lengths}
+    stopped = {k: v for k, v in run.items() if not k.endswith("slowdown")}
+    assert with_waits(stopped, None) == {k: v for k, v in stopped.items() if k not in lengths}
 
 
 def test_replays_count_matches_and_note_unusable_folders(tmp_path: Path) -> None:

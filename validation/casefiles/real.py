@@ -15,7 +15,7 @@ from lsmlab.validation.casefiles.curves import Floats, area_distance, cumulative
 from lsmlab.validation.casefiles.values import flat, level_values, pair_values, stall_shares
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.jobs import LogJobs
-from lsmlab.validation.logs.history.summary import origin_us, summarise_log
+from lsmlab.validation.logs.history.summary import origin_us, slowed_share, summarise_log
 from lsmlab.validation.logs.history.tree import states, total
 from lsmlab.validation.logs.leveldb import is_leveldb_log, leveldb_values
 from lsmlab.validation.logs.reader import log_of
@@ -24,6 +24,8 @@ from lsmlab.validation.logs.text import read_text_part
 
 _KNOWN: Final = 0.8
 """Share of the measured time for which a level's size must be known before its mean is taken."""
+_INTERVALS: Final = "stall_interval_seconds."
+_WAITS: Final = "stall_seconds."
 _STALLED: Final = 0.01
 """Stall fraction below which a run has no dominant cause."""
 
@@ -46,7 +48,7 @@ def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
     """Collect all measured numbers of a case. Raises InputError that names a series or LOG that cannot be read."""
     series = [read_series(path) for path in case.series]
     duration_s = _duration(case, config, series)
-    runs = [_from_file(path, duration_s) for path in case.logs]
+    runs = [with_waits(_from_file(path, duration_s), case.measured.get("stall_fraction")) for path in case.logs]
     logged, noise = means_and_ranges(runs)
     values = logged | _tables(case) | dict(case.measured)
     if series:
@@ -68,6 +70,25 @@ def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
             "the LOG was read to its end: the case gives no measured.duration_s, series or workload.duration"
         )
     return found
+
+
+def with_waits(run: Mapping[str, float], waited: float | None) -> dict[str, float]:
+    """Return the numbers of a LOG in which `stall_seconds` is the time that writers waited, as in a simulated run.
+
+    A LOG without a statistics table does not tell how long slowed writers waited, only how long they were slowed. If `waited`,
+    the measured share of the run in which writers waited, is known, slowdowns are shortened to it. Otherwise the seconds
+    of slowdowns and `stall_fraction` are left out, and `stall_interval_seconds` has the lengths of the stalls.
+    """
+    intervals = _by_cause(run, _INTERVALS)
+    slowed = [cause for cause, seconds in intervals.items() if seconds > 0.0 and cause.endswith("slowdown")]
+    known = {k: v for k, v in run.items() if not k.startswith(_INTERVALS)}
+    if not slowed or "stall_measured.seconds" in run:
+        return known
+    if waited is None:
+        unknown = {"stall_fraction", *(f"{_WAITS}{cause}" for cause in slowed)}
+        return {k: v for k, v in run.items() if k not in unknown}
+    scale = slowed_share(intervals, waited * run["duration_s"])
+    return known | {f"{_WAITS}{cause}": intervals[cause] * scale for cause in slowed}
 
 
 def _duration(case: Case, config: Mapping[str, Any], series: Sequence[Floats]) -> float | None:
@@ -159,14 +180,21 @@ def _range(values: Sequence[float]) -> float:
 
 
 def dominant_cause(values: Mapping[str, float]) -> str | None:
-    """Return the stall cause with the most time, or the most counts if times are unknown; None below 1 % stalled."""
-    seconds = {k.removeprefix("stall_share."): v for k, v in values.items() if k.startswith("stall_share.")}
-    counts = {k.removeprefix("stall_count."): v for k, v in values.items() if k.startswith("stall_count.")}
+    """Return the stall cause with the most time, or the most counts if times are unknown; None below 1 % stalled.
+
+    The time is the length of the stalls if the run has it (`with_waits`), otherwise the time that writers waited.
+    """
+    seconds = _by_cause(values, "stall_interval_share.") or _by_cause(values, "stall_share.")
+    counts = _by_cause(values, "stall_count.")
     fraction = values.get("stall_fraction", sum(seconds.values()))
     known = seconds or counts
     if fraction < _STALLED or not known or max(known.values()) <= 0:
         return None
     return max(known, key=lambda cause: known[cause])
+
+
+def _by_cause(values: Mapping[str, float], prefix: str) -> dict[str, float]:
+    return {k.removeprefix(prefix): v for k, v in values.items() if k.startswith(prefix)}
 
 
 def common_dominant_cause(values: Mapping[str, float], repeats: Sequence[Mapping[str, float]]) -> str | None:

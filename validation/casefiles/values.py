@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.clients.latency import QUANTILES
 from lsmlab.sim.results.finished import finished
 from lsmlab.validation.casefiles.curves import Floats
@@ -50,25 +51,31 @@ def pair_values(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return found
 
 
+_SHARES: Final = {"stall_seconds.": "stall_share.", "stall_interval_seconds.": "stall_interval_share."}
+
+
 def stall_shares(values: Mapping[str, float], duration_s: float | None) -> dict[str, float]:
-    """Return the stalled seconds of each cause as shares of the run's duration."""
+    """Return the seconds of each stall cause as shares of the run's duration: waits of writers, and intervals of stalls."""
     if not duration_s:
         return {}
     return {
-        f"stall_share.{name.removeprefix('stall_seconds.')}": seconds / duration_s
-        for name, seconds in values.items()
-        if name.startswith("stall_seconds.")
+        shares + name.removeprefix(seconds): value / duration_s
+        for name, value in values.items()
+        for seconds, shares in _SHARES.items()
+        if name.startswith(seconds)
     }
 
 
 def simulated_values(
-    summary: Mapping[str, Any], jobs: Mapping[str, Any], series: Mapping[str, Any], latency: Mapping[str, Any]
-) -> dict[str, float]:
+    summary: Mapping[str, Any], jobs: Mapping[str, Any], series: Mapping[str, Any], latency: Mapping[str, Any],
+    stalls: Mapping[str, Any],
+) -> dict[str, float]:  # fmt: skip
     """Return all numbers of a simulated run that can be scored; latencies as RocksDB's histograms print them."""
     values = flat({k: v for k, v in summary.items() if k not in ("options", "prefill", "keys")})
     values |= _seen_latencies(latency, values)
     values |= level_values(summary.get("levels", ()))
     values |= pair_values(_pairs(jobs))
+    values |= _stall_intervals(stalls)
     values |= stall_shares(values, values.get("duration_s"))
     for name, column in series.items():
         if name.startswith("level_bytes_") and len(column):
@@ -76,6 +83,14 @@ def simulated_values(
     if len(writes := np.asarray(series.get("write_ops", ()))):
         values["slow_seconds"] = float(np.mean(writes < SLOW_OPS))
     return values
+
+
+def _stall_intervals(stalls: Mapping[str, Any]) -> dict[str, float]:
+    """Return the length of the stalls of each cause: a slowed writer waits for a part of it only."""
+    seconds = {cause.value: 0.0 for cause in StallCause}
+    for cause, start_s, end_s in zip(stalls["cause"], stalls["start_s"], stalls["end_s"], strict=True):
+        seconds[str(cause)] += float(end_s) - float(start_s)
+    return {f"stall_interval_seconds.{cause}": length_s for cause, length_s in seconds.items()}
 
 
 def _seen_latencies(latency: Mapping[str, Any], values: Mapping[str, float]) -> dict[str, float]:

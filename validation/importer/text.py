@@ -76,8 +76,10 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     if not sum(counts.values()) and not summary["stall_fraction"]:
         return _row("write stalls", "none")
     share = summary["stall_fraction"]
-    lines = _row("write stalls", f"{100 * share:.1f} % of the time" if share is not None else "for an unknown time")
     seconds = summary["stall_seconds"]
+    slowed = any(seconds[cause] for cause in seconds if cause.endswith("slowdown"))
+    most = "at most " if slowed and summary["stall_measured"] is None else ""  # the LOG shows slowdowns, not the waits in them
+    lines = _row("write stalls", f"{most}{100 * share:.1f} % of the time" if share is not None else "for an unknown time")
     for cause in sorted(seconds, key=lambda name: -seconds[name]):
         if seconds[cause] or counts[cause]:
             time = f"{format_seconds(seconds[cause])}, " if seconds[cause] else ""

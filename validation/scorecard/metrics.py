@@ -118,6 +118,7 @@ METRICS: Final = (
     Metric("operations", "operations", RELATIVE),
     Metric("device_bytes_read", "bytes read from the device", RELATIVE, least=1e8),
     Metric("stall_share.*", "stall time by cause, as a share of the run", DIFFERENCE),
+    Metric("stall_interval_share.*", "length of stalls by cause, as a share of the run, if waits are unknown", DIFFERENCE),
     Metric("stall_count.*", "stall count by cause", RELATIVE, least=20),
     Metric("read_latency_s.p50", "read latency P50", BUCKETS),
     Metric("read_latency_s.p99", "read latency P99", BUCKETS),

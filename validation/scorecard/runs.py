@@ -145,5 +145,7 @@ def _simulate(
 def read_replication(folder: Path) -> Replication:
     """Read the values and the throughput series of a stored run."""
     summary = read_summary(folder)
-    jobs, series, latency = (StoredTable(folder / f"{name}.parquet") for name in ("jobs", "series", "latency"))
-    return Replication(simulated_values(summary, jobs, series, latency), reported_series(series))
+    jobs, series, latency, stalls = (
+        StoredTable(folder / f"{name}.parquet") for name in ("jobs", "series", "latency", "stalls")
+    )
+    return Replication(simulated_values(summary, jobs, series, latency, stalls), reported_series(series))

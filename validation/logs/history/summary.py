@@ -9,7 +9,7 @@ db_bench's result must therefore end after the measured seconds.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lsmlab.validation.logs.history.builder import jobs_of
@@ -186,10 +186,7 @@ def _stalls(log: RocksDbLog, stalls: LogStalls, start: int | None, end: int, dur
     seconds = dict(intervals)
     if measured is not None:
         dump_end, total = measured
-        raw = stalls.seconds(start, dump_end)
-        stops = sum(s for cause, s in raw.items() if cause.endswith("stop"))
-        slow = sum(raw.values()) - stops
-        scale = min(1.0, max(0.0, total - stops) / slow) if slow > 0 else 1.0
+        scale = slowed_share(stalls.seconds(start, dump_end), total)
         seconds = {cause: s if cause.endswith("stop") else s * scale for cause, s in intervals.items()}
     result: dict[str, Any] = {
         "stall_seconds": seconds,
@@ -207,6 +204,16 @@ def _stalls(log: RocksDbLog, stalls: LogStalls, start: int | None, end: int, dur
     inside = [s for s in stalls.intervals if s.end_us > (start or 0) and s.start_us < end]
     result["longest_stall_s"] = max(((s.end_us - s.start_us) / 1e6 for s in inside), default=0.0)
     return result
+
+
+def slowed_share(intervals: Mapping[str, float], waited_s: float) -> float:
+    """Return the share of slowdown intervals in which writers waited, if they waited `waited_s` seconds in all intervals.
+
+    `intervals`: seconds by cause. Stopped writers wait all the time, slowed ones only before each write.
+    """
+    stops = sum(s for cause, s in intervals.items() if cause.endswith("stop"))
+    slow = sum(intervals.values()) - stops
+    return min(1.0, max(0.0, waited_s - stops) / slow) if slow > 0 else 1.0
 
 
 def _measured_stall(log: RocksDbLog, start: int | None, end: int) -> tuple[int, float] | None:
