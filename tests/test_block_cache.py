@@ -14,11 +14,11 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, UniformKeys
 from lsmlab.models.workloads.ranks import Zipf
-from lsmlab.models.workloads.reads import lru_cache
+from lsmlab.models.workloads.reads import BlockGroup, lru_cache
 from lsmlab.models.workloads.skewed import RankedKeys
 from lsmlab.sim.clients.approach import Approach
 from lsmlab.sim.clients.filling import Filling
-from lsmlab.sim.clients.warming_cache import WarmingCache
+from lsmlab.sim.clients.warming_cache import PopularityOf, WarmingCache
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
@@ -28,6 +28,16 @@ READS = (
     "engine.options.use_direct_reads=true", "workload.duration=4s", "workload.threads=2",
 )  # fmt: skip
 LARGE, SMALLER = "engine.options.cache_size=1GiB", "engine.options.cache_size=4MiB"
+
+
+def uniform(keys: int) -> PopularityOf:
+    """Return the popularity of blocks of ten of `keys` equally popular keys, and of larger ones."""
+    return lambda doublings: UniformKeys().popularity(keys, 10.0 * 2.0**doublings)
+
+
+def in_blocks(blocks: int, new: float = 0.0) -> dict[int, BlockGroup]:
+    """Return the blocks of one level, a share of them new."""
+    return {1: BlockGroup(1.0, float(blocks), new)}
 
 
 def misses(blocks: list[int], capacity: int, at: int) -> float:
@@ -126,28 +136,28 @@ def test_a_rate_that_should_be_zero_and_is_not_has_a_gap() -> None:
 
 def test_blocks_of_replaced_files_leave_the_cache() -> None:
     """If compactions replace a tenth of 1000 blocks in the time of 300 accesses, one access in four is the first to its block."""
-    cache = WarmingCache([(1.0, UniformKeys().popularity(10_000, 10.0))], 2_000.0, warm=True)
-    cache.advance(0.0, 1_000.0, 0.0)
+    cache = WarmingCache([(1.0, uniform(10_000))], 2_000.0, warm=True)
+    cache.advance(0.0, in_blocks(1_000), 0.0)
     assert cache.hit_rate == pytest.approx(1.0, abs=1e-3)
 
     for second in range(1, 100):
-        cache.advance(300.0, 1_000.0, float(second), 0.1)
+        cache.advance(300.0, in_blocks(1_000, 0.1), float(second))
 
     assert cache.hit_rate == pytest.approx(0.3 / (0.3 + 0.1), rel=1e-3)
 
 
 def test_few_accesses_after_a_compaction_miss_few_blocks() -> None:
     """If 1 % of a full cache is replaced, 1 % of the next reads miss, however rare they are; accesses renew the blocks."""
-    cache = WarmingCache([(1.0, UniformKeys().popularity(100_000, 10.0))], 20_000.0, warm=True)
-    cache.advance(0.0, 10_000.0, 0.0)
+    cache = WarmingCache([(1.0, uniform(100_000))], 20_000.0, warm=True)
+    cache.advance(0.0, in_blocks(10_000), 0.0)
 
-    cache.advance(1.0, 10_000.0, 1.0, 0.01)
+    cache.advance(1.0, in_blocks(10_000, 0.01), 1.0)
     assert cache.hit_rate == pytest.approx(0.99, abs=1e-3)
 
-    cache.advance(1.0, 10_000.0, 2.0, 1.0)
+    cache.advance(1.0, in_blocks(10_000, 1.0), 2.0)
     assert cache.hit_rate == pytest.approx(0.5, abs=0.01)
-    assert cache.advance(10_000.0, 10_000.0, 3.0) < math.inf  # the hit rate rises further without another compaction
-    assert cache.advance(50_000.0, 10_000.0, 4.0) == math.inf
+    assert cache.advance(10_000.0, in_blocks(10_000), 3.0) < math.inf  # the hit rate rises further without another compaction
+    assert cache.advance(50_000.0, in_blocks(10_000), 4.0) == math.inf
     assert cache.hit_rate > 0.99
 
 
@@ -169,8 +179,8 @@ def test_the_hit_rate_beside_compactions_is_that_of_a_simulated_cache() -> None:
             versions[int(rng.integers(1_000))] += 1
     full = lru_cache(UniformKeys().popularity(10_000, 10.0), 500.0)
 
-    assert full.hit_rate(replaced=0.5 / 1_000.0) == pytest.approx(float(np.mean(hits[20_000:])), abs=0.03)
-    assert full.hit_rate(replaced=0.5 / 1_000.0) < full.hit_rate() - 0.05
+    assert full.hit_rate(new=0.5 / 1_000.0) == pytest.approx(float(np.mean(hits[20_000:])), abs=0.03)
+    assert full.hit_rate(new=0.5 / 1_000.0) < full.hit_rate() - 0.05
 
 
 def test_a_writer_empties_a_large_cache() -> None:
@@ -183,23 +193,49 @@ def test_a_writer_empties_a_large_cache() -> None:
     assert busy["read_latency_s"]["p99"] > 70e-6  # a request to the drive
 
 
+@pytest.mark.parametrize("chooser", [UniformKeys(), RankedKeys(Zipf(0.99, 10**10))], ids=["uniform", "zipfian"])
+def test_small_levels_stay_in_the_cache_of_scans(chooser: Chooser) -> None:
+    """Short scans access a block of each level, so small levels hit most; hit rates are within 0.05 of a simulated LRU cache."""
+    sizes, capacity, keys = (100, 600, 3_600), 800, 28_800
+    codes = chooser.start(KeySample(keys), InsertCursor()).sample_reads(30_000, np.random.default_rng(5))
+    places = np.random.default_rng(6).permutation(codes >> 1) / keys
+    cache: OrderedDict[tuple[int, int], None] = OrderedDict()
+    hits = np.zeros(3)
+    for number, place in enumerate(places.tolist()):
+        for level, blocks in enumerate(sizes):
+            block = level, int(place * blocks)
+            hits[level] += block in cache if number >= 10_000 else 0
+            cache[block] = None
+            cache.move_to_end(block)
+            if len(cache) > capacity:
+                cache.popitem(last=False)
+
+    readers = [(1.0, lambda doublings: chooser.popularity(keys, 8.0 * 2.0**doublings))]
+    model = WarmingCache(readers, float(capacity), warm=True)
+    model.advance(0.0, {level: BlockGroup(1.0, float(blocks)) for level, blocks in enumerate(sizes)}, 0.0)
+
+    assert [model.hit_rates[level] for level in range(3)] == pytest.approx((hits / 20_000).tolist(), abs=0.05)
+    assert model.hit_rate == pytest.approx(hits.mean() / 20_000, abs=0.03)
+    assert model.hit_rates[0] > model.hit_rates[1] + 0.1 > model.hit_rates[2] + 0.2
+
+
 def test_an_empty_cache_without_reads_is_not_watched() -> None:
     """Without accesses there is no step to wait for; the first reads are looked at after a millisecond."""
-    cache = WarmingCache([(1.0, UniformKeys().popularity(10_000, 10.0))], 2_000.0, warm=False)
+    cache = WarmingCache([(1.0, uniform(10_000))], 2_000.0, warm=False)
 
-    assert cache.advance(0.0, 1_000.0, 0.0) == pytest.approx(1e-3)
-    assert cache.advance(0.0, 1_000.0, 5.0) == math.inf
-    assert cache.advance(100.0, 1_000.0, 6.0) == pytest.approx(0.02 / (math.exp(-0.1) * 1e-3 * 100.0), rel=1e-6)
+    assert cache.advance(0.0, in_blocks(1_000), 0.0) == pytest.approx(1e-3)
+    assert cache.advance(0.0, in_blocks(1_000), 5.0) == math.inf
+    assert cache.advance(100.0, in_blocks(1_000), 6.0) == pytest.approx(0.02 / (math.exp(-0.1) * 1e-3 * 100.0), rel=1e-6)
     assert (cache.warm, cache.final_hit_rate) == (False, 1.0)
 
 
 def test_a_warm_cache_follows_the_trees() -> None:
     """Twice as many data blocks halve the hit rate of uniform reads."""
-    cache = WarmingCache([(1.0, UniformKeys().popularity(10_000, 10.0))], 500.0, warm=True)
+    cache = WarmingCache([(1.0, uniform(10_000))], 500.0, warm=True)
 
-    assert cache.advance(0.0, 1_000.0, 0.0) == math.inf
+    assert cache.advance(0.0, in_blocks(1_000), 0.0) == math.inf
     assert cache.hit_rate == pytest.approx(0.5)
-    cache.advance(0.0, 2_000.0, 1.0)
+    cache.advance(0.0, in_blocks(2_000), 1.0)
     assert cache.hit_rate == pytest.approx(0.25)
 
 

@@ -27,8 +27,8 @@ from lsmlab.models.workloads.reads import (
     read_around,
     read_on_demand,
     readahead,
-    scan_block_reads,
     scan_device_reads,
+    scanned_blocks,
     table_opens,
 )
 from lsmlab.models.workloads.skewed import RankedKeys
@@ -145,10 +145,39 @@ def test_negative_bits_are_refused() -> None:
         false_positive_rate(-1.0)
 
 
+def one_by_one(blocks: float) -> tuple[float, float]:
+    """Return a request for each block."""
+    return blocks, blocks * 4096.0
+
+
+def no_requests(blocks: float) -> tuple[float, float]:
+    """Return no requests."""
+    return 0.0, 0.0
+
+
 def test_scans() -> None:
     """A scan of 41 entries, 4 per block, over 6 sorted runs reads 6 blocks first and then 10 more."""
-    assert scan_block_reads(6, 41, 4.0) == 16.0
-    assert scan_block_reads(6, 1, 4.0) == 6.0
+    runs = [ScannedRun(1e9, 2.0, 4.0, no_requests), ScannedRun(2e9, 4.0, 4.0, no_requests)]
+    assert scanned_blocks(runs, 41.0) == [4.0, 12.0]
+    assert scanned_blocks(runs, 1.0) == [2.0, 4.0]
+
+
+def test_a_scan_reads_uncached_blocks_from_the_device() -> None:
+    """A run whose blocks are all in the block cache takes no request, one with half of them half of its requests."""
+    runs = [ScannedRun(1e9, 1.0, 4.0, one_by_one, uncached=uncached) for uncached in (0.0, 0.5)]
+
+    assert scan_device_reads(runs, 1.0) == (0.5, 0.5 * 4096.0)
+
+
+def test_a_seek_into_a_gap_finds_the_first_block_of_the_next_file() -> None:
+    """Files that cover a quarter of the keys: three of four seeks end at a block that stays in the cache.
+
+    The entries of the files count in full: a long scan reads as many of their blocks as if they covered all keys.
+    """
+    sparse, dense = (ScannedRun(1e9, 1.0, 4.0, one_by_one, covered) for covered in (0.25, 1.0))
+
+    assert scan_device_reads([sparse, dense], 1.0) == (1.25, 1.25 * 4096.0)
+    assert scan_device_reads([sparse, dense], 801.0) == (201.25, 201.25 * 4096.0)
 
 
 def test_a_scan_reads_each_run_ahead() -> None:

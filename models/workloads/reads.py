@@ -14,7 +14,7 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.table_format import Filter
-from lsmlab.models.workloads.choosers import Popularity
+from lsmlab.models.workloads.choosers import FloatArray, Popularity
 
 BlockRequests = Callable[[float], tuple[float, float]]
 """Function from a number of consecutive blocks of a table to (sequential requests, bytes) of their reads."""
@@ -35,6 +35,10 @@ PAGE_BYTES: Final = 4096.0
 """Unit to which the kernel rounds a read through the page cache at either end."""
 
 
+FROZEN: Final = -1
+"""In place of a level: frozen files (LDC)."""
+
+
 class TableClass(NamedTuple):
     """Class of similar tables, some of which a read searches."""
 
@@ -48,6 +52,43 @@ class TableClass(NamedTuple):
     """Bytes of all tables of the class."""
     false_positive: float = 1.0
     """Share of the tables without the key in which a read searches a block; 1 without filters and for iterators."""
+    level: int = FROZEN
+
+    @property
+    def blocks(self) -> float:
+        """Mean number of data blocks of these tables that a read searches."""
+        return self.found + self.false_positive * (self.per_read - self.found)
+
+
+class BlockGroup(NamedTuple):
+    """Data blocks that reads access equally often: those of the tables of a level."""
+
+    accesses: float
+    """Mean accesses per read to these blocks."""
+    blocks: float
+    """Number of blocks."""
+    new: float = 0.0
+    """Share of the blocks that flushes and compactions have written since the last look at the cache."""
+
+
+def in_groups(groups: Sequence[BlockGroup], popularity: Sequence[Popularity]) -> list[Popularity]:
+    """Return how popular each block of a group is among the accesses to all groups.
+
+    `popularity`: how popular a block of each group is among the accesses to this group, for about as many blocks as the group
+    has. n times as many blocks are each 1/n times as popular.
+    """
+    found = []
+    for share, group, one in zip(access_shares(groups), groups, popularity, strict=True):
+        grown = group.blocks / float(one.blocks.sum())
+        found.append(Popularity(one.probability * (share / grown if grown else 0.0), one.blocks * grown))
+    return found
+
+
+def access_shares(groups: Sequence[BlockGroup]) -> list[float]:
+    """Return the share of the accesses that goes to each group; that of its blocks, if no group has accesses."""
+    total = float_sum(group.accesses for group in groups)
+    blocks = float_sum(group.blocks for group in groups) or 1.0
+    return [group.accesses / total if total else group.blocks / blocks for group in groups]
 
 
 def false_positive_rate(bits_per_key: float, kind: Filter = Filter.FAST_LOCAL) -> float:
@@ -86,22 +127,29 @@ class LruCache:
     lifetime: float
     """T: accesses after which a block that was not accessed again leaves the cache; infinity: all blocks fit."""
 
-    def hit_rate(self, accesses: float = math.inf, replaced: float = 0.0) -> float:
+    def hit_rate(self, accesses: float = math.inf, new: FloatArray | float = 0.0) -> float:
         """Hit rate after `accesses` to the cache, which was empty before the first: T is limited to `accesses`.
 
-        `replaced`: share k of the store that compactions replace per access. A block is then in the cache if it was accessed in
-        the last T accesses and its file was not replaced since: p / (p + k) (1 - e^(-(p + k) T)).
+        `new`: share k of the blocks (of each class) that flushes and compactions write anew per access. A block is then in the
+        cache if it was accessed in the last T accesses and its file was written before: p / (p + k) (1 - e^(-(p + k) T)).
         """
+        if accesses == self.lifetime == math.inf and not np.any(new):
+            return 1.0
+        return float(np.sum(self.hits(accesses, new)))
+
+    def hits(self, accesses: float = math.inf, new: FloatArray | float = 0.0) -> FloatArray:
+        """Hits per access, by class of blocks; their sum is the hit rate. Arguments as those of `hit_rate`. Shape (classes,)."""
         accesses = min(accesses, self.lifetime)
         p, n = self.popularity.probability, self.popularity.blocks
-        if replaced == 0.0:
-            return 1.0 if accesses == math.inf else float(np.sum(n * p * -np.expm1(-p * accesses)))
-        return float(np.sum(n * p * p / (p + replaced) * -np.expm1(-(p + replaced) * accesses)))
+        if not np.any(new):
+            return n * p if accesses == math.inf else n * p * -np.expm1(-p * accesses)
+        gone = np.maximum(p + new, np.finfo(np.float64).tiny)  # a block without accesses has no hits
+        return n * p * p / gone * -np.expm1(-gone * accesses)
 
-    def growth(self, accesses: float, replaced: float = 0.0) -> float:
-        """Increase of the hit rate per access, after `accesses` to the cache; `replaced` as for `hit_rate`."""
+    def growth(self, accesses: float, new: FloatArray | float = 0.0) -> float:
+        """Increase of the hit rate per access, after `accesses` to the cache; `new` as for `hit_rate`."""
         p, n = self.popularity.probability, self.popularity.blocks
-        return float(np.sum(n * p * p * np.exp(-(p + replaced) * accesses))) if accesses < self.lifetime else 0.0
+        return float(np.sum(n * p * p * np.exp(-(p + new) * accesses))) if accesses < self.lifetime else 0.0
 
 
 def competing_bytes(accesses: Sequence[float], sizes: Sequence[float]) -> list[float]:
@@ -156,27 +204,32 @@ class ScannedRun(NamedTuple):
     number: float
     entries_per_block: float
     requests_of: BlockRequests
+    covered: float = 1.0
+    """Share of the seeks whose key is in the range of one of its files. Any other seek ends at the first block of the next file
+    (`LevelIterator::Seek`), so these few blocks stay in the block cache."""
+    uncached: float = 1.0
+    """Share of the accesses to its other blocks that the device must serve."""
 
 
-def scan_block_reads(runs: float, entries: float, entries_per_block: float, share: float = 1.0) -> float:
-    """Data blocks that a scan reads: one in every sorted run at its start, then the further blocks of its entries.
+def scanned_blocks(runs: Sequence[ScannedRun], entries: float) -> list[float]:
+    """Data blocks of each of `runs` that a scan reads: one where it starts, then those of its further entries.
 
-    `share`: part of the entries that these runs have.
+    The runs contribute entries in proportion to their sizes. First blocks of files after a gap do not count.
     """
-    return runs + share * max(0.0, entries - 1.0) / entries_per_block
+    total = float_sum(run.size_bytes * run.number for run in runs)
+    further = max(0.0, entries - 1.0) / total if total else 0.0
+    return [run.number * (run.covered + further * run.size_bytes / run.entries_per_block) for run in runs]
 
 
 def scan_device_reads(runs: Sequence[ScannedRun], entries: float) -> tuple[float, float]:
-    """Return (requests, bytes) of a scan without cached blocks.
-
-    The runs contribute entries in proportion to their sizes, and each run has its own iterator.
-    """
-    total = float_sum(run.size_bytes * run.number for run in runs)
+    """Return (requests, bytes) of a scan: each run has its own iterator, and reads the uncached share of its blocks."""
     requests = read_bytes = 0.0
-    for size, count, per_block, requests_of in runs:
-        if size > 0.0:
-            run_requests, run_bytes = requests_of(1.0 + max(0.0, entries - 1.0) * size / total / per_block)
-            requests, read_bytes = requests + count * run_requests, read_bytes + count * run_bytes
+    for run, blocks in zip(runs, scanned_blocks(runs, entries), strict=True):
+        if run.size_bytes > 0.0 and run.covered > 0.0:
+            iterators = run.number * run.covered
+            run_requests, run_bytes = run.requests_of(blocks / iterators)
+            part = iterators * run.uncached
+            requests, read_bytes = requests + part * run_requests, read_bytes + part * run_bytes
     return requests, read_bytes
 
 

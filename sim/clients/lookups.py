@@ -16,7 +16,7 @@ from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
-from lsmlab.models.workloads.reads import TableClass, false_positive_rate
+from lsmlab.models.workloads.reads import FROZEN, TableClass, false_positive_rate
 from lsmlab.sim.store.column_family import ColumnFamily
 from numpy.typing import NDArray
 
@@ -74,8 +74,8 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     searches: dict[TableFormat, list[float]] = {form: [] for form in formats}
     hits = dict.fromkeys(formats, 0)
 
-    def add(form: TableFormat, tables: int, searched: int, found: int, size_bytes: int) -> None:
-        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[form]))
+    def add(level: int, form: TableFormat, tables: int, searched: int, found: int, size_bytes: int) -> None:
+        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[form], level))
         searches[form].append(searched / n)
         hits[form] += found
 
@@ -83,7 +83,7 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
         covered = missing & (codes >= file.lo) & (codes <= file.hi)
         here = covered & _contains(file.keys, codes)
         found = int(here.sum())
-        add(file.table_format, 1, int(covered.sum()), found, file.size_bytes)
+        add(0, file.table_format, 1, int(covered.sum()), found, file.size_bytes)
         missing &= ~here
         in_wal += found if file.wal_bytes else 0
     in_slices: list[tuple[TableFormat, bool]] = []
@@ -94,12 +94,12 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
             for form, part in by_format(run, formats):
                 left = int(missing.sum())
                 searched = _look_in(part, codes, missing)
-                add(form, len(part), searched, left - int(missing.sum()), part.size_bytes)
+                add(level, form, len(part), searched, left - int(missing.sum()), part.size_bytes)
     for form in formats:
         frozen = [file.size_bytes for file in family.tree.frozen.values() if file.table_format == form]
         if frozen:
             found_here = [found for one, found in in_slices if one == form]
-            add(form, len(frozen), len(found_here), sum(found_here), sum(frozen))
+            add(FROZEN, form, len(frozen), len(found_here), sum(found_here), sum(frozen))
     parts = [FormatLookups(form, rates[form], float_sum(searches[form]), hits[form] / n) for form in formats]
     runs = float_sum(group.per_read for group in probed)
     return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed, parts)
@@ -131,32 +131,48 @@ class Runs(NamedTuple):
     """Tables of all of these runs."""
     table_bytes: float
     """Bytes of these tables."""
+    level: int = FROZEN
+    covered: float = 1.0
+    """Share of the seeks whose key is in the range of a file."""
 
 
-def scan_runs(tree: Tree, formats: Sequence[TableFormat]) -> list[Runs]:
+def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> list[Runs]:
     """Sorted runs that a scan merges: L0 files, runs of deeper levels, and the slices of an average file of a run.
 
     `formats`: all table formats that the files may have. Of a run with several, a scan begins in each with the probability
-    of its part of the bytes.
+    of its part of the bytes. `codes`: sample of the keys that scans seek, ascending.
     """
-    runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
-    found = [Runs(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes)) for f in tree.l0]
-    found += [
-        Runs(form, float(run.size_bytes), part.size_bytes / run.size_bytes, float(len(part)), float(part.size_bytes))
-        for run in runs
-        for form, part in by_format(run, formats)
+    runs = [(level, run) for level in range(1, tree.num_levels) for run in tree.runs(level)]
+    found = [
+        Runs(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes), 0, _covered(Level([f]), codes)) for f in tree.l0
     ]
-    linked = [(len(run), [s for f in run for s in f.slices]) for run in runs] if tree.frozen else []
+    for level, run in runs:
+        share = _covered(run, codes)
+        for form, part in by_format(run, formats):
+            begins = part.size_bytes / run.size_bytes
+            found.append(Runs(form, float(run.size_bytes), begins, float(len(part)), float(part.size_bytes), level, share))
+    linked = [(len(run), [s for f in run for s in f.slices]) for _, run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
     frozen_bytes = sum(file.size_bytes for file in tree.frozen.values())
-    for files, slices in linked:
+    for number, slices in linked:
         for form in formats:
             sizes = [s.size_bytes for s in slices if s.source.table_format == form]
             if sizes:  # as many overlapping runs as a file has slices; together the slices span the run
-                beside = len(sizes) / files
-                part = len(sizes) / total
-                found.append(Runs(form, float_sum(sizes) / beside, beside, len(tree.frozen) * part, frozen_bytes * part))
+                beside = len(sizes) / number
+                begins = len(sizes) / total
+                found.append(
+                    Runs(form, float_sum(sizes) / beside, beside, len(tree.frozen) * begins, frozen_bytes * begins)
+                )
     return found
+
+
+def _covered(run: Level, codes: KeyArray) -> float:
+    """Return the share of `codes` that are in the range of a file of a run; 1 without codes or files."""
+    if not len(codes) or not len(run):
+        return 1.0
+    place = run.hi.searchsorted(codes, side="left")
+    inside = (place < len(run)) & (run.lo[np.minimum(place, len(run) - 1)] <= codes)
+    return float(inside.mean())
 
 
 def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> list[tuple[TableFormat, bool]]:

@@ -7,7 +7,8 @@ A sample of the clients' read keys is looked up in the simulated keys, level by 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,23 +19,25 @@ from lsmlab.models.costs.operations import Searched, block_requests, point_read_
 from lsmlab.models.devices.conditions import BlockCache
 from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.sums import float_sum
-from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.workloads.base import Clients
-from lsmlab.models.workloads.choosers import ChooserState, InsertCursor
+from lsmlab.models.workloads.choosers import Chooser, ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import (
+    FROZEN,
     PAGE_BYTES,
+    BlockGroup,
     ScannedRun,
     TableClass,
     false_positive_rate,
-    scan_block_reads,
     scan_device_reads,
+    scanned_blocks,
     table_opens,
 )
-from lsmlab.sim.clients.lookups import Lookups, look_up, scan_runs
+from lsmlab.sim.clients.lookups import Lookups, Runs, look_up, scan_runs
 from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
-from lsmlab.sim.clients.tables import all_bytes, byte_shares, bytes_in, table_count, tables_of, weighted_mean
+from lsmlab.sim.clients.tables import all_bytes, bytes_in, table_count, tables_of, weighted_mean
 from lsmlab.sim.clients.warming_cache import WarmingCache
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -101,17 +104,20 @@ class TreeReads:
         """Bytes read from the device per block: a block begins anywhere in its file."""
         ordered = isinstance(setup.workload.key_order, Ordered)
         per_block = self._formats[self._format].entries_per_block
-        popularity = [c.read_keys.popularity(round(population), per_block, ordered) for c in self._readers]
+
+        def popularity(keys: Chooser, doublings: int) -> Popularity:
+            return keys.popularity(round(population), per_block * 2.0**doublings, ordered)
+
         self._cache = WarmingCache(
-            [(_reads(c), p) for c, p in zip(self._readers, popularity, strict=True)],
+            [(_reads(c), partial(popularity, c.read_keys)) for c in self._readers],
             options.cache_size / len(self._families) * own.share.reads / options.block_size,
             warm=setup.conditions.block_cache is BlockCache.WARM,
         )
         self._next_s = 0.0
         self._step_s = math.inf
         """Seconds from the last look at the block cache until it has filled further; infinity: its hit rate is settled."""
-        self._replaced_bytes = 0.0
-        """`ColumnFamily.replaced_bytes` of all families at the last look at the block cache."""
+        self._written_bytes: Mapping[int, int] = {}
+        """`ColumnFamily.written_bytes` of all families at the last look at the block cache."""
         self._served = (0.0, 0.0)
         """(Point reads, scans) of all clients at the last look at the block cache."""
         self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
@@ -124,6 +130,12 @@ class TreeReads:
         """Lookups of the last sample, in `_sampled`."""
         self._blocks = 0.0
         """Data blocks that they searched."""
+        self._codes = NO_KEYS
+        """Keys of the last sample, ascending."""
+        self._runs: Sequence[Runs] = ()
+        """Sorted runs of `_sampled` at that time."""
+        self._gets = _gets_share(self._readers)
+        """Share of gets in all reads of the clients."""
         self._memtables: list[float] = []
         """Entries of each memtable of `_sampled` that has any."""
         self._block_sum = self._block_weight = 0.0
@@ -136,12 +148,10 @@ class TreeReads:
         now_s = self._env.now
         due = now_s >= self._next_s
         if due:
-            self._step_s = self._cache.advance(
-                self._cache_accesses(gets, scans), self._data_blocks(), now_s, self._replaced()
-            )
-            self._next_s = now_s + min(self._step_s, REFRESH_S)
             if now_s >= self._sample_s:
                 self._sample()
+            self._step_s = self._cache.advance(self._cache_accesses(gets, scans), self._block_groups(), now_s)
+            self._next_s = now_s + min(self._step_s, REFRESH_S)
         family = self._sampled
         memtables = [n for n in (active(family.number), *(m.entries for m in family.immutables)) if n >= 1.0]
         if due or memtables != self._memtables:
@@ -164,19 +174,58 @@ class TreeReads:
         self._served = gets, scans
         return accesses * self._own.share.reads / len(self._families)
 
+    def _block_groups(self) -> dict[int, BlockGroup]:
+        """Return the data blocks of each level of a shard, and how often reads access them, by the last sample of the trees.
+
+        Blocks are counted as bytes, in blocks of this run's size.
+        """
+        runs = self._runs
+        accesses, blocks = defaultdict[int, float](float), defaultdict[int, float](float)
+        for run in runs:
+            entry, per_block = self._formats[run.table_format]
+            blocks[run.level] += run.table_bytes / (entry.put + entry.tail) / per_block * self._size(run.table_format)
+        for part in self.lookups.searched:
+            accesses[part.level] += self._gets * part.blocks
+        scanned = [self._scanned(run) for run in runs]
+        for length, share in self._scans:
+            for run, touched in zip(runs, scanned_blocks(scanned, length), strict=True):
+                accesses[run.level] += (1.0 - self._gets) * share * touched * self._size(run.table_format)
+        grown = self._data_blocks() / (float_sum(blocks.values()) or 1.0)
+        new = self._written()
+        found = {
+            level: BlockGroup(accesses[level], grown * n, new.get(level, 0.0) / self._bytes_of(level))
+            for level, n in blocks.items() if n > 0.0
+        }  # fmt: skip
+        return found or {0: BlockGroup(0.0, 1.0)}
+
+    def _bytes_of(self, level: int) -> float:
+        """Return the bytes of the files at a level of all shards, frozen files for `FROZEN`; at least 1."""
+        trees = [family.tree for family in self._families]
+        if level == FROZEN:
+            return max(1.0, float_sum(file.size_bytes for tree in trees for file in tree.frozen.values()))
+        return max(1.0, float_sum(tree.size_bytes(level) for tree in trees))
+
     def _data_blocks(self) -> float:
         """Return the mean bytes of the data blocks of a shard, in blocks of this run's size."""
         blocks = 0.0
         for form, (entry, per_block) in self._formats.items():
             data_bytes = float_sum(bytes_in(form, family) for family in self._families) / len(self._families)
-            blocks += data_bytes / (entry.put + entry.tail) / per_block * (form.block_size / self._format.block_size)
+            blocks += data_bytes / (entry.put + entry.tail) / per_block * self._size(form)
         return blocks
 
-    def _replaced(self) -> float:
-        """Return the bytes that compactions have replaced since the last call, in parts of the present trees."""
-        now, before = float_sum(family.replaced_bytes for family in self._families), self._replaced_bytes
-        self._replaced_bytes = now
-        return (now - before) / max(1.0, float_sum(all_bytes(family.tree) for family in self._families))
+    def _size(self, form: TableFormat) -> float:
+        """Return the size of a block in blocks of this run's size."""
+        return form.block_size / self._format.block_size
+
+    def _uncached(self, level: int) -> float:
+        """Return the share of the accesses to the blocks of a level that the block cache does not serve."""
+        return 1.0 - self._cache.hit_rates.get(level, self._cache.hit_rate)
+
+    def _written(self) -> dict[int, float]:
+        """Return the bytes that flushes and compactions have written to each level since the last call."""
+        now = {level: sum(f.written_bytes[level] for f in self._families) for level in range(self._sampled.tree.num_levels)}
+        before, self._written_bytes = self._written_bytes, now
+        return {level: float(written - before.get(level, written)) for level, written in now.items()}
 
     def mean_blocks_per_read(self) -> float:
         """Mean data blocks per point read over the run: the read amplification in blocks."""
@@ -213,19 +262,20 @@ class TreeReads:
         host, found, blocks = self._setup.host, self.lookups, self._blocks
         searched_blocks = [(part.found + part.blocks_in_vain, part.table_format) for part in found.formats]
         self.block_bytes = weighted_mean((n, self._requests(form, 1.0)[1]) for n, form in searched_blocks)
-        uncached = 1.0 - self._cache.hit_rate
-        miss = uncached * beyond_pages
+        missed = found.in_wal * (1.0 - self._cache.hit_rate)
+        missed += float_sum(part.blocks * self._uncached(part.level) for part in found.searched)
+        miss = missed * beyond_pages
         opened = self._opened(self._sampled, found.searched, beyond_pages)
         searched = replace(
             self._with_tables(in_memory, found.searched, searched_blocks), runs=found.runs, blocks=blocks,
-            calls=blocks * uncached, requests=blocks * miss, opens=opened.opens,
+            calls=missed, requests=miss, opens=opened.opens,
         )  # fmt: skip
         get = ReadCost(
             cpu_s=point_read_cpu(searched).seconds(host),
             request_cpu_s=block_requests(searched).seconds(host),
-            device_reads=blocks * miss + opened.device_reads,
-            device_bytes=blocks * miss * self.block_bytes + opened.device_bytes,
-            memory_share=_without_requests(found, miss) * opened.memory_share,
+            device_reads=miss + opened.device_reads,
+            device_bytes=miss * self.block_bytes + opened.device_bytes,
+            memory_share=self._without_requests(beyond_pages) * opened.memory_share,
             blocks=blocks,
         )
         return get, self._relative_size(searched_blocks)
@@ -233,48 +283,48 @@ class TreeReads:
     def _scan_costs(self, in_memory: Searched, beyond_pages: float) -> tuple[list[tuple[float, ReadCost]], float]:
         """Return the costs of scans by length, and the mean size of their blocks; arguments as for `_get_cost`."""
         host, family = self._setup.host, self._sampled
-        uncached = 1.0 - self._cache.hit_rate
-        miss = uncached * beyond_pages
-        runs = scan_runs(family.tree, list(self._formats))
+        runs = scan_runs(family.tree, list(self._formats), self._codes)
         number = float_sum(run.number for run in runs)
         seeks = [
             (float_sum(run.number for run in runs if run.table_format == form), form) for form in self._formats
         ]
-        scanned = [
-            ScannedRun(
-                run.size_bytes, run.number, self._formats[run.table_format].entries_per_block,
-                partial(self._requests, run.table_format),
-            )
-            for run in runs
-        ]  # fmt: skip
+        scanned = [self._scanned(run, self._uncached(run.level) * beyond_pages) for run in runs]
         tables = [TableClass(run.tables, run.number, size_bytes=run.table_bytes) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
         common = replace(self._with_tables(in_memory, tables, seeks), runs=number, blocks=number, opens=opened.opens)
-        shares = byte_shares(runs, self._formats)
         scans: list[tuple[float, ReadCost]] = []
         for length, share in self._scans:
-            touched = float_sum(
-                scan_block_reads(runs_of, length, self._formats[form].entries_per_block, shares[form]) for runs_of, form in seeks
-            )
+            blocks = scanned_blocks(scanned, length)
             requests, size = scan_device_reads(scanned, length)
-            searched = replace(common, calls=touched * uncached, requests=requests * miss)
+            calls = float_sum(n * self._uncached(run.level) for run, n in zip(runs, blocks, strict=True))
+            searched = replace(common, calls=calls, requests=requests)
+            in_memory_share = math.prod((1.0 - run.uncached) ** n for run, n in zip(scanned, blocks, strict=True))
             scan = ReadCost(
                 cpu_s=scan_cpu(searched, entries=length).seconds(host),
                 request_cpu_s=block_requests(searched).seconds(host),
-                device_reads=requests * miss + opened.device_reads,
-                device_bytes=size * miss + opened.device_bytes,
-                memory_share=opened.memory_share * (1.0 - miss) ** touched,
-                blocks=touched,
+                device_reads=requests + opened.device_reads,
+                device_bytes=size + opened.device_bytes,
+                memory_share=opened.memory_share * in_memory_share,
+                blocks=float_sum(blocks),
             )
             scans.append((share, scan))
         return scans, self._relative_size(seeks)
+
+    def _scanned(self, run: Runs, uncached: float = 1.0) -> ScannedRun:
+        """Return sorted runs as a scan merges them; `uncached`: share of the accesses to their blocks that the device serves."""
+        per_block = self._formats[run.table_format].entries_per_block
+        return ScannedRun(
+            run.size_bytes, run.number, per_block, partial(self._requests, run.table_format), run.covered, uncached
+        )
 
     def _sample(self) -> None:
         """Look up a sample of the clients' keys in the trees of one database."""
         self._sample_s = self._env.now + REFRESH_S
         self._sampled = family = self._families[int(self._rng.integers(len(self._families)))]
-        self.lookups = found = look_up(family, np.sort(self.sample_codes(family.number)))
+        self._codes = np.sort(self.sample_codes(family.number))
+        self.lookups = found = look_up(family, self._codes)
         self._blocks = found.found + found.in_wal + float_sum(part.blocks_in_vain for part in found.formats)
+        self._runs = scan_runs(family.tree, list(self._formats), self._codes)
         self._block_sum += self._blocks
         self._block_weight += 1.0
 
@@ -306,8 +356,22 @@ class TreeReads:
             return form.block_size * form.decompress
         return form.block_size * CODECS[engine.level_compression(tree, tree.last_nonempty_level())].decompress
 
+    def _without_requests(self, beyond_pages: float) -> float:
+        """Return the share of gets whose data blocks are all in memory; `beyond_pages`: share of blocks outside the page cache.
+
+        A key that exists needs one block, and so does each false positive of a filter; a key that the filters exclude needs none.
+        """
+        found = self.lookups
+        missed = found.in_wal * (1.0 - self._cache.hit_rate)
+        missed += float_sum(part.found * self._uncached(part.level) for part in found.searched)
+        share: float = 1.0 - beyond_pages * min(1.0, missed)
+        for part in found.searched:
+            miss = self._uncached(part.level) * beyond_pages
+            share *= (1.0 - miss * part.false_positive) ** max(0.0, part.per_read - part.found)
+        return share
+
     def _relative_size(self, blocks: Sequence[tuple[float, TableFormat]]) -> float:
-        return weighted_mean((n, form.block_size / self._format.block_size) for n, form in blocks)
+        return weighted_mean((n, self._size(form)) for n, form in blocks)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[TableClass], beyond_pages: float) -> _Opened:
         """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""
@@ -357,12 +421,7 @@ def _reads(clients: Clients) -> float:
     return (clients.mix.gets + clients.mix.scan) * clients.threads
 
 
-def _without_requests(found: Lookups, miss: float) -> float:
-    """Return the share of point reads whose data blocks are all in memory, with a share `miss` of blocks on the device.
-
-    A key that exists needs one block, and so does each false positive of a filter; a key that the filters exclude needs none.
-    """
-    share: float = 1.0 - miss * min(1.0, found.found + found.in_wal)
-    for part in found.formats:
-        share *= (1.0 - miss * part.false_positive) ** max(0.0, part.runs - part.found)
-    return share
+def _gets_share(readers: Sequence[Clients]) -> float:
+    """Return the share of gets in the reads of all clients."""
+    reads = float_sum(_reads(c) for c in readers)
+    return float_sum(c.mix.gets * c.threads for c in readers) / reads if reads else 1.0

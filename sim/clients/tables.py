@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsmlab.models.sums import float_sum
@@ -10,7 +10,6 @@ from lsmlab.models.tree.content import EntryBytes
 from lsmlab.models.tree.sst import expected_entries_per_block
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.clients.lookups import Runs
 from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
@@ -40,13 +39,6 @@ def weighted_mean(weighed: Iterable[tuple[float, float]]) -> float:
         return first
     total = weight + float_sum(weight for weight, _ in others)
     return first + float_sum(weight * (value - first) for weight, value in others) / total if total else first
-
-
-def byte_shares(runs: Sequence[Runs], formats: Iterable[TableFormat]) -> dict[TableFormat, float]:
-    """Return the part of the bytes of all runs that is in files of each format."""
-    parts = {form: float_sum(run.size_bytes * run.number for run in runs if run.table_format == form) for form in formats}
-    total = float_sum(parts.values())
-    return {form: part / total if total else 1.0 / len(parts) for form, part in parts.items()}
 
 
 def table_count(tree: Tree) -> int:

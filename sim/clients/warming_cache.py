@@ -3,108 +3,150 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import accumulate
 from typing import Final
 
 import numpy as np
 from lsmlab.models.sums import float_sum
-from lsmlab.models.workloads.choosers import Popularity
-from lsmlab.models.workloads.reads import LruCache, lru_cache
+from lsmlab.models.workloads.choosers import FloatArray, Popularity
+from lsmlab.models.workloads.reads import BlockGroup, LruCache, access_shares, in_groups, lru_cache
+
+PopularityOf = Callable[[int], Popularity]
+"""Function from n to the popularity of blocks that cover 2^n times as many keys as a block of a table with all keys."""
 
 _GROWTH: Final = 0.02
-"""Relative change of the number of data blocks from which the hit rate is computed again."""
+"""Relative change of the number of data blocks, or of the accesses to a group of them, from which the hit rates are computed
+again."""
 _STEP: Final = 0.02
 """Increase of the hit rate of a cache that fills, between two calls."""
 _SETTLED: Final = 1e-4
 """The same, below which the cache is warm."""
 _SHORTEST_STEP_S: Final = 1e-3
 """Shortest time between two calls while the cache fills."""
-_REPLACED: Final = 0.02
-"""Share of a cache's blocks that compactions have replaced and accesses have not renewed, below which it does not matter."""
+_NEW: Final = 0.02
+"""Share of blocks that jobs have written and reads have not cached since, below which it does not matter."""
 _RENEWAL_STEP_S: Final = 1.0
-"""Time between two calls while accesses renew replaced blocks."""
+"""Time between two calls while reads cache blocks of new files."""
 
 
 class WarmingCache:
     """Block cache of a shard, empty or full at the start: its hit rate now, and once it is full (docs/decisions/0047)."""
 
-    def __init__(self, readers: Sequence[tuple[float, Popularity]], cached_blocks: float, *, warm: bool) -> None:
+    def __init__(self, readers: Sequence[tuple[float, PopularityOf]], cached_blocks: float, *, warm: bool) -> None:
         """Describe an empty cache, or a full one if `warm`.
 
-        `readers`: weight of each group of readers, and how popular each data block is among its reads. `cached_blocks`:
-        number of data blocks that fill the cache.
+        `readers`: weight of each group of readers, and how popular blocks are among its reads. `cached_blocks`: number of data
+        blocks that fill the cache.
         """
-        self._readers = readers
+        self._readers = [(weight, cache(popularity)) for weight, popularity in readers]
         self._weight = float_sum(weight for weight, _ in readers)
         self._cached_blocks = cached_blocks
         self._lru: list[LruCache] = []
         """The cache as each group of readers would fill it alone."""
-        self._block_ratio = 0.0
-        """Blocks of the trees of a shard, per block of the popularity, for which `_lru` was computed."""
+        self._groups: Mapping[int, BlockGroup] = {}
+        """Blocks for which `_lru` was computed."""
+        self._starts: list[list[int]] = []
+        """Index of the first class of each group in the popularity of each of `_lru`."""
         self._accesses = math.inf if warm else 0.0
         """Accesses since the start."""
-        self._replaced = 0.0
-        """Share of the store that compactions have replaced; as many accesses as the cache has blocks renew all but 1/e of it."""
+        self._new: dict[int, float] = {}
+        """Share of the blocks of each group that are new; as many accesses as the cache has blocks renew all but 1/e of them."""
         self._blocks = 1.0
         """Blocks of the full cache, at least 1."""
         self._looked_s = 0.0
         """Time of the last call of `advance`."""
         self.hit_rate = self.final_hit_rate = 0.0
+        self.hit_rates: Mapping[int, float] = {}
+        """Hit rate of the accesses to each group of blocks; their mean by accesses is `hit_rate`."""
 
     @property
     def warm(self) -> bool:
         """Whether the hit rate is that of a full cache, which changes only with the trees."""
         return self.hit_rate >= self.final_hit_rate
 
-    def advance(self, accesses: float, data_blocks: float, now_s: float, replaced: float = 0.0) -> float:
-        """Set the hit rate until the next call; return the seconds until then, infinity for a warm cache or without reads.
+    def advance(self, accesses: float, groups: Mapping[int, BlockGroup], now_s: float) -> float:
+        """Set the hit rates until the next call; return the seconds until then, infinity for a warm cache or without reads.
 
-        `accesses` to the cache of a shard since the last call; `data_blocks` of a shard; `replaced`: share of its bytes that
-        compactions have replaced since. While the cache fills, a call follows when the hit rate has risen by `_STEP`, or by a
-        quarter of what it lacks. Until then, the hit rate is that of the middle of the step. A warm cache has the hit rate at
-        which accesses renew as many blocks as compactions replace.
+        `accesses` to the cache of a shard since the last call; `groups`: data blocks of a shard by level. While the cache fills,
+        a call follows when the hit rate has risen by `_STEP`, or by a quarter of what it lacks. Until then, the hit rate is that
+        of the middle of the step. A warm cache has the hit rate at which reads cache as many blocks as jobs write.
         """
         elapsed_s = now_s - self._looked_s
         per_s = accesses / elapsed_s if elapsed_s > 0.0 else 0.0
         self._accesses, self._looked_s = self._accesses + accesses, now_s
-        self._fit(data_blocks)
-        self._blocks = max(1.0, min(data_blocks, self._block_ratio * max(lru.lifetime for lru in self._lru)))
-        renewed = accesses / self._blocks  # files were replaced evenly over the time since the last call
-        self._replaced *= math.exp(-renewed)
-        self._replaced += replaced * -math.expm1(-renewed) / renewed if renewed > 0.0 else replaced
-        self.final_hit_rate, rate = self._hit_rate(math.inf), self._hit_rate(self._accesses)
+        self._fit(groups)
+        data_blocks = float_sum(group.blocks for group in groups.values())
+        self._blocks = max(1.0, min(data_blocks, max(lru.lifetime for lru in self._lru)))
+        renewed = accesses / self._blocks
+        added = -math.expm1(-renewed) / renewed if renewed > 0.0 else 1.0  # of files written evenly since the last call
+        self._new = {
+            level: self._new.get(level, 0.0) * math.exp(-renewed) + group.new * added for level, group in groups.items()
+        }
+        final, now = self._hits(math.inf), self._hits(self._accesses)
+        self.final_hit_rate, rate = min(1.0, float(final.sum())), float(now.sum())
         step = min(_STEP, (self.final_hit_rate - rate) / 4.0)
         if step <= _SETTLED:
             self.hit_rate = self.final_hit_rate
-            return math.inf if self._replaced < _REPLACED else _RENEWAL_STEP_S
+            self.hit_rates = self._by_group(final)
+            return math.inf if max(self._new.values()) < _NEW else _RENEWAL_STEP_S
         self.hit_rate = rate + step / 2.0
-        place = self._accesses / self._block_ratio, self._replaced_per_access
-        rise_per_s = max(lru.growth(*place) for lru in self._lru) / self._block_ratio * per_s
+        self.hit_rates = self._by_group(now + (final - now) * (step / 2.0 / (self.final_hit_rate - rate)))
+        rises = [
+            lru.growth(self._accesses, self._new_per_access(starts)) for lru, starts in zip(self._lru, self._starts, strict=True)
+        ]
+        rise_per_s = max(rises) * per_s
         if rise_per_s > 0.0:
             return max(_SHORTEST_STEP_S, step / rise_per_s)
         return _SHORTEST_STEP_S if elapsed_s == 0.0 else math.inf  # the rate of the first reads is not known yet
 
-    def _fit(self, data_blocks: float) -> None:
-        """Compute the cache again if the number of data blocks has changed by more than `_GROWTH`.
+    def _fit(self, groups: Mapping[int, BlockGroup]) -> None:
+        """Compute the cache again if the blocks, or the accesses to them, have changed by more than `_GROWTH`.
 
-        A popularity has a block for every few keys of the key space; the trees lack keys that were never written, and keep
-        old versions of others. n times as many blocks, each 1/n times as popular, fill a cache like n times its size.
+        A popularity has a block for every few keys of the key space. A block of a small level covers more of them. The trees lack
+        keys that were never written, and keep old versions of others; their blocks are as popular as those of the keys.
         """
-        blocks = float(np.mean([popularity.blocks.sum() for _, popularity in self._readers]))
-        ratio = max(1.0, data_blocks) / blocks
-        if abs(ratio - self._block_ratio) > _GROWTH * self._block_ratio:
-            self._block_ratio = ratio
-            self._lru = [lru_cache(popularity, self._cached_blocks / ratio) for _, popularity in self._readers]
+        if _change(self._groups, groups) <= _GROWTH:
+            return
+        self._groups, self._lru, self._starts = groups, [], []
+        blocks_of = list(groups.values())
+        for _, popularity in self._readers:
+            finest = float(popularity(0).blocks.sum())
+            coarser = [max(0, round(math.log2(finest / group.blocks))) for group in blocks_of]
+            parts = in_groups(blocks_of, [popularity(doublings) for doublings in coarser])
+            probability, blocks = np.concatenate([p.probability for p in parts]), np.concatenate([p.blocks for p in parts])
+            self._lru.append(lru_cache(Popularity(probability, blocks), self._cached_blocks))
+            self._starts.append([*accumulate((len(part.blocks) for part in parts), initial=0)])
 
-    @property
-    def _replaced_per_access(self) -> float:
-        """Share of the store that compactions replace per access to a cache of the popularity's blocks.
+    def _new_per_access(self, starts: Sequence[int]) -> FloatArray:
+        """Return the share of the blocks of each class that jobs write anew per access.
 
-        If a share r is replaced in the time of a accesses, again and again, `_replaced` tends to r blocks / a.
+        If a share r of the blocks is written in the time of a accesses, again and again, `_new` tends to r `_blocks` / a.
         """
-        return self._block_ratio * self._replaced / self._blocks
+        return np.repeat([self._new[level] / self._blocks for level in self._groups], np.diff(starts))
 
-    def _hit_rate(self, accesses: float) -> float:
-        """Return the mean hit rate of the readers after `accesses`."""
-        rates = [lru.hit_rate(accesses / self._block_ratio, self._replaced_per_access) for lru in self._lru]
-        return float_sum(weight * rate for (weight, _), rate in zip(self._readers, rates, strict=True)) / self._weight
+    def _hits(self, accesses: float) -> FloatArray:
+        """Return the readers' mean hits per access, by group of blocks, after `accesses`."""
+        total = np.zeros(len(self._groups))
+        for (weight, _), lru, starts in zip(self._readers, self._lru, self._starts, strict=True):
+            hits = lru.hits(accesses, self._new_per_access(starts))
+            total += weight / self._weight * np.add.reduceat(hits, starts[:-1])
+        return total
+
+    def _by_group(self, hits: FloatArray) -> Mapping[int, float]:
+        """Return the hit rate of each group; `hits`: hits per access to any group."""
+        shares = np.array(access_shares(list(self._groups.values())))
+        rates = np.divide(hits, shares, out=np.zeros_like(hits), where=shares > 0.0)
+        return {level: min(1.0, rate) for level, rate in zip(self._groups, rates.tolist(), strict=True)}  # a sum may be 1 + 1e-16
+
+
+def _change(before: Mapping[int, BlockGroup], now: Mapping[int, BlockGroup]) -> float:
+    """Return the largest change of the blocks of a group or of the accesses to it, relative to those of all groups before."""
+    if list(before) != list(now):
+        return math.inf
+    old, new = list(before.values()), list(now.values())
+    blocks = float_sum(group.blocks for group in old)
+    moved = [abs(a - b) for a, b in zip(access_shares(old), access_shares(new), strict=True)]
+    grown = [abs(a.blocks - b.blocks) / blocks for a, b in zip(old, new, strict=True)]
+    return max(*moved, *grown)

@@ -6,6 +6,7 @@ the decisions; the machine's stations compute the durations.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
 
@@ -77,8 +78,8 @@ class ColumnFamily:
         """Engine with the options of the current version: its level targets, scores and pending compaction bytes."""
         self.memtable_options = parts.engine
         """Engine with the options that give the size of the active memtable."""
-        self.replaced_bytes = 0.0
-        """Bytes of SST files that compactions have replaced or dropped so far; cached blocks of them have no further use."""
+        self.written_bytes: dict[int, int] = defaultdict(int)
+        """Bytes of SST files that flushes and compactions have written so far, by level; no cache of the store has read them."""
         self.content = parts.content
         self.table_formats: tuple[TableFormat, ...] = (parts.content.entry.table_format,)
         """Table formats that SST files may have: that of new files first, then those of files at the start."""

@@ -16,6 +16,9 @@ def apply_edit(
 ) -> list[SortedFile]:  # fmt: skip
     """Apply the version edit of a job: remove files, add files. Return the unreferenced files (`Tree.install`)."""
     unreferenced = family.tree.install(removed, added, placement)
+    moved = {file.number for _, files in removed for file in files}
+    for level, files in added:
+        family.written_bytes[level] += sum(file.size_bytes for file in files if file.number not in moved)
     if family.events.edited:
         family.events.edited(VersionEdit(family.database.env.now, job, removed, added, unreferenced=unreferenced))
     return unreferenced

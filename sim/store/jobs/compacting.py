@@ -254,7 +254,6 @@ class Compacting:
         family.purge.retire(Obsolete(len(unreferenced) + len(logs), cached_bytes, float_sum(logs)))
         for file in unreferenced:
             database.machine.deleted(file)
-            family.replaced_bytes += file.size_bytes
         for file in work.outputs:
             database.machine.cache.add_written(file)
         family.events.job_ended(compaction_job_record(job, pick, work, database.number, merged_s, database.env.now))
@@ -269,7 +268,6 @@ class Compacting:
             apply_edit(family, job.number, pick.inputs)
             for file in files:
                 database.machine.deleted(file)
-                family.replaced_bytes += file.size_bytes
             family.events.dropped(files)
         elif isinstance(pick, Link):
             self._unlock(pick)

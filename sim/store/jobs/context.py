@@ -60,7 +60,7 @@ class JobContext(QueuedFamily, Protocol):
     name: str
     latest_options: Engine
     content: Content
-    replaced_bytes: float
+    written_bytes: dict[int, int]
     table_formats: tuple[TableFormat, ...]
     events: StoreEvents
     immutables: list[Memtable]
