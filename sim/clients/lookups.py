@@ -35,8 +35,8 @@ class FormatLookups(NamedTuple):
     """Share of lookups that find the key in these tables."""
 
     @property
-    def blocks_in_vain(self) -> float:
-        """Data blocks searched that do not have the key."""
+    def false_positive_blocks(self) -> float:
+        """Data blocks searched that do not have the key: false positives of the filters, and every such block without filters."""
         return self.false_positive * (self.runs - self.found)
 
 
@@ -69,15 +69,18 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     n = len(codes)
     probed: list[TableClass] = []
     formats = family.table_formats
-    opened = [form.opened_by(formats[0]) for form in formats]
-    rates = {form: false_positive_rate(one.bloom_bits, one.filter) for form, one in zip(formats, opened, strict=True)}
-    searches: dict[TableFormat, list[float]] = {form: [] for form in formats}
+    opened = [table_format.opened_by(formats[0]) for table_format in formats]
+    rates = {
+        table_format: false_positive_rate(one.bloom_bits, one.filter)
+        for table_format, one in zip(formats, opened, strict=True)
+    }
+    searches: dict[TableFormat, list[float]] = {table_format: [] for table_format in formats}
     hits = dict.fromkeys(formats, 0)
 
-    def add(form: TableFormat, tables: int, searched: int, found: int, size_bytes: int) -> None:
-        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[form]))
-        searches[form].append(searched / n)
-        hits[form] += found
+    def add(table_format: TableFormat, tables: int, searched: int, found: int, size_bytes: int) -> None:
+        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[table_format]))
+        searches[table_format].append(searched / n)
+        hits[table_format] += found
 
     for file in family.tree.l0:
         covered = missing & (codes >= file.lo) & (codes <= file.hi)
@@ -91,16 +94,16 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
         for run in family.tree.runs(level):
             if family.tree.frozen:
                 in_slices += _look_in_slices(run, codes, missing)
-            for form, part in by_format(run, formats):
+            for table_format, part in by_format(run, formats):
                 left = int(missing.sum())
                 searched = _look_in(part, codes, missing)
-                add(form, len(part), searched, left - int(missing.sum()), part.size_bytes)
-    for form in formats:
-        frozen = [file.size_bytes for file in family.tree.frozen.values() if file.table_format == form]
+                add(table_format, len(part), searched, left - int(missing.sum()), part.size_bytes)
+    for table_format in formats:
+        frozen = [file.size_bytes for file in family.tree.frozen.values() if file.table_format == table_format]
         if frozen:
-            found_here = [found for one, found in in_slices if one == form]
-            add(form, len(frozen), len(found_here), sum(found_here), sum(frozen))
-    parts = [FormatLookups(form, rates[form], float_sum(searches[form]), hits[form] / n) for form in formats]
+            found_here = [found for one, found in in_slices if one == table_format]
+            add(table_format, len(frozen), len(found_here), sum(found_here), sum(frozen))
+    parts = [FormatLookups(one, rates[one], float_sum(searches[one]), hits[one] / n) for one in formats]
     runs = float_sum(group.per_read for group in probed)
     return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed, parts)
 
@@ -114,10 +117,10 @@ def by_format(run: Level, formats: Sequence[TableFormat]) -> Iterator[tuple[Tabl
     if len(formats) == 1:
         yield formats[0], run
         return
-    for form in formats:
-        files = [file for file in run if file.table_format == form]
+    for table_format in formats:
+        files = [file for file in run if file.table_format == table_format]
         if files:
-            yield form, Level(files)
+            yield table_format, Level(files)
 
 
 class Runs(NamedTuple):
@@ -142,20 +145,20 @@ def scan_runs(tree: Tree, formats: Sequence[TableFormat]) -> list[Runs]:
     runs = [run for level in range(1, tree.num_levels) for run in tree.runs(level)]
     found = [Runs(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes)) for f in tree.l0]
     found += [
-        Runs(form, float(run.size_bytes), part.size_bytes / run.size_bytes, float(len(part)), float(part.size_bytes))
+        Runs(table_format, float(run.size_bytes), part.size_bytes / run.size_bytes, float(len(part)), float(part.size_bytes))
         for run in runs
-        for form, part in by_format(run, formats)
+        for table_format, part in by_format(run, formats)
     ]
     linked = [(len(run), [s for f in run for s in f.slices]) for run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
     frozen_bytes = sum(file.size_bytes for file in tree.frozen.values())
     for files, slices in linked:
-        for form in formats:
-            sizes = [s.size_bytes for s in slices if s.source.table_format == form]
+        for table_format in formats:
+            sizes = [s.size_bytes for s in slices if s.source.table_format == table_format]
             if sizes:  # as many overlapping runs as a file has slices; together the slices span the run
                 beside = len(sizes) / files
                 part = len(sizes) / total
-                found.append(Runs(form, float_sum(sizes) / beside, beside, len(tree.frozen) * part, frozen_bytes * part))
+                found.append(Runs(table_format, float_sum(sizes) / beside, beside, len(tree.frozen) * part, frozen_bytes * part))
     return found
 
 
