@@ -198,6 +198,28 @@ def test_ranges_of_files_come_from_the_manifest(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("repeat", ["1", "2"])
+def test_the_digest_covers_the_manifest(repeat: str, tmp_path: Path) -> None:
+    """The MANIFEST gives the ranges of an idle store's files; a repeat without one has that of the first."""
+    for number in ("1", "2"):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "LOG").write_text("1970/01/01-00:00:01.000000 7 RocksDB version: 7.8.3\n", encoding="utf-8")
+        (tmp_path / number / "counters.csv").write_text("second\n1.0\n", encoding="utf-8")
+        output = "readrandom :  2.0 micros/op 500 ops/sec 2.5 seconds 1250 operations;\n\n"
+        output += "Microseconds per read:\nCount: 80 Average: 9.0\n"
+        (tmp_path / number / "stdout.txt").write_text(output, encoding="utf-8")
+    found = []
+    for largest in ("03E7", "0400"):
+        added = f"AddFile: 1 2 1000 '{0:016X}' seq:1, type:1 .. '{largest:0>16}' seq:2, type:1"
+        (tmp_path / "1" / "MANIFEST.txt").write_text(f"VersionEdit {{\n{added}\n}}\n", encoding="utf-8")
+        config = a_config(100)
+        config["workload"]["num"] = 2000
+        found.append(read_run(tmp_path / repeat, "tiny", config))
+
+    assert found[0].sorted_runs != found[1].sorted_runs
+    assert found[0].digest != found[1].digest
+
+
 def test_without_a_manifest_the_statistics_give_the_sorted_runs(tmp_path: Path) -> None:
     """The last table of levels has two L0 files of 1.5 MB and eight files of L1; each counts as covering all keys."""
     rows = (("L0", "2/0", 3.0), ("L1", "8/1", 20.0), ("L2", "0/0", 0.0), ("Sum", "10/1", 23.0))

@@ -22,7 +22,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.sums import float_sum
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.models.workloads.reads import TableClass, false_positive_rate
-from lsmlab.validation.calibrate.searched_runs import SortedRun, searches, sorted_runs, whole_run
+from lsmlab.validation.calibrate.searched_runs import SortedRun, manifest_of, searches, sorted_runs, whole_run
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -79,7 +79,7 @@ class RecordedRun:
     assertions: bool
     """Whether db_bench was built with assertions."""
     digest: str
-    """SHA-256 of the files that were read."""
+    """SHA-256 of the files that were read, and of the MANIFEST dump, which gives the ranges of the files of an idle store."""
 
     @property
     def workload(self) -> Mapping[str, Any]:
@@ -198,7 +198,8 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     paths = [find_file(folder, name) for name in FILES]
     log_text, output, counters = (read_text(path) for path in paths)
     digest = hashlib.sha256()
-    for text in (log_text, output, counters):
+    manifest = manifest_of(folder)
+    for text in (log_text, output, counters, *([read_text(manifest)] if manifest else [])):
         digest.update(text.encode("utf-8", errors="replace"))
     result = _RESULT.search(output)
     if result is None:
