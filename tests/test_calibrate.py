@@ -15,15 +15,21 @@ import numpy as np
 import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
+from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
+from lsmlab.models.tree.level import Level
+from lsmlab.models.tree.table_format import TableFormat
+from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.clients.latency import Unstalled
+from lsmlab.sim.clients.lookups import look_up
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, fit_runs
 from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun, read_run
-from lsmlab.validation.calibrate.searched_runs import SortedRun, sorted_runs
+from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, sorted_runs, whole_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
@@ -106,18 +112,74 @@ def a_reading_run(cpu_s: float, requests: float) -> RecordedRun:
     return replace(
         writing, config=a_config(200, bloom_bits=0), jobs=(), fills=(), counters=counters, files_per_level=(),
         histograms={"read": Histogram(1_000_000, cpu_s, ())},
-        sorted_runs=tuple(SortedRun(1.0, size) for size in (4e6, 4e6, 4e6, 1.6e7, 9e7, 3.6e8)),
+        sorted_runs=tuple(map(whole_run, (4e6, 4e6, 4e6, 1.6e7, 9e7, 3.6e8))),
     )  # fmt: skip
 
 
 def test_reads_of_an_idle_store_search_its_sorted_runs() -> None:
     """Without jobs the LOG has no state of the tree; the block layer has counted the requests."""
-    run = a_reading_run(20e-6, 0.25)
+    run = replace(a_reading_run(20e-6, 0.25), found_share=0.0)
     counts = run.read.counts()
 
     assert (run.runs_per_read, run.requests_per_read) == (6.0, 0.25)
     assert (counts["host.read_run"], counts["host.read_request"]) == (6.0, 0.25)
     assert counts["host.read_block"] > 6.0  # without filters each run has a block, which costs more in larger runs
+
+
+def random_load(rng: np.random.Generator, keys: int, table_format: TableFormat) -> Tree:
+    """Return a tree of three L0 files and three levels with random ones of `keys` keys.
+
+    Files have gaps between them. The last level lacks the first third of the keys, which L2 covers better than the others.
+    """
+    def a_file(number: int, held: KeyArray) -> SortedFile:
+        size = 216 * len(held)
+        return SortedFile(number, int(held[0]), int(held[-1]), size, float(len(held)), held, table_format=table_format)
+
+    def a_run(share: float, files: int, kept: float, first: float = 0.0, last: float = 1.0) -> list[SortedFile]:
+        held = np.flatnonzero(rng.random(keys) < share)
+        held = held[(held >= first * keys) & (held < last * keys)]
+        parts = [part[: round(len(part) * kept)] for part in np.array_split(held, files)]
+        return [a_file(100 * files + place, part) for place, part in enumerate(parts)]
+
+    l0 = [a_run(0.01, 1, kept)[0] for kept in (1.0, 0.5, 1.0)]
+    l2 = Level([*a_run(0.25, 4, 0.9, 0.0, 0.4), *a_run(0.25, 6, 0.3, 0.4)])
+    return Tree(4, l0, [Level(), Level(a_run(0.15, 3, 0.2)), l2, Level(a_run(0.6, 20, 0.95, 0.33))])
+
+
+@pytest.mark.parametrize("bloom_bits", [0.0, 10.0])
+def test_the_simulator_counts_the_same_searches(bloom_bits: float) -> None:
+    """Ranges, sizes and the share of found keys give the searches of each run that lookups in the simulator's tree count."""
+    keys = 100_000
+    table_format = TableFormat(bloom_bits=bloom_bits)
+    tree = random_load(np.random.default_rng(1), keys, table_format)
+    nothing = SimpleNamespace(kept_hot_keys=SimpleNamespace(keys=NO_KEYS))
+    family: Any = SimpleNamespace(tree=tree, table_formats=(table_format,), memtables=nothing, immutables=[])
+    simulated = look_up(family, np.arange(keys))
+    runs = [[file] for file in tree.l0] + [list(level) for level in tree.levels[1:]]
+    ends = tuple(SortedRun(tuple(FileRange(f.lo / keys, f.hi / keys, float(f.size_bytes)) for f in run)) for run in runs)
+    recorded = replace(
+        a_reading_run(20e-6, 0.0), config=a_config(200, bloom_bits=bloom_bits), sorted_runs=ends, found_share=simulated.found
+    )
+
+    for mine, theirs in zip(recorded.searches, simulated.searched, strict=True):
+        assert (mine.per_read, mine.found) == pytest.approx((theirs.per_read, theirs.found), rel=0.02, abs=3e-4)
+        assert (mine.size_bytes, mine.false_positive) == (theirs.size_bytes, theirs.false_positive)
+    assert recorded.runs_per_read == pytest.approx(simulated.runs, rel=0.005)
+    deeper = TableReads().index_searches(simulated.searched).block_doublings * Host().block_depth / Host().read_block
+    blocks = simulated.found + simulated.formats[0].false_positive_blocks + deeper
+    assert recorded.read.counts()["host.read_block"] == pytest.approx(blocks, rel=0.005)
+
+
+def test_runs_of_a_busy_store_count_as_often_as_in_its_log() -> None:
+    """The LOG's states have four and five sorted runs, the last statistics three; two of them are above the last one."""
+    ends = tuple(map(whole_run, (4e6, 4e6, 1e8)))
+    states = ((3, 0, 1), (3, 2, 1))
+
+    busy = replace(a_reading_run(20e-6, 0.0), sorted_runs=ends, files_per_level=states, found_share=0.0)
+    unknown = replace(busy, sorted_runs=())
+
+    assert [1.75, 1.75, 1.0] == pytest.approx([group.per_read for group in busy.searches])
+    assert 4.5 == busy.runs_per_read == unknown.runs_per_read
 
 
 def test_ranges_of_files_come_from_the_manifest(tmp_path: Path) -> None:
@@ -131,7 +193,31 @@ def test_ranges_of_files_come_from_the_manifest(tmp_path: Path) -> None:
 
     found = sorted_runs(tmp_path, parse_log([], "LOG"), {"workload": {"num": "1k"}}, idle=True)
 
-    assert found == (SortedRun(0.4, 1000.0), SortedRun(0.4, 2000.0))
+    assert found == (
+        SortedRun((FileRange(0.0, 0.4, 1000.0),)), SortedRun((FileRange(0.0, 0.1, 1000.0), FileRange(0.5, 0.8, 1000.0)))
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("repeat", ["1", "2"])
+def test_the_digest_covers_the_manifest(repeat: str, tmp_path: Path) -> None:
+    """The MANIFEST gives the ranges of an idle store's files; a repeat without one has that of the first."""
+    for number in ("1", "2"):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "LOG").write_text("1970/01/01-00:00:01.000000 7 RocksDB version: 7.8.3\n", encoding="utf-8")
+        (tmp_path / number / "counters.csv").write_text("second\n1.0\n", encoding="utf-8")
+        output = "readrandom :  2.0 micros/op 500 ops/sec 2.5 seconds 1250 operations;\n\n"
+        output += "Microseconds per read:\nCount: 80 Average: 9.0\n"
+        (tmp_path / number / "stdout.txt").write_text(output, encoding="utf-8")
+    found = []
+    for largest in ("03E7", "0400"):
+        added = f"AddFile: 1 2 1000 '{0:016X}' seq:1, type:1 .. '{largest:0>16}' seq:2, type:1"
+        (tmp_path / "1" / "MANIFEST.txt").write_text(f"VersionEdit {{\n{added}\n}}\n", encoding="utf-8")
+        config = a_config(100)
+        config["workload"]["num"] = 2000
+        found.append(read_run(tmp_path / repeat, "tiny", config))
+
+    assert found[0].sorted_runs != found[1].sorted_runs
+    assert found[0].digest != found[1].digest
 
 
 def test_without_a_manifest_the_statistics_give_the_sorted_runs(tmp_path: Path) -> None:
@@ -142,7 +228,7 @@ def test_without_a_manifest_the_statistics_give_the_sorted_runs(tmp_path: Path) 
 
     found = sorted_runs(tmp_path / "1", log, {"workload": {"num": 1000}}, idle=True)
 
-    assert found == (SortedRun(1.0, 1.5e6), SortedRun(1.0, 1.5e6), SortedRun(1.0, 20e6))
+    assert found == (whole_run(1.5e6), whole_run(1.5e6), whole_run(20e6))
     assert sorted_runs(tmp_path / "1", SimpleNamespace(dumps=[]), {}, idle=False) == ()  # type: ignore[arg-type]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ from lsmlab.validation.calibrate.public_fits import (
     Machine,
     Source,
     copies_fit,
+    core_contention_fit,
     jackknife,
     solved,
     tied_costs,
+    write_fit,
 )
 from lsmlab.validation.calibrate.public_groups import GROUPS, constants_of, leave_public_group_out
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
@@ -266,3 +269,81 @@ def test_entries_of_one_size_keep_the_proportion_of_the_defaults() -> None:
 def test_a_fit_to_nothing_is_empty() -> None:
     """Without a run that shows it, a constant is missing."""
     assert ({}, {}) == jackknife(lambda left: {"host.write_op": 1.0}, [])
+
+
+def test_copies_of_reads_need_io_statistics() -> None:
+    """LOGs on persistent memory that time fsyncs, but have no I/O statistics or no compaction, give the copies to it only."""
+    without = [source("a", "pmem", [flush(0.0, 6e4, 1016.0), merge(5.0, 1e5, 1016.0, Host(), 2)])]
+    no_compaction = [source("b", "pmem", [flush(0.0, 6e4, 1016.0)], timed=True)]
+
+    assert Copies(64e6 / 0.4, None) == copies_fit(without) == copies_fit(no_compaction)
+    assert not copies_fit(without).shows_compactions(source("c", "nvme", timed=True))
+
+
+def histogram(micros: float) -> str:
+    """Return db_bench's output of a load whose writes took `micros` us: 99 in 100 a bucket of 1 us, one a sleep of 1 to 2 ms."""
+    low = int(micros)
+    return f"\nfillrandom : 1 micros/op\n[ {low:6}, {low + 1:6} ] 99000 99%\n( 870, 1300 ] 1000 1%\nDB path: [/x]\n"
+
+
+def test_statistics_show_only_beside_runs_without_them() -> None:
+    """If all loads kept statistics, a write has the default cost of statistics, and the rest of the time is its own."""
+    with_, without = (replace(source("throttled/a", "nvme"), statistics=on, output=histogram(4.0 + on)) for on in (True, False))
+    mute = source("throttled/b", "nvme")
+
+    alone = write_fit([with_, replace(with_), mute], Host())
+    beside = write_fit([with_, without], Host())
+
+    assert "host.statistics_op" not in alone
+    total_s = alone["host.write_op"] + 0.01 * alone.get("host.sleep_penalty", 0.0)
+    assert 0.99 * 6e-6 == pytest.approx(total_s + Host().statistics_op, rel=0.01)
+    assert 0.99e-6 == pytest.approx(beside["host.statistics_op"], rel=0.02)
+    assert {} == write_fit([mute], Host())
+
+
+def test_core_contention_is_not_negative() -> None:
+    """Compactions with subcompactions that cost less per entry than others show no contention."""
+    jobs = [Job(records=1e6, raw_bytes=1e9, cpu_s=cpu_s, parts=n, kind="compaction") for n, cpu_s in ((1, 1.0), (10, 0.9))]
+
+    assert {"host.core_contention": 0.0} == core_contention_fit([source("a", "pmem", jobs)], {}, Host())
+
+
+def jobs_of_a_day(entry_bytes: float) -> list[Job]:
+    """Return a flush and eight compactions of entries of one size."""
+    rng = np.random.default_rng(2)
+    merges = (merge(10.0 * k, rng.uniform(1e5, 1e6), entry_bytes, Host(), int(rng.integers(2, 9))) for k in range(1, 9))
+    return [flush(0.0, 6e4, entry_bytes), *merges]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("left", "drive_shows", "host_lacks"),
+    [
+        ("no uncapped LOG of the drive", {"write_bandwidth"}, "write_op"),
+        ("no LOG with an fsync", set(), "flush_record"),
+        ("no LOG that shows compactions", {"fsync_latency", "write_bandwidth"}, "compaction_record"),
+        ("no LOG that shows the copies of compactions", {"fsync_latency"}, "compaction_record"),
+        ("no LOG with an output", {"fsync_latency", "write_bandwidth"}, "write_op"),
+    ],
+)
+def test_a_fit_without_the_last_log_of_a_kind(left: str, drive_shows: set[str], host_lacks: str) -> None:
+    """The constants of the drive and of the host that no LOG shows are missing, and so stay at their defaults."""
+    jobs = jobs_of_a_day(1016.0)
+    plain = source("throttled/a", "nvme", jobs)
+    of = {
+        "no uncapped LOG of the drive": replace(plain, capped=True),
+        "no LOG with an fsync": source("throttled/a", "nvme", [replace(jobs[1], output_bytes=0.0)]),
+        "no LOG that shows compactions": source("throttled/a", "nvme", jobs, timed=True),
+        "no LOG that shows the copies of compactions": source(
+            "throttled/a", "pmem", [replace(job, sync_s=None) for job in jobs], timed=True
+        ),
+        "no LOG with an output": plain,
+    }
+
+    found = fit_logs([of[left]], [])
+
+    ((name, drive),) = found.drives.items()
+    assert drive_shows == drive.values.keys()
+    assert host_lacks not in found.host.values
+    assert all(np.isfinite([*drive.values.values(), *found.host.values.values()]))
+    assert case("a", name).config(constants_of(case("a", name), name, found))

@@ -141,14 +141,14 @@ class BlockLayout:
 
     def _closes(self, start: IntArray, count: IntArray) -> NDArray[np.bool_]:
         """Return whether the block [start, start + count) closes before the next entry; the end of the run closes it too."""
-        form = self._format
+        block_format = self._format
         ahead = start + count
         at_end = ahead >= self._count
         size = self._estimate(start, count)
         grown = size + self._steps[np.minimum(ahead, self._count - 1)]
-        grown += RESTART_BYTES * (count % form.restart_interval == 0)
+        grown += RESTART_BYTES * (count % block_format.restart_interval == 0)
         result: NDArray[np.bool_] = (
-            at_end | (size >= form.block_size) | ((grown > form.block_size) & (size > form.early_bytes))
+            at_end | (size >= block_format.block_size) | ((grown > block_format.block_size) & (size > block_format.early_bytes))
         )
         return result
 
@@ -158,19 +158,19 @@ class BlockLayout:
 
     def _find_ends(self, plain: IntArray, extra: IntArray, *, constant: bool) -> IntArray:
         """Find the first entry after each block, between the smallest and the largest possible number of its entries."""
-        form = self._format
-        early = self._threshold(1) if constant else form.early_bytes
+        block_format = self._format
+        early = self._threshold(1) if constant else block_format.early_bytes
         per_restart = int(extra.max()) + RESTART_BYTES
-        low = int((early - per_restart - RESTART_BYTES) / (int(plain.max()) + per_restart / form.restart_interval))
-        least = int(plain.min()) + (int(extra.min()) + RESTART_BYTES) / form.restart_interval
-        high = int(form.block_size / least) + 2
+        low = int((early - per_restart - RESTART_BYTES) / (int(plain.max()) + per_restart / block_format.restart_interval))
+        least = int(plain.min()) + (int(extra.min()) + RESTART_BYTES) / block_format.restart_interval
+        high = int(block_format.block_size / least) + 2
         return self._ends_of_equal(max(1, low), high) if constant else self._ends_of_mixed(max(1, low), high)
 
     def _threshold(self, count: int) -> int:
         """Size in bytes from which a block of `count` entries closes, where all values have one size."""
-        form = self._format
-        room = form.block_size - int(self._steps[0]) - RESTART_BYTES * (count % form.restart_interval == 0)
-        return min(form.block_size, max(form.early_bytes, room) + 1)
+        block_format = self._format
+        room = block_format.block_size - int(self._steps[0]) - RESTART_BYTES * (count % block_format.restart_interval == 0)
+        return min(block_format.block_size, max(block_format.early_bytes, room) + 1)
 
     def _ends_of_equal(self, low: int, high: int) -> IntArray:
         """Count, per start, the block sizes that stay open: with one value size, a closed block stays closed as it grows."""

@@ -35,8 +35,8 @@ class FormatLookups(NamedTuple):
     """Share of lookups that find the key in these tables."""
 
     @property
-    def blocks_in_vain(self) -> float:
-        """Data blocks searched that do not have the key."""
+    def false_positive_blocks(self) -> float:
+        """Data blocks searched that do not have the key: false positives of the filters, and every such block without filters."""
         return self.false_positive * (self.runs - self.found)
 
 
@@ -69,15 +69,18 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     n = len(codes)
     probed: list[TableClass] = []
     formats = family.table_formats
-    opened = [form.opened_by(formats[0]) for form in formats]
-    rates = {form: false_positive_rate(one.bloom_bits, one.filter) for form, one in zip(formats, opened, strict=True)}
-    searches: dict[TableFormat, list[float]] = {form: [] for form in formats}
+    opened = [table_format.opened_by(formats[0]) for table_format in formats]
+    rates = {
+        table_format: false_positive_rate(one.bloom_bits, one.filter)
+        for table_format, one in zip(formats, opened, strict=True)
+    }
+    searches: dict[TableFormat, list[float]] = {table_format: [] for table_format in formats}
     hits = dict.fromkeys(formats, 0)
 
-    def add(level: int, form: TableFormat, tables: int, searched: int, found: int, size_bytes: int) -> None:
-        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[form], level))
-        searches[form].append(searched / n)
-        hits[form] += found
+    def add(level: int, table_format: TableFormat, tables: int, searched: int, found: int, size_bytes: int) -> None:
+        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[table_format], level))
+        searches[table_format].append(searched / n)
+        hits[table_format] += found
 
     for file in family.tree.l0:
         covered = missing & (codes >= file.lo) & (codes <= file.hi)
@@ -91,16 +94,16 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
         for run in family.tree.runs(level):
             if family.tree.frozen:
                 in_slices += _look_in_slices(run, codes, missing)
-            for form, part in by_format(run, formats):
+            for table_format, part in by_format(run, formats):
                 left = int(missing.sum())
                 searched = _look_in(part, codes, missing)
-                add(level, form, len(part), searched, left - int(missing.sum()), part.size_bytes)
-    for form in formats:
-        frozen = [file.size_bytes for file in family.tree.frozen.values() if file.table_format == form]
+                add(level, table_format, len(part), searched, left - int(missing.sum()), part.size_bytes)
+    for table_format in formats:
+        frozen = [file.size_bytes for file in family.tree.frozen.values() if file.table_format == table_format]
         if frozen:
-            found_here = [found for one, found in in_slices if one == form]
-            add(FROZEN, form, len(frozen), len(found_here), sum(found_here), sum(frozen))
-    parts = [FormatLookups(form, rates[form], float_sum(searches[form]), hits[form] / n) for form in formats]
+            found_here = [found for one, found in in_slices if one == table_format]
+            add(FROZEN, table_format, len(frozen), len(found_here), sum(found_here), sum(frozen))
+    parts = [FormatLookups(one, rates[one], float_sum(searches[one]), hits[one] / n) for one in formats]
     runs = float_sum(group.per_read for group in probed)
     return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed, parts)
 
@@ -114,10 +117,10 @@ def by_format(run: Level, formats: Sequence[TableFormat]) -> Iterator[tuple[Tabl
     if len(formats) == 1:
         yield formats[0], run
         return
-    for form in formats:
-        files = [file for file in run if file.table_format == form]
+    for table_format in formats:
+        files = [file for file in run if file.table_format == table_format]
         if files:
-            yield form, Level(files)
+            yield table_format, Level(files)
 
 
 class Runs(NamedTuple):
@@ -147,21 +150,21 @@ def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> li
         Runs(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes), 0, _covered(Level([f]), codes)) for f in tree.l0
     ]
     for level, run in runs:
-        share = _covered(run, codes)
-        for form, part in by_format(run, formats):
-            begins = part.size_bytes / run.size_bytes
-            found.append(Runs(form, float(run.size_bytes), begins, float(len(part)), float(part.size_bytes), level, share))
+        size_bytes, share = float(run.size_bytes), _covered(run, codes)
+        for table_format, part in by_format(run, formats):
+            part_bytes = float(part.size_bytes)
+            found.append(Runs(table_format, size_bytes, part_bytes / size_bytes, float(len(part)), part_bytes, level, share))
     linked = [(len(run), [s for f in run for s in f.slices]) for _, run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
     frozen_bytes = sum(file.size_bytes for file in tree.frozen.values())
     for number, slices in linked:
-        for form in formats:
-            sizes = [s.size_bytes for s in slices if s.source.table_format == form]
+        for table_format in formats:
+            sizes = [s.size_bytes for s in slices if s.source.table_format == table_format]
             if sizes:  # as many overlapping runs as a file has slices; together the slices span the run
                 beside = len(sizes) / number
                 begins = len(sizes) / total
                 found.append(
-                    Runs(form, float_sum(sizes) / beside, beside, len(tree.frozen) * begins, frozen_bytes * begins)
+                    Runs(table_format, float_sum(sizes) / beside, beside, len(tree.frozen) * begins, frozen_bytes * begins)
                 )
     return found
 

@@ -94,8 +94,8 @@ class TreeReads:
             for f in self._families
         }
         population = float(own.workload.shard().population)
-        formats = dict.fromkeys(form for f in self._families for form in f.table_formats)
-        self._formats = {form: tables_of(own, form, population) for form in formats}
+        formats = dict.fromkeys(table_format for f in self._families for table_format in f.table_formats)
+        self._formats = {table_format: tables_of(own, table_format, population) for table_format in formats}
         """Formats of all files, those of this run first."""
         self._unit_bytes = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
         self._tables = 0
@@ -208,14 +208,14 @@ class TreeReads:
     def _data_blocks(self) -> float:
         """Return the mean bytes of the data blocks of a shard, in blocks of this run's size."""
         blocks = 0.0
-        for form, (entry, per_block) in self._formats.items():
-            data_bytes = float_sum(bytes_in(form, family) for family in self._families) / len(self._families)
-            blocks += data_bytes / (entry.put + entry.tail) / per_block * self._size(form)
+        for table_format, (entry, per_block) in self._formats.items():
+            data_bytes = float_sum(bytes_in(table_format, family) for family in self._families) / len(self._families)
+            blocks += data_bytes / (entry.put + entry.tail) / per_block * self._size(table_format)
         return blocks
 
-    def _size(self, form: TableFormat) -> float:
+    def _size(self, table_format: TableFormat) -> float:
         """Return the size of a block in blocks of this run's size."""
-        return form.block_size / self._format.block_size
+        return table_format.block_size / self._format.block_size
 
     def _uncached(self, level: int) -> float:
         """Return the share of the accesses to the blocks of a level that the block cache does not serve."""
@@ -260,8 +260,8 @@ class TreeReads:
         `in_memory`: searches in memtables; `beyond_pages`: share of the tables that is not in the page cache.
         """
         host, found, blocks = self._setup.host, self.lookups, self._blocks
-        searched_blocks = [(part.found + part.blocks_in_vain, part.table_format) for part in found.formats]
-        self.block_bytes = weighted_mean((n, self._requests(form, 1.0)[1]) for n, form in searched_blocks)
+        searched_blocks = [(part.found + part.false_positive_blocks, part.table_format) for part in found.formats]
+        self.block_bytes = weighted_mean((n, self._requests(table_format, 1.0)[1]) for n, table_format in searched_blocks)
         missed = found.in_wal * (1.0 - self._cache.hit_rate)
         missed += float_sum(part.blocks * self._uncached(part.level) for part in found.searched)
         miss = missed * beyond_pages
@@ -286,7 +286,8 @@ class TreeReads:
         runs = scan_runs(family.tree, list(self._formats), self._codes)
         number = float_sum(run.number for run in runs)
         seeks = [
-            (float_sum(run.number for run in runs if run.table_format == form), form) for form in self._formats
+            (float_sum(run.number for run in runs if run.table_format == table_format), table_format)
+            for table_format in self._formats
         ]
         scanned = [self._scanned(run, self._uncached(run.level) * beyond_pages) for run in runs]
         tables = [TableClass(run.tables, run.number, size_bytes=run.table_bytes) for run in runs]
@@ -323,7 +324,7 @@ class TreeReads:
         self._sampled = family = self._families[int(self._rng.integers(len(self._families)))]
         self._codes = np.sort(self.sample_codes(family.number))
         self.lookups = found = look_up(family, self._codes)
-        self._blocks = found.found + found.in_wal + float_sum(part.blocks_in_vain for part in found.formats)
+        self._blocks = found.found + found.in_wal + float_sum(part.false_positive_blocks for part in found.formats)
         self._runs = scan_runs(family.tree, list(self._formats), self._codes)
         self._block_sum += self._blocks
         self._block_weight += 1.0
@@ -343,18 +344,18 @@ class TreeReads:
         indexes, doublings, block_doublings = self._own.engine.table_reads.index_searches(searched)
         return replace(
             places, indexes=indexes, index_doublings=doublings, block_doublings=block_doublings,
-            block_bytes=weighted_mean((n, form.block_size) for n, form in blocks),
-            decompress_bytes=weighted_mean((n, self._decompress_bytes(form)) for n, form in blocks),
+            block_bytes=weighted_mean((n, table_format.block_size) for n, table_format in blocks),
+            decompress_bytes=weighted_mean((n, self._decompress_bytes(table_format)) for n, table_format in blocks),
         )  # fmt: skip
 
-    def _decompress_bytes(self, form: TableFormat) -> float:
+    def _decompress_bytes(self, table_format: TableFormat) -> float:
         """Uncompressed bytes of a block, times the codec's cost relative to LZ4; most blocks are at the last level."""
         engine, tree = self._own.engine, self._sampled.tree
-        if form.compression_ratio == 1.0:
+        if table_format.compression_ratio == 1.0:
             return 0.0
-        if form != self._format:
-            return form.block_size * form.decompress
-        return form.block_size * CODECS[engine.level_compression(tree, tree.last_nonempty_level())].decompress
+        if table_format != self._format:
+            return table_format.block_size * table_format.decompress
+        return table_format.block_size * CODECS[engine.level_compression(tree, tree.last_nonempty_level())].decompress
 
     def _without_requests(self, beyond_pages: float) -> float:
         """Return the share of gets whose data blocks are all in memory; `beyond_pages`: share of blocks outside the page cache.
@@ -371,7 +372,7 @@ class TreeReads:
         return share
 
     def _relative_size(self, blocks: Sequence[tuple[float, TableFormat]]) -> float:
-        return weighted_mean((n, self._size(form)) for n, form in blocks)
+        return weighted_mean((n, self._size(table_format)) for n, table_format in blocks)
 
     def _opened(self, family: ColumnFamily, searched: Sequence[TableClass], beyond_pages: float) -> _Opened:
         """Cost of opening tables; their tails (index, filter) are in the page cache as often as data blocks."""
@@ -381,8 +382,8 @@ class TreeReads:
             return _Opened()
         table_bytes = all_bytes(family.tree) / self._tables
         tail_bytes = weighted_mean(
-            (bytes_in(form, family), table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed)
-            for form, (entry, _) in self._formats.items()
+            (bytes_in(table_format, family), table_bytes * entry.tail / (entry.put + entry.tail) + entry.fixed)
+            for table_format, (entry, _) in self._formats.items()
         )
         return _Opened(
             opens=opens,

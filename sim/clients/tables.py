@@ -23,13 +23,13 @@ class Tables(NamedTuple):
     entries_per_block: float
 
 
-def tables_of(own: FamilySetup, form: TableFormat, population: float) -> Tables:
+def tables_of(own: FamilySetup, table_format: TableFormat, population: float) -> Tables:
     """Return the sizes of tables of one format with the entries of a column family."""
     per_block = expected_entries_per_block(
         round(own.workload.key_size), own.workload.value_bytes, population=population, entries=population,
-        block_format=form.block_format,
+        block_format=table_format.block_format,
     )  # fmt: skip
-    return Tables(own.entry_in(form), per_block)
+    return Tables(own.entry_in(table_format), per_block)
 
 
 def weighted_mean(weighed: Iterable[tuple[float, float]]) -> float:
@@ -46,11 +46,11 @@ def table_count(tree: Tree) -> int:
     return sum(tree.files_per_level()) + len(tree.frozen)
 
 
-def bytes_in(form: TableFormat, family: ColumnFamily) -> int:
+def bytes_in(table_format: TableFormat, family: ColumnFamily) -> int:
     """Bytes of all files of one table format."""
-    if family.table_formats == (form,):
+    if family.table_formats == (table_format,):
         return all_bytes(family.tree)
-    return sum(file.size_bytes for file in family.tree.files() if file.table_format == form)
+    return sum(file.size_bytes for file in family.tree.files() if file.table_format == table_format)
 
 
 def all_bytes(tree: Tree) -> int:

@@ -21,13 +21,13 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
     filters = tails = metadata = 0.0
     for family in families:
         setup_of = next(one for one in setup.families if one.name == family.name)
-        opened = {form: form.opened_by(family.table_formats[0]) for form in family.table_formats}
-        tail_bytes = {form: setup_of.entry_in(one).tail for form, one in opened.items()}
+        opened = {table_format: table_format.opened_by(family.table_formats[0]) for table_format in family.table_formats}
+        tail_bytes = {table_format: setup_of.entry_in(one).tail for table_format, one in opened.items()}
         files = list(family.tree.files())
         open_share = min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))
         for file in files:
-            form = opened[file.table_format]
-            filter_bytes = bloom_filter_bytes(file.entries, form.bloom_bits, format_version=form.format_version)
+            table_format = opened[file.table_format]
+            filter_bytes = bloom_filter_bytes(file.entries, table_format.bloom_bits, format_version=table_format.format_version)
             filters += open_share * filter_bytes
             tails += open_share * file.entries * tail_bytes[file.table_format]
         picker = family.latest_options.picker

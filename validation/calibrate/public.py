@@ -23,7 +23,9 @@ import numpy as np
 import yaml
 from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
 from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.progress import on_terminal
 from lsmlab.validation.calibrate import public_fits as fits
 from lsmlab.validation.calibrate.group_out import group_table
@@ -203,9 +205,9 @@ def _host(used: Sequence[fits.Source], copies: fits.Copies) -> fits.Fit:
 
 def _take_writes(host: fits.Fit, writers: Sequence[fits.Source], core_contention: float) -> None:
     """Add the costs of writes, which runs at full speed show."""
-    if not writers:
-        return
     host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST), writers))
+    if "write_op" not in host.values:
+        return
     beside = writers[0].contention_factor(core_contention)
     for found in (host.values, host.errors):
         for name in found.keys() & {"write_op", "statistics_op"}:
@@ -218,25 +220,38 @@ def _take_writes(host: fits.Fit, writers: Sequence[fits.Source], core_contention
 
 
 def _commits(here: Sequence[fits.Source]) -> fits.Fit:
-    """Fit the fsync latency of a device to the commits of flushes, in runs without a cap."""
-    commits = np.array([records.commit_s(s.log) for s in here if not s.capped])
+    """Fit the fsync latency of a device to the commits of flushes, in runs without a cap; nothing without such a run."""
+    commits = fits.commits_s(here)
+    if not len(commits):
+        return fits.Fit()
     return fits.Fit({"fsync_latency": float(np.median(commits))}, {"fsync_latency": float(commits.std())})
 
 
 def _drive(
     here: Sequence[fits.Source], timed: Sequence[fits.Source], host: Host, copies: fits.Copies
 ) -> tuple[fits.Fit, dict[str, float]]:
-    """Fit a block device: fsync latency from the runs `here`, and write bandwidth by session from the runs `timed`."""
-    found, reading = _commits(here), copies.read_byte_s or 0.0
-    rates = {s.session: fits.bandwidth(s, host, found.values["fsync_latency"], reading) for s in timed}
+    """Fit a block device: fsync latency from the runs `here`, and write bandwidth by session from the runs `timed`.
+
+    What no run shows is missing. An fsync then takes the time of the device's class (configs/device).
+    """
+    found, reading, device = _commits(here), copies.read_byte_s or 0.0, here[0].device
+    commit_s = found.values["fsync_latency"] if found.values else _usual_fsync_s(device)
+    rates = {s.session: rate for s in timed if (rate := fits.bandwidth(s, host, commit_s, reading)) is not None}
+    if not rates:
+        return found, {}
     logs = np.log(np.array(list(rates.values())))
     bandwidth = float(np.exp(logs.mean()))
-    if here[0].device == "hdd":  # assumed to read as fast as it writes
+    if device == "hdd":  # assumed to read as fast as it writes
         found.values["read_bandwidth"] = bandwidth
     found.values["write_bandwidth"] = bandwidth
     if len(rates) > 1:
         found.errors["write_bandwidth"] = float(bandwidth * logs.std(ddof=1))
     return found, rates
+
+
+def _usual_fsync_s(device: str) -> float:
+    """Return the fsync latency of an entry of configs/device in seconds."""
+    return parse_quantity(compose([f"device={device}"])["device"]["fsync_latency"], "seconds")
 
 
 def _print(used: Sequence[fits.Source], *tables: Any) -> None:

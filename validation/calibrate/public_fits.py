@@ -145,16 +145,19 @@ def solved(
     """Fit the constants of costs to measured seconds (`linear`).
 
     `keys`: constants to solve for; by default all constants in the costs that fits estimate. The others are taken from
-    `host`, and constants that no measurement shows are left out. `tied`: constants that keep the proportion to another one
-    that they have in `host`.
+    `host`, and constants that no measurement shows are left out; a measurement shows nothing if the constants from `host` alone
+    take longer. `tied`: constants that keep the proportion to another one that they have in `host`.
     """
     columns, fixed_s = design([(cost, host) for cost, _ in measured], keys)
-    columns = {key: counts for key, counts in columns.items() if counts.any()}
+    seconds = np.array([seconds for _, seconds in measured], dtype=np.float64) - fixed_s
+    shown = seconds > 0.0
+    columns = {key: counts[shown] for key, counts in columns.items() if counts[shown].any()}
+    if not columns:
+        return {}
     ratios = {key: _value(host, key) / _value(host, other) for key, other in tied.items()}
     for key, other in tied.items():
         columns[other] = columns[other] + ratios[key] * columns.pop(key)
-    seconds = np.array([seconds for _, seconds in measured], dtype=np.float64) - fixed_s
-    found = dict(zip(columns, linear(np.column_stack(list(columns.values())), seconds).tolist(), strict=True))
+    found = dict(zip(columns, linear(np.column_stack(list(columns.values())), seconds[shown]).tolist(), strict=True))
     return found | {key: ratios[key] * found[other] for key, other in tied.items()}
 
 
@@ -200,15 +203,16 @@ def compaction_fit(
 
 
 def copies_fit(used: Sequence[Source]) -> Copies:
-    """Return the speed of copies: medians over runs on persistent memory."""
+    """Return the speed of copies: medians over runs on persistent memory. That of reads needs LOGs with I/O statistics."""
     here = [source for source in used if source.device == SYNCHRONOUS]
     syncs = [found for source in here if len(found := records.lone_syncs(source.log))]
     if not syncs:
         return Copies(None, None)
     rows = np.concatenate(syncs)
     stream = float(np.median(rows[:, 0] / rows[:, 1]))
-    reads = np.concatenate([records.read_costs(source.log, stream) for source in here if source.log.io_statistics])
-    return Copies(stream, float(np.median(reads)))
+    reads = [records.read_costs(source.log, stream) for source in here if source.log.io_statistics]
+    known = np.concatenate(reads) if reads else np.array([])
+    return Copies(stream, float(np.median(known)) if len(known) else None)
 
 
 def flush_fit(used: Sequence[Source], host: Host, core_contention: float, tied: Mapping[str, str] = _UNTIED) -> Constants:
@@ -253,24 +257,27 @@ def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) ->
             parts = float(np.average([j.parts for j in parallel], weights=[j.records for j in parallel]))
             threads = parts + _OTHER_THREADS
             found.append((slower - 1.0) / (threads - 1.0 - slower * _OTHER_THREADS))
-    return {"host.core_contention": float(np.median(found))} if found else {}
+    return {"host.core_contention": max(0.0, float(np.median(found)))} if found else {}
 
 
 def write_fit(used: Sequence[Source], host: Host) -> Constants:
     """Fit host.write_op, host.sleep_penalty and host.statistics_op to db_bench's histograms of writes.
 
     host.sleep_penalty is the time by which one sleep of a delayed writer slows later writes. All runs wrote entries of
-    the same size to a WAL, so this host.write_op includes the costs per byte, of the WAL and of the memtable's size.
+    the same size to a WAL, so this host.write_op includes the costs per byte, of the WAL and of the memtable's size. If all
+    runs kept statistics, they do not tell host.statistics_op from host.write_op, and it stays that of `host`. Runs without a
+    histogram count nothing.
     """
     measured = []
-    for source in used:
-        buckets = write_buckets(source.output)
+    shown = [(source, buckets) for source in used if (buckets := write_buckets(source.output))]
+    for source, buckets in shown:
         total = sum(n for *_, n in buckets)
         short = sum(n * _mean_us(lo, hi) for lo, hi, n in buckets if hi <= _SHORT_US)
         sleeps = sum(n for _, hi, n in buckets if _SHORT_US < hi <= _SLEEP_US)
         cost = write_cpu(0.0, logged=False, statistics=source.statistics) + sleep_penalties(sleeps / total)
         measured.append((cost, short / total * 1e-6))
-    return solved(measured, host, ("host.write_op", "host.sleep_penalty", "host.statistics_op"))
+    told = () if all(source.statistics for source, _ in shown) else ("host.statistics_op",)
+    return solved(measured, host, ("host.write_op", "host.sleep_penalty", *told))
 
 
 _WRITE: Final = ("write_op", "write_byte", "memtable_depth", "wal_op", "wal_byte")
@@ -291,14 +298,21 @@ def _mean_us(low: float, high: float) -> float:
     return (low + 1.0 + high) / 2.0 if high <= 22.0 else float(np.sqrt(low * high))
 
 
-def bandwidth(source: Source, host: Host, commit_s: float, read_byte_s: float) -> float:
+def commits_s(used: Sequence[Source]) -> Array:
+    """Return the seconds of a small fsync in each run without a cap whose LOG has a flush. Shape (n,)."""
+    shown = [s.log for s in used if not s.capped and any(job.kind == "flush" for job in s.log.jobs)]
+    return np.array([records.commit_s(log) for log in shown], dtype=np.float64)
+
+
+def bandwidth(source: Source, host: Host, commit_s: float, read_byte_s: float) -> float | None:
     """Return the device's bytes per second in a run without a cap, without the time of journal commits.
 
-    It is total bytes divided by total time, not a median over periods: slow periods are part of the sustained rate.
+    It is total bytes divided by total time, not a median over periods: slow periods are part of the sustained rate. None if
+    no period with fsyncs shows it.
     """
     crowded = source.contention_factor(host.core_contention)
     most = records.most_fsyncs(rotates=source.device == "hdd")
     periods = records.busy_periods(
         source.log, lambda job: job_cpu(job, host).seconds(host) * crowded, read_byte_s, most_fsyncs=most
     )
-    return records.bandwidth(periods, commit_s)
+    return records.bandwidth(periods, commit_s) if len(periods) else None

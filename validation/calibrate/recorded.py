@@ -16,11 +16,13 @@ import numpy as np
 from lsmlab.models.costs.assertions import WARNING, of_build
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import Searched, block_depth, point_read_cpu, write_cpu
+from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
+from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
+from lsmlab.models.sums import float_sum
 from lsmlab.models.units import build, parse_quantity
-from lsmlab.models.workloads.reads import competing_bytes, false_positive_rate
-from lsmlab.validation.calibrate.searched_runs import SortedRun, sorted_runs
+from lsmlab.models.workloads.reads import TableClass, false_positive_rate
+from lsmlab.validation.calibrate.searched_runs import SortedRun, manifest_of, searches, sorted_runs, whole_run
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -71,13 +73,13 @@ class RecordedRun:
     files_per_level: tuple[tuple[int, ...], ...]
     """Files per level after each flush or compaction."""
     sorted_runs: tuple[SortedRun, ...]
-    """Sorted runs at the end, L0 files first; empty if unknown."""
+    """Sorted runs at the end, newest first; empty if unknown."""
     found_share: float
     """Share of the reads whose key existed."""
     assertions: bool
     """Whether db_bench was built with assertions."""
     digest: str
-    """SHA-256 of the files that were read."""
+    """SHA-256 of the files that were read, and of the MANIFEST dump, which gives the ranges of the files of an idle store."""
 
     @property
     def workload(self) -> Mapping[str, Any]:
@@ -127,19 +129,13 @@ class RecordedRun:
         Costs that no fit estimates (memtable, depth of a block, call) count as parts of a search in a block, in the proportion of
         the defaults, as the fit's result scales them (`unseen.read_costs`).
         """
-        requests = self.requests_per_read
-        false_positive = false_positive_rate(max(0.0, float(self.config["engine"]["options"].get("bloom_bits") or 0.0)))
-        *upper, _ = runs = self.sorted_runs or (SortedRun(1.0, 0.0),)
-        in_vain = false_positive * max(0.0, self.runs_per_read - self.found_share)
-        covered = sum(run.covered for run in upper) or 1.0
-        blocks = [in_vain * run.covered / covered for run in upper] + [self.found_share]
-        competing = competing_bytes(blocks, [run.size_bytes for run in runs])
-        doublings = sum(number * block_depth(size) for number, size in zip(blocks, competing, strict=True))
+        requests, found = self.requests_per_read, self.searches
+        searched = float_sum(group.found + group.false_positive * (group.per_read - group.found) for group in found)
         usual = of_build(Host(assertions=float(self.assertions)))
         further_s = float("write" in self.histograms) * usual.read_memtable
-        further_s += doublings * usual.block_depth + requests * usual.read_call
-        searched = self.found_share + in_vain + further_s / usual.read_block
-        return point_read_cpu(Searched(runs=self.runs_per_read, blocks=searched, requests=requests))
+        further_s += TableReads().index_searches(found).block_doublings * usual.block_depth + requests * usual.read_call
+        blocks = searched + further_s / usual.read_block
+        return point_read_cpu(Searched(runs=self.runs_per_read, blocks=blocks, requests=requests))
 
     @cached_property
     def requests_per_read(self) -> float:
@@ -148,12 +144,24 @@ class RecordedRun:
             return self.found_share
         return self.last["reads"] / self.histograms["read"].count
 
+    @cached_property
+    def searches(self) -> list[TableClass]:
+        """Searches of a get in each sorted run, newest first.
+
+        Beside jobs, the runs above the last one count as often as the LOG had further runs on average in its states of the tree.
+        """
+        *upper, last = self.sorted_runs or (whole_run(0.0),)
+        if self.files_per_level:
+            mean = float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in self.files_per_level]))
+            upper, further = upper or [whole_run(0.0)], max(0.0, mean - 1.0)
+            upper = [run._replace(number=further / len(upper)) for run in upper]
+        bits = max(0.0, float(self.config["engine"]["options"].get("bloom_bits") or 0.0))
+        return searches((*upper, last), self.found_share, false_positive_rate(bits))
+
     @property
     def runs_per_read(self) -> float:
-        """Mean number of sorted runs per read whose files cover the key, as most keys are in the last one."""
-        if not self.files_per_level:
-            return max(1.0, sum(run.covered for run in self.sorted_runs))
-        return float(np.mean([state[0] + sum(n > 0 for n in state[1:]) for state in self.files_per_level]))
+        """Mean number of sorted runs that a get searches."""
+        return float_sum(group.per_read for group in self.searches)
 
     @property
     def sleeps_in_fsync(self) -> bool:
@@ -190,7 +198,8 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     paths = [find_file(folder, name) for name in FILES]
     log_text, output, counters = (read_text(path) for path in paths)
     digest = hashlib.sha256()
-    for text in (log_text, output, counters):
+    manifest = manifest_of(folder)
+    for text in (log_text, output, counters, *([read_text(manifest)] if manifest else [])):
         digest.update(text.encode("utf-8", errors="replace"))
     result = _RESULT.search(output)
     if result is None:

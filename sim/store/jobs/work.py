@@ -191,14 +191,18 @@ def _compaction_cpu_s(
     compressed_in = float_sum(entries for _, entries in inputs) / entries_in if entries_in else 0.0
     compressed = (compressed_in + (1.0 if compression.compresses else 0.0)) / 2.0
     others = [(f.table_format, f.compaction_entries) for f in _of_other_formats(family, pick)]
-    saved_in = float_sum((1.0 - form.compression_ratio) * entries for form, entries in others) / entries_in if others else 0.0
+    saved = float_sum((1.0 - table_format.compression_ratio) * entries for table_format, entries in others)
+    saved_in = saved / entries_in if others else 0.0
     return compaction_cpu(
         host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, block_bytes=engine.options.block_size, runs=runs,
         checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
         compression_ratio=1.0 - compressed * (1.0 - engine.compression_ratio) - saved_in / 2.0,
         compress_bytes=entries_out * raw_entry * CODECS[compression].compress,
         decompress_bytes=raw_entry * float_sum(
-            [*(CODECS[c].decompress * entries for c, entries in inputs), *(form.decompress * entries for form, entries in others)]
+            [
+                *(CODECS[c].decompress * entries for c, entries in inputs),
+                *(table_format.decompress * entries for table_format, entries in others),
+            ]
         ),
         file_bytes=file_bytes, slept_files=slept_files,
     ).seconds(host)  # fmt: skip

@@ -132,7 +132,7 @@ def lone_syncs(log: JobLog) -> Array:
 
     The result is empty if the LOG does not time fsyncs.
     """
-    merges = np.array([(j.start_s, j.end_s) for j in log.jobs if j.kind == "compaction"])
+    merges = np.array([(j.start_s, j.end_s) for j in log.jobs if j.kind == "compaction"]).reshape(-1, 2)
     rows = []
     for job in log.jobs:
         if job.kind == "flush" and job.sync_s:
