@@ -150,16 +150,11 @@ def one_by_one(blocks: float) -> tuple[float, float]:
     return blocks, blocks * 4096.0
 
 
-def no_requests(blocks: float) -> tuple[float, float]:
-    """Return no requests."""
-    return 0.0, 0.0
-
-
 def test_scans() -> None:
     """A scan of 41 entries, 4 per block, over 6 sorted runs reads 6 blocks first and then 10 more."""
-    runs = [ScannedRun(1e9, 2.0, 4.0, no_requests), ScannedRun(2e9, 4.0, 4.0, no_requests)]
-    assert scanned_blocks(runs, 41.0) == [4.0, 12.0]
-    assert scanned_blocks(runs, 1.0) == [2.0, 4.0]
+    runs = [ScannedRun(1e9, 2.0, 4.0, one_by_one), ScannedRun(2e9, 4.0, 4.0, one_by_one)]
+    assert scanned_blocks(runs, 41.0) == [(4.0, 0.0), (12.0, 0.0)]
+    assert scanned_blocks(runs, 1.0) == [(2.0, 0.0), (4.0, 0.0)]
 
 
 def test_a_scan_reads_uncached_blocks_from_the_device() -> None:
@@ -169,15 +164,20 @@ def test_a_scan_reads_uncached_blocks_from_the_device() -> None:
     assert scan_device_reads(runs, 1.0) == (0.5, 0.5 * 4096.0)
 
 
-def test_a_seek_into_a_gap_finds_the_first_block_of_the_next_file() -> None:
-    """Files that cover a quarter of the keys: three of four seeks end at a block that stays in the cache.
+def test_a_seek_into_a_gap_reads_the_first_block_of_the_next_file() -> None:
+    """Of files that cover a quarter of the keys: half of the seeks end before a file, a quarter after the last one.
 
     The entries of the files count in full: a long scan reads as many of their blocks as if they covered all keys.
     """
-    sparse, dense = (ScannedRun(1e9, 1.0, 4.0, one_by_one, covered) for covered in (0.25, 1.0))
+    sparse = ScannedRun(1e9, 1.0, 4.0, one_by_one, 0.25, 0.5)
+    cached = ScannedRun(1e9, 1.0, 4.0, one_by_one, 0.25, 0.5, uncached_after_gap=0.0)
+    unmet = ScannedRun(1e9, 1.0, 4.0, one_by_one, 0.0, 1.0)  # no sampled key is in its files
 
-    assert scan_device_reads([sparse, dense], 1.0) == (1.25, 1.25 * 4096.0)
-    assert scan_device_reads([sparse, dense], 801.0) == (201.25, 201.25 * 4096.0)
+    assert scan_device_reads([sparse], 1.0) == (0.75, 0.75 * 4096.0)
+    assert scan_device_reads([cached], 1.0) == (0.25, 0.25 * 4096.0)
+    assert scan_device_reads([cached], 801.0) == (200.25, 200.25 * 4096.0)
+    assert scan_device_reads([unmet], 1.0) == (1.0, 4096.0)
+    assert scan_device_reads([unmet], 801.0) == (201.0, 201.0 * 4096.0)
 
 
 def test_a_scan_reads_each_run_ahead() -> None:

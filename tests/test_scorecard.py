@@ -301,13 +301,14 @@ def test_slowdowns_of_a_log_count_with_the_waits_in_them() -> None:
     }  # fmt: skip
 
     waits = {"stall_seconds.l0_slowdown": 45.0, "stall_seconds.memtable_stop": 10.0}
-    assert with_waits(run, 0.55) == pytest.approx({"duration_s": 100.0, "stall_fraction": 0.7, **waits})
-    assert with_waits(run, None) == {"duration_s": 100.0, "stall_seconds.memtable_stop": 10.0, **lengths}
+    assert with_waits([run], 0.55) == [pytest.approx({"duration_s": 100.0, "stall_fraction": 0.7, **waits})]
+    assert with_waits([run], None) == [{"duration_s": 100.0, **lengths}]
 
     scaled = {**run, "stall_measured.seconds": 55.0}
-    assert with_waits(scaled, None) == {k: v for k, v in scaled.items() if k not in lengths}
+    assert with_waits([scaled], None) == [{k: v for k, v in scaled.items() if k not in lengths}]
     stopped = {k: v for k, v in run.items() if not k.endswith("slowdown")}
-    assert with_waits(stopped, None) == {k: v for k, v in stopped.items() if k not in lengths}
+    assert with_waits([stopped], None) == [{k: v for k, v in stopped.items() if k not in lengths}]
+    assert with_waits([run, stopped], None)[1] == {"duration_s": 100.0, "stall_interval_seconds.memtable_stop": 10.0}
 
 
 def test_replays_count_matches_and_note_unusable_folders(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ PAGE_BYTES: Final = 4096.0
 """Unit to which the kernel rounds a read through the page cache at either end."""
 
 
-FROZEN: Final = -1
-"""In place of a level: frozen files (LDC)."""
+NO_LEVEL: Final = -1
+"""In place of a level: frozen files (LDC), or tables whose level does not matter."""
 
 
 class TableClass(NamedTuple):
@@ -52,7 +52,9 @@ class TableClass(NamedTuple):
     """Bytes of all tables of the class."""
     false_positive: float = 1.0
     """Share of the tables without the key in which a read searches a block; 1 without filters and for iterators."""
-    level: int = FROZEN
+    level: int = NO_LEVEL
+    block_size: float = 1.0
+    """Size of a data block, in blocks of the size that the run writes."""
 
     @property
     def blocks(self) -> float:
@@ -60,15 +62,23 @@ class TableClass(NamedTuple):
         return self.found + self.false_positive * (self.per_read - self.found)
 
 
+class BlockPlace(NamedTuple):
+    """Place of data blocks that reads access equally often."""
+
+    level: int
+    after_gap: bool = False
+    """Whether these are the first blocks of files, as seeks to keys that no file of the level covers find them."""
+
+
 class BlockGroup(NamedTuple):
-    """Data blocks that reads access equally often: those of the tables of a level."""
+    """Data blocks that reads access equally often: those of one `BlockPlace`."""
 
     accesses: float
     """Mean accesses per read to these blocks."""
     blocks: float
     """Number of blocks."""
-    new: float = 0.0
-    """Share of the blocks that flushes and compactions have written since the last look at the cache."""
+    written: float = 0.0
+    """Blocks that flushes and compactions have written since the last look at the cache, divided by `blocks`."""
 
 
 def in_groups(groups: Sequence[BlockGroup], popularity: Sequence[Popularity]) -> list[Popularity]:
@@ -205,31 +215,38 @@ class ScannedRun(NamedTuple):
     entries_per_block: float
     requests_of: BlockRequests
     covered: float = 1.0
-    """Share of the seeks whose key is in the range of one of its files. Any other seek ends at the first block of the next file
-    (`LevelIterator::Seek`), so these few blocks stay in the block cache."""
+    """Share of the seeks whose key is in the range of one of its files."""
+    gaps: float = 0.0
+    """Share of the seeks whose key is before a file and in no range: each ends at the first block of this file
+    (`LevelIterator::Seek`, `FindFile`). A seek past the last file reads no block."""
     uncached: float = 1.0
-    """Share of the accesses to its other blocks that the device must serve."""
+    """Share of the accesses to its blocks that the device must serve."""
+    uncached_after_gap: float = 1.0
+    """The same of seeks into gaps: the first blocks of files are few."""
 
 
-def scanned_blocks(runs: Sequence[ScannedRun], entries: float) -> list[float]:
-    """Data blocks of each of `runs` that a scan reads: one where it starts, then those of its further entries.
+def scanned_blocks(runs: Sequence[ScannedRun], entries: float) -> list[tuple[float, float]]:
+    """Data blocks that a scan reads of each of `runs`: (at its start and of its further entries, first blocks after gaps).
 
-    The runs contribute entries in proportion to their sizes. First blocks of files after a gap do not count.
+    The runs contribute entries in proportion to their sizes.
     """
     total = float_sum(run.size_bytes * run.number for run in runs)
     further = max(0.0, entries - 1.0) / total if total else 0.0
-    return [run.number * (run.covered + further * run.size_bytes / run.entries_per_block) for run in runs]
+    return [
+        (run.number * (run.covered + further * run.size_bytes / run.entries_per_block), run.number * run.gaps) for run in runs
+    ]
 
 
 def scan_device_reads(runs: Sequence[ScannedRun], entries: float) -> tuple[float, float]:
     """Return (requests, bytes) of a scan: each run has its own iterator, and reads the uncached share of its blocks."""
     requests = read_bytes = 0.0
-    for run, blocks in zip(runs, scanned_blocks(runs, entries), strict=True):
-        if run.size_bytes > 0.0 and run.covered > 0.0:
-            iterators = run.number * run.covered
-            run_requests, run_bytes = run.requests_of(blocks / iterators)
-            part = iterators * run.uncached
-            requests, read_bytes = requests + part * run_requests, read_bytes + part * run_bytes
+    for run, (blocks, firsts) in zip(runs, scanned_blocks(runs, entries), strict=True):
+        if run.size_bytes > 0.0:
+            iterators = run.number * run.covered or min(run.number, blocks)
+            for count, each, uncached in ((iterators, blocks, run.uncached), (firsts, firsts, run.uncached_after_gap)):
+                if count > 0.0 and uncached > 0.0:
+                    run_requests, run_bytes = run.requests_of(each / count)
+                    requests, read_bytes = requests + count * uncached * run_requests, read_bytes + count * uncached * run_bytes
     return requests, read_bytes
 
 

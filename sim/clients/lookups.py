@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 from lsmlab.models.sums import float_sum
-from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
-from lsmlab.models.workloads.reads import FROZEN, TableClass, false_positive_rate
+from lsmlab.models.workloads.reads import NO_LEVEL, TableClass, false_positive_rate
 from lsmlab.sim.store.column_family import ColumnFamily
 from numpy.typing import NDArray
 
@@ -78,7 +78,8 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     hits = dict.fromkeys(formats, 0)
 
     def add(level: int, table_format: TableFormat, tables: int, searched: int, found: int, size_bytes: int) -> None:
-        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[table_format], level))
+        blocks = table_format.block_size / formats[0].block_size
+        probed.append(TableClass(tables, searched / n, found / n, size_bytes, rates[table_format], level, blocks))
         searches[table_format].append(searched / n)
         hits[table_format] += found
 
@@ -102,7 +103,7 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
         frozen = [file.size_bytes for file in family.tree.frozen.values() if file.table_format == table_format]
         if frozen:
             found_here = [found for one, found in in_slices if one == table_format]
-            add(FROZEN, table_format, len(frozen), len(found_here), sum(found_here), sum(frozen))
+            add(NO_LEVEL, table_format, len(frozen), len(found_here), sum(found_here), sum(frozen))
     parts = [FormatLookups(one, rates[one], float_sum(searches[one]), hits[one] / n) for one in formats]
     runs = float_sum(group.per_read for group in probed)
     return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed, parts)
@@ -134,26 +135,29 @@ class Runs(NamedTuple):
     """Tables of all of these runs."""
     table_bytes: float
     """Bytes of these tables."""
-    level: int = FROZEN
+    level: int = NO_LEVEL
     covered: float = 1.0
-    """Share of the seeks whose key is in the range of a file."""
+    """Share of the read keys that are in the range of a file."""
+    gaps: float = 0.0
+    """Share of the read keys that are in no range and before a file."""
 
 
 def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> list[Runs]:
     """Sorted runs that a scan merges: L0 files, runs of deeper levels, and the slices of an average file of a run.
 
     `formats`: all table formats that the files may have. Of a run with several, a scan begins in each with the probability
-    of its part of the bytes. `codes`: sample of the keys that scans seek, ascending.
+    of its part of the bytes. `codes`: sample of the keys that clients read, ascending.
     """
     runs = [(level, run) for level in range(1, tree.num_levels) for run in tree.runs(level)]
     found = [
-        Runs(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes), 0, _covered(Level([f]), codes)) for f in tree.l0
+        Runs(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes), 0, *_places_in_file(f, codes)) for f in tree.l0
     ]
     for level, run in runs:
-        size_bytes, share = float(run.size_bytes), _covered(run, codes)
+        size_bytes, (covered, gaps) = float(run.size_bytes), _places_in_run(run, codes)
         for table_format, part in by_format(run, formats):
             part_bytes = float(part.size_bytes)
-            found.append(Runs(table_format, size_bytes, part_bytes / size_bytes, float(len(part)), part_bytes, level, share))
+            begins = part_bytes / size_bytes
+            found.append(Runs(table_format, size_bytes, begins, float(len(part)), part_bytes, level, covered, gaps))
     linked = [(len(run), [s for f in run for s in f.slices]) for _, run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
     frozen_bytes = sum(file.size_bytes for file in tree.frozen.values())
@@ -169,13 +173,22 @@ def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> li
     return found
 
 
-def _covered(run: Level, codes: KeyArray) -> float:
-    """Return the share of `codes` that are in the range of a file of a run; 1 without codes or files."""
-    if not len(codes) or not len(run):
-        return 1.0
+def _places_in_file(file: SortedFile, codes: KeyArray) -> tuple[float, float]:
+    """Return the shares of the sorted `codes` that are (in the range of a file, before it); (1, 0) without codes."""
+    if not len(codes):
+        return 1.0, 0.0
+    before, until = int(codes.searchsorted(file.lo)), int(codes.searchsorted(file.hi, side="right"))
+    return (until - before) / len(codes), before / len(codes)
+
+
+def _places_in_run(run: Level, codes: KeyArray) -> tuple[float, float]:
+    """Return the shares of `codes` that are (in the range of a file of a run, in no range and before a file)."""
+    if not len(codes):
+        return 1.0, 0.0
     place = run.hi.searchsorted(codes, side="left")
-    inside = (place < len(run)) & (run.lo[np.minimum(place, len(run) - 1)] <= codes)
-    return float(inside.mean())
+    until = place < len(run)
+    covered = int((run.lo[place[until]] <= codes[until]).sum())
+    return covered / len(codes), (int(until.sum()) - covered) / len(codes)
 
 
 def _look_in_slices(run: Level, codes: KeyArray, missing: Marks) -> list[tuple[TableFormat, bool]]:

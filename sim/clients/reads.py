@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -25,9 +25,9 @@ from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import Chooser, ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import (
-    FROZEN,
     PAGE_BYTES,
     BlockGroup,
+    BlockPlace,
     ScannedRun,
     TableClass,
     false_positive_rate,
@@ -116,8 +116,8 @@ class TreeReads:
         self._next_s = 0.0
         self._step_s = math.inf
         """Seconds from the last look at the block cache until it has filled further; infinity: its hit rate is settled."""
-        self._written_bytes: Mapping[int, int] = {}
-        """`ColumnFamily.written_bytes` of all families at the last look at the block cache."""
+        self._written_bytes: dict[int, int] = {}
+        """`ColumnFamily.written_bytes` of all families at the last look at the blocks of each level."""
         self._served = (0.0, 0.0)
         """(Point reads, scans) of all clients at the last look at the block cache."""
         self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
@@ -132,8 +132,6 @@ class TreeReads:
         """Data blocks that they searched."""
         self._codes = NO_KEYS
         """Keys of the last sample, ascending."""
-        self._runs: Sequence[Runs] = ()
-        """Sorted runs of `_sampled` at that time."""
         self._gets = _gets_share(self._readers)
         """Share of gets in all reads of the clients."""
         self._memtables: list[float] = []
@@ -174,39 +172,48 @@ class TreeReads:
         self._served = gets, scans
         return accesses * self._own.share.reads / len(self._families)
 
-    def _block_groups(self) -> dict[int, BlockGroup]:
-        """Return the data blocks of each level of a shard, and how often reads access them, by the last sample of the trees.
+    def _block_groups(self) -> dict[BlockPlace, BlockGroup]:
+        """Return the data blocks of a shard and how often reads access them, by the last sample of keys in the present trees.
 
         Blocks are counted as bytes, in blocks of this run's size.
         """
-        runs = self._runs
-        accesses, blocks = defaultdict[int, float](float), defaultdict[int, float](float)
+        runs = scan_runs(self._sampled.tree, list(self._formats), self._codes)
+        accesses, blocks = defaultdict[BlockPlace, float](float), defaultdict[BlockPlace, float](float)
         for run in runs:
             entry, per_block = self._formats[run.table_format]
-            blocks[run.level] += run.table_bytes / (entry.put + entry.tail) / per_block * self._size(run.table_format)
+            size = self._size(run.table_format)
+            blocks[BlockPlace(run.level)] += run.table_bytes / (entry.put + entry.tail) / per_block * size
+            blocks[BlockPlace(run.level, after_gap=True)] += run.tables * size
         for part in self.lookups.searched:
-            accesses[part.level] += self._gets * part.blocks
+            accesses[BlockPlace(part.level)] += self._gets * part.blocks * part.block_size
         scanned = [self._scanned(run) for run in runs]
         for length, share in self._scans:
-            for run, touched in zip(runs, scanned_blocks(scanned, length), strict=True):
-                accesses[run.level] += (1.0 - self._gets) * share * touched * self._size(run.table_format)
-        grown = self._data_blocks() / (float_sum(blocks.values()) or 1.0)
-        new = self._written()
+            for run, (inside, firsts) in zip(runs, scanned_blocks(scanned, length), strict=True):
+                weight = (1.0 - self._gets) * share * self._size(run.table_format)
+                accesses[BlockPlace(run.level)] += weight * inside
+                accesses[BlockPlace(run.level, after_gap=True)] += weight * firsts
+        sampled = float_sum(count for place, count in blocks.items() if not place.after_gap)
+        grown = self._data_blocks() / sampled if sampled else 0.0
         found = {
-            level: BlockGroup(accesses[level], grown * n, new.get(level, 0.0) / self._bytes_of(level))
-            for level, n in blocks.items() if n > 0.0
-        }  # fmt: skip
-        return found or {0: BlockGroup(0.0, 1.0)}
+            place: BlockGroup(accesses[place], grown * count, self._written(place.level))
+            for place, count in blocks.items()
+            if grown * count > 0.0 and (accesses[place] > 0.0 or not place.after_gap)
+        }
+        for level in {place.level for place in found}:
+            self._written_bytes[level] = self._all_written(level)
+        return found or {BlockPlace(0): BlockGroup(0.0, 1.0)}
 
-    def _bytes_of(self, level: int) -> float:
-        """Return the bytes of the files at a level of all shards, frozen files for `FROZEN`; at least 1."""
-        trees = [family.tree for family in self._families]
-        if level == FROZEN:
-            return max(1.0, float_sum(file.size_bytes for tree in trees for file in tree.frozen.values()))
-        return max(1.0, float_sum(tree.size_bytes(level) for tree in trees))
+    def _written(self, level: int) -> float:
+        """Return the bytes that jobs have written to a level since the last look at it, divided by its bytes; shards together."""
+        written = self._all_written(level)
+        level_bytes = sum(family.tree.size_bytes(level) for family in self._families) if level >= 0 else 0
+        return (written - self._written_bytes.get(level, written)) / level_bytes if level_bytes else 0.0
+
+    def _all_written(self, level: int) -> int:
+        return sum(family.written_bytes[level] for family in self._families)
 
     def _data_blocks(self) -> float:
-        """Return the mean bytes of the data blocks of a shard, in blocks of this run's size."""
+        """Return the mean number of data blocks of a shard, as bytes in blocks of this run's size."""
         blocks = 0.0
         for table_format, (entry, per_block) in self._formats.items():
             data_bytes = float_sum(bytes_in(table_format, family) for family in self._families) / len(self._families)
@@ -217,15 +224,9 @@ class TreeReads:
         """Return the size of a block in blocks of this run's size."""
         return table_format.block_size / self._format.block_size
 
-    def _uncached(self, level: int) -> float:
+    def _uncached(self, level: int, *, after_gap: bool = False) -> float:
         """Return the share of the accesses to the blocks of a level that the block cache does not serve."""
-        return 1.0 - self._cache.hit_rates.get(level, self._cache.hit_rate)
-
-    def _written(self) -> dict[int, float]:
-        """Return the bytes that flushes and compactions have written to each level since the last call."""
-        now = {level: sum(f.written_bytes[level] for f in self._families) for level in range(self._sampled.tree.num_levels)}
-        before, self._written_bytes = self._written_bytes, now
-        return {level: float(written - before.get(level, written)) for level, written in now.items()}
+        return 1.0 - self._cache.hit_rates.get(BlockPlace(level, after_gap), self._cache.hit_rate)
 
     def mean_blocks_per_read(self) -> float:
         """Mean data blocks per point read over the run: the read amplification in blocks."""
@@ -289,7 +290,7 @@ class TreeReads:
             (float_sum(run.number for run in runs if run.table_format == table_format), table_format)
             for table_format in self._formats
         ]
-        scanned = [self._scanned(run, self._uncached(run.level) * beyond_pages) for run in runs]
+        scanned = [self._scanned(run, beyond_pages) for run in runs]
         tables = [TableClass(run.tables, run.number, size_bytes=run.table_bytes) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
         common = replace(self._with_tables(in_memory, tables, seeks), runs=number, blocks=number, opens=opened.opens)
@@ -297,26 +298,33 @@ class TreeReads:
         for length, share in self._scans:
             blocks = scanned_blocks(scanned, length)
             requests, size = scan_device_reads(scanned, length)
-            calls = float_sum(n * self._uncached(run.level) for run, n in zip(runs, blocks, strict=True))
+            calls = float_sum(
+                inside * self._uncached(run.level) + firsts * self._uncached(run.level, after_gap=True)
+                for run, (inside, firsts) in zip(runs, blocks, strict=True)
+            )
             searched = replace(common, calls=calls, requests=requests)
-            in_memory_share = math.prod((1.0 - run.uncached) ** n for run, n in zip(scanned, blocks, strict=True))
+            in_memory_share = math.prod(
+                (1.0 - run.uncached) ** inside * (1.0 - run.uncached_after_gap) ** firsts
+                for run, (inside, firsts) in zip(scanned, blocks, strict=True)
+            )
             scan = ReadCost(
                 cpu_s=scan_cpu(searched, entries=length).seconds(host),
                 request_cpu_s=block_requests(searched).seconds(host),
                 device_reads=requests + opened.device_reads,
                 device_bytes=size + opened.device_bytes,
                 memory_share=opened.memory_share * in_memory_share,
-                blocks=float_sum(blocks),
+                blocks=float_sum(inside + firsts for inside, firsts in blocks),
             )
             scans.append((share, scan))
         return scans, self._relative_size(seeks)
 
-    def _scanned(self, run: Runs, uncached: float = 1.0) -> ScannedRun:
-        """Return sorted runs as a scan merges them; `uncached`: share of the accesses to their blocks that the device serves."""
+    def _scanned(self, run: Runs, beyond_pages: float = 1.0) -> ScannedRun:
+        """Return sorted runs as a scan merges them; `beyond_pages`: share of the tables that is not in the page cache."""
         per_block = self._formats[run.table_format].entries_per_block
         return ScannedRun(
-            run.size_bytes, run.number, per_block, partial(self._requests, run.table_format), run.covered, uncached
-        )
+            run.size_bytes, run.number, per_block, partial(self._requests, run.table_format), run.covered, run.gaps,
+            self._uncached(run.level) * beyond_pages, self._uncached(run.level, after_gap=True) * beyond_pages,
+        )  # fmt: skip
 
     def _sample(self) -> None:
         """Look up a sample of the clients' keys in the trees of one database."""
@@ -325,7 +333,6 @@ class TreeReads:
         self._codes = np.sort(self.sample_codes(family.number))
         self.lookups = found = look_up(family, self._codes)
         self._blocks = found.found + found.in_wal + float_sum(part.false_positive_blocks for part in found.formats)
-        self._runs = scan_runs(family.tree, list(self._formats), self._codes)
         self._block_sum += self._blocks
         self._block_weight += 1.0
 

@@ -11,8 +11,10 @@ from typing import Final
 import numpy as np
 from lsmlab.models.sums import float_sum
 from lsmlab.models.workloads.choosers import FloatArray, Popularity
-from lsmlab.models.workloads.reads import BlockGroup, LruCache, access_shares, in_groups, lru_cache
+from lsmlab.models.workloads.reads import BlockGroup, BlockPlace, LruCache, access_shares, in_groups, lru_cache
 
+Groups = Mapping[BlockPlace, BlockGroup]
+"""Data blocks of a shard by place; none has 0 blocks."""
 PopularityOf = Callable[[int], Popularity]
 """Function from n to the popularity of blocks that cover 2^n times as many keys as a block of a table with all keys."""
 
@@ -45,20 +47,20 @@ class WarmingCache:
         self._cached_blocks = cached_blocks
         self._lru: list[LruCache] = []
         """The cache as each group of readers would fill it alone."""
-        self._groups: Mapping[int, BlockGroup] = {}
+        self._groups: Groups = {}
         """Blocks for which `_lru` was computed."""
+        self._per_block: dict[BlockPlace, float] = {}
+        """Accesses to one block of each group, per access to the cache."""
         self._starts: list[list[int]] = []
         """Index of the first class of each group in the popularity of each of `_lru`."""
         self._accesses = math.inf if warm else 0.0
         """Accesses since the start."""
-        self._new: dict[int, float] = {}
-        """Share of the blocks of each group that are new; as many accesses as the cache has blocks renew all but 1/e of them."""
-        self._blocks = 1.0
-        """Blocks of the full cache, at least 1."""
+        self._new: dict[BlockPlace, float] = {}
+        """New blocks of each group, divided by its blocks; one access per block of the group caches all but 1/e of them."""
         self._looked_s = 0.0
         """Time of the last call of `advance`."""
         self.hit_rate = self.final_hit_rate = 0.0
-        self.hit_rates: Mapping[int, float] = {}
+        self.hit_rates: Mapping[BlockPlace, float] = {}
         """Hit rate of the accesses to each group of blocks; their mean by accesses is `hit_rate`."""
 
     @property
@@ -66,31 +68,30 @@ class WarmingCache:
         """Whether the hit rate is that of a full cache, which changes only with the trees."""
         return self.hit_rate >= self.final_hit_rate
 
-    def advance(self, accesses: float, groups: Mapping[int, BlockGroup], now_s: float) -> float:
+    def advance(self, accesses: float, groups: Groups, now_s: float) -> float:
         """Set the hit rates until the next call; return the seconds until then, infinity for a warm cache or without reads.
 
-        `accesses` to the cache of a shard since the last call; `groups`: data blocks of a shard by level. While the cache fills,
-        a call follows when the hit rate has risen by `_STEP`, or by a quarter of what it lacks. Until then, the hit rate is that
-        of the middle of the step. A warm cache has the hit rate at which reads cache as many blocks as jobs write.
+        `accesses` to the cache of a shard since the last call; `groups`: data blocks of a shard. While the cache fills, a call
+        follows when the hit rate has risen by `_STEP`, or by a quarter of what it lacks. Until then, the hit rate is that of the
+        middle of the step. A warm cache has the hit rate at which reads cache as many blocks as jobs write.
         """
         elapsed_s = now_s - self._looked_s
         per_s = accesses / elapsed_s if elapsed_s > 0.0 else 0.0
         self._accesses, self._looked_s = self._accesses + accesses, now_s
         self._fit(groups)
-        data_blocks = float_sum(group.blocks for group in groups.values())
-        self._blocks = max(1.0, min(data_blocks, max(lru.lifetime for lru in self._lru)))
-        renewed = accesses / self._blocks
-        added = -math.expm1(-renewed) / renewed if renewed > 0.0 else 1.0  # of files written evenly since the last call
-        self._new = {
-            level: self._new.get(level, 0.0) * math.exp(-renewed) + group.new * added for level, group in groups.items()
-        }
+        for place, group in groups.items():
+            renewed = accesses * self._per_block[place]
+            added = -math.expm1(-renewed) / renewed if renewed > 0.0 else 1.0  # of files written evenly since the last call
+            self._new[place] = self._new.get(place, 0.0) * math.exp(-renewed) + group.written * added
         final, now = self._hits(math.inf), self._hits(self._accesses)
         self.final_hit_rate, rate = min(1.0, float(final.sum())), float(now.sum())
         step = min(_STEP, (self.final_hit_rate - rate) / 4.0)
         if step <= _SETTLED:
             self.hit_rate = self.final_hit_rate
             self.hit_rates = self._by_group(final)
-            return math.inf if max(self._new.values()) < _NEW else _RENEWAL_STEP_S
+            shares = access_shares(list(groups.values()))
+            new = float_sum(share * min(1.0, self._new[place]) for share, place in zip(shares, groups, strict=True))
+            return math.inf if new < _NEW else _RENEWAL_STEP_S
         self.hit_rate = rate + step / 2.0
         self.hit_rates = self._by_group(now + (final - now) * (step / 2.0 / (self.final_hit_rate - rate)))
         rises = [
@@ -101,7 +102,7 @@ class WarmingCache:
             return max(_SHORTEST_STEP_S, step / rise_per_s)
         return _SHORTEST_STEP_S if elapsed_s == 0.0 else math.inf  # the rate of the first reads is not known yet
 
-    def _fit(self, groups: Mapping[int, BlockGroup]) -> None:
+    def _fit(self, groups: Groups) -> None:
         """Compute the cache again if the blocks, or the accesses to them, have changed by more than `_GROWTH`.
 
         A popularity has a block for every few keys of the key space. A block of a small level covers more of them. The trees lack
@@ -111,6 +112,8 @@ class WarmingCache:
             return
         self._groups, self._lru, self._starts = groups, [], []
         blocks_of = list(groups.values())
+        shares = access_shares(blocks_of)
+        self._per_block = {place: share / group.blocks for share, (place, group) in zip(shares, groups.items(), strict=True)}
         for _, popularity in self._readers:
             finest = float(popularity(0).blocks.sum())
             coarser = [max(0, round(math.log2(finest / group.blocks))) for group in blocks_of]
@@ -120,11 +123,12 @@ class WarmingCache:
             self._starts.append([*accumulate((len(part.blocks) for part in parts), initial=0)])
 
     def _new_per_access(self, starts: Sequence[int]) -> FloatArray:
-        """Return the share of the blocks of each class that jobs write anew per access.
+        """Return the share of the blocks of each class that jobs write anew per access to the cache.
 
-        If a share r of the blocks is written in the time of a accesses, again and again, `_new` tends to r `_blocks` / a.
+        If a share r of a group's blocks is written in the time of a accesses, again and again, `_new` tends to
+        r / (a `_per_block`), and this share to r / a.
         """
-        return np.repeat([self._new[level] / self._blocks for level in self._groups], np.diff(starts))
+        return np.repeat([self._new[place] * self._per_block[place] for place in self._groups], np.diff(starts))
 
     def _hits(self, accesses: float) -> FloatArray:
         """Return the readers' mean hits per access, by group of blocks, after `accesses`."""
@@ -134,14 +138,14 @@ class WarmingCache:
             total += weight / self._weight * np.add.reduceat(hits, starts[:-1])
         return total
 
-    def _by_group(self, hits: FloatArray) -> Mapping[int, float]:
+    def _by_group(self, hits: FloatArray) -> Mapping[BlockPlace, float]:
         """Return the hit rate of each group; `hits`: hits per access to any group."""
         shares = np.array(access_shares(list(self._groups.values())))
         rates = np.divide(hits, shares, out=np.zeros_like(hits), where=shares > 0.0)
-        return {level: min(1.0, rate) for level, rate in zip(self._groups, rates.tolist(), strict=True)}  # a sum may be 1 + 1e-16
+        return {place: min(1.0, rate) for place, rate in zip(self._groups, rates.tolist(), strict=True)}  # a sum may be 1 + 1e-16
 
 
-def _change(before: Mapping[int, BlockGroup], now: Mapping[int, BlockGroup]) -> float:
+def _change(before: Groups, now: Groups) -> float:
     """Return the largest change of the blocks of a group or of the accesses to it, relative to those of all groups before."""
     if list(before) != list(now):
         return math.inf

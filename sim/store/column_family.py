@@ -79,7 +79,7 @@ class ColumnFamily:
         self.memtable_options = parts.engine
         """Engine with the options that give the size of the active memtable."""
         self.written_bytes: dict[int, int] = defaultdict(int)
-        """Bytes of SST files that flushes and compactions have written so far, by level; no cache of the store has read them."""
+        """Bytes of SST files that flushes, compactions and `preload` have added so far, by level."""
         self.content = parts.content
         self.table_formats: tuple[TableFormat, ...] = (parts.content.entry.table_format,)
         """Table formats that SST files may have: that of new files first, then those of files at the start."""

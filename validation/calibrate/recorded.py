@@ -130,7 +130,7 @@ class RecordedRun:
         the defaults, as the fit's result scales them (`unseen.read_costs`).
         """
         requests, found = self.requests_per_read, self.searches
-        searched = float_sum(group.found + group.false_positive * (group.per_read - group.found) for group in found)
+        searched = float_sum(group.blocks for group in found)
         usual = of_build(Host(assertions=float(self.assertions)))
         further_s = float("write" in self.histograms) * usual.read_memtable
         further_s += TableReads().index_searches(found).block_doublings * usual.block_depth + requests * usual.read_call

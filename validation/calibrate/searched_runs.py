@@ -47,11 +47,6 @@ class SortedRun(NamedTuple):
     """How many such runs the tree has on average."""
 
     @property
-    def covered(self) -> float:
-        """Share of the key space between the smallest and the largest key of each file."""
-        return sum(file.last - file.first for file in self.files)
-
-    @property
     def size_bytes(self) -> float:
         """Bytes of all files."""
         return sum(file.size_bytes for file in self.files)

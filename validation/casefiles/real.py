@@ -48,7 +48,7 @@ def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
     """Collect all measured numbers of a case. Raises InputError that names a series or LOG that cannot be read."""
     series = [read_series(path) for path in case.series]
     duration_s = _duration(case, config, series)
-    runs = [with_waits(_from_file(path, duration_s), case.measured.get("stall_fraction")) for path in case.logs]
+    runs = with_waits([_from_file(path, duration_s) for path in case.logs], case.measured.get("stall_fraction"))
     logged, noise = means_and_ranges(runs)
     values = logged | _tables(case) | dict(case.measured)
     if series:
@@ -72,23 +72,34 @@ def real_run(case: Case, config: Mapping[str, Any]) -> RealRun:
     return found
 
 
-def with_waits(run: Mapping[str, float], waited: float | None) -> dict[str, float]:
-    """Return the numbers of a LOG in which `stall_seconds` is the time that writers waited, as in a simulated run.
+def with_waits(runs: Sequence[Mapping[str, float]], waited: float | None) -> list[dict[str, float]]:
+    """Return the numbers of a case's LOGs in which `stall_seconds` is the time that writers waited, as in a simulated run.
 
     A LOG without a statistics table does not tell how long slowed writers waited, only how long they were slowed. If `waited`,
-    the measured share of the run in which writers waited, is known, slowdowns are shortened to it. Otherwise the seconds
-    of slowdowns and `stall_fraction` are left out, and `stall_interval_seconds` has the lengths of the stalls.
+    the measured share of the run in which writers waited, is known, slowdowns are shortened to it. Otherwise `stall_seconds`
+    and `stall_fraction` of all LOGs are left out, and `stall_interval_seconds` has the lengths of the stalls.
     """
-    intervals = _by_cause(run, _INTERVALS)
-    slowed = [cause for cause, seconds in intervals.items() if seconds > 0.0 and cause.endswith("slowdown")]
-    known = {k: v for k, v in run.items() if not k.startswith(_INTERVALS)}
-    if not slowed or "stall_measured.seconds" in run:
-        return known
-    if waited is None:
-        unknown = {"stall_fraction", *(f"{_WAITS}{cause}" for cause in slowed)}
-        return {k: v for k, v in run.items() if k not in unknown}
-    scale = slowed_share(intervals, waited * run["duration_s"])
-    return known | {f"{_WAITS}{cause}": intervals[cause] * scale for cause in slowed}
+    if waited is None and any(_slowed(run) and not _counted(run) for run in runs):
+        return [{k: v for k, v in run.items() if k != "stall_fraction" and not k.startswith(_WAITS)} for run in runs]
+    found = []
+    for run in runs:
+        known = {k: v for k, v in run.items() if not k.startswith(_INTERVALS)}
+        if waited is not None and _slowed(run) and not _counted(run):
+            intervals = _by_cause(run, _INTERVALS)
+            scale = slowed_share(intervals, waited * run["duration_s"])
+            known |= {f"{_WAITS}{cause}": intervals[cause] * scale for cause in _slowed(run)}
+        found.append(known)
+    return found
+
+
+def _slowed(run: Mapping[str, float]) -> list[str]:
+    """Return the causes of slowdowns in a LOG."""
+    return [cause for cause, seconds in _by_cause(run, _INTERVALS).items() if seconds > 0.0 and cause.endswith("slowdown")]
+
+
+def _counted(run: Mapping[str, float]) -> bool:
+    """Whether a LOG has RocksDB's own total of waits."""
+    return "stall_measured.seconds" in run
 
 
 def _duration(case: Case, config: Mapping[str, Any], series: Sequence[Floats]) -> float | None:

@@ -186,7 +186,7 @@ def _cause_rows(run: CaseRun) -> list[Row]:
     # use the same measure on both sides: lengths of stalls if the real run has no waits, else waits, else counts
     measures = ("stall_interval_share.", "stall_share.", "stall_count.")
     measure = next((m for m in measures if any(k.startswith(m) for k in run.real.values)), measures[-1])
-    prefixes = ("stall_fraction", measure)
+    prefixes = (measure,) if measure == measures[0] else ("stall_fraction", measure)  # a fraction is of waits
     names = [k for k in run.replications[0].values if k.startswith(prefixes)]
     means = {k: float(np.mean([r.values.get(k, 0.0) for r in run.replications])) for k in names}
     simulated = dominant_cause(means) or "none"
