@@ -1,15 +1,33 @@
-"""Makes the helper modules of tests/ importable and gives the tests run stores and a cache of their own."""
+"""Makes the helper modules of tests/ importable, groups the tests, and gives them run stores and a cache of their own."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy reads it when it is imported; waiting threads of two workers would
+# take the processors from each other: calibration takes half as long with one thread
+
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("draining")  # its assertions then show their values
+
+SPREAD = ("test_conformance.py", "test_examples.py", "test_foreign_configurations.py", "test_log_damage.py")
+"""Long files whose tests share no results: pytest-xdist gives their tests singly to the process that is free."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one process run all tests of a file, so that it sets up their fixtures and their cached runs only once.
+
+    pytest-xdist begins with the groups of most tests, so the single tests come last and fill both processes to the end.
+    """
+    for item in items:
+        if item.path.name not in SPREAD and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(f"{item.path.parent.name}/{item.path.stem}"))
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +37,9 @@ def _own_run_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give the tests a cache of their own, which is empty at the start."""
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[None]:
+    """Give the tests a cache of their own, which is empty at the start; the processes of pytest-xdist share it."""
+    base = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LSMLAB_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("LSMLAB_CACHE", str((base if worker_id == "master" else base.parent) / "cache"))
         yield

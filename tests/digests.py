@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import yaml
-from lsmlab.sim.simulation import run
-from running import configuration
+from lsmlab.sim.results.results import Result
 
 FOLDER = Path(__file__).parent / "testdata" / "digests"
 RUNS_FILE = FOLDER / "runs.yaml"
@@ -39,9 +38,9 @@ def reference_runs() -> dict[str, list[str]]:
     return runs
 
 
-def digests_of(overrides: list[str], directory: Path) -> Digests:
-    """Run once, save into `directory`, and digest summary.json and the tables read back from there."""
-    run(configuration(*overrides)).save(directory)
+def digests_of(result: Result, directory: Path) -> Digests:
+    """Save a run into `directory`, and digest summary.json and the tables read back from there."""
+    result.save(directory)
     summary = json.loads((directory / "summary.json").read_text(encoding="utf-8"))
     found: Digests = {
         "summary": {key: _text_digest(value) for key, value in summary.items() if key not in UNSTABLE_KEYS}

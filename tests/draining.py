@@ -13,8 +13,8 @@ DRAINED_WITHIN_S: Final = 600.0
 """Simulated time in s within which all jobs must end after the last write."""
 
 
-def drain(phase: Phase) -> None:
-    """Run a phase until it is idle, and check the first column family.
+def drain(phase: Phase) -> Mapping[str, np.ndarray]:
+    """Run a phase until it is idle, and check the first column family. Return the columns of its jobs.
 
     Asserts that no writer stays blocked, no file stays busy and no entry is lost: flushed entries are live, merged away or
     dropped.
@@ -30,6 +30,7 @@ def drain(phase: Phase) -> None:
     accounted = store.tree.live_entries() + merged_away + recorder.entries_dropped_by_drop
     assert flushed > 1000, f"only {flushed} entries were flushed"
     assert written == pytest.approx(accounted, rel=1e-9), f"{written} entries written, {accounted} accounted for"
+    return jobs
 
 
 def entry_totals(jobs: Mapping[str, np.ndarray], kind: np.ndarray) -> tuple[float, float]:

@@ -29,7 +29,7 @@ SMALL: Final = (
     "engine.options.max_background_jobs=4", "engine.options.use_direct_reads=true",
     "engine.options.use_direct_io_for_flush_and_compaction=true", "device=samsung_970_pro",
     "device.write_cap=30MiB/s", "workload=peaks_valleys", "workload.num=20000", "workload.value_size=1000",
-    "workload.duration=8s", "workload.valley=2s", "workload.valley_rate=1000", "workload.peak=2s",
+    "workload.duration=6s", "workload.valley=1s", "workload.valley_rate=1000", "workload.peak=2s",
     "workload.peak_rate=7000", "workload.read=0", "workload.update=1",
     "keys=exact",
 )  # fmt: skip

@@ -84,11 +84,16 @@ class Shadow:
         return None
 
     def _in_file(self, file: SortedFile, key: int) -> int | None:
-        for keys, versions in self._runs(file):
-            at = _position(keys, key)
+        for part in reversed(file.slices):
+            at = _position(part.keys, key)
             if at is not None:
-                return int(versions[at])
-        return None
+                return self._version(part.source, int(part.source.keys.searchsorted(part.keys[0])) + at)
+        at = _position(file.keys, key)
+        return None if at is None else self._version(file, at)
+
+    def _version(self, file: SortedFile, at: int) -> int:
+        versions = self.versions.get(file.number)
+        return PRELOADED if versions is None else int(versions[at])
 
     def _runs(self, file: SortedFile) -> list[Run]:
         """Return a file's slices, newest first, then its own keys."""

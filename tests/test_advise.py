@@ -25,8 +25,8 @@ from lsmlab.sim.simulation import run
 ROOT = Path(__file__).parents[1]
 OPTIONS = ROOT / "validation" / "demo" / "OPTIONS"
 STALLED = [
-    "device=sata", "device.write_cap=60MiB/s", "workload.duration=6s", "workload.threads=1", "workload.value_size=400",
-    "workload.num=200k", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
+    "device=sata", "device.write_cap=60MiB/s", "workload.duration=2s", "workload.threads=1", "workload.value_size=400",
+    "workload.num=100k", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
     "engine.options.max_bytes_for_level_base=4MiB", "engine.options.max_write_buffer_number=2",
 ]  # fmt: skip
 """A store that stalls for memtables behind a capped drive."""

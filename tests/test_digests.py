@@ -1,26 +1,80 @@
-"""Reference runs give the same summary, jobs and series as before, to the last bit.
+"""Reference runs give the same summary, jobs and series as before, to the last bit, and keep the rules of every run.
 
 `make digests` (LSMLAB_REWRITE=1) writes the digests of the present code; say in the commit which changed and why.
 """
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from digests import FOLDER, RUNS_FILE, differences, digests_of, reference_runs
+from draining import entry_totals
 from goldens import REWRITE
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.sim.phase import Phase
+from lsmlab.sim.results.results import Result
+from lsmlab.sim.results.tree_replay import FileState, tree_at
+from lsmlab.sim.simulation import run
+from running import configuration
 
+ROOT = Path(__file__).parents[1]
+FOLDERS = tuple(f"{ROOT / name}/" for name in ("models", "sim"))
 RUNS = reference_runs()
 
 
-@pytest.mark.parametrize("name", RUNS)
-def test_results_are_those_on_file(name: str, tmp_path: Path) -> None:
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A reference run, which all tests of this file ask."""
+
+    name: str
+    result: Result
+    phase: Phase
+    """Its stores as they were at the end."""
+    sums: set[str]
+    """Places of the simulator that added three floats or more with `sum`."""
+
+
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=pytest.mark.xdist_group(f"digests of {name}")) for name in RUNS]
+)
+def reference(request: pytest.FixtureRequest) -> Reference:
+    """Simulate each reference run once."""
+    phases: list[Phase] = []
+    sums: set[str] = set()
+    settle, plain = Phase.settle, builtins.sum
+
+    def watched(phase: Phase) -> None:
+        settle(phase)
+        phases.append(phase)
+
+    def watched_sum(values: Iterable[Any], /, start: Any = 0) -> Any:
+        numbers = list(values)
+        place = sys._getframe(1).f_code
+        if place.co_filename.startswith(FOLDERS) and plain(isinstance(n, float) for n in numbers) > 2:
+            sums.add(f"{Path(place.co_filename).relative_to(ROOT)}: {place.co_name}: use float_sum")
+        return plain(numbers, start)
+
+    config = configuration(*RUNS[request.param])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Phase, "settle", watched)
+        patch.setattr(builtins, "sum", watched_sum)
+        result = run(config)
+    return Reference(request.param, result, phases[-1], sums)  # the phase of a prefill ends first
+
+
+def test_results_are_those_on_file(reference: Reference, tmp_path: Path) -> None:
     """No key of summary.json and no column of jobs.parquet or series.parquet has changed."""
-    file = FOLDER / f"{name}.json"
-    actual = digests_of(RUNS[name], tmp_path)
+    file = FOLDER / f"{reference.name}.json"
+    actual = digests_of(reference.result, tmp_path)
     if os.environ.get(REWRITE):
         file.write_text(json.dumps(actual, indent=1) + "\n", encoding="utf-8")
 
@@ -31,3 +85,51 @@ def test_results_are_those_on_file(name: str, tmp_path: Path) -> None:
 def test_every_digest_belongs_to_a_run() -> None:
     """Every digest file belongs to a reference run, and every run has one."""
     assert sorted(RUNS) == sorted(p.stem for p in FOLDER.glob("*.json")), f"compare with {RUNS_FILE}"
+
+
+def test_results_conserve_entries(reference: Reference) -> None:
+    """With unfinished jobs, the tables of the results account for every flushed entry: live, merged away or dropped."""
+    jobs, summary = reference.result.jobs, reference.result.summary
+    flushed, merged_away = entry_totals(jobs, np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"])))
+    written = flushed + summary["preloaded_entries"]
+
+    assert written > 0
+    assert written == pytest.approx(summary["live_entries"] + merged_away + summary["dropped_entries"], rel=1e-9)
+
+
+def test_edits_give_the_final_tree(reference: Reference) -> None:
+    """Replayed events give every level, frozen file and slice at the end of the run, and the order of L0."""
+    result, phase = reference.result, reference.phase
+    keys = 2.0 * phase.setup.families[0].sample.population
+    assert result.events is not None
+    for family in phase.families:
+        replayed, tree = tree_at(result.events, shard=family.number), family.tree
+        assert as_rows(tree.l0, keys) == as_states(replayed.files_of(0))
+        for level in range(1, tree.num_levels):
+            expected = sorted(as_rows(tree.files_of(level), keys))
+            assert expected == sorted(as_states(replayed.files_of(level))), f"L{level}"
+        assert sorted(as_rows(tree.frozen.values(), keys)) == sorted(as_states(replayed.frozen.values()))
+        slices = {f.number: [s.source.number for s in f.slices] for f in tree.files() if f.slices}
+        assert slices == {number: [s.number for s in parts] for number, parts in replayed.slices.items()}
+
+
+def as_rows(files: Iterable[SortedFile], keys: float) -> list[tuple[float, ...]]:
+    """Return number, key range, bytes and entries of files, rounded as in events.parquet."""
+    return [
+        (f.number, float(np.float32(f.lo / keys)), float(np.float32(f.hi / keys)), f.size_bytes, round(f.entries))
+        for f in files
+    ]
+
+
+def as_states(files: Iterable[FileState]) -> list[tuple[float, ...]]:
+    """Return the same columns of replayed files."""
+    return [(f.number, f.smallest, f.largest, f.size_bytes, f.entries) for f in files]
+
+
+def test_no_floats_are_added_by_sum(reference: Reference) -> None:
+    """No call of `sum` in models or sim adds three floats or more; two floats give the same result in every order.
+
+    Results then do not depend on the Python version: since 3.12 `sum` compensates rounding errors, so the last digits
+    differ from 3.11 (lsmlab.models.sums).
+    """
+    assert set() == reference.sums

@@ -1,66 +1,14 @@
-"""events.parquet: replayed from the start, its version edits give the tree of the run."""
+"""events.parquet; tests/test_digests.py replays the version edits of the reference runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from digests import reference_runs
-from lsmlab.models.tree.files import SortedFile
-from lsmlab.sim.phase import Phase
-from lsmlab.sim.results.results import Result
-from lsmlab.sim.results.tree_replay import FileState, tree_at
+from lsmlab.sim.results.tree_replay import tree_at
 from lsmlab.sim.simulation import run
 from running import SMALL, configuration, simulate
-
-RUNS = reference_runs()
-ENGINES = [name for name, overrides in RUNS.items() if any(o.startswith("engine=") for o in overrides)]
-STORES = [name for name in RUNS if name.startswith(("store_", "load_preload", "load_ycsb"))]
-
-
-def run_to_end(config: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Phase]:
-    """Return the result of a run, and its stores as they were at the end."""
-    phases: list[Phase] = []
-    settle = Phase.settle
-
-    def watched(phase: Phase) -> None:
-        settle(phase)
-        phases.append(phase)
-
-    monkeypatch.setattr(Phase, "settle", watched)
-    return run(config), phases[-1]  # the phase of a prefill ends first
-
-
-def as_rows(files: Iterable[SortedFile], keys: float) -> list[tuple[float, ...]]:
-    """Return number, key range, bytes and entries of files, rounded as in events.parquet."""
-    return [
-        (f.number, float(np.float32(f.lo / keys)), float(np.float32(f.hi / keys)), f.size_bytes, round(f.entries))
-        for f in files
-    ]
-
-
-def as_states(files: Iterable[FileState]) -> list[tuple[float, ...]]:
-    """Return the same columns of replayed files."""
-    return [(f.number, f.smallest, f.largest, f.size_bytes, f.entries) for f in files]
-
-
-@pytest.mark.parametrize("name", sorted({*ENGINES, *STORES}))
-def test_edits_give_the_final_tree(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replayed edits give every level, frozen file and slice at the end of the run, and the order of L0."""
-    result, phase = run_to_end(configuration(*RUNS[name]), monkeypatch)
-    keys = 2.0 * phase.setup.families[0].sample.population
-    assert result.events is not None
-    for family in phase.families:
-        replayed, tree = tree_at(result.events, shard=family.number), family.tree
-        assert as_rows(tree.l0, keys) == as_states(replayed.files_of(0))
-        for level in range(1, tree.num_levels):
-            expected = sorted(as_rows(tree.files_of(level), keys))
-            assert expected == sorted(as_states(replayed.files_of(level))), f"L{level}"
-        assert sorted(as_rows(tree.frozen.values(), keys)) == sorted(as_states(replayed.frozen.values()))
-        slices = {f.number: [s.source.number for s in f.slices] for f in tree.files() if f.slices}
-        assert slices == {number: [s.number for s in parts] for number, parts in replayed.slices.items()}
 
 
 def test_the_initial_tree_is_in_the_events() -> None:

@@ -36,7 +36,17 @@ def commands(text: str) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: str(p.relative_to(ROOT)))
+SLOW = ("advise.md", "plan-capacity.md", "score-your-own-runs.md", "tune.md", "what-if.md")
+"""How-to guides of commands that simulate many runs; each command has tests of its own."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=str(page.relative_to(ROOT)), marks=pytest.mark.slow if page.name in SLOW else ())
+        for page in PAGES if blocks(page)
+    ],
+)  # fmt: skip
 def test_examples_run(page: Path, tmp_path: Path) -> None:
     """Console examples succeed and print what the page shows ("..." matches anything); Python examples run."""
     for folder in ("validation", "tests"):

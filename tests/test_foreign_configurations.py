@@ -76,10 +76,19 @@ def yaml_of(value: object) -> str:
     return yaml.safe_dump(value)
 
 
+VERBS = (["run"], LAUNCHED, ["run", "-m"], ["compare"], ["run", "--cfg", "hydra"])
+SETTINGS_OF_EVERY_VERB = ("callback savetxt", "sweep folder", "launcher")
+"""Settings that the fast tests use with each command; they use the others with `lsmlab run` alone."""
+
+
 @pytest.mark.parametrize(
-    "verb", [["run"], LAUNCHED, ["run", "-m"], ["compare"], ["run", "--cfg", "hydra"]], ids=" ".join
-)
-@pytest.mark.parametrize("settings", SETTINGS)
+    ("settings", "verb"),
+    [
+        pytest.param(s, v, marks=[] if v == ["run"] or s in SETTINGS_OF_EVERY_VERB else pytest.mark.slow,
+                     id=f"{s}-{' '.join(v)}")
+        for s in SETTINGS for v in VERBS
+    ],
+)  # fmt: skip
 def test_a_foreign_experiment_sets_nothing_of_hydra(
     capsys: pytest.CaptureFixture[str], settings: str, verb: list[str]
 ) -> None:
@@ -317,8 +326,13 @@ NAMES = [
 FAMILIES = ["fam\u2028hydra: {run: {dir: trophy}}", "${oc.env:HOME}", "</script><script>alert(1)</script>"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    ("name", "family"),
+    [
+        pytest.param(name, family, marks=[] if i % len(FAMILIES) == j else pytest.mark.slow)
+        for i, name in enumerate(NAMES) for j, family in enumerate(FAMILIES)
+    ],
+)  # fmt: skip
 def test_names_in_a_log_are_only_names(capsys: pytest.CaptureFixture[str], name: str, family: str) -> None:
     """The name of a LOG, and those of column families in it, become neither YAML, nor interpolations, nor script."""
     text = Sample().run(20).text.replace("[default]", f"[{family}]").replace('"cf_name": "default"', f'"cf_name": "{family}"')

@@ -14,6 +14,8 @@ from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.verb import import_log, summarised
 
 MUTATED_LOGS = 500
+QUICK_LOGS = 160
+"""The first of them are tested by `make test`, the others by `make test-slow`."""
 TOTALS = (
     "flush_count", "flush_bytes", "compaction_count", "compaction_read_bytes", "compaction_write_bytes",
     "trivial_move_count", "write_amplification", "files_per_level", "stall_count",
@@ -37,15 +39,19 @@ def totals_and_damage(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
     return {name: summary[name] for name in TOTALS}, damage
 
 
+@pytest.mark.parametrize(
+    "seeds", [range(QUICK_LOGS), pytest.param(range(QUICK_LOGS, MUTATED_LOGS), marks=pytest.mark.slow)],
+    ids=["quick", "others"],
+)  # fmt: skip
 @pytest.mark.parametrize("mutation", range(len(MUTATIONS)), ids=[m.__name__ for m in MUTATIONS])
-def test_damage_is_reported(mutation: int, tmp_path: Path) -> None:
+def test_damage_is_reported(mutation: int, seeds: range, tmp_path: Path) -> None:
     """Totals that differ from the undamaged LOG's come with a count of damage; the only exception is InputError."""
     path = tmp_path / "LOG"
     path.write_bytes(clean())
     undamaged, damage = totals_and_damage(path)
     assert {} == damage
     unreported = []
-    for seed in range(mutation, MUTATED_LOGS, len(MUTATIONS)):
+    for seed in seeds[mutation :: len(MUTATIONS)]:
         path.write_bytes(mutated(clean(), seed))
         try:
             totals, damage = totals_and_damage(path)

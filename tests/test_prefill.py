@@ -76,7 +76,7 @@ def test_a_prefill_settles() -> None:
 
 def test_a_prefill_agrees_with_a_loaded_store() -> None:
     """After filluniquerandom, write rate and W-Amp are those of a store preloaded with all keys, within 10 %."""
-    work = ("workload.num=1M", "workload.duration=20s", "device.write_cap=40MiB/s")
+    work = ("workload.num=1M", "workload.duration=12s", "device.write_cap=40MiB/s")
     loaded = [run(configuration("workload=overwrite", *SMALL, *work, f"seed={s}")).summary for s in (1, 2, 3)]
     filled = [
         run(configuration("workload=overwrite", *SMALL, *work, "prefill=filluniquerandom", f"seed={s}")).summary

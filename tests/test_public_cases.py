@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -286,26 +288,34 @@ def test_exact_keys_reproduce_every_job_count(cases: dict[str, Case]) -> None:
     assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=1e-3)
 
 
+@pytest.fixture(scope="module")
+def throttled(cases: dict[str, Case]) -> Callable[[str], dict[str, Any]]:
+    """Return the summaries of throttled runs, each simulated once."""
+    return functools.cache(lambda name: run(cases[f"throttled/{name}"].config()).summary)
+
+
 @HERE
 @pytest.mark.parametrize(
     "name", ["400-20M-2-nvme", "400-20M-4-nvme", "400-20M-12-nvme", "none-20M-12-nvme", "none-20M-12-sata"]
 )
-def test_throttled_runs_within_the_worst_case_bounds(cases: dict[str, Case], name: str) -> None:
+def test_throttled_runs_within_the_worst_case_bounds(
+    cases: dict[str, Case], throttled: Callable[[str], dict[str, Any]], name: str
+) -> None:
     """With and without a cap, throughput is within 10 % and W-Amp within 8 % of the measured run."""
     case = cases[f"throttled/{name}"]
-    summary = run(case.config()).summary
+    summary = throttled(name)
 
     assert summary["ops_per_s"] == pytest.approx(case.measured["ops_per_s"], rel=0.10)
     assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=0.08)
 
 
 @HERE
-def test_more_jobs_raise_w_amp_and_finally_lower_throughput(cases: dict[str, Case]) -> None:
+def test_more_jobs_raise_w_amp_and_finally_lower_throughput(throttled: Callable[[str], dict[str, Any]]) -> None:
     """At 400 MiB/s, W-Amp grows from 2 to 4 to 12 jobs, and 12 jobs write less per second than 4.
 
     With 12 jobs only memtables stop writes; with 2 jobs L0 also slows them down.
     """
-    found = {jobs: run(cases[f"throttled/400-20M-{jobs}-nvme"].config()).summary for jobs in (2, 4, 12)}
+    found = {jobs: throttled(f"400-20M-{jobs}-nvme") for jobs in (2, 4, 12)}
     amplification = [found[jobs]["write_amplification"] for jobs in (2, 4, 12)]
 
     assert sorted(amplification) == amplification

@@ -7,6 +7,7 @@ import functools
 import shutil
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
@@ -41,16 +42,27 @@ def recording(name: str) -> Recording:
 
 
 @functools.cache
-def result(name: str) -> ReplayResult:
-    """Return the replay of a recording, cached."""
-    return replay(recording(name))
+def replayed(name: str) -> tuple[ReplayResult, int]:
+    """Return the replay of a recording and the largest number of compactions that run at the same time, cached."""
+    most = 0
+    take = Replay._take
+
+    def counting(player: Replay, *arguments: Any) -> None:
+        nonlocal most
+        take(player, *arguments)
+        most = max(most, len(player.running))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Replay, "_take", counting)
+        found = replay(recording(name))
+    return found, most
 
 
 @pytest.mark.parametrize("check", [PENDING, LINES, STATE, IMMUTABLES, PICKS, MOVES, IDLE, FLUSHES, OUTPUTS, INDEXES])
 @pytest.mark.parametrize("name", NAMES)
 def test_every_decision_equals_rocksdbs(name: str, check: str) -> None:
     """Pending bytes, stall lines with rates, picks with scores, file contents and cuts are as recorded."""
-    found = result(name).checks[check]
+    found = replayed(name)[0].checks[check]
     assert found.mismatches == []
     assert found.matched == found.total
     assert found.total >= 10
@@ -70,18 +82,7 @@ def test_recordings_contain_every_kind_of_stall() -> None:
 
 def test_a_recording_contains_parallel_compactions() -> None:
     """In the parallel recording, at least four compactions run at the same time, so conflicts are tested."""
-    player = Replay(recording("parallel"))
-    most = 0
-    take = player._take
-
-    def counting(*arguments: object) -> None:
-        nonlocal most
-        take(*arguments)  # type: ignore[arg-type]
-        most = max(most, len(player.running))
-
-    player._take = counting  # type: ignore[method-assign,assignment]
-    player.run()
-    assert most >= 4
+    assert replayed("parallel")[1] >= 4
 
 
 @pytest.mark.parametrize(

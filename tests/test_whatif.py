@@ -39,6 +39,15 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def answered(imported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of an answer about the LOG: a slow drive, a tie and another kind of drive, with all pages."""
+    folder = tmp_path_factory.mktemp("whatif") / "answer"
+    asked = ["device.write_bandwidth=100MB/s", "limits=none", "device=sata"]
+    assert 0 == whatif([str(imported), *asked, "--set", "host.cores=2", "--replications", "2", "--out", str(folder), "-j", "1"])
+    return folder
+
+
 def trial(**values: list[float]) -> Trial:
     """Return a trial with these values of each metric by seed."""
     count = len(next(iter(values.values())))
@@ -135,12 +144,9 @@ def test_a_present_state_that_is_not_reproduced_is_said() -> None:
     assert "throughput 1,000 ops/s instead of 1,600 ops/s" in str(warning(bad))
 
 
-def test_an_answer_from_a_log(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_from_a_log(answered: Path) -> None:
     """From a LOG to differences: the present state is checked, a slow drive costs throughput, a tie is exact."""
-    asked = ["device.write_bandwidth=100MB/s", "limits=none", "device=sata"]
-    assert 0 == whatif([str(imported), *asked, "--set", "host.cores=2", "--replications", "2", "--out", str(tmp_path),
-                        "--json"])  # fmt: skip
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    found: dict[str, Any] = json.loads((answered / "whatif.json").read_text())
     slow, none, sata = found["alternatives"]
     change = {d["metric"]: d for d in slow["differences"]}
 
@@ -150,15 +156,19 @@ def test_an_answer_from_a_log(imported: Path, tmp_path: Path, capsys: pytest.Cap
     assert change["ops_per_s"]["high"] < -0.2
     assert all(d["tie"] for d in none["differences"])
     assert "the page cache of 1.0 GiB stays" in sata["kept"]
-    assert (tmp_path / sata["folder"] / "summary.json").is_file()
+    assert (answered / sata["folder"] / "summary.json").is_file()
     assert math.isclose(found["present"]["values"]["ops_per_s"], change["ops_per_s"]["present"])
 
 
 def test_the_text_of_an_answer(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The terminal names changes, facts that stay, and differences; lines have at most 120 columns."""
+    """The terminal names changes, facts that stay, and differences; lines have at most 120 columns. --json prints the file."""
     out = ["--out", str(tmp_path), "--no-report", "--replications", "2"]
     assert 0 == whatif([str(finished), *out, "device=hdd", "limits.read_cap=1GB/s"])  # alternatives may come last
     printed = capsys.readouterr().out
+    assert 0 == whatif([str(finished), *out, "device=hdd", "limits.read_cap=1GB/s", "--json"])
+    as_json = json.loads(capsys.readouterr().out)
+    assert str(tmp_path) == as_json.pop("directory")
+    assert json.loads((tmp_path / "whatif.json").read_text()) == as_json
 
     assert "device: nvme -> hdd" in printed
     assert "device.write_cap=63MB/s stays although the drive is another one" in printed
@@ -173,17 +183,15 @@ def test_bad_input_is_one_line(imported: Path, tmp_path: Path, capsys: pytest.Ca
         assert 1 == len([x for x in capsys.readouterr().err.splitlines() if x.startswith("lsmlab: ") and " runs" not in x])
 
 
-def test_the_page_of_an_answer(imported: Path, tmp_path: Path) -> None:
+def test_the_page_of_an_answer(answered: Path) -> None:
     """The page tells the differences, the check against the LOG, and links to the pages of the runs."""
-    out = ["--out", str(tmp_path), "--replications", "2", "--set", "host.cores=2"]
-    assert 0 == whatif([str(imported), "device.write_bandwidth=100MB/s", *out])
-    page = (tmp_path / "report.html").read_text()
+    page = (answered / "report.html").read_text()
 
     assert "device.write_bandwidth=100MB/s: throughput -" in page
     assert "Is the present state reproduced?" in page
     assert '"id":"change-ops_per_s"' in page
     assert '"LOG"' in page
-    assert (tmp_path / "present_state" / "report.html").is_file()
+    assert (answered / "present_state" / "report.html").is_file()
     assert 'href="present_state/report.html"' in page
 
 

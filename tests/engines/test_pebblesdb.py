@@ -85,7 +85,7 @@ def test_a_compaction_appends() -> None:
 
 def test_pebblesdb_writes_less_than_leveled_compaction() -> None:
     """At a rate that both sustain, PebblesDB writes less; at twice that rate, leveled compaction stalls writes."""
-    pebbles, leveled = (loaded(*engine, SLOW).summary for engine in (PEBBLES, LEVELED))
+    pebbles, leveled = (loaded(*engine, SLOW, "workload.num=500k").summary for engine in (PEBBLES, LEVELED))
     assert pebbles["write_amplification"] < 0.8 * leveled["write_amplification"]
 
     pebbles, leveled = (loaded(*engine, FAST, "workload.num=500k").summary for engine in (PEBBLES, LEVELED))

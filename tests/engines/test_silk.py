@@ -119,6 +119,7 @@ def test_divided_bandwidth_keeps_flushes_and_compactions_apart() -> None:
     """In settings D, P and O compactions never write more than their quarter, even if flushes use less than theirs."""
     divided = run(configuration(
         *COMMON, "engine/scheduler=silk_split", "engine.scheduler.total_bandwidth=40MB/s", "engine.scheduler.chunk=1MiB",
+        f"workload.duration={3 * PEAK_S}s",
     ))  # fmt: skip
     compacted = sum(np.asarray(divided.series[f"write_bytes_{name}_per_s"]) for name in ("l0", "deeper"))
 

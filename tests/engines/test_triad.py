@@ -22,7 +22,7 @@ pytestmark = pytest.mark.xdist_group("triad")  # one process computes the runs t
 COMMON = (
     "engine=triad", "device=samsung_970_pro", "device.write_cap=20MiB/s", "workload=constant", "workload.rate=3000",
     "workload.read=0.2", "workload.update=0.8", "workload.num=100000", "workload.value_size=1000",
-    "workload.duration=40s", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
+    "workload.duration=25s", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
     "engine.options.max_bytes_for_level_base=4MiB", "engine.options.max_bytes_for_level_multiplier=4",
     "engine.options.max_background_jobs=3", "engine.options.use_direct_reads=true",
     "engine.options.use_direct_io_for_flush_and_compaction=true",
