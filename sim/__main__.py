@@ -93,6 +93,8 @@ def _dispatch(arguments: list[str]) -> int:
         near = difflib.get_close_matches(name, verbs, n=1)
         remedy = f"did you mean 'lsmlab {near[0]}'?" if near else f"known verbs: {', '.join(verbs)}"
         raise InputError(f"{name}: no such verb; {remedy}")
+    # threads of NumPy's OpenBLAS cost more than they save: fits of `lsmlab calibrate` took twice the time on two cores
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     verb = verbs[name].load()
     return int(verb(rest))
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from log_sample import Sample
 from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.configuration.yaml_text import read_yaml
+from lsmlab.sim.configuration.yaml_text import read_yaml, to_yaml
 from omegaconf import OmegaConf
 
 QUICK = ["workload.num=20k", "workload.duration=1s", "--no-report"]
@@ -347,3 +348,16 @@ def test_names_in_a_log_are_only_names(capsys: pytest.CaptureFixture[str], name:
     assert not list(Path().glob(f"{TROPHY}*"))
     for path in Path("imported").rglob("experiment/*.yaml"):
         assert os.environ["HOME"] not in str(OmegaConf.to_container(OmegaConf.load(path), resolve=True))
+
+
+def test_libyaml_writes_what_pyyaml_writes(tmp_path: Path) -> None:
+    """Both writers give the same text for any value (but not for any key), and it reads back as the same values."""
+    texts = ["", "yes", "1.5", "null", "a: b # c", "- a", " b ", "two\nlines\n", "tab\t.", "'q'", '"q"']
+    texts += ["x " * 80, "y" * 200, "é ☃ 💾", "\u2028"]
+    shared = {"first": 1, "second": [True, None, 1e-9, 1e20, -0.0]}
+    content = {"texts": texts, "shared": [shared, shared], "empty": [{}, []]}
+
+    assert to_yaml(content) == yaml.safe_dump(content, sort_keys=False)
+    file = tmp_path / "config.yaml"
+    file.write_text(to_yaml(content), encoding="utf-8")
+    assert read_yaml(file) == content

@@ -16,6 +16,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.plots import RunPlots
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import PAGE, TABLES, RunData, run_data
+from lsmlab.sim.configuration.yaml_text import to_yaml
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
 from lsmlab.sim.results.rundir import RunDirectory, make_directory
@@ -183,7 +184,7 @@ def simulated_result(simulated: Simulated, name: str | None = None) -> Result:
         schema, values = columns[wanted]
         return arrow_table(schema, schema.empty() if values is None else values)
 
-    text = yaml.safe_dump(simulated.config, sort_keys=False)
+    text = to_yaml(simulated.config)
     return Result(name or _name(simulated.summary), dict(simulated.summary), text, table, None, simulated)
 
 

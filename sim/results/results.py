@@ -14,6 +14,7 @@ from lsmlab.models.options.values import plain
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
+from lsmlab.sim.configuration.yaml_text import to_yaml
 from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.chains import Chain, chains
@@ -70,11 +71,10 @@ class Result:
 
     def save(self, directory: Path) -> None:
         """Write config.yaml, summary.json and the Parquet tables to `directory`; create it if it does not exist."""
-        import yaml
         from lsmlab.sim.results.parquet import write_table
 
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / "config.yaml").write_text(yaml.safe_dump(self.config, sort_keys=False))
+        (directory / "config.yaml").write_text(to_yaml(self.config))
         about = {"version": self.summary["version"], "seed": self.summary["seed"], "config": self.config}
         for schema, columns in self.tables():
             if columns is not None:
