@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.models.costs.host import Host
-from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
+from lsmlab.models.workloads.reads import TableClass, gets_in_memory
 from lsmlab.sim.clients.group import READ, start_group
 from lsmlab.sim.clients.latency import Unstalled
-from lsmlab.sim.clients.lookups import FormatLookups, Lookups
 from lsmlab.sim.clients.op_times import Classes, OpTimes
 from lsmlab.sim.clients.read_cost import ReadCost
-from lsmlab.sim.clients.reads import _without_requests
 from lsmlab.sim.store.write_shape import WriteShape
 from lsmlab.validation.calibrate.recorded import Histogram
 from lsmlab.validation.calibrate.short_writes import _device_reads
@@ -93,9 +91,10 @@ def test_all_reads_in_one_place(memory_share: float) -> None:
 ])  # fmt: skip
 def test_reads_without_a_request(found: float, runs: float, false_positive: float, miss: float, without: float) -> None:
     """A read needs no request if its key is absent and no filter errs, or if its blocks are in memory."""
-    lookups = Lookups(runs, found, 0.0, formats=[FormatLookups(DEFAULT_TABLE_FORMAT, false_positive, runs, found)])
+    tables = TableClass(10.0, runs, found, 1e9, false_positive)
 
-    assert _without_requests(lookups, miss) == pytest.approx(without)
+    assert gets_in_memory([(tables, miss)]) == pytest.approx(without)
+    assert gets_in_memory([(tables, 0.0)]) == 1.0
 
 
 def test_the_calibrator_takes_the_spread_of_reads_of_one_block() -> None:

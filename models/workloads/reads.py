@@ -62,6 +62,20 @@ class TableClass(NamedTuple):
         return self.found + self.false_positive * (self.per_read - self.found)
 
 
+def gets_in_memory(searched: Sequence[tuple[TableClass, float]], missed: float = 0.0) -> float:
+    """Return the share of gets that need no data block from the device.
+
+    `searched`: tables, and the share of their blocks that are on the device only; `missed`: share of the gets that need another
+    block from there. A key that exists needs one block, and so does each false positive of a filter; a key that the filters
+    exclude needs none.
+    """
+    missed += float_sum(part.found * miss for part, miss in searched)
+    share = 1.0 - min(1.0, missed)
+    for part, miss in searched:
+        share *= (1.0 - miss * part.false_positive) ** max(0.0, part.per_read - part.found)
+    return share
+
+
 class BlockPlace(NamedTuple):
     """Place of data blocks that reads access equally often."""
 

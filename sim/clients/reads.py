@@ -31,6 +31,7 @@ from lsmlab.models.workloads.reads import (
     ScannedRun,
     TableClass,
     false_positive_rate,
+    gets_in_memory,
     scan_device_reads,
     scanned_blocks,
     table_opens,
@@ -276,7 +277,10 @@ class TreeReads:
             request_cpu_s=block_requests(searched).seconds(host),
             device_reads=miss + opened.device_reads,
             device_bytes=miss * self.block_bytes + opened.device_bytes,
-            memory_share=self._without_requests(beyond_pages) * opened.memory_share,
+            memory_share=gets_in_memory(
+                [(part, self._uncached(part.level) * beyond_pages) for part in found.searched],
+                found.in_wal * (1.0 - self._cache.hit_rate) * beyond_pages,
+            ) * opened.memory_share,
             blocks=blocks,
         )
         return get, self._relative_size(searched_blocks)
@@ -363,20 +367,6 @@ class TreeReads:
         if table_format != self._format:
             return table_format.block_size * table_format.decompress
         return table_format.block_size * CODECS[engine.level_compression(tree, tree.last_nonempty_level())].decompress
-
-    def _without_requests(self, beyond_pages: float) -> float:
-        """Return the share of gets whose data blocks are all in memory; `beyond_pages`: share of blocks outside the page cache.
-
-        A key that exists needs one block, and so does each false positive of a filter; a key that the filters exclude needs none.
-        """
-        found = self.lookups
-        missed = found.in_wal * (1.0 - self._cache.hit_rate)
-        missed += float_sum(part.found * self._uncached(part.level) for part in found.searched)
-        share: float = 1.0 - beyond_pages * min(1.0, missed)
-        for part in found.searched:
-            miss = self._uncached(part.level) * beyond_pages
-            share *= (1.0 - miss * part.false_positive) ** max(0.0, part.per_read - part.found)
-        return share
 
     def _relative_size(self, blocks: Sequence[tuple[float, TableFormat]]) -> float:
         return weighted_mean((n, self._size(table_format)) for n, table_format in blocks)
