@@ -90,7 +90,7 @@ class BlockGroup(NamedTuple):
     accesses: float
     """Mean accesses per read to these blocks."""
     blocks: float
-    """Number of blocks."""
+    """Number of blocks, not 0."""
     written: float = 0.0
     """Blocks that flushes and compactions have written since the last look at the cache, divided by `blocks`."""
 
@@ -104,14 +104,14 @@ def in_groups(groups: Sequence[BlockGroup], popularity: Sequence[Popularity]) ->
     found = []
     for share, group, one in zip(access_shares(groups), groups, popularity, strict=True):
         grown = group.blocks / float(one.blocks.sum())
-        found.append(Popularity(one.probability * (share / grown if grown else 0.0), one.blocks * grown))
+        found.append(Popularity(one.probability * (share / grown), one.blocks * grown))
     return found
 
 
 def access_shares(groups: Sequence[BlockGroup]) -> list[float]:
     """Return the share of the accesses that goes to each group; that of its blocks, if no group has accesses."""
     total = float_sum(group.accesses for group in groups)
-    blocks = float_sum(group.blocks for group in groups) or 1.0
+    blocks = float_sum(group.blocks for group in groups)
     return [group.accesses / total if total else group.blocks / blocks for group in groups]
 
 

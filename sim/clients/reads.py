@@ -133,6 +133,9 @@ class TreeReads:
         """Data blocks that they searched."""
         self._codes = NO_KEYS
         """Keys of the last sample, ascending."""
+        self._runs: Sequence[Runs] = ()
+        """Sorted runs of `_sampled` in version `_runs_version` of its tree."""
+        self._runs_version = -1
         self._gets = _gets_share(self._readers)
         """Share of gets in all reads of the clients."""
         self._memtables: list[float] = []
@@ -178,7 +181,7 @@ class TreeReads:
 
         Blocks are counted as bytes, in blocks of this run's size.
         """
-        runs = scan_runs(self._sampled.tree, list(self._formats), self._codes)
+        runs = self._sorted_runs()
         accesses, blocks = defaultdict[BlockPlace, float](float), defaultdict[BlockPlace, float](float)
         for run in runs:
             entry, per_block = self._formats[run.table_format]
@@ -203,6 +206,13 @@ class TreeReads:
         for level in {place.level for place in found}:
             self._written_bytes[level] = self._all_written(level)
         return found or {BlockPlace(0): BlockGroup(0.0, 1.0)}
+
+    def _sorted_runs(self) -> Sequence[Runs]:
+        """Return the sorted runs of the sampled tree, computed once for each sample of keys and version of the tree."""
+        tree = self._sampled.tree
+        if tree.version != self._runs_version:
+            self._runs, self._runs_version = scan_runs(tree, list(self._formats), self._codes), tree.version
+        return self._runs
 
     def _written(self, level: int) -> float:
         """Return the bytes that jobs have written to a level since the last look at it, divided by its bytes; shards together."""
@@ -288,7 +298,7 @@ class TreeReads:
     def _scan_costs(self, in_memory: Searched, beyond_pages: float) -> tuple[list[tuple[float, ReadCost]], float]:
         """Return the costs of scans by length, and the mean size of their blocks; arguments as for `_get_cost`."""
         host, family = self._setup.host, self._sampled
-        runs = scan_runs(family.tree, list(self._formats), self._codes)
+        runs = self._sorted_runs()
         number = float_sum(run.number for run in runs)
         seeks = [
             (float_sum(run.number for run in runs if run.table_format == table_format), table_format)
@@ -335,6 +345,7 @@ class TreeReads:
         self._sample_s = self._env.now + REFRESH_S
         self._sampled = family = self._families[int(self._rng.integers(len(self._families)))]
         self._codes = np.sort(self.sample_codes(family.number))
+        self._runs_version = -1
         self.lookups = found = look_up(family, self._codes)
         self._blocks = found.found + found.in_wal + float_sum(part.false_positive_blocks for part in found.formats)
         self._block_sum += self._blocks
