@@ -6,6 +6,7 @@ import functools
 from pathlib import Path
 
 import pytest
+from lsmlab.validation.importer.text import _stalls
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.summary import last_dump, origin_us, summarise_log
 from lsmlab.validation.logs.reader import read_log
@@ -76,3 +77,16 @@ def test_complete_logs_have_no_problems(name: str) -> None:
 
     assert {} == dict(log.troubles)
     assert {} == {kind: n for kind, n in jobs_of(log).problems.items() if n}
+
+
+def test_slowdowns_without_a_measured_stall_are_an_upper_bound() -> None:
+    """A LOG without statistics shows how long writers were slowed, not how long they waited; of stops it shows the wait."""
+    summary = {
+        "stall_fraction": 0.4, "stall_measured": None, "stall_seconds": {"l0_slowdown": 30.0, "memtable_stop": 10.0},
+        "stall_count": {"l0_slowdown": 3, "memtable_stop": 2},
+    }  # fmt: skip
+    stops = {"stall_seconds": {"l0_slowdown": 0.0, "memtable_stop": 40.0}, "stall_count": {"l0_slowdown": 0, "memtable_stop": 2}}
+
+    assert "at most 40.0 % of the time" in _stalls(summary)[0]
+    assert "at most" not in _stalls({**summary, "stall_measured": {"seconds": 40.0, "until_s": 100.0}})[0]
+    assert "at most" not in _stalls({**summary, **stops})[0]
