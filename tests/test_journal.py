@@ -121,6 +121,17 @@ def test_a_long_queue_holds_whole_files() -> None:
     assert [True, False] == [locked for _, locked in locks]
 
 
+def test_a_longer_queue_puts_more_files_into_a_commit() -> None:
+    """Files of four jobs, begun at different times, end in fewer groups if more of each file fits into the queue."""
+
+    def groups(queue: float) -> int:
+        starts = [(0.37 * job + 2.9 * turn, file_of(64 * MIB)) for job in range(4) for turn in range(3)]
+        ends = np.sort(run_fsyncs(starts, portion=8 * MIB, queue=queue)[0])
+        return 1 + int((np.diff(ends) > 2e-3).sum())
+
+    assert groups(20 * MIB) > groups(39 * MIB) > groups(960 * MIB)
+
+
 @pytest.mark.parametrize(
     ("queue", "behind_files", "locked_s"), [(80 * MIB, True, 0.25), (80 * MIB, False, 0.0), (inf, True, 0.0), (0.0, False, 0.03)],
     ids=["drive", "written_before", "cap", "no_queue"],

@@ -84,7 +84,7 @@ _SOURCES: Final = {
     "block_depth": "as read_op",
     "read_call": "as read_op",
     "sleep_penalty": "as write_op: mean slowdown of later writes per sleep of a delayed writer",
-    "statistics_op": "as write_op: YCSB's loads ran with statistics, fillrandom without",
+    "statistics_op": "fills of memtables without a stall, YCSB's loads (with statistics) less fillrandom; docs/decisions/0052",
     "unlink_byte": "median time between table_file_deletion events of one job",
     "fsync_latency": "half the median time from a flush file's creation to its commit (directory and manifest)",
     "write_bandwidth": "geometric mean over sessions of bytes per second with an fsync in progress",
@@ -206,6 +206,7 @@ def _host(used: Sequence[fits.Source], copies: fits.Copies) -> fits.Fit:
 def _take_writes(host: fits.Fit, writers: Sequence[fits.Source], core_contention: float) -> None:
     """Add the costs of writes, which runs at full speed show."""
     host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST), writers))
+    host.take(fits.jackknife(fits.statistics_fit, writers))
     if "write_op" not in host.values:
         return
     beside = writers[0].contention_factor(core_contention)

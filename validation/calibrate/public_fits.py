@@ -280,6 +280,23 @@ def write_fit(used: Sequence[Source], host: Host) -> Constants:
     return solved(measured, host, ("host.write_op", "host.sleep_penalty", *told))
 
 
+def statistics_fit(used: Sequence[Source]) -> Constants:
+    """Return host.statistics_op: how much longer a memtable's fill without a stall takes per put if the store keeps statistics.
+
+    Median over the devices on which some runs kept statistics and others did not; nothing without one. Fills time the puts of
+    both programs alike. Histograms (`write_fit`) also count what YCSB does between its two readings of the clock.
+    """
+    longer = []
+    for device in sorted({source.device for source in used}):
+        without, kept = (
+            [s for source in used if source.device == device and source.statistics is on for _, s in source.log.fills]
+            for on in (False, True)
+        )
+        if without and kept:
+            longer.append(float(np.median(kept) - np.median(without)))
+    return {"host.statistics_op": max(0.0, float(np.median(longer)))} if longer else {}
+
+
 _WRITE: Final = ("write_op", "write_byte", "memtable_depth", "wal_op", "wal_byte")
 
 
