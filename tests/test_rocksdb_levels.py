@@ -52,6 +52,25 @@ def test_additional_multipliers() -> None:
     assert list(rules.targets(Tree()).size_bytes[1:5]) == [100, 3000, 60_000, 600_000]
 
 
+@pytest.mark.parametrize(
+    ("version", "l0_files", "base_level", "base_mib"),
+    [("5.17", 12, 4, 64), ("6.17", 12, 5, 96), ("6.17", 4, 4, 64), ("7.4", 12, 5, 96), ("7.5", 12, 4, 64)],
+)
+def test_a_large_l0_keeps_the_base_level(version: str, l0_files: int, base_level: int, base_mib: int) -> None:
+    """From 5.18 to 7.4 the bytes of L0 count as max_bytes_for_level_base if they are more (CalculateBaseBytes).
+
+    The last level of 830 MiB gives level 5 a size of 83 MiB: more than 64 MiB of max_bytes_for_level_base and than 32 MiB of L0,
+    so level 4 opens, but less than 96 MiB of L0.
+    """
+    rules = LevelRules(
+        Version.parse(version), max_bytes_for_level_base=64 * MIB, level_compaction_dynamic_level_bytes=True,
+        level0_file_num_compaction_trigger=8,
+    )  # fmt: skip
+    targets = rules.targets(tree_of(0, 0, 0, 0, 80 * MIB, 830 * MIB, l0=l0_files, l0_bytes=8 * MIB))
+
+    assert (base_level, base_mib * MIB) == (targets.base_level, targets.size_bytes[base_level])
+
+
 def test_worked_l0_numbers() -> None:
     """L0 files of 53.5 MiB trigger L0 -> L1 at four files (about 214 MiB), not earlier.
 

@@ -111,7 +111,8 @@ class LevelRules:
             return Targets(last, (math.inf,) * self.num_levels, multiplier=0.0)
         first = next(level for level, size in enumerate(sizes) if size)
         factor = self.max_bytes_for_level_multiplier
-        upper = self.max_bytes_for_level_base
+        to_l0 = (5, 18) <= self.version < (7, 5)
+        upper = max(self.max_bytes_for_level_base, tree.size_bytes(0)) if to_l0 else self.max_bytes_for_level_base
         lower = int(upper / factor)
         size, unnecessary = largest, -1
         for level in range(last - 1, first - 1, -1):
@@ -126,7 +127,7 @@ class LevelRules:
                 base -= 1
                 size = int(size / factor)
             base_size = upper if size > upper else max(1, size)
-        if (5, 18) <= self.version < (7, 5):
+        if to_l0:
             base_size, factor = self._fit_to_l0(tree, base, base_size, largest)
         if self.version < (8, 3):
             unnecessary = -1
