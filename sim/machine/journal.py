@@ -13,10 +13,11 @@ file; independent fsyncs would give 1 %.
 
 The part of a file that belongs to one transaction depends on the depth of the request queue. Behind a cap, and while
 the queue of a drive has room, the kernel submits a whole file at once. SATA drives and hard disks queue 32 requests of
-up to 1280 KiB (NCQ; BLK_DEF_MAX_SECTORS); on NVMe the kernel throttles writeback to 31 requests (block/blk-wbt.c, RWB_DEF_DEPTH
-and one step up; docs/decisions/0052). Where the queue is full, or where the caller copies (persistent memory), the kernel
-submits a file in portions of one extent, at most 8 MiB (fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a
-journal handle that stays open until the device has written the portion.
+up to 1280 KiB (NCQ; BLK_DEF_MAX_SECTORS); on NVMe the kernel throttles writeback to 16 requests, and to more while nothing is
+read (block/blk-wbt.c, RWB_DEF_DEPTH, scale_up): 31, one step up, are inferred from LOGs (docs/decisions/0052). Where the queue is
+full, or where the caller copies (persistent memory), the kernel submits a file in portions of one extent, at most 8 MiB
+(fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a journal handle that stays open until the device has
+written the portion.
 
 Two parts of a commit hold up writers of the WAL, and RocksDB counts no stall (docs/decisions/0027, 0032). While the commit
 waits for open handles the transaction is locked (T_LOCKED): no thread can open a handle, so no file can be created or

@@ -207,12 +207,12 @@ def _take_writes(host: fits.Fit, writers: Sequence[fits.Source], core_contention
     """Add the costs of writes, which runs at full speed show."""
     host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST), writers))
     host.take(fits.jackknife(fits.statistics_fit, writers))
-    if "write_op" not in host.values:
-        return
-    beside = writers[0].contention_factor(core_contention)
+    beside = writers[0].contention_factor(core_contention) if writers else 1.0
     for found in (host.values, host.errors):
         for name in found.keys() & {"write_op", "statistics_op"}:
             found[name] /= beside
+    if "write_op" not in host.values:
+        return
     total_s = host.values["write_op"]
     parts = fits.write_parts(total_s, _ENTRY_BYTES, _MEMTABLE_BYTES, fits.host_of(_LIKE))
     host.take((parts, {}))

@@ -283,8 +283,8 @@ def write_fit(used: Sequence[Source], host: Host) -> Constants:
 def statistics_fit(used: Sequence[Source]) -> Constants:
     """Return host.statistics_op: how much longer a memtable's fill without a stall takes per put if the store keeps statistics.
 
-    Median over the devices on which some runs kept statistics and others did not; nothing without one. Fills time the puts of
-    both programs alike. Histograms (`write_fit`) also count what YCSB does between its two readings of the clock.
+    Median over the devices on which some runs kept statistics and others did not; nothing without one. Fills leave out puts
+    during stalls, which histograms (`write_fit`) include. Assumes that both loads spend the same time between puts.
     """
     longer = []
     for device in sorted({source.device for source in used}):

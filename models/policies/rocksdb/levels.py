@@ -191,7 +191,7 @@ class LevelRules:
     def _l0_limit(self, targets: Targets) -> int:
         """Bytes of L0 at which its score is 1; in 6.13 to 7.4 larger with a base level that `_fit_to_l0` has raised.
 
-        Source: RocksDB's pull request 7325 of August 2020; 6.13 as the first release with it is an assumption.
+        Source: ComputeCompactionScore, l0_target_size (in 6.13.2, not in 6.12.7).
         """
         if not self.dynamic or self.version < (6, 13) or targets.multiplier == 0.0:
             return self.max_bytes_for_level_base
