@@ -30,6 +30,7 @@ from lsmlab.validation.calibrate.public_fits import (
 )
 from lsmlab.validation.calibrate.public_groups import GROUPS, constants_of, leave_public_group_out
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
+from lsmlab.validation.logs.history.fills import Fill
 from lsmlab.validation.logs.timings.job_records import JobLog
 from lsmlab.validation.logs.timings.jobs import Job
 
@@ -307,7 +308,7 @@ def test_fills_tell_the_cost_of_statistics() -> None:
 
     def load(drive: str, micros: float, *, statistics: bool) -> Source:
         filled = source("throttled/a", drive)
-        filled.log.fills = [(9.0 * i, 1e-6 * (micros + 0.1 * (i % 3))) for i in range(9)]
+        filled.log.fills = [Fill(0, round(1e5 * (micros + 0.1 * (i % 3))), 1e5) for i in range(9)]
         return replace(filled, statistics=statistics)
 
     with_, without = load("nvme", 3.8, statistics=True), load("nvme", 3.0, statistics=False)

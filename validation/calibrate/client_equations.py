@@ -34,7 +34,7 @@ def fills(runs: Sequence[RecordedRun]) -> Equation | None:
     used = [run for run in _writers(runs) if len(run.fills) >= _FEWEST_FILLS]
     rows = []
     for run in used:
-        per_op_s = float(np.median([(f.end_us - f.start_us) / 1e6 / f.entries for f in run.fills]))
+        per_op_s = float(np.median([f.entry_s for f in run.fills]))
         beside = [_runnable_jobs(run, fill) for fill in run.fills]
         rows.append((per_op_s, (np.mean([shares for shares, _ in beside], axis=0), beside[0][1])))
 

@@ -289,7 +289,7 @@ def statistics_fit(used: Sequence[Source]) -> Constants:
     longer = []
     for device in sorted({source.device for source in used}):
         without, kept = (
-            [s for source in used if source.device == device and source.statistics is on for _, s in source.log.fills]
+            [fill.entry_s for source in used if source.device == device and source.statistics is on for fill in source.log.fills]
             for on in (False, True)
         )
         if without and kept:

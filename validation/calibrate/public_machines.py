@@ -28,10 +28,7 @@ from lsmlab.validation.calibrate.public_fits import host_of, solved
 from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, public_cases, session_of
 from lsmlab.validation.casefiles.public.table import DATA, rows, runs_of
 from lsmlab.validation.logs.history.builder import jobs_of
-from lsmlab.validation.logs.history.fills import unstalled_fills
-from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.reader import read_log
-from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.timings import job_records as records
 from lsmlab.validation.logs.timings.cache_phases import (
     CACHE_PAUSE_S,
@@ -96,11 +93,9 @@ def desktop(data: Path) -> tuple[SetText, Mapping[str, Mapping[str, Mapping[str,
         entry = work["key_size"] + work["value_size"]
         if path in index:
             read = read_log(data / index[path])
-            history = jobs_of(read)
-            logs.append(_DriveLog(mapping["device"]["base"], session_of(mapping), records.job_log_of(read, history, entry)))
-            fills += [
-                (write_cpu(entry, logged=False, memtable_bytes=n * entry), per_s) for n, per_s in _unstalled(read, history)
-            ]
+            log = records.job_log_of(read, jobs_of(read), entry)
+            logs.append(_DriveLog(mapping["device"]["base"], session_of(mapping), log))
+            fills += [(write_cpu(entry, logged=False, memtable_bytes=f.entries * entry), f.entry_s) for f in log.fills]
     if not logs:
         raise InputError(f"{data}: contains no LOG of a calibration run of the desktop; name another folder by --data")
     fixed = {"cores": 12.0, "job_start": 1e-4, "file_overhead": 1.5e-4}
@@ -223,12 +218,6 @@ def _drive_of_session(rate: float, phases: CachePhases | None, firsts: Sequence[
         "write_bandwidth": phases.slow_bytes_per_s, "slc_write_bandwidth": phases.fast_bytes_per_s,
         "slc_cache": room_bytes, "slc_resume": 1.0, "slc_fold_bandwidth": room_bytes / phases.slow_s,
     }  # fmt: skip
-
-
-def _unstalled(log: RocksDbLog, history: LogJobs) -> list[tuple[float, float]]:
-    """Return (entries, seconds per entry) of each memtable of a LOG that was filled without a stall."""
-    fills = unstalled_fills(log, history.done("flush"))
-    return [(f.entries, (f.end_us - f.start_us) / 1e6 / f.entries) for f in fills]
 
 
 def small_pc(data: Path, rounds: int = _ROUNDS) -> SetText:

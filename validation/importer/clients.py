@@ -41,7 +41,7 @@ def _free_writes_s(observation: Observation) -> Floats:
     """Return the seconds per entry of each memtable that was filled without a stall; empty if there are too few."""
     reading = observation.reading
     fills = unstalled(of_all_families(reading.fills), reading.stalls.intervals)
-    free = np.array([(f.end_us - f.start_us) / 1e6 / f.entries for f in fills])
+    free = np.array([f.entry_s for f in fills])
     return free if len(free) >= _FEWEST else np.empty(0)
 
 

@@ -111,7 +111,7 @@ class LevelRules:
             return Targets(last, (math.inf,) * self.num_levels, multiplier=0.0)
         first = next(level for level, size in enumerate(sizes) if size)
         factor = self.max_bytes_for_level_multiplier
-        to_l0 = (5, 18) <= self.version < (7, 5)
+        to_l0 = (5, 18) <= self.version < (7, 5)  # no level below L0 is smaller than L0 (base_bytes_max)
         upper = max(self.max_bytes_for_level_base, tree.size_bytes(0)) if to_l0 else self.max_bytes_for_level_base
         lower = int(upper / factor)
         size, unnecessary = largest, -1

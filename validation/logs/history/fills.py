@@ -17,13 +17,18 @@ _NEAR_US: Final = 1000
 
 
 class Fill(NamedTuple):
-    """Entries written between two memtable switches; times are local."""
+    """Entries written between two memtable switches; times are local, or UTC (`in_utc`)."""
 
     start_us: int
     end_us: int
     entries: float
     """Number of entries, deletes included."""
     column_family: str = "default"
+
+    @property
+    def entry_s(self) -> float:
+        """Mean seconds per entry; `entries` is not 0."""
+        return (self.end_us - self.start_us) / 1e6 / self.entries
 
 
 def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
@@ -78,3 +83,8 @@ def unstalled(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:
 def unstalled_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     """Return the fills of a LOG's memtables during which no stall slowed or stopped writers."""
     return unstalled(memtable_fills(log, flushes), stalls_of(log).intervals)
+
+
+def in_utc(fills: Sequence[Fill], log: RocksDbLog) -> list[Fill]:
+    """Return the fills of a LOG with their times in UTC instead of the LOG's local time."""
+    return [fill._replace(start_us=fill.start_us - log.zone_us, end_us=fill.end_us - log.zone_us) for fill in fills]

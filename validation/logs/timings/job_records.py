@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.history.builder import jobs_of
-from lsmlab.validation.logs.history.fills import unstalled_fills
+from lsmlab.validation.logs.history.fills import Fill, in_utc, unstalled_fills
 from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.reader import read_log
 from lsmlab.validation.logs.records import RocksDbLog
@@ -41,14 +41,14 @@ class JobLog:
     """Whether report_bg_io_stats is on. If so, RocksDB 6.4 leaves file operations out of a compaction's CPU time."""
     deletions: list[tuple[float, float]]
     """Deletions of SST files: (bytes, seconds since the deletion before it by the same job)."""
-    fills: list[tuple[float, float]] = field(default_factory=list)
-    """Memtables that filled without a stall: (end in s, seconds per entry)."""
+    fills: list[Fill] = field(default_factory=list)
+    """Fills of memtables without a stall; times in UTC, as those of the jobs."""
 
     def end_after(self, seconds: float) -> None:
         """Remove the jobs and fills that ended more than `seconds` after the start of the first job."""
         last_s = min(job.start_s for job in self.jobs) + seconds
         self.jobs = [job for job in self.jobs if job.end_s <= last_s]
-        self.fills = [fill for fill in self.fills if fill[0] <= last_s]
+        self.fills = [fill for fill in self.fills if fill.end_us <= 1e6 * last_s]
 
 
 def job_log(path: Path, entry_bytes: float) -> JobLog:
@@ -65,9 +65,8 @@ def job_log_of(log: RocksDbLog, history: LogJobs, entry_bytes: float) -> JobLog:
     jobs = timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes)
     if not jobs:
         raise InputError(f"{log.source}: no finished flush or compaction; give the file LOG in the database's folder")
-    fills = unstalled_fills(log, history.done("flush"))
-    times = [((f.end_us - log.zone_us) / 1e6, (f.end_us - f.start_us) / 1e6 / f.entries) for f in fills]
-    return JobLog(jobs, log.options.get("report_bg_io_stats") == "1", _deletions(log), times)
+    fills = in_utc(unstalled_fills(log, history.done("flush")), log)
+    return JobLog(jobs, log.options.get("report_bg_io_stats") == "1", _deletions(log), fills)
 
 
 def _deletions(log: RocksDbLog) -> list[tuple[float, float]]:
