@@ -205,8 +205,10 @@ def _host(used: Sequence[fits.Source], copies: fits.Copies) -> fits.Fit:
 
 def _take_writes(host: fits.Fit, writers: Sequence[fits.Source], core_contention: float) -> None:
     """Add the costs of writes, which runs at full speed show."""
-    host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST), writers))
-    host.take(fits.jackknife(fits.statistics_fit, writers))
+    statistics = fits.statistics_fit(writers)
+    known_s = statistics[0].get("host.statistics_op")
+    host.take(fits.jackknife(lambda left: fits.write_fit(left, _HOST, known_s), writers))
+    host.take(statistics)
     beside = writers[0].contention_factor(core_contention) if writers else 1.0
     for found in (host.values, host.errors):
         for name in found.keys() & {"write_op", "statistics_op"}:

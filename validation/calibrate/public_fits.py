@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -260,13 +260,14 @@ def core_contention_fit(used: Sequence[Source], costs: Constants, host: Host) ->
     return {"host.core_contention": max(0.0, float(np.median(found)))} if found else {}
 
 
-def write_fit(used: Sequence[Source], host: Host) -> Constants:
+def write_fit(used: Sequence[Source], host: Host, statistics_op_s: float | None = None) -> Constants:
     """Fit host.write_op, host.sleep_penalty and host.statistics_op to db_bench's histograms of writes.
 
     host.sleep_penalty is the time by which one sleep of a delayed writer slows later writes. All runs wrote entries of
-    the same size to a WAL, so this host.write_op includes the costs per byte, of the WAL and of the memtable's size. If all
-    runs kept statistics, they do not tell host.statistics_op from host.write_op, and it stays that of `host`. Runs without a
-    histogram count nothing.
+    the same size to a WAL, so this host.write_op includes the costs per byte, of the WAL and of the memtable's size.
+    `statistics_op_s`: a known host.statistics_op (`statistics_fit`), which is then not fitted. If it is unknown and all
+    runs kept statistics, they do not tell it from host.write_op, and it stays that of `host`. Runs without a histogram count
+    nothing.
     """
     measured = []
     shown = [(source, buckets) for source in used if (buckets := write_buckets(source.output))]
@@ -276,15 +277,20 @@ def write_fit(used: Sequence[Source], host: Host) -> Constants:
         sleeps = sum(n for _, hi, n in buckets if _SHORT_US < hi <= _SLEEP_US)
         cost = write_cpu(0.0, logged=False, statistics=source.statistics) + sleep_penalties(sleeps / total)
         measured.append((cost, short / total * 1e-6))
-    told = () if all(source.statistics for source, _ in shown) else ("host.statistics_op",)
-    return solved(measured, host, ("host.write_op", "host.sleep_penalty", *told))
+    keys = ["host.write_op", "host.sleep_penalty"]
+    if statistics_op_s is not None:
+        host = replace(host, statistics_op=statistics_op_s)
+    elif not all(source.statistics for source, _ in shown):
+        keys.append("host.statistics_op")
+    return solved(measured, host, keys)
 
 
-def statistics_fit(used: Sequence[Source]) -> Constants:
-    """Return host.statistics_op: how much longer a memtable's fill without a stall takes per put if the store keeps statistics.
+def statistics_fit(used: Sequence[Source]) -> tuple[Constants, Constants]:
+    """Return host.statistics_op and its standard error; nothing without a device that shows it.
 
-    Median over the devices on which some runs kept statistics and others did not; nothing without one. Fills leave out puts
-    during stalls, which histograms (`write_fit`) include. Assumes that both loads spend the same time between puts.
+    It is how much longer a memtable's fill without a stall takes per put if the store keeps statistics: the median over the
+    devices on which some runs kept statistics and others did not. The standard error is that of their mean. Fills leave out
+    puts during stalls, which histograms (`write_fit`) include. Assumes that both loads spend the same time between puts.
     """
     longer = []
     for device in sorted({source.device for source in used}):
@@ -294,7 +300,10 @@ def statistics_fit(used: Sequence[Source]) -> Constants:
         )
         if without and kept:
             longer.append(float(np.median(kept) - np.median(without)))
-    return {"host.statistics_op": max(0.0, float(np.median(longer)))} if longer else {}
+    if not longer:
+        return {}, {}
+    errors = {"host.statistics_op": float(np.std(longer, ddof=1) / len(longer) ** 0.5)} if len(longer) > 1 else {}
+    return {"host.statistics_op": max(0.0, float(np.median(longer)))}, errors
 
 
 _WRITE: Final = ("write_op", "write_byte", "memtable_depth", "wal_op", "wal_byte")
