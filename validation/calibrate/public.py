@@ -31,9 +31,10 @@ from lsmlab.validation.calibrate import public_fits as fits
 from lsmlab.validation.calibrate.group_out import group_table
 from lsmlab.validation.calibrate.parameter_file import SetText, write_sessions, write_set
 from lsmlab.validation.calibrate.public_groups import leave_public_group_out, machine_cases
+from lsmlab.validation.calibrate.tracks import Consecutive, Tracks
 from lsmlab.validation.calibrate.unseen import READ_SOURCE, read_costs
 from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, session_of
-from lsmlab.validation.casefiles.public.table import DATA, runs_of
+from lsmlab.validation.casefiles.public.table import DATA, common, runs_of
 from lsmlab.validation.casefiles.public.text import stdout_of
 from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.logs.timings import job_records as records
@@ -47,6 +48,9 @@ _FIXED: Final = {
     "file_overhead": 1.5e-4,
     "unlink_wal_byte": 2.5e-10,
 }
+_DISK: Final = Tracks(capacity_bytes=1e12, outer_bytes_per_s=189e6, inner_bytes_per_s=104e6)
+"""The hard disk, an ST1000DM010 (ADOC's evaluation). Fastest of its LOGs, and speed of the LOG that reaches the innermost tracks
+before the disk begins at the outer ones again (docs/decisions/0054)."""
 _HOST: Final = Host(**_FIXED)
 """Host before the fit: constants that are not fitted have their final values."""
 _ENTRY_BYTES: Final = 1016.0
@@ -143,7 +147,8 @@ def _source(mapping: Mapping[str, Any], data: Path, path: str) -> fits.Source:
     text = read_text(output) if output else ""
     counted = bool(mapping["store"]["options"].get("statistics"))
     capped = device.get("write_cap") is not None
-    return fits.Source(mapping["name"], device["base"], session_of(mapping), capped, counted, log, text)
+    run_bytes = fits.written_bytes(log)
+    return fits.Source(mapping["name"], device["base"], session_of(mapping), capped, counted, log, text, run_bytes)
 
 
 def fit(data: Path) -> tuple[SetText, Mapping[str, Any]]:
@@ -179,6 +184,8 @@ def fit_logs(used: Sequence[fits.Source], drives: Sequence[fits.Source]) -> fits
         devices[device], rates = _drive(here, timed, replace(_HOST, **host.values), copies)
         for session, rate in rates.items() if len(rates) > 1 else ():
             sessions[session][device] = {"write_bandwidth": rate}
+            for label, on_tracks in _consecutive(here, session, rate).items():
+                sessions[session][f"{device}/{label}"] = {"write_bandwidth": on_tracks}
     return fits.Machine(host, devices, sessions, _FIXED, _FIXED_DEVICES)
 
 
@@ -250,6 +257,20 @@ def _drive(
     if len(rates) > 1:
         found.errors["write_bandwidth"] = float(bandwidth * logs.std(ddof=1))
     return found, rates
+
+
+def _consecutive(here: Sequence[fits.Source], session: str, rate: float) -> dict[str, float]:
+    """Return the bytes per second of the runs of a session that followed each other on a hard disk, by label.
+
+    `rate`: that of the run whose LOG tells the place of all. Nothing for drives without tracks and for other sessions.
+    """
+    known = next((s for s in here if s.session == session and s.device == "hdd"), None)
+    order = common()["consecutive"].get(session)
+    if known is None or order is None:
+        return {}
+    run_bytes = {str(label): known.run_bytes if gb is None else 1e9 * gb for label, gb in order["written_gb"].items()}
+    measured = fits.written_bytes(known.log) / known.run_bytes
+    return dict(Consecutive(run_bytes, str(order["known"]), rate, measured).speeds(_DISK))
 
 
 def _usual_fsync_s(device: str) -> float:

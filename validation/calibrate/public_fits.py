@@ -54,6 +54,8 @@ class Source:
     log: JobLog
     output: str
     """Output of db_bench."""
+    run_bytes: float = 0.0
+    """Bytes of the SST files and WALs that the whole run wrote, also behind the end of `log` (`written_bytes`)."""
 
     def contention_factor(self, core_contention: float) -> float:
         """Return the CPU time of its threads relative to threads that run alone.
@@ -61,6 +63,11 @@ class Source:
         The factor is 1 if the client is rate-limited: its threads rarely run at the same time.
         """
         return 1.0 if self.name.startswith("rate-limited") else 1.0 + core_contention * _OTHER_THREADS
+
+
+def written_bytes(log: JobLog) -> float:
+    """Return the bytes that a run wrote into SST files, and into WALs for the entries that it flushed."""
+    return sum(size for job in log.jobs for _, size in job.files) + sum(job.raw_bytes for job in log.jobs if job.kind == "flush")
 
 
 @dataclass(frozen=True, slots=True)
