@@ -395,6 +395,18 @@ def test_the_wal_has_a_cost_of_its_own(case: str, logged: bool, tmp_path: Path) 
     assert recorded_s == pytest.approx(write_s + (wal_s if logged else 0.0), rel=0.3)
 
 
+def test_codecs_are_as_fast_as_compactions(tmp_path: Path) -> None:
+    """A LOG without compression tells the codecs of a what-if: the default costs, scaled as those of a compaction per byte."""
+    log = ROOT / "validation" / "cases" / "calibration" / "cpu_v100" / "1" / "LOG.xz"
+    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
+    found = read_parameters("imported", [tmp_path]).host
+    names = ("compress_byte", "decompress_byte", "compaction_byte")
+    compress, decompress, compaction = (parse_quantity(found[n], "seconds") / getattr(Host(), n) for n in names)
+
+    assert compaction == pytest.approx(compress, rel=1e-3) == pytest.approx(decompress, rel=1e-3)
+    assert abs(compaction - 1.0) > 0.05, "this machine is not as fast as the default"
+
+
 @pytest.mark.parametrize(("case", "threads", "ops_per_s"), [("sync_t1", 1, 7490.0), ("sync_t4_v400", 4, 13244.0)])
 def test_synced_writers_and_their_fsync(case: str, threads: int, ops_per_s: float, tmp_path: Path) -> None:
     """A LOG of synced writes gives the fsync of the WAL, and its rerun the recorded throughput."""

@@ -12,6 +12,7 @@ from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.codecs import CODECS
 from lsmlab.validation.calibrate.terms import design, is_estimated
+from lsmlab.validation.calibrate.unseen import codec_costs
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats
@@ -100,6 +101,16 @@ def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
     one = job_costs.flush_cpu(_DEFAULT_HOST, entries_in=1.0, entries_out=1.0, raw_bytes=1.0)
     usual = _defaults([one])
     return found + Estimates(tuple(Estimate(key, value * scale, None, "s", "assumed", basis) for key, value in usual.items()))
+
+
+def codec_cpu(_: Observation, earlier: Earlier) -> Estimates:
+    """Estimate the CPU time of codecs of a store without compression: the defaults, scaled as those of compactions."""
+    byte = earlier["host.compaction_byte"]
+    if byte is None or earlier["host.compress_byte"] is not None:
+        return Estimates()
+    basis = "assumed: the default cost, scaled as host.compaction_byte; the LOG shows no compression"
+    costs = codec_costs({"compaction_byte": byte.value})
+    return Estimates(tuple(Estimate(f"host.{name}", value, None, "s", "assumed", basis) for name, value in costs.items()))
 
 
 def _flushes(observation: Observation) -> Measured:

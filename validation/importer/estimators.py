@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from lsmlab.validation.importer.clients import sleep_penalty, wal_fsync, write_op
-from lsmlab.validation.importer.cpu import compaction_cpu, flush_cpu
+from lsmlab.validation.importer.cpu import codec_cpu, compaction_cpu, flush_cpu
 from lsmlab.validation.importer.estimates import Earlier, Estimates
 from lsmlab.validation.importer.fsyncs import FLUSH_CPU, fsync_bandwidth, small_fsync
 from lsmlab.validation.importer.job_times import file_overhead, job_start
@@ -25,6 +25,7 @@ class Estimator(NamedTuple):
 ESTIMATORS: Final = (
     Estimator(compaction_cpu),
     Estimator(flush_cpu, ("host.compaction_record", "host.compress_byte")),
+    Estimator(codec_cpu, ("host.compaction_byte", "host.compress_byte")),
     Estimator(job_start),
     Estimator(file_overhead),
     Estimator(streams),
