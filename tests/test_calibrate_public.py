@@ -186,7 +186,7 @@ def test_core_contention_is_recovered() -> None:
         Job(records=1e6, raw_bytes=1e9, cpu_s=1.0 + 0.05 * (parts + 1.4 - 1.0), parts=parts, kind="compaction")
         for parts in (1, 10)
     ]
-    source = Source("throttled/x", "pmem", "", capped=False, statistics=False, log=job_log(jobs), output="")
+    source = Source("throttled/x", "pmem", "", capped=False, statistics=False, log=job_log(jobs), output="", run_bytes=1e11)
 
     costs = {"host.compaction_record": 1e-6, "host.compaction_byte": 0.0, "host.compaction_compare": 0.0}
     found = core_contention_fit([source], costs, Host())

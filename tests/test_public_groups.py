@@ -54,7 +54,8 @@ def case(name: str, drive: str, folder: str = "disk_type_influence", value_size:
 
 def source(name: str, drive: str, jobs: Sequence[Job] = (), *, session: str = FIRST_DAY, timed: bool = False) -> Source:
     """Return the LOG of a run."""
-    return Source(name, drive, session, capped=False, statistics=False, log=JobLog(list(jobs), timed, []), output="")
+    log = JobLog(list(jobs), timed, [])
+    return Source(name, drive, session, capped=False, statistics=False, log=log, output="", run_bytes=1e11)
 
 
 def machine(drives: Sequence[str], host: Mapping[str, float], session: str = FIRST_DAY) -> Machine:
@@ -131,6 +132,18 @@ def test_a_drive_has_the_bandwidth_of_the_session() -> None:
     assert "device.write_bandwidth=400MB/s" in constants_of(case("a", "sata"), "sata", fitted)
     assert "device.write_bandwidth=500MB/s" in constants_of(case("a", "sata", "ycsb_test"), "sata", fitted)
     assert "device.fsync_latency=2ms" in constants_of(case("a", "sata", "ycsb_test"), "sata", fitted)
+
+
+def test_a_run_on_a_hard_disk_has_the_speed_of_its_tracks() -> None:
+    """Runs of a session that followed each other are told apart by their jobs, or by the limit on their client's rate."""
+    speeds = {"hdd": 400e6, "hdd/2": 300e6, "hdd/5": 200e6}
+    fitted = replace(machine(["hdd"], {}), sessions={FIRST_DAY: {key: {"write_bandwidth": rate} for key, rate in speeds.items()}})
+    limited = replace(case("a", "hdd"), overrides=(*case("a", "hdd").overrides, "workload.benchmark_write_rate_limit=5MB/s"))
+    more_jobs = replace(case("a", "hdd"), overrides=(*case("a", "hdd").overrides, "engine.options.max_background_jobs=4"))
+
+    assert "device.write_bandwidth=300MB/s" in constants_of(case("a", "hdd"), "hdd", fitted)
+    assert "device.write_bandwidth=200MB/s" in constants_of(limited, "hdd", fitted)
+    assert "device.write_bandwidth=400MB/s" in constants_of(more_jobs, "hdd", fitted)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +338,7 @@ def test_fills_tell_the_cost_of_statistics() -> None:
 
 
 def test_a_known_cost_of_statistics_is_not_fitted_again() -> None:
-    """Of histograms of 5.5 us with statistics that cost 0.8 us, the write itself gets the rest."""
+    """Of a mean of 6 us in a histogram with statistics that cost 0.8 us, the write itself gets the rest."""
     with_ = replace(source("throttled/a", "nvme"), statistics=True, output=histogram(5.0))
 
     found = write_fit([with_], Host(), statistics_op_s=0.8e-6)
@@ -345,6 +358,26 @@ def test_fills_without_histograms_give_statistics_and_no_cost_of_a_write() -> No
 
     assert 0.8e-6 == pytest.approx(found["statistics_op"])
     assert "write_op" not in found
+
+
+def test_a_log_tells_the_speeds_of_the_runs_that_followed() -> None:
+    """The run with two jobs wrote at 110 MB/s, on the inner tracks; 100 GB later a run begins at the outer ones again."""
+    slow = [
+        Job(kind="flush", start_s=at, end_s=at + 5.0, raw_bytes=1e8, sync_s=4.0, files=[(at + 4.9, 4.4e8)])
+        for at in 10.0 * np.arange(40)
+    ]
+    used = [
+        source("throttled/none-20M-2-hdd", "hdd", slow, timed=True),
+        source("throttled/another", "hdd", slow, timed=True, session=SECOND_DAY),
+    ]
+
+    found = fit_logs(used, []).sessions
+
+    assert {"hdd", *(f"hdd/{jobs}" for jobs in range(2, 21, 2))} == found[FIRST_DAY].keys()
+    assert {"hdd"} == found[SECOND_DAY].keys(), "its known run has no LOG"
+    speeds = {label: found[FIRST_DAY][f"hdd/{label}"]["write_bandwidth"] for label in (2, 4, 6)}
+    assert 110e6 == pytest.approx(speeds[2], rel=0.02)
+    assert speeds[2] < speeds[6] < speeds[4]
 
 
 def test_core_contention_is_not_negative() -> None:

@@ -1,4 +1,4 @@
-"""Speed of a hard disk along its tracks, and the tracks of runs that follow each other."""
+"""Speed of a hard disk from outer to inner tracks, and the tracks of runs that follow each other."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from lsmlab.validation.calibrate.tracks import Consecutive, Tracks
 DISK = Tracks(capacity_bytes=1e12, outer_bytes_per_s=200e6, inner_bytes_per_s=100e6)
 
 
-def test_a_place_and_its_speed_belong_together() -> None:
+def test_speed_follows_the_radius_and_bytes_the_area() -> None:
     """The outermost tracks have place 0, the innermost 1; half of the bytes are outside of the radius sqrt(5 / 8)."""
-    assert 0.0 == DISK.place(200e6) == DISK.place(300e6)
-    assert 1.0 == DISK.place(100e6) == DISK.place(50e6)
-    assert pytest.approx(0.5) == DISK.place(200e6 * (5.0 / 8.0) ** 0.5)
-    for speed in (110e6, 150e6, 190e6):
-        assert pytest.approx(speed, rel=1e-3) == DISK.mean_bytes_per_s(DISK.place(speed), 1e-3)
+    speeds = DISK.bytes_per_s(np.array([0.0, 0.5, 1.0 - 1e-9, 1.0, 1.5]))
+
+    assert [200e6, 200e6 * (5.0 / 8.0) ** 0.5, 100e6, 200e6, 200e6 * (5.0 / 8.0) ** 0.5] == pytest.approx(speeds.tolist())
+    for place in (0.1, 0.9):
+        assert float(DISK.bytes_per_s(np.array(place))) == pytest.approx(DISK.mean_bytes_per_s(place, 1e-6), rel=1e-5)
 
 
 def test_a_mean_speed_is_bytes_over_time() -> None:
@@ -27,23 +27,29 @@ def test_a_mean_speed_is_bytes_over_time() -> None:
     assert DISK.mean_bytes_per_s(-0.1, 0.1) == pytest.approx(DISK.mean_bytes_per_s(0.9, 0.1))
 
 
+@pytest.mark.parametrize("first", [0.0, 0.02, 0.4, 0.8, 0.93])
+def test_the_speeds_along_a_run_tell_its_start(first: float) -> None:
+    """Also for a run that ends at the innermost tracks, and for one that goes on at the outermost ones, with noise of 5 %."""
+    written = np.full(100, 1.5e9)
+    along = first + np.arange(100) * 1.5e-3
+    noise = 1.0 + 0.05 * np.sin(7.0 * np.arange(100))
+    seconds = noise * np.array([1.5e9 / DISK.mean_bytes_per_s(place, 1.5e-3) for place in along])
+
+    assert pytest.approx(first, abs=0.011) == DISK.start_of(seconds, written, 0.15)
+
+
 def test_runs_go_inwards_and_begin_at_the_outer_tracks_again() -> None:
-    """Four runs of 200 GB: the second ends at the innermost tracks, so the third is the fastest."""
-    known = DISK.mean_bytes_per_s(0.6, 0.2)
-    runs = Consecutive({"2": 2e11, "4": 2e11, "6": 2e11, "8": 2e11}, "2", known)
+    """Four runs of 200 GB, the first from place 0.6: the second ends at the innermost tracks, so the third is the fastest."""
+    firsts = {"2": 0.6, "4": 0.8, "6": 0.0, "8": 0.2}
 
-    found = dict(runs.speeds(DISK))
+    found = dict(Consecutive(dict.fromkeys(firsts, 2e11), "2", 0.6).speeds(DISK))
 
-    assert pytest.approx(known, rel=5e-3) == found["2"]
-    assert pytest.approx(DISK.mean_bytes_per_s(0.8, 0.2), rel=1e-2) == found["4"]
-    assert pytest.approx(DISK.mean_bytes_per_s(0.0, 0.2), rel=1e-2) == found["6"]
+    assert found == pytest.approx({label: DISK.mean_bytes_per_s(first, 0.2) for label, first in firsts.items()})
     assert found["4"] < found["2"] < found["8"] < found["6"]
 
 
 def test_the_measured_part_of_a_run_comes_first() -> None:
     """Of runs of 100 and 300 GB, of which the first half is measured, the known one is the last."""
-    known = DISK.mean_bytes_per_s(0.5, 0.15)
+    found = dict(Consecutive({"a": 1e11, "b": 3e11}, "b", 0.5, measured=0.5).speeds(DISK))
 
-    found = dict(Consecutive({"a": 1e11, "b": 3e11}, "b", known, measured=0.5).speeds(DISK))
-
-    assert {"a": DISK.mean_bytes_per_s(0.4, 0.05), "b": known} == pytest.approx(found, rel=3e-3)
+    assert {"a": DISK.mean_bytes_per_s(0.4, 0.05), "b": DISK.mean_bytes_per_s(0.5, 0.15)} == pytest.approx(found)

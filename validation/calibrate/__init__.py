@@ -9,6 +9,6 @@
 - solve: least squares with priors; set_text: calibration as text, JSON and parameter file; parameter_file: format of
   parameter files; unseen: costs that the runs do not show.
 - public: the 40-thread machine of the public runs; public_fits: single constants of it; public_groups: errors on groups of
-  its runs that the fit has not seen; tracks: speed of a hard disk along its tracks; public_machines: the desktop and the
-  small PC.
+  its runs that the fit has not seen; tracks: speed of a hard disk from outer to inner tracks; public_machines: the desktop and
+  the small PC.
 """

@@ -114,7 +114,8 @@ def write_sessions(path: Path, sessions: Mapping[str, Mapping[str, Mapping[str, 
     """Replace the named sessions in the table of drives: constants in base units by session, device and key."""
     lines = [
         "# Drives of the 40-thread machine and of the desktop by session: write bandwidth, and the SLC cache of a drive that has",
-        "# one, in bytes, bytes per second and seconds, fitted to the job records of each session's calibration runs:",
+        "# one, in bytes, bytes per second and seconds, fitted to the job records of each session's calibration runs;",
+        "# hdd/LABEL: that of one of the runs that followed each other (`consecutive` in tables/common.yaml):",
         "# python -m lsmlab.validation.calibrate.public --write,",
         "# python -m lsmlab.validation.calibrate.public_machines --write",
     ]

@@ -4,9 +4,9 @@ usage: python -m lsmlab.validation.calibrate.public [--data DIR] [--write | --le
 
 Only the LOGs of `CALIBRATION` in casefiles/public/cases.py are read: in each session the run with the fewest jobs or
 the lowest rate. CPU costs and deletions come from all LOGs together, and their standard errors from leaving out one LOG
-at a time. The bandwidth of a device is fitted per session, because the same drive wrote 0.7 to 1.6 GB/s from week to
-week. The parameter set has the geometric mean over sessions and the spread between them; the table has the bandwidth of
-each session.
+at a time (that of statistics_op from the drives). The bandwidth of a device is fitted per session, because the same
+drive wrote 0.7 to 1.6 GB/s from week to week. The parameter set has the geometric mean over sessions and the spread
+between them; the table has the bandwidth of each session, and those of the runs on a hard disk that followed each other.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ _HEAD: Final = (
     "(CALIBRATION in validation/casefiles/public/cases.py)",
 )
 ERRORS_FROM: Final = "jackknife over LOGs; for devices the standard deviation between LOGs, sessions or tests"
+_ERRORS_FROM: Final = f"{ERRORS_FROM}; for statistics_op the standard error of the mean over drives"
 
 
 def sources(data: Path) -> list[fits.Source]:
@@ -161,7 +162,7 @@ def fit(data: Path) -> tuple[SetText, Mapping[str, Any]]:
     text = SetText(
         about=_ABOUT, head=_HEAD, host=_FIXED | machine.host.values,
         devices={drive: machine.drive_constants(drive) for drive in machine.drives},
-        host_errors=machine.host.errors, device_errors=errors, errors_from=ERRORS_FROM, sources=_SOURCES,
+        host_errors=machine.host.errors, device_errors=errors, errors_from=_ERRORS_FROM, sources=_SOURCES,
     )  # fmt: skip
     return text, machine.sessions
 
@@ -181,11 +182,13 @@ def fit_logs(used: Sequence[fits.Source], drives: Sequence[fits.Source]) -> fits
             continue
         timed = [s for s in here if s.session not in sessions or not s.capped]
         timed += [s for s in drives if s.device == device]
-        devices[device], rates = _drive(here, timed, replace(_HOST, **host.values), copies)
+        fitted = replace(_HOST, **host.values)
+        devices[device], rates = _drive(here, timed, fitted, copies)
         for session, rate in rates.items() if len(rates) > 1 else ():
             sessions[session][device] = {"write_bandwidth": rate}
-            for label, on_tracks in _consecutive(here, session, rate).items():
-                sessions[session][f"{device}/{label}"] = {"write_bandwidth": on_tracks}
+        for source in here if device == fits.ROTATES else ():
+            for label, rate in _consecutive(source, fitted, copies, devices[device]).items():
+                sessions[source.session][f"{device}/{label}"] = {"write_bandwidth": rate}
     return fits.Machine(host, devices, sessions, _FIXED, _FIXED_DEVICES)
 
 
@@ -259,18 +262,24 @@ def _drive(
     return found, rates
 
 
-def _consecutive(here: Sequence[fits.Source], session: str, rate: float) -> dict[str, float]:
-    """Return the bytes per second of the runs of a session that followed each other on a hard disk, by label.
+def _consecutive(source: fits.Source, host: Host, copies: fits.Copies, drive: fits.Fit) -> dict[str, float]:
+    """Return the bytes per second of the runs that followed each other on the hard disk, by label.
 
-    `rate`: that of the run whose LOG tells the place of all. Nothing for drives without tracks and for other sessions.
+    `source`: LOG of a run. Empty if no other runs are known to have followed it, or if its LOG does not show its place.
     """
-    known = next((s for s in here if s.session == session and s.device == "hdd"), None)
-    order = common()["consecutive"].get(session)
-    if known is None or order is None:
+    runs = next((of for of in common()["consecutive"].values() if of["known"]["run"] == source.name), None)
+    periods = fits.fsync_periods(source, host, copies.read_byte_s or 0.0)
+    if runs is None or not len(periods):
         return {}
-    run_bytes = {str(label): known.run_bytes if gb is None else 1e9 * gb for label, gb in order["written_gb"].items()}
-    measured = fits.written_bytes(known.log) / known.run_bytes
-    return dict(Consecutive(run_bytes, str(order["known"]), rate, measured).speeds(_DISK))
+    seconds, written, commits = periods.T
+    written_bytes = fits.written_bytes(source.log)
+    commit_s = drive.values.get("fsync_latency") or _usual_fsync_s(source.device)
+    first = _DISK.start_of(np.maximum(seconds - commit_s * commits, 0.5 * seconds), written, written_bytes / _DISK.capacity_bytes)
+    run_bytes = {str(label): source.run_bytes if gb is None else 1e9 * gb for label, gb in runs["written_gb"].items()}
+    label = str(runs["known"]["label"])
+    if label not in run_bytes:
+        raise InputError(f"tables/common.yaml, consecutive: known: {label} is none of {', '.join(run_bytes)}; name one of these")
+    return dict(Consecutive(run_bytes, label, first, written_bytes / source.run_bytes).speeds(_DISK))
 
 
 def _usual_fsync_s(device: str) -> float:

@@ -37,6 +37,8 @@ _SAME_SIZE: Final = 1.1
 Constants = dict[str, float]
 """Values by key of the configuration, such as "host.write_op"."""
 _UNTIED: Final[Mapping[str, str]] = MappingProxyType({})
+ROTATES: Final = "hdd"
+"""Device whose commits and tracks take time to reach."""
 SYNCHRONOUS: Final = "pmem"
 """Device whose driver copies data in the thread that makes the request: an fsync counts as CPU time, and threads never
 sleep."""
@@ -54,8 +56,8 @@ class Source:
     log: JobLog
     output: str
     """Output of db_bench."""
-    run_bytes: float = 0.0
-    """Bytes of the SST files and WALs that the whole run wrote, also behind the end of `log` (`written_bytes`)."""
+    run_bytes: float
+    """Bytes of the SST files and WALs that the whole run wrote, also after the end of `log` (`written_bytes`)."""
 
     def contention_factor(self, core_contention: float) -> float:
         """Return the CPU time of its threads relative to threads that run alone.
@@ -66,7 +68,10 @@ class Source:
 
 
 def written_bytes(log: JobLog) -> float:
-    """Return the bytes that a run wrote into SST files, and into WALs for the entries that it flushed."""
+    """Return the bytes of a LOG's SST files, and of keys and values in its flushes, which the WALs had before.
+
+    RocksDB allocates the space of a WAL when it creates the file. Headers of WAL records are not counted.
+    """
     return sum(size for job in log.jobs for _, size in job.files) + sum(job.raw_bytes for job in log.jobs if job.kind == "flush")
 
 
@@ -109,7 +114,7 @@ class Machine:
     drives: Mapping[str, Fit]
     """By entry of configs/device."""
     sessions: Mapping[str, Mapping[str, Mapping[str, float]]]
-    """Constants of drives by session and entry of configs/device."""
+    """Constants of drives by session and entry of configs/device; of runs on known tracks also by ENTRY/LABEL (`Consecutive`)."""
     fixed_host: Mapping[str, float] = field(default_factory=dict)
     fixed_drives: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
     """Constants that are not fitted."""
@@ -337,15 +342,20 @@ def commits_s(used: Sequence[Source]) -> Array:
     return np.array([records.commit_s(log) for log in shown], dtype=np.float64)
 
 
+def fsync_periods(source: Source, host: Host, read_byte_s: float) -> Array:
+    """Return (seconds, bytes, journal commits) of the periods of a run in which an fsync was in progress. Shape (n, 3)."""
+    crowded = source.contention_factor(host.core_contention)
+    most = records.most_fsyncs(rotates=source.device == ROTATES)
+    return records.busy_periods(
+        source.log, lambda job: job_cpu(job, host).seconds(host) * crowded, read_byte_s, most_fsyncs=most
+    )
+
+
 def bandwidth(source: Source, host: Host, commit_s: float, read_byte_s: float) -> float | None:
     """Return the device's bytes per second in a run without a cap, without the time of journal commits.
 
     It is total bytes divided by total time, not a median over periods: slow periods are part of the sustained rate. None if
     no period with fsyncs shows it.
     """
-    crowded = source.contention_factor(host.core_contention)
-    most = records.most_fsyncs(rotates=source.device == "hdd")
-    periods = records.busy_periods(
-        source.log, lambda job: job_cpu(job, host).seconds(host) * crowded, read_byte_s, most_fsyncs=most
-    )
+    periods = fsync_periods(source, host, read_byte_s)
     return records.bandwidth(periods, commit_s) if len(periods) else None

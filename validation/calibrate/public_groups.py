@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.group_out import KINDS, SEEDS, Configuration, GroupOut
 from lsmlab.validation.calibrate.left_out import constant_texts, errors_with
 from lsmlab.validation.calibrate.public_fits import Machine, Source
@@ -94,13 +95,21 @@ def leave_public_group_out(
 def constants_of(case: Case, drive: str, machine: Machine) -> list[str]:
     """Return a fit's constants for a case on a drive, as overrides.
 
-    A drive has the write bandwidth of the case's session, or else its mean; a drive without a LOG has the constants of
-    configs/device. They replace those of the case's parameter set, which is fitted to all runs.
+    A drive has the write bandwidth of the case's session, on a hard disk that of the run's tracks, or else its mean; a drive
+    without a LOG has the constants of configs/device. They replace those of the case's parameter set, which is fitted to all
+    runs.
     """
     constants = machine.constants(drive)
-    of_session = machine.sessions.get(session_of({"source": case.source}), {}).get(drive, {})
+    session = machine.sessions.get(session_of({"source": case.source}), {})
+    of_session = session.get(f"{drive}/{_label(case.config())}", session.get(drive, {}))
     constants |= {f"device.{name}": value for name, value in of_session.items()}
     return ["host.parameters=null", *constant_texts(constants)]
+
+
+def _label(config: Configuration) -> str:
+    """Return the label of a run among those that followed each other on a hard disk (`consecutive` in tables/common.yaml)."""
+    limit = config["workload"].get("benchmark_write_rate_limit")
+    return f"{parse_quantity(limit, 'bytes_per_s') / 1e6:.0f}" if limit else str(_jobs(config))
 
 
 def _without_session(case: Case) -> Case:

@@ -12,6 +12,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+_PLACES: Final = 1000
+"""Number of places that `start_of` compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +28,13 @@ class Tracks:
 
     capacity_bytes: float
     outer_bytes_per_s: float
-    """Sustained speed on the outermost tracks."""
+    """Sustained speed on the outermost tracks, in bytes per second; above `inner_bytes_per_s`."""
     inner_bytes_per_s: float
-    """Sustained speed on the innermost tracks."""
+    """Sustained speed on the innermost tracks, in bytes per second."""
 
-    def place(self, bytes_per_s: float) -> float:
-        """Return the place with a speed. Speeds beyond those of the disk have the place of its outermost or innermost track.
-
-        A speed is in proportion to the radius, and the bytes outside a radius to the area.
-        """
-        found = (1.0 - (bytes_per_s / self.outer_bytes_per_s) ** 2) / self._loss
-        return min(1.0, max(0.0, found))
+    def bytes_per_s(self, places: Array) -> Array:
+        """Return the speed at some places: it is in proportion to the radius, and the bytes outside a radius to the area."""
+        return np.asarray(self.outer_bytes_per_s * np.sqrt(1.0 - self._loss * (places % 1.0)))
 
     def mean_bytes_per_s(self, first: float, share: float) -> float:
         """Return the mean speed of writing a share of the disk's bytes, above 0, from place `first` on."""
@@ -41,6 +45,16 @@ class Tracks:
             seconds += self._seconds(place, place + step)
             length, place = length - step, 0.0
         return self.capacity_bytes * share / seconds
+
+    def start_of(self, seconds: Array, written: Array, share: float) -> float:
+        """Return the place at which a run began, which wrote a share of the disk's bytes: least squares of the seconds.
+
+        `seconds` and `written`: time and bytes of parts of the run in their order, not empty. Both have shape (n,).
+        """
+        places = np.arange(_PLACES) / _PLACES
+        along = share * (np.cumsum(written) - written / 2.0) / written.sum()
+        errors_s = written / self.bytes_per_s(places[:, None] + along) - seconds
+        return float(places[np.argmin((errors_s**2).sum(axis=1))])
 
     @property
     def _loss(self) -> float:
@@ -57,19 +71,17 @@ class Consecutive:
     """Runs that followed each other on a hard disk."""
 
     run_bytes: Mapping[str, float]
-    """Bytes that each run wrote into SST files and WALs by the run's label, in the order of the runs."""
+    """Bytes, above 0, that each run wrote into SST files and WALs, by the run's label, in the order of the runs."""
     known: str
-    """Label of the run whose LOG tells a speed."""
-    bytes_per_s: float
-    """Mean speed in the measured part of the known run."""
+    """Label of the run whose place is known."""
+    first: float
+    """Place at which that run began."""
     measured: float = 1.0
-    """Share of a run's bytes in its measured part, which comes first, above 0."""
+    """Share of each run's bytes in its measured part, which comes first; above 0."""
 
     def speeds(self, disk: Tracks) -> Iterator[tuple[str, float]]:
         """Yield each run's label and its mean bytes per second in its measured part."""
         length = {label: size / disk.capacity_bytes for label, size in self.run_bytes.items()}
         before = dict(zip(length, accumulate(length.values(), initial=0.0), strict=False))
-        middle = before[self.known] + self.measured * length[self.known] / 2.0
-        first = disk.place(self.bytes_per_s) - middle
         for label, share in length.items():
-            yield label, disk.mean_bytes_per_s(first + before[label], self.measured * share)
+            yield label, disk.mean_bytes_per_s(self.first + before[label] - before[self.known], self.measured * share)

@@ -104,13 +104,14 @@ def flush_cpu(observation: Observation, earlier: Earlier) -> Estimates:
 
 
 def codec_cpu(_: Observation, earlier: Earlier) -> Estimates:
-    """Estimate the CPU time of codecs of a store without compression: the defaults, scaled as those of compactions."""
+    """Estimate the CPU seconds per uncompressed byte of LZ4 that the LOG does not show: the defaults, scaled as compactions."""
     byte = earlier["host.compaction_byte"]
-    if byte is None or earlier["host.compress_byte"] is not None:
+    if byte is None:
         return Estimates()
-    basis = "assumed: the default cost, scaled as host.compaction_byte; the LOG shows no compression"
-    costs = codec_costs({"compaction_byte": byte.value})
-    return Estimates(tuple(Estimate(f"host.{name}", value, None, "s", "assumed", basis) for name, value in costs.items()))
+    basis = "assumed: the default cost, scaled as host.compaction_byte; the LOG does not show this codec's work"
+    costs = {f"host.{name}": value for name, value in codec_costs({"compaction_byte": byte.value}).items()}
+    unseen = (key for key in _CODEC_CONSTANTS if earlier[key] is None)
+    return Estimates(tuple(Estimate(key, costs[key], None, "s", "assumed", basis) for key in unseen))
 
 
 def _flushes(observation: Observation) -> Measured:

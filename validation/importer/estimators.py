@@ -25,7 +25,7 @@ class Estimator(NamedTuple):
 ESTIMATORS: Final = (
     Estimator(compaction_cpu),
     Estimator(flush_cpu, ("host.compaction_record", "host.compress_byte")),
-    Estimator(codec_cpu, ("host.compaction_byte", "host.compress_byte")),
+    Estimator(codec_cpu, ("host.compaction_byte", "host.compress_byte", "host.decompress_byte")),
     Estimator(job_start),
     Estimator(file_overhead),
     Estimator(streams),
