@@ -248,13 +248,13 @@ def _drive(
     What no run shows is missing. An fsync then takes the time of the device's class (configs/device).
     """
     found, reading, device = _commits(here), copies.read_byte_s or 0.0, here[0].device
-    commit_s = found.values["fsync_latency"] if found.values else _usual_fsync_s(device)
+    commit_s = _commit_s(found, device)
     rates = {s.session: rate for s in timed if (rate := fits.bandwidth(s, host, commit_s, reading)) is not None}
     if not rates:
         return found, {}
     logs = np.log(np.array(list(rates.values())))
     bandwidth = float(np.exp(logs.mean()))
-    if device == "hdd":  # assumed to read as fast as it writes
+    if device == fits.ROTATES:  # assumed to read as fast as it writes
         found.values["read_bandwidth"] = bandwidth
     found.values["write_bandwidth"] = bandwidth
     if len(rates) > 1:
@@ -267,14 +267,16 @@ def _consecutive(source: fits.Source, host: Host, copies: fits.Copies, drive: fi
 
     `source`: LOG of a run. Empty if no other runs are known to have followed it, or if its LOG does not show its place.
     """
-    runs = next((of for of in common()["consecutive"].values() if of["known"]["run"] == source.name), None)
+    runs = common()["consecutive"].get(source.session)
+    if runs is None or runs["known"]["run"] != source.name:
+        return {}
     periods = fits.fsync_periods(source, host, copies.read_byte_s or 0.0)
-    if runs is None or not len(periods):
+    if not len(periods):
         return {}
     seconds, written, commits = periods.T
+    writing_s = records.without_commits(seconds, commits, _commit_s(drive, source.device))
     written_bytes = fits.written_bytes(source.log)
-    commit_s = drive.values.get("fsync_latency") or _usual_fsync_s(source.device)
-    first = _DISK.start_of(np.maximum(seconds - commit_s * commits, 0.5 * seconds), written, written_bytes / _DISK.capacity_bytes)
+    first = _DISK.start_of(writing_s, written, written_bytes / _DISK.capacity_bytes)
     run_bytes = {str(label): source.run_bytes if gb is None else 1e9 * gb for label, gb in runs["written_gb"].items()}
     label = str(runs["known"]["label"])
     if label not in run_bytes:
@@ -282,9 +284,10 @@ def _consecutive(source: fits.Source, host: Host, copies: fits.Copies, drive: fi
     return dict(Consecutive(run_bytes, label, first, written_bytes / source.run_bytes).speeds(_DISK))
 
 
-def _usual_fsync_s(device: str) -> float:
-    """Return the fsync latency of an entry of configs/device in seconds."""
-    return parse_quantity(compose([f"device={device}"])["device"]["fsync_latency"], "seconds")
+def _commit_s(drive: fits.Fit, device: str) -> float:
+    """Return the fsync latency of a drive in seconds: the fitted one, or that of its entry of configs/device."""
+    fitted = drive.values.get("fsync_latency")
+    return fitted if fitted is not None else parse_quantity(compose([f"device={device}"])["device"]["fsync_latency"], "seconds")
 
 
 def _print(used: Sequence[fits.Source], *tables: Any) -> None:

@@ -24,7 +24,7 @@ from lsmlab.sim.simulation import run
 from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quantity_text, write_sessions, write_set
 from lsmlab.validation.calibrate.public import ERRORS_FROM, drive_sources
-from lsmlab.validation.calibrate.public_fits import host_of, solved
+from lsmlab.validation.calibrate.public_fits import ROTATES, host_of, solved
 from lsmlab.validation.casefiles.public.cases import CONDITIONS, is_calibration, public_cases, session_of
 from lsmlab.validation.casefiles.public.table import DATA, rows, runs_of
 from lsmlab.validation.logs.history.builder import jobs_of
@@ -181,7 +181,7 @@ def _drives_of_desktop(
         commits = [records.commit_s(source.log, _UNSTALLED) for source in here]
         commit = float(np.min(commits))
         rates: dict[str, list[float]] = defaultdict(list)
-        most = records.most_fsyncs(rotates=device == "hdd")
+        most = records.most_fsyncs(rotates=device == ROTATES)
         for _, session, log in here:
             periods = records.busy_periods(log, flush_cpu_s, most_fsyncs=most)
             rates[session].append(math.log(records.bandwidth(periods, commit)))
@@ -193,7 +193,7 @@ def _drives_of_desktop(
         rate = math.exp(statistics.mean(means.values()))
         drive = _drive_of_session(rate, None, [found for some in firsts.values() for found in some])
         devices[device] = {"fsync_latency": commit, **drive, **_SCHEDULED.get(device, {})}
-        if device == "hdd":
+        if device == ROTATES:
             devices[device]["read_bandwidth"] = rate
         spread = drive["write_bandwidth"] * statistics.stdev(means.values())
         errors[device] = {"write_bandwidth": spread, "fsync_latency": float(np.std(commits))}

@@ -218,7 +218,12 @@ def bandwidth(periods: Array, commit_s: float) -> float:
     `commit_s`: seconds of one journal commit. At most half of the time is subtracted.
     """
     seconds, size, commits = periods.sum(axis=0)
-    return float(size / max(seconds - commit_s * commits, 0.5 * seconds))
+    return float(size / without_commits(seconds, commits, commit_s))
+
+
+def without_commits(seconds: Array, commits: Array, commit_s: float) -> Array:
+    """Return the seconds of `busy_periods` without their journal commits; at most half of the time is subtracted."""
+    return np.maximum(seconds - commit_s * commits, 0.5 * seconds)
 
 
 def left_out_error(values: Array) -> Array:
