@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import simpy
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import Tombstones, merge_runs
@@ -44,7 +43,7 @@ class Fills:
     def __init__(self, setup: Setup, seeds: np.random.SeedSequence) -> None:
         workload, databases = setup.workload, setup.workload.shards
         writers = [c for c in workload.clients if c.mix.writes > 0]
-        total = float_sum(c.mix.writes * c.threads for c in writers)
+        total = sum(c.mix.writes * c.threads for c in writers)
         self._shares = [c.mix.writes * c.threads / total for c in writers]
         own = [seeds.spawn(databases) for _ in setup.families]
         self._rngs = [np.random.default_rng(own[f][d]) for d in range(databases) for f in range(len(setup.families))]

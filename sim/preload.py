@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.policies.optional import DividesLevels, SettlesElsewhere
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream
@@ -97,7 +96,7 @@ def _from_the_last_level(family: ColumnFamily, total_bytes: float) -> list[tuple
     while first > 1 and size > base:
         size, first = size / multiplier, first - 1
     upper = [(level, min(size, base) * multiplier ** (level - first) * _FULLNESS) for level in range(first, last)]
-    return [*upper, (last, max(total_bytes - float_sum(b for _, b in upper), 0.5 * total_bytes))]
+    return [*upper, (last, max(total_bytes - sum(b for _, b in upper), 0.5 * total_bytes))]
 
 
 def _files(family: ColumnFamily, keys: KeyArray, level: int) -> list[SortedFile]:

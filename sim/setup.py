@@ -17,7 +17,6 @@ from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.families import DEFAULT_FAMILY, make_engines
 from lsmlab.models.errors import InputError
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import batch_bytes
@@ -224,8 +223,8 @@ def _shape(engine: Engine, workload: Workload, short_lived: bool) -> WriteShape:
 
 
 def _delete_share(workload: Workload) -> float:
-    writes = float_sum(c.mix.writes * c.threads for c in workload.clients)
-    return float_sum(c.mix.delete * c.threads for c in workload.clients) / writes if writes else 0.0
+    writes = sum(c.mix.writes * c.threads for c in workload.clients)
+    return sum(c.mix.delete * c.threads for c in workload.clients) / writes if writes else 0.0
 
 
 def _entries_per_file(engine: Engine, workload: Workload, shape: WriteShape) -> float:

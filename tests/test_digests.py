@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +24,6 @@ from lsmlab.sim.simulation import run
 from running import configuration
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = tuple(f"{ROOT / name}/" for name in ("models", "sim"))
 RUNS = reference_runs()
 
 
@@ -39,8 +35,6 @@ class Reference:
     result: Result
     phase: Phase
     """Its stores as they were at the end."""
-    sums: set[str]
-    """Places of the simulator that added three floats or more with `sum`."""
 
 
 @pytest.fixture(
@@ -49,26 +43,17 @@ class Reference:
 def reference(request: pytest.FixtureRequest) -> Reference:
     """Simulate each reference run once."""
     phases: list[Phase] = []
-    sums: set[str] = set()
-    settle, plain = Phase.settle, builtins.sum
+    settle = Phase.settle
 
     def watched(phase: Phase) -> None:
         settle(phase)
         phases.append(phase)
 
-    def watched_sum(values: Iterable[Any], /, start: Any = 0) -> Any:
-        numbers = list(values)
-        place = sys._getframe(1).f_code
-        if place.co_filename.startswith(FOLDERS) and plain(isinstance(n, float) for n in numbers) > 2:
-            sums.add(f"{Path(place.co_filename).relative_to(ROOT)}: {place.co_name}: use float_sum")
-        return plain(numbers, start)
-
     config = configuration(*RUNS[request.param])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Phase, "settle", watched)
-        patch.setattr(builtins, "sum", watched_sum)
         result = run(config)
-    return Reference(request.param, result, phases[-1], sums)  # the phase of a prefill ends first
+    return Reference(request.param, result, phases[-1])  # the phase of a prefill ends first
 
 
 def test_results_are_those_on_file(reference: Reference, tmp_path: Path) -> None:
@@ -124,12 +109,3 @@ def as_rows(files: Iterable[SortedFile], keys: float) -> list[tuple[float, ...]]
 def as_states(files: Iterable[FileState]) -> list[tuple[float, ...]]:
     """Return the same columns of replayed files."""
     return [(f.number, f.smallest, f.largest, f.size_bytes, f.entries) for f in files]
-
-
-def test_no_floats_are_added_by_sum(reference: Reference) -> None:
-    """No call of `sum` in models or sim adds three floats or more; two floats give the same result in every order.
-
-    Results then do not depend on the Python version: since 3.12 `sum` compensates rounding errors, so the last digits
-    differ from 3.11 (lsmlab.models.sums).
-    """
-    assert set() == reference.sums

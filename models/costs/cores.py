@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.models.costs.cost import Cost, of_host
-from lsmlab.models.sums import float_sum
 
 
 def concurrent_threads(runnable: float, cores: float) -> float:
@@ -70,5 +69,5 @@ def contended(computing_s: float, threads: Sequence[tuple[float, float]], cores:
 
     `threads`: pairs of a share of the time and the number of runnable threads during it.
     """
-    mean = float_sum(share * (1.0 + excess(runnable, cores)) * concurrent_threads(runnable, cores) for share, runnable in threads)
+    mean = sum(share * (1.0 + excess(runnable, cores)) * concurrent_threads(runnable, cores) for share, runnable in threads)
     return Cost(of_host(core_contention=computing_s * mean))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lsmlab.models.costs.operations import block_depth, index_depth
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.table_format import Filter
 from lsmlab.models.workloads.reads import (
     AROUND_BYTES,
@@ -66,11 +65,11 @@ class TableReads:
         blocks = [group.per_read - number for group, number in zip(searched, without, strict=True)]
         sizes = [group.size_bytes for group in searched]
         competing = competing_bytes(blocks, sizes)
-        in_blocks = float_sum(number * block_depth(size) for number, size in zip(blocks, competing, strict=True))
+        in_blocks = sum(number * block_depth(size) for number, size in zip(blocks, competing, strict=True))
         if self.filter is not Filter.STANDARD:
             return IndexSearches(0.0, 0.0, in_blocks)
-        in_indexes = float_sum(number * index_depth(size) for number, size in zip(without, sizes, strict=True))
-        return IndexSearches(float_sum(without), in_indexes, in_blocks)
+        in_indexes = sum(number * index_depth(size) for number, size in zip(without, sizes, strict=True))
+        return IndexSearches(sum(without), in_indexes, in_blocks)
 
     def opening_bytes(self, tail_bytes: float, tables: int) -> float:
         """Bytes of the request that reads a table's footer, index and filter: the last `tail_bytes` of the file."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT, TableFormat
 from numpy.typing import NDArray
 
@@ -71,7 +70,7 @@ class SortedFile:
     @property
     def compaction_entries(self) -> float:
         """Entries that a compaction of the file reads: the file's and its slices'."""
-        return self.entries + float_sum(s.entries for s in self.slices) if self.slices else self.entries
+        return self.entries + sum(s.entries for s in self.slices) if self.slices else self.entries
 
     def __post_init__(self) -> None:
         if self.compensated_bytes < 0:

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.blocks import (
     BLOCK_TRAILER_BYTES,
     DEFAULT_FORMAT,
@@ -216,10 +215,10 @@ def _expected_index_entry(
     """Mean bytes of an index entry, its restart point included."""
     held = min(ID_BYTES, key_size)
     mean_gap = _mean_gap(density)
-    shared = float_sum(1 - mean_gap(256.0**b) / 256.0**b for b in range(1, held))
+    shared = sum(1 - mean_gap(256.0**b) / 256.0**b for b in range(1, held))
     key = shared + 1  # up to the first byte that differs, see _separator_bytes
     total = blocks * block_size
-    offset = 1 + float_sum(max(0.0, 1 - 2.0 ** (7 * i) / total) for i in range(1, 6))
+    offset = 1 + sum(max(0.0, 1 - 2.0 ** (7 * i) / total) for i in range(1, 6))
     handle = offset + varint_length(int(block_size))
     return 2 + RESTART_BYTES + key + handle + _index_key_suffix(format_version) + _index_value_prefix(format_version)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import NO_KEYS, Slice, SortedFile, slice_of
 from lsmlab.models.tree.level import Level
 
@@ -116,8 +115,8 @@ class Tree:
 
     def live_entries(self) -> float:
         """Entries that a compaction of all files would read."""
-        frozen = float_sum(f.entries for f in self.frozen.values())
-        return float_sum(f.compaction_entries for f in self.files()) - frozen
+        frozen = sum(f.entries for f in self.frozen.values())
+        return sum(f.compaction_entries for f in self.files()) - frozen
 
     def last_nonempty_level(self) -> int:
         """Deepest level with a file; 0 for an empty tree."""

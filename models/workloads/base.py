@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import KeyOrder, Ordered
 from lsmlab.models.tree.keys import KeySample, choose_rate
@@ -51,8 +50,8 @@ class Mix:
 
     def __post_init__(self) -> None:
         shares = [getattr(self, f.name) for f in fields(self)]
-        if min(shares) < 0 or abs(float_sum(shares) - 1.0) > 1e-6:
-            raise InputError(f"fractions of operations sum to {float_sum(shares):g}; they must sum to 1, none negative")
+        if min(shares) < 0 or abs(sum(shares) - 1.0) > 1e-6:
+            raise InputError(f"fractions of operations sum to {sum(shares):g}; they must sum to 1, none negative")
 
     @property
     def gets(self) -> float:
@@ -71,7 +70,7 @@ def share_notes(proportions: Mapping[str, float]) -> tuple[str, ...]:
     >>> share_notes({"read": 0.75, "update": 0.75, "scan": 0.0})
     ('workload: the proportions of operations add up to 1.5, not 1; simulated as read 0.5, update 0.5',)
     """
-    total = float_sum(proportions.values())
+    total = sum(proportions.values())
     if abs(total - 1.0) < 1e-6:
         return ()
     shares = ", ".join(f"{name} {value / total:.3g}" for name, value in proportions.items() if value)
@@ -92,7 +91,7 @@ class ScanLength:
     @property
     def mean(self) -> float:
         """Mean number of entries."""
-        return float_sum(entries * share for entries, share in self.classes)
+        return sum(entries * share for entries, share in self.classes)
 
     @classmethod
     def fixed(cls, entries: float) -> ScanLength:
@@ -266,7 +265,7 @@ class Workload:
         if n == 1 or self.shard_spread == 0.0:
             return (1.0,) * n
         steps = [NormalDist().inv_cdf((i + 0.5) / n) for i in range(n)]
-        scale = self.shard_spread / math.sqrt(float_sum(z * z for z in steps) / n)
+        scale = self.shard_spread / math.sqrt(sum(z * z for z in steps) / n)
         return tuple(1.0 + scale * z for z in steps)
 
     def shard(self) -> Workload:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.sums import float_sum
 from lsmlab.models.units import build, quantity
 from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.values import FixedSize
@@ -71,9 +70,9 @@ def family_shares(loads: object, families: list[str]) -> dict[str, FamilyShare]:
     built = {name: build(FamilyLoad, loads.get(name) or {}, f"workload.families.{name}") for name in families}
     writes = {name: load.writes for name, load in built.items()}
     reads = {name: load.writes if load.reads is None else load.reads for name, load in built.items()}
-    if float_sum(writes.values()) <= 0.0 or float_sum(reads.values()) <= 0.0:
+    if sum(writes.values()) <= 0.0 or sum(reads.values()) <= 0.0:
         raise InputError("workload.families: at least one family must have writes above 0")
     return {
-        name: FamilyShare(built[name], writes[name] / float_sum(writes.values()), reads[name] / float_sum(reads.values()))
+        name: FamilyShare(built[name], writes[name] / sum(writes.values()), reads[name] / sum(reads.values()))
         for name in families
     }

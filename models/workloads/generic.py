@@ -8,7 +8,6 @@ from enum import Enum
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.key_order import Hashed, InsertRanges, KeyOrder, Ordered
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import (
@@ -116,7 +115,7 @@ class MixedWorkload:
     def mix(self) -> Mix:
         """Return the proportions, divided by their sum. Raises InputError if all are 0."""
         shares = tuple(getattr(self, name) for name in _PROPORTIONS)
-        total = float_sum(shares)
+        total = sum(shares)
         if total <= 0:
             raise InputError(f"{', '.join(_PROPORTIONS)}: one of them must be above 0")
         return Mix(*(share / total for share in shares))

@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import unique_sorted
@@ -42,7 +41,7 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[i
         chances = [math.inf]
     chances = [p if p >= 1e-16 else 0.0 for p in chances]
     first = next((p for p in chances if p > 0), 0.0)
-    if not first or not math.isfinite(float_sum(chances)):
+    if not first or not math.isfinite(sum(chances)):
         raise InputError("keyrange_dist_a, _b, _c, _d: no key range has a finite probability above 0; change them")
     amplify = math.floor(1.0 / first) + 1
     shares = [math.floor(amplify * p) for p in chances]

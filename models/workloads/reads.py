@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.table_format import Filter
 from lsmlab.models.workloads.choosers import FloatArray, Popularity
 
@@ -69,7 +68,7 @@ def gets_in_memory(searched: Sequence[tuple[TableClass, float]], missed: float =
     block from there. A key that exists needs one block, and so does each false positive of a filter; a key that the filters
     exclude needs none.
     """
-    missed += float_sum(part.found * miss for part, miss in searched)
+    missed += sum(part.found * miss for part, miss in searched)
     share = 1.0 - min(1.0, missed)
     for part, miss in searched:
         share *= (1.0 - miss * part.false_positive) ** max(0.0, part.per_read - part.found)
@@ -110,8 +109,8 @@ def in_groups(groups: Sequence[BlockGroup], popularity: Sequence[Popularity]) ->
 
 def access_shares(groups: Sequence[BlockGroup]) -> list[float]:
     """Return the share of the accesses that goes to each group; that of its blocks, if no group has accesses."""
-    total = float_sum(group.accesses for group in groups)
-    blocks = float_sum(group.blocks for group in groups)
+    total = sum(group.accesses for group in groups)
+    blocks = sum(group.blocks for group in groups)
     return [group.accesses / total if total else group.blocks / blocks for group in groups]
 
 
@@ -186,7 +185,7 @@ def competing_bytes(accesses: Sequence[float], sizes: Sequence[float]) -> list[f
     used = [i for i, often in enumerate(accesses) if often > 0.0]
     used.sort(key=lambda i: sizes[i] / accesses[i])
     competing = [0.0] * len(sizes)
-    held_bytes, rarer = 0.0, float_sum(accesses)
+    held_bytes, rarer = 0.0, sum(accesses)
     for i in used:  # from the most accesses per byte to the fewest
         held_bytes, rarer = held_bytes + sizes[i], rarer - accesses[i]
         competing[i] = held_bytes + sizes[i] / accesses[i] * max(0.0, rarer)
@@ -244,7 +243,7 @@ def scanned_blocks(runs: Sequence[ScannedRun], entries: float) -> list[tuple[flo
 
     The runs contribute entries in proportion to their sizes.
     """
-    total = float_sum(run.size_bytes * run.number for run in runs)
+    total = sum(run.size_bytes * run.number for run in runs)
     further = max(0.0, entries - 1.0) / total if total else 0.0
     return [
         (run.number * (run.covered + further * run.size_bytes / run.entries_per_block), run.number * run.gaps) for run in runs
@@ -314,8 +313,8 @@ def read_on_demand(wanted_bytes: float) -> tuple[float, float]:
 
 def table_opens(searched: Sequence[TableClass], open_tables: float) -> float:
     """Mean number of tables that a read must open, with an LRU cache of `open_tables`, by Che's approximation."""
-    total = float_sum(part.per_read for part in searched)
-    if total == 0.0 or float_sum(part.tables for part in searched) <= open_tables:
+    total = sum(part.per_read for part in searched)
+    if total == 0.0 or sum(part.tables for part in searched) <= open_tables:
         return 0.0
     tables = np.array([part.tables for part in searched], dtype=np.float64)
     chance = np.array([part.per_read / part.tables for part in searched]) / total

@@ -14,7 +14,6 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop, ConstantRate
@@ -110,7 +109,7 @@ class Ycsb:
         if self.load:
             return Mix(insert=1.0)
         shares = self.proportions()
-        total = float_sum(shares.values())
+        total = sum(shares.values())
         if total <= 0:
             raise InputError("readproportion and the other proportions: one of them must be above 0")
         return Mix(**{name: share / total for name, share in shares.items()})

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import simpy
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.admission import Admission
 from lsmlab.sim.clients.approach import Approach
 from lsmlab.sim.clients.demand import ClientDemand
@@ -146,13 +145,13 @@ class ClientLoad:
     def totals(self) -> Traffic:
         """Return the operations and device bytes of all clients so far."""
         self._advance()
-        writes = float_sum(g.served * g.write_share for g in self.groups)
-        reads = float_sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
+        writes = sum(g.served * g.write_share for g in self.groups)
+        reads = sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
         return Traffic(writes, reads, self._device_bytes)
 
     def scans(self) -> float:
         """Return the number of scans of all clients at the last call of `totals`."""
-        return float_sum(g.served * g.scan_share for g in self.groups)
+        return sum(g.served * g.scan_share for g in self.groups)
 
     def _wake(self) -> None:
         self._advance()
@@ -242,7 +241,7 @@ class ClientLoad:
         for group in self.groups:
             group.capacity = self._times.capacity(group)
         allowed = self._admission.decide(held)
-        wanted = float_sum(g.demand_per_s * g.write_share for g in self.groups)
+        wanted = sum(g.demand_per_s * g.write_share for g in self.groups)
         factor = 1.0 if wanted <= allowed else allowed / wanted
         self._waiting_share = 0.0
         for group, approach in zip(self.groups, approaches, strict=True):
@@ -258,7 +257,7 @@ class ClientLoad:
     def _note_rates(self) -> None:
         """Update `rates` and call the observers of `rates_changed`."""
         before = self.rates
-        reads = float_sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
+        reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
         self.rates = Traffic(writes_per_s(self.groups), reads, self._demand.device_bytes_per_s)
         if self.rates != before:
             self.rates_changed(before)

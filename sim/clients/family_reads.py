@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import simpy
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.workloads.choosers import InsertCursor
 from lsmlab.sim.clients.read_cost import ReadClasses
@@ -38,7 +37,7 @@ class FamilyReads:
     @property
     def block_bytes(self) -> float:
         """Bytes that a block costs the device, averaged over reads."""
-        return float_sum(share * reads.block_bytes for share, reads in self._parts)
+        return sum(share * reads.block_bytes for share, reads in self._parts)
 
     @property
     def next_s(self) -> float:
@@ -55,7 +54,7 @@ class FamilyReads:
 
     def mean_blocks_per_read(self) -> float:
         """Data blocks per point read over the run: the read amplification in blocks."""
-        return float_sum(share * reads.mean_blocks_per_read() for share, reads in self._parts)
+        return sum(share * reads.mean_blocks_per_read() for share, reads in self._parts)
 
     def facts(self) -> Mapping[str, Any]:
         """Block cache and filter as they act on the family with most reads."""

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 
 
 class Filling:
@@ -51,7 +50,7 @@ class Filling:
     def _measure(self) -> None:
         """Compute `entries` and `slowest_entries`, at the start and after each change of a memtable's size."""
         pairs = list(zip(self._family_shares, self._entries, strict=False))
-        self.entries = float_sum(share * full for share, full in pairs)
+        self.entries = sum(share * full for share, full in pairs)
         self.slowest_entries = max((full / share for share, full in pairs if share > 0.0), default=math.inf)
 
     def switch_full(self, written: float) -> Iterator[tuple[int, float]]:

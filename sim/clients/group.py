@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.arrival_queue import ArrivalQueue
@@ -188,4 +187,4 @@ def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: 
 
 def writes_per_s(groups: Iterable[Group]) -> float:
     """Writes per second of all groups together."""
-    return float_sum(g.served_rate * g.write_share for g in groups)
+    return sum(g.served_rate * g.write_share for g in groups)

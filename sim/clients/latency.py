@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -153,8 +152,8 @@ class LatencyDistribution:
 
     def __init__(self, unstalled: list[Unstalled], pieces: Floats) -> None:
         """`unstalled`: parts with their own means. The delays of `pieces` are added to the overall mean."""
-        plain = float_sum(u.count for u in unstalled)
-        mean_s = float_sum(u.count * u.mean_s for u in unstalled) / plain if plain > 0 else 0.0
+        plain = sum(u.count for u in unstalled)
+        mean_s = sum(u.count * u.mean_s for u in unstalled) / plain if plain > 0 else 0.0
         delayed = float(pieces[:, 1].sum()) if len(pieces) else 0.0
         self.count = plain + delayed
         self._plain = np.zeros_like(EDGES)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
@@ -104,8 +103,8 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
         if frozen:
             found_here = [found for one, found in in_slices if one == table_format]
             add(NO_LEVEL, table_format, len(frozen), len(found_here), sum(found_here), sum(frozen))
-    parts = [FormatLookups(one, rates[one], float_sum(searches[one]), hits[one] / n) for one in formats]
-    runs = float_sum(group.per_read for group in probed)
+    parts = [FormatLookups(one, rates[one], sum(searches[one]), hits[one] / n) for one in formats]
+    runs = sum(group.per_read for group in probed)
     return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed, parts)
 
 
@@ -168,7 +167,7 @@ def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> li
                 beside = len(sizes) / number
                 begins = len(sizes) / total
                 found.append(
-                    Runs(table_format, float_sum(sizes) / beside, beside, len(tree.frozen) * begins, frozen_bytes * begins)
+                    Runs(table_format, sum(sizes) / beside, beside, len(tree.frozen) * begins, frozen_bytes * begins)
                 )
     return found
 

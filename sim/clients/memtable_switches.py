@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.store.column_family import ColumnFamily, Switch
 from lsmlab.sim.store.database import Database
@@ -40,11 +39,11 @@ class MemtableSwitches:
         self._in_wal = dict.fromkeys(self._families, 0.0)
         """Entries of each active memtable that lie in closed WALs."""
         weighed = list(zip(shapes, shares, strict=True))
-        self._wal_bytes = float_sum(shape.wal_bytes * share for shape, share in weighed)
-        self._memory_bytes = float_sum(shape.memtable_bytes * share for shape, share in weighed)
+        self._wal_bytes = sum(shape.wal_bytes * share for shape, share in weighed)
+        self._memory_bytes = sum(shape.memtable_bytes * share for shape, share in weighed)
         """Memory per write to the database."""
         options = database.families[0].options
-        memtables = float_sum(f.options.write_buffer_size * f.options.max_write_buffer_number for f in database.families)
+        memtables = sum(f.options.write_buffer_size * f.options.max_write_buffer_number for f in database.families)
         self.wal_limit = float(options.max_total_wal_size or 4 * memtables) if len(self._families) > 1 else _NEVER
         """`max_total_wal_size`; a database of one family has no limit."""
         self._bounded = self.wal_limit < _NEVER or database.write_buffer_manager.buffer_bytes > 0.0
@@ -119,7 +118,7 @@ class MemtableSwitches:
 
     def _room_bytes(self, written: float) -> float:
         """Bytes that may be written until the write buffer manager asks for a flush."""
-        active = float_sum(self._filling.active(n, written) * self._shapes[n].memtable_bytes for n in self._families)
+        active = sum(self._filling.active(n, written) * self._shapes[n].memtable_bytes for n in self._families)
         immutable = sum(family.immutable_bytes for family in self._families.values())
         return self._database.write_buffer_manager.room_bytes(active, immutable)
 

@@ -26,7 +26,6 @@ from lsmlab.models.costs.operations import (
     write_cpu,
 )
 from lsmlab.models.devices.throttled import SYNC_WRITES
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
 from lsmlab.sim.clients.latency import Unstalled, spread_of
@@ -107,8 +106,8 @@ class OpTimes:
         """
         if self._reads is None:
             return math.inf
-        gets = float_sum(g.served * g.read_share for g in groups)
-        scans = float_sum(g.served * g.scan_share for g in groups)
+        gets = sum(g.served * g.read_share for g in groups)
+        scans = sum(g.served * g.scan_share for g in groups)
         self._read_classes = self._reads.costs(gets, scans, active)
         self._read_costs = [mean_cost(classes) for classes in self._read_classes]
         return self._reads.next_s
@@ -169,7 +168,7 @@ class OpTimes:
 
     def _own_s(self, group: Group) -> float:
         """Return the mean time of an operation, without stalls and without the waits of writers for each other."""
-        mean_s = float_sum(share * self.mean_s(kind) for kind, share in group.kinds)
+        mean_s = sum(share * self.mean_s(kind) for kind, share in group.kinds)
         return mean_s + self.client_s(group) / self._machine.cores.share
 
     def _coreless(self, group: Group) -> float:
@@ -228,7 +227,7 @@ class OpTimes:
         if slices > _RARE:
             return [(share, time_s + behind_s) for share, time_s in classes]
         short_s = (1.0 - coreless) * behind_s
-        mean_s = float_sum(share * time_s for share, time_s in classes)
+        mean_s = sum(share * time_s for share, time_s in classes)
         waited = [((1.0 - slices) * share, time_s + short_s) for share, time_s in classes]
         return [*waited, (slices, mean_s + short_s + self._host.time_slice)] if slices > 0.0 else waited
 
@@ -293,8 +292,8 @@ def _multigets(reads: Classes, keys: int) -> Classes:
     """
     if keys == 1:
         return reads
-    mean_s = float_sum(share * time_s for share, time_s, _ in reads)
-    square = float_sum(share * time_s * time_s * _square_ratio(spread) for share, time_s, spread in reads)
+    mean_s = sum(share * time_s for share, time_s, _ in reads)
+    square = sum(share * time_s * time_s * _square_ratio(spread) for share, time_s, spread in reads)
     variation = max(0.0, square / (mean_s * mean_s) - 1.0) / keys if mean_s > 0.0 else 0.0
     return [(1.0 / keys, keys * mean_s, round(spread_of(variation), _SPREAD_DIGITS))]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from lsmlab.models.sums import float_sum
-
 
 @dataclass(frozen=True, slots=True)
 class ReadCost:
@@ -36,5 +34,5 @@ def mean_cost(classes: ReadClasses) -> ReadCost:
     if not classes:
         return ReadCost()
     return ReadCost(
-        **{f.name: float_sum(share * getattr(cost, f.name) for share, cost in classes) for f in fields(ReadCost)}
+        **{f.name: sum(share * getattr(cost, f.name) for share, cost in classes) for f in fields(ReadCost)}
     )

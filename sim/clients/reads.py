@@ -18,7 +18,6 @@ import simpy
 from lsmlab.models.costs.operations import Searched, block_requests, point_read_cpu, read_depth, scan_cpu
 from lsmlab.models.devices.conditions import BlockCache
 from lsmlab.models.engines.codecs import CODECS
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.table_format import TableFormat
@@ -196,7 +195,7 @@ class TreeReads:
                 weight = (1.0 - self._gets) * share * self._size(run.table_format)
                 accesses[BlockPlace(run.level)] += weight * inside
                 accesses[BlockPlace(run.level, after_gap=True)] += weight * firsts
-        sampled = float_sum(count for place, count in blocks.items() if not place.after_gap)
+        sampled = sum(count for place, count in blocks.items() if not place.after_gap)
         grown = self._data_blocks() / sampled if sampled else 0.0
         found = {
             place: BlockGroup(accesses[place], grown * count, self._written(place.level))
@@ -227,7 +226,7 @@ class TreeReads:
         """Return the mean number of data blocks of a shard, as bytes in blocks of this run's size."""
         blocks = 0.0
         for table_format, (entry, per_block) in self._formats.items():
-            data_bytes = float_sum(bytes_in(table_format, family) for family in self._families) / len(self._families)
+            data_bytes = sum(bytes_in(table_format, family) for family in self._families) / len(self._families)
             blocks += data_bytes / (entry.put + entry.tail) / per_block * self._size(table_format)
         return blocks
 
@@ -259,7 +258,7 @@ class TreeReads:
     def _measure(self) -> tuple[ReadClasses, ReadClasses]:
         self._tables = table_count(self._sampled.tree)
         beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
-        doublings = float_sum(read_depth(entries) for entries in self._memtables)
+        doublings = sum(read_depth(entries) for entries in self._memtables)
         in_memory = Searched(memtables=len(self._memtables), doublings=doublings)
         get, get_size = self._get_cost(in_memory, beyond_pages)
         scans, scan_size = self._scan_costs(in_memory, beyond_pages) if self._scans else ([], 1.0)
@@ -275,7 +274,7 @@ class TreeReads:
         searched_blocks = [(part.found + part.false_positive_blocks, part.table_format) for part in found.formats]
         self.block_bytes = weighted_mean((n, self._requests(table_format, 1.0)[1]) for n, table_format in searched_blocks)
         missed = found.in_wal * (1.0 - self._cache.hit_rate)
-        missed += float_sum(part.blocks * self._uncached(part.level) for part in found.searched)
+        missed += sum(part.blocks * self._uncached(part.level) for part in found.searched)
         miss = missed * beyond_pages
         opened = self._opened(self._sampled, found.searched, beyond_pages)
         searched = replace(
@@ -299,9 +298,9 @@ class TreeReads:
         """Return the costs of scans by length, and the mean size of their blocks; arguments as for `_get_cost`."""
         host, family = self._setup.host, self._sampled
         runs = self._sorted_runs()
-        number = float_sum(run.number for run in runs)
+        number = sum(run.number for run in runs)
         seeks = [
-            (float_sum(run.number for run in runs if run.table_format == table_format), table_format)
+            (sum(run.number for run in runs if run.table_format == table_format), table_format)
             for table_format in self._formats
         ]
         scanned = [self._scanned(run, beyond_pages) for run in runs]
@@ -312,7 +311,7 @@ class TreeReads:
         for length, share in self._scans:
             blocks = scanned_blocks(scanned, length)
             requests, size = scan_device_reads(scanned, length)
-            calls = float_sum(
+            calls = sum(
                 inside * self._uncached(run.level) + firsts * self._uncached(run.level, after_gap=True)
                 for run, (inside, firsts) in zip(runs, blocks, strict=True)
             )
@@ -327,7 +326,7 @@ class TreeReads:
                 device_reads=requests + opened.device_reads,
                 device_bytes=size + opened.device_bytes,
                 memory_share=opened.memory_share * in_memory_share,
-                blocks=float_sum(inside + firsts for inside, firsts in blocks),
+                blocks=sum(inside + firsts for inside, firsts in blocks),
             )
             scans.append((share, scan))
         return scans, self._relative_size(seeks)
@@ -347,7 +346,7 @@ class TreeReads:
         self._codes = np.sort(self.sample_codes(family.number))
         self._runs_version = -1
         self.lookups = found = look_up(family, self._codes)
-        self._blocks = found.found + found.in_wal + float_sum(part.false_positive_blocks for part in found.formats)
+        self._blocks = found.found + found.in_wal + sum(part.false_positive_blocks for part in found.formats)
         self._block_sum += self._blocks
         self._block_weight += 1.0
 
@@ -432,5 +431,5 @@ def _reads(clients: Clients) -> float:
 
 def _gets_share(readers: Sequence[Clients]) -> float:
     """Return the share of gets in the reads of all clients."""
-    reads = float_sum(_reads(c) for c in readers)
-    return float_sum(c.mix.gets * c.threads for c in readers) / reads if reads else 1.0
+    reads = sum(_reads(c) for c in readers)
+    return sum(c.mix.gets * c.threads for c in readers) / reads if reads else 1.0

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import simpy
 from lsmlab.models.policies.optional import CountsSeeks
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.clients.clients import ClientLoad
@@ -47,8 +46,8 @@ class Seeks:
         """Point reads and scanned bytes of all clients so far."""
         self._clients.totals()  # updates the counters to the present time
         groups = self._clients.groups
-        entries = float_sum(g.served * g.scan_share * g.spec.scan_length.mean for g in groups)
-        return float_sum(g.served * g.read_share for g in groups), entries * self._entry_bytes
+        entries = sum(g.served * g.scan_share * g.spec.scan_length.mean for g in groups)
+        return sum(g.served * g.read_share for g in groups), entries * self._entry_bytes
 
     def _look(self) -> None:
         totals = self._totals()

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 
 from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.rocksdb.delay import sleep_shares
-from lsmlab.models.sums import float_sum
 from lsmlab.models.version import Version
 
 ASKED_S: Final = 1.001e-3
@@ -29,9 +28,9 @@ class Sleeps(NamedTuple):
 def sleeps_at(rate_bytes_per_s: float, group_bytes: float, busy_s: float, host: Host, version: Version) -> Sleeps:
     """Sleeps of a write group of `group_bytes` while the delayed rate is `rate_bytes_per_s`; `busy_s`: its time without one."""
     shares = sleep_shares(rate_bytes_per_s, group_bytes, busy_s, host.sleep_step, version) or ((1, 1.0),)
-    total = float_sum(share for _, share in shares)
+    total = sum(share for _, share in shares)
     lengths = tuple((steps * host.sleep_step, share / total) for steps, share in shares)
-    return Sleeps(float_sum(sleep_s * share for sleep_s, share in lengths), lengths)
+    return Sleeps(sum(sleep_s * share for sleep_s, share in lengths), lengths)
 
 
 def fixed_sleep(asked_s: float, host: Host) -> Sleeps:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import EntryBytes
 from lsmlab.models.tree.sst import expected_entries_per_block
 from lsmlab.models.tree.table_format import TableFormat
@@ -37,8 +36,8 @@ def weighted_mean(weighed: Iterable[tuple[float, float]]) -> float:
     (weight, first), *others = weighed
     if not others:
         return first
-    total = weight + float_sum(weight for weight, _ in others)
-    return first + float_sum(weight * (value - first) for weight, value in others) / total if total else first
+    total = weight + sum(weight for weight, _ in others)
+    return first + sum(weight * (value - first) for weight, value in others) / total if total else first
 
 
 def table_count(tree: Tree) -> int:

@@ -9,7 +9,6 @@ from itertools import accumulate
 from typing import Final
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from lsmlab.models.workloads.choosers import FloatArray, Popularity
 from lsmlab.models.workloads.reads import BlockGroup, BlockPlace, LruCache, access_shares, in_groups, lru_cache
 
@@ -43,7 +42,7 @@ class WarmingCache:
         blocks that fill the cache.
         """
         self._readers = [(weight, cache(popularity)) for weight, popularity in readers]
-        self._weight = float_sum(weight for weight, _ in readers)
+        self._weight = sum(weight for weight, _ in readers)
         self._cached_blocks = cached_blocks
         self._lru: list[LruCache] = []
         """The cache as each group of readers would fill it alone."""
@@ -90,7 +89,7 @@ class WarmingCache:
             self.hit_rate = self.final_hit_rate
             self.hit_rates = self._by_group(final)
             shares = access_shares(list(groups.values()))
-            new = float_sum(share * min(1.0, self._new[place]) for share, place in zip(shares, groups, strict=True))
+            new = sum(share * min(1.0, self._new[place]) for share, place in zip(shares, groups, strict=True))
             return math.inf if new < _NEW else _RENEWAL_STEP_S
         self.hit_rate = rate + step / 2.0
         self.hit_rates = self._by_group(now + (final - now) * (step / 2.0 / (self.final_hit_rate - rate)))
@@ -150,7 +149,7 @@ def _change(before: Groups, now: Groups) -> float:
     if list(before) != list(now):
         return math.inf
     old, new = list(before.values()), list(now.values())
-    blocks = float_sum(group.blocks for group in old)
+    blocks = sum(group.blocks for group in old)
     moved = [abs(a - b) for a, b in zip(access_shares(old), access_shares(new), strict=True)]
     grown = [abs(a.blocks - b.blocks) / blocks for a, b in zip(old, new, strict=True)]
     return max(*moved, *grown)

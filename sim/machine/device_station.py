@@ -9,7 +9,6 @@ from typing import Any, Final
 import simpy
 from lsmlab.models.devices.base import Device, Flow, Grant, Load
 from lsmlab.models.devices.throttled import Throttled
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.observers import Observers
@@ -287,7 +286,7 @@ class DeviceStation:
         turns = [1.0 / size_bytes for _, size_bytes in self._submitted if size_bytes > 0.0]
         if not turns:
             return math.inf
-        total = float_sum(turns)
+        total = sum(turns)
         changes = total if len(self._readers) else min(total, 2.0 * (total - max(turns)))
         request_bytes = self._shape[1]
         return max(1.0, round(len(turns) / changes / request_bytes)) * request_bytes if changes > 0.0 else math.inf

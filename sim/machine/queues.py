@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator
 from typing import Any, Final
 
 import simpy
-from lsmlab.models.sums import float_sum
 
 Events = Generator[simpy.Event, Any, None]
 """SimPy process: the events that it waits for, one after the other."""
@@ -43,7 +42,7 @@ class SharedQueue:
 
     def outstanding(self, most_each: float) -> float:
         """Service that present customers still need, at most `most_each` of each."""
-        return float_sum(min(most_each, leaves - self.clock) for leaves, _, _ in self._heap)
+        return sum(min(most_each, leaves - self.clock) for leaves, _, _ in self._heap)
 
     def advance(self, elapsed_s: float) -> float:
         """Advance the clock; return the service given to all customers together."""

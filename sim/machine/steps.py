@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.policies.rocksdb.errors import Failure
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.machine.space import Space
 from lsmlab.sim.machine.waits import JobWaits
 
@@ -72,7 +71,7 @@ class Progress:
 
     def share_of(self, parts: Sequence[Sequence[Step]]) -> float:
         """Return the share of a job's work that is done: by bytes written, or by steps if the job writes nothing."""
-        to_write = float_sum(step.write_bytes for steps in parts for step in steps)
+        to_write = sum(step.write_bytes for steps in parts for step in steps)
         share = self.write_bytes / to_write if to_write > 0.0 else self.steps / sum(map(len, parts))
         return min(1.0, share)
 
@@ -164,7 +163,7 @@ def _refills(runs: Sequence[Sequence[float]], readahead_bytes: float) -> tuple[n
     positions: list[float] = []
     portions: list[float] = []
     for sizes in runs:
-        whole, before = float_sum(sizes), 0.0
+        whole, before = sum(sizes), 0.0
         for size in sizes:
             at = 0.0
             while at < size:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.store.column_family import ColumnFamily
@@ -30,9 +29,9 @@ def _summary(setup: FamilySetup, families: Sequence[ColumnFamily], jobs: JobSums
         "write_share": setup.share.writes,
         "read_share": setup.share.reads,
         "live_bytes": sum(f.tree.total_bytes() for f in families),
-        "live_entries": float_sum(f.tree.live_entries() for f in families),
-        "preloaded_entries": float_sum(f.recorder.entries_preloaded for f in families),
-        "dropped_entries": float_sum(f.recorder.entries_dropped_by_drop for f in families),
+        "live_entries": sum(f.tree.live_entries() for f in families),
+        "preloaded_entries": sum(f.recorder.entries_preloaded for f in families),
+        "dropped_entries": sum(f.recorder.entries_dropped_by_drop for f in families),
         "flush_count": len(flushes),
         "flush_bytes": flush_bytes,
         "flush_reasons": dict(sorted(flushes.count("reason").items())),

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from numpy.typing import NDArray
 
 
@@ -47,4 +46,4 @@ class JobSums:
     def real(self, name: str, minus: str | None = None) -> float:
         """Return the sum of a column of floats in the order of the rows, or of its difference to column `minus`."""
         values = self[name] if minus is None else self[name] - self[minus]
-        return float_sum(values.tolist())
+        return sum(values.tolist())

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -51,7 +50,7 @@ def _level_row(level: int, families: Sequence[ColumnFamily], jobs: JobSums) -> d
     read_same = read_output + read_within
     written = into.whole("write_bytes")
     base = flushed if level == 0 else read_above
-    target = float_sum(float(s.latest_options.picker.level_targets(s.tree)[level]) for s in families) if level else math.inf
+    target = sum(float(s.latest_options.picker.level_targets(s.tree)[level]) for s in families) if level else math.inf
     return {
         "level": level,
         "files": sum(s.tree.file_count(level) for s in families),
@@ -85,7 +84,7 @@ def compaction_stats(families: Sequence[ColumnFamily], jobs: JobSums) -> list[di
     """
     levels = level_rows(families, jobs)
     rows = [_stats_row(f"L{r['level']}", r, r["w_amp"]) for r in levels]
-    total: dict[str, Any] = {key: float_sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
+    total: dict[str, Any] = {key: sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
     total["score"] = 0.0
     flushed = jobs.where("kind", "flush").whole("write_bytes")
     rows.append(_stats_row("Sum", total, total["write_bytes"] / flushed if flushed else 0.0))

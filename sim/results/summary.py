@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.merge import live_keys
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
@@ -35,13 +34,13 @@ def latency_of(
     unstalled: list[Unstalled] = []
     tables: list[Floats] = []
     for group in clients.groups:
-        share = float_sum(group.shares[k] for k in kinds)
+        share = sum(group.shares[k] for k in kinds)
         if share == 0.0:
             continue
         pieces = _group_pieces(group, kinds, seconds, share)
         counted = [item for kind in kinds for item in group.unstalled.of(kind)]
         total = group.served * share
-        plain = float_sum(u.count for u, _, _ in counted)
+        plain = sum(u.count for u, _, _ in counted)
         excess = plain + float(pieces[:, 1].sum()) - total
         scale = max(0.0, 1.0 - excess / plain) if plain > 0 else 0.0
         for part, busy, residual_s in counted:
@@ -81,9 +80,9 @@ def summarise(
         "read_amplification": None,
         "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
         "live_bytes": live,
-        "live_entries": float_sum(s.tree.live_entries() for s in families),
-        "preloaded_entries": float_sum(s.recorder.entries_preloaded for s in families),
-        "dropped_entries": float_sum(s.recorder.entries_dropped_by_drop for s in families),
+        "live_entries": sum(s.tree.live_entries() for s in families),
+        "preloaded_entries": sum(s.recorder.entries_preloaded for s in families),
+        "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in families),
         "device_bytes_written": device.write_bytes,
         "device_bytes_read": device.read_bytes,
         **_stalls(families, clients, duration_s),
@@ -144,7 +143,7 @@ def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: f
         for cause in causes
     }
     return {
-        "stall_fraction": float_sum(seconds.values()) / duration_s,
+        "stall_fraction": sum(seconds.values()) / duration_s,
         "stall_seconds": seconds,
         "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in families) for cause in causes},
         "longest_stall_s": min(clients.waits.longest_s, duration_s),  # a delay may outlast the run

@@ -14,7 +14,6 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import Picker, StallInputs
 from lsmlab.models.policies.tuning import Changes
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.table_format import TableFormat
@@ -158,7 +157,7 @@ class ColumnFamily:
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
         """Start with a tree of these files. `levels`: (level, files) pairs."""
         apply_edit(self, NO_JOB, added=levels)
-        self.events.loaded(float_sum(f.entries for _, files in levels for f in files))
+        self.events.loaded(sum(f.entries for _, files in levels for f in files))
         for _, files in levels:
             for file in files:
                 self._begin_with(file)

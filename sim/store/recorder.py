@@ -8,7 +8,6 @@ from typing import Final
 
 from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
 from lsmlab.models.policies.tuning import Changes
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.store.job_log import JobLog
@@ -106,7 +105,7 @@ class StoreRecorder:
         self.options.append((now_s, dict(changes)))
 
     def _dropped(self, files: Sequence[SortedFile]) -> None:
-        self.entries_dropped_by_drop += float_sum(f.entries for f in files)
+        self.entries_dropped_by_drop += sum(f.entries for f in files)
 
     def _closed(self, now_s: float, unfinished: Sequence[JobRecord]) -> None:
         self.unfinished.extend(unfinished)

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from lsmlab.models.sums import float_sum
-
 _EMPTY_BYTES: Final = 1.0
 """Size below which a WAL counts as empty: sizes contain rounding errors."""
 
@@ -36,7 +34,7 @@ class WalFiles:
     @property
     def closed_bytes(self) -> float:
         """Bytes of all closed WALs that are not deleted."""
-        return float_sum(size for _, size in self._closed)
+        return sum(size for _, size in self._closed)
 
     @property
     def oldest(self) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lsmlab.models.sums import float_sum
-
 
 @dataclass(frozen=True, slots=True)
 class WriteShape:
@@ -41,7 +39,7 @@ def mean_shape(shapes: Sequence[tuple[WriteShape, float]]) -> WriteShape:
         return first
 
     def mean(name: str) -> float:
-        return float_sum(float(getattr(shape, name)) * share for shape, share in shapes)
+        return sum(float(getattr(shape, name)) * share for shape, share in shapes)
 
     return replace(
         first,

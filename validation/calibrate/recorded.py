@@ -19,7 +19,6 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
 from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
-from lsmlab.models.sums import float_sum
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.models.workloads.reads import TableClass, false_positive_rate
 from lsmlab.validation.calibrate.searched_runs import SortedRun, manifest_of, searches, sorted_runs, whole_run
@@ -129,7 +128,7 @@ class RecordedRun:
         the defaults, as the fit's result scales them (`unseen.read_costs`).
         """
         requests, found = self.requests_per_read, self.searches
-        searched = float_sum(group.blocks for group in found)
+        searched = sum(group.blocks for group in found)
         usual = of_build(Host(assertions=float(self.assertions)))
         further_s = float("write" in self.histograms) * usual.read_memtable
         further_s += TableReads().index_searches(found).block_doublings * usual.block_depth + requests * usual.read_call
@@ -160,7 +159,7 @@ class RecordedRun:
     @property
     def runs_per_read(self) -> float:
         """Mean number of sorted runs that a get searches."""
-        return float_sum(group.per_read for group in self.searches)
+        return sum(group.per_read for group in self.searches)
 
     @property
     def sleeps_in_fsync(self) -> bool:

@@ -18,7 +18,6 @@ from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.rocksdb.inputs import Seed
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.parts import leveled_picker
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
@@ -131,7 +130,7 @@ def overlap_ratio(files: Sequence[SortedFile]) -> float:
 
     The code estimates the ratio with a sketch per file (HyperLogLog); this function counts. 0 for files without keys.
     """
-    total = float_sum(f.entries for f in files)
+    total = sum(f.entries for f in files)
     keys = [f.keys for f in files if len(f.keys)]
     if total <= 0.0 or not keys:
         return 0.0

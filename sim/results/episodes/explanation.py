@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.results.episodes.blame import Culprit, JobTable, Table
 from lsmlab.sim.results.episodes.bottleneck import Bottleneck, Evidence, find_bottleneck
 from lsmlab.sim.results.episodes.losses import ClientCurves, lost_per_stall
@@ -44,7 +43,7 @@ def explain(data: StallData) -> dict[str, Any]:
     columns = {name: [row[name] for row in data.stalls] for name in ("cause", "start_s", "end_s", "shard")}
     episodes = find_episodes(columns, data.clients, data.memtable_writes) if data.stalls else []
     jobs = JobTable(data.jobs, data.series)
-    lost = float_sum(e.lost_ops for e in episodes)
+    lost = sum(e.lost_ops for e in episodes)
     served = float(data.clients.served[-1])
     return {
         "lost_operations": {
@@ -88,7 +87,7 @@ def _episode(data: StallData, jobs: JobTable, episode: Episode, lost: float) -> 
         "lost_ops": episode.lost_ops, "lost_share": episode.lost_ops / lost if lost else 0.0,
         "stall_seconds": dict(episode.seconds_by_cause), "stalls": len(episode.stalls),
         "chain": {
-            "jobs": len(culprits), "seconds": float_sum(c.held_s for c in culprits),
+            "jobs": len(culprits), "seconds": sum(c.held_s for c in culprits),
             "read_bytes": sum(c.read_bytes for c in culprits), "write_bytes": sum(c.write_bytes for c in culprits),
         },
         "culprits": [_culprit(jobs, episode.shard, c) for c in culprits[:_CULPRITS]],
@@ -115,7 +114,7 @@ def _evidence(
     data: StallData, blamed: Iterable[tuple[Episode, Sequence[Culprit]]], episodes: Sequence[Episode], served: float
 ) -> Evidence:
     """Return the evidence of some episodes; `served`: operations done in the time to which their losses are compared."""
-    lost = float_sum(e.lost_ops for e in episodes)
+    lost = sum(e.lost_ops for e in episodes)
     by_cause = _lost_by_cause(episodes)
     weighted = [(e.start_s, e.end_s, e.lost_ops or e.end_s - e.start_s) for e in episodes]
     return Evidence(
@@ -130,7 +129,7 @@ def _waits(blamed: Iterable[tuple[Episode, Sequence[Culprit]]]) -> dict[str, flo
     """Return the share of the time of the blamed jobs by wait, weighted by lost operations and time in the episode."""
     total, shares = 0.0, dict[str, float]()
     for episode, culprits in blamed:
-        held_s = float_sum(c.held_s for c in culprits)
+        held_s = sum(c.held_s for c in culprits)
         for culprit in culprits:
             weight = episode.lost_ops * culprit.held_s / held_s
             total += weight

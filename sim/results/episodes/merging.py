@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.results.episodes.losses import ClientCurves, lost_per_stall
 
 RECOVERY: Final = 0.5
@@ -78,6 +77,6 @@ def _episode(
     costliest = sorted(lost_ops, key=lambda cause: (-lost_ops[cause], -seconds[cause]))
     return Episode(
         shard=shard, start_s=starts[rows[0]], end_s=max(ends[row] for row in rows), stalls=tuple(rows),
-        lost_ops=float_sum(lost_ops.values()), lost_by_cause={c: lost_ops[c] for c in costliest},
+        lost_ops=sum(lost_ops.values()), lost_by_cause={c: lost_ops[c] for c in costliest},
         seconds_by_cause={c: seconds[c] for c in costliest},
     )  # fmt: skip

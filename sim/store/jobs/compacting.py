@@ -9,7 +9,6 @@ from typing import Final
 from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Move, Pick, is_deep
 from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
-from lsmlab.models.sums import float_sum
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.jobs.context import JobContext
@@ -251,7 +250,7 @@ class Compacting:
         cached_bytes = database.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
         unreferenced = apply_edit(family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
         logs = [f.wal_bytes for f in unreferenced if f.wal_bytes]
-        family.purge.retire(Obsolete(len(unreferenced) + len(logs), cached_bytes, float_sum(logs)))
+        family.purge.retire(Obsolete(len(unreferenced) + len(logs), cached_bytes, sum(logs)))
         for file in unreferenced:
             database.machine.deleted(file)
         for file in work.outputs:

@@ -9,7 +9,6 @@ from typing import Any
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
 from lsmlab.models.policies.scheduling import JobView
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import Progress
@@ -114,7 +113,7 @@ class Flushing:
         yield from machine.finish_files(1)
         flush.progress.waits.sync_wait_s += database.env.now - since_s
         if file is not None and family.latest_options.values_in_wal:
-            file.wal_bytes = float_sum(m.wal_bytes for m in flush.memtables)  # the WALs live as long as the file
+            file.wal_bytes = sum(m.wal_bytes for m in flush.memtables)  # the WALs live as long as the file
         flush.record.merged_s = database.env.now
 
     def _end(self, view: JobView, flush: _Flush) -> Events:

@@ -12,7 +12,6 @@ from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
-from lsmlab.models.sums import float_sum
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
@@ -107,7 +106,7 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
     compression = family.latest_options.output_compression(tree, pick)
     stream, entries = content.stream(keys, tombstones, compressed=compression.compresses)
     input_bytes = sum([f.compaction_bytes for f in inputs])
-    entries_in = float_sum([f.compaction_entries for f in inputs])
+    entries_in = sum([f.compaction_entries for f in inputs])
     bounds = family.latest_options.subcompaction_bounds(tree, pick, keys)
     groups = [
         _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, start)
@@ -133,7 +132,7 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)
         parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, _shares(groups, total), strict=True)]
-    return CompactionWork(outputs, parts, input_bytes, total, entries_in, float_sum([f.entries for f in outputs]), cpu_s)
+    return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum([f.entries for f in outputs]), cpu_s)
 
 
 def _outputs(
@@ -156,9 +155,9 @@ def _values_from_wal(family: JobContext, inputs: Sequence[SortedFile]) -> float:
     WALs are recent, so reads hit the page cache if it has room for all WALs that L0 files refer to.
     """
     pending = [f for f in inputs if f.wal_bytes]
-    if not pending or family.database.machine.cache.room_bytes >= float_sum(f.wal_bytes for f in family.tree.l0):
+    if not pending or family.database.machine.cache.room_bytes >= sum(f.wal_bytes for f in family.tree.l0):
         return 0.0
-    return float_sum(f.entries for f in pending)
+    return sum(f.entries for f in pending)
 
 
 def _slice(stream: MergedStream, start: int, end: int) -> MergedStream:
@@ -175,8 +174,8 @@ def _shares(groups: Sequence[Sequence[SortedFile]], total: int) -> list[float]:
 
 
 def _deleted_share(files: Sequence[SortedFile]) -> float:
-    deletions = float_sum([f.deletions for f in files])
-    return deletions / float_sum([f.entries for f in files]) if deletions else 0.0
+    deletions = sum([f.deletions for f in files])
+    return deletions / sum([f.entries for f in files]) if deletions else 0.0
 
 
 def _compaction_cpu_s(
@@ -188,17 +187,17 @@ def _compaction_cpu_s(
     raw = family.content.raw_bytes(entries_in, deletions)
     raw_entry = raw / entries_in if entries_in else 0.0
     inputs = _compressed_inputs(family, pick)
-    compressed_in = float_sum(entries for _, entries in inputs) / entries_in if entries_in else 0.0
+    compressed_in = sum(entries for _, entries in inputs) / entries_in if entries_in else 0.0
     compressed = (compressed_in + (1.0 if compression.compresses else 0.0)) / 2.0
     others = [(f.table_format, f.compaction_entries) for f in _of_other_formats(family, pick)]
-    saved = float_sum((1.0 - table_format.compression_ratio) * entries for table_format, entries in others)
+    saved = sum((1.0 - table_format.compression_ratio) * entries for table_format, entries in others)
     saved_in = saved / entries_in if others else 0.0
     return compaction_cpu(
         host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, block_bytes=engine.options.block_size, runs=runs,
         checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
         compression_ratio=1.0 - compressed * (1.0 - engine.compression_ratio) - saved_in / 2.0,
         compress_bytes=entries_out * raw_entry * CODECS[compression].compress,
-        decompress_bytes=raw_entry * float_sum(
+        decompress_bytes=raw_entry * sum(
             [
                 *(CODECS[c].decompress * entries for c, entries in inputs),
                 *(table_format.decompress * entries for table_format, entries in others),
@@ -222,7 +221,7 @@ def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compr
     ]
     others = {f.number for f in _of_other_formats(family, pick)}
     return [
-        (c, float_sum([f.compaction_entries for f in files if f.number not in others])) for c, files in levels if c.compresses
+        (c, sum([f.compaction_entries for f in files if f.number not in others])) for c, files in levels if c.compresses
     ]
 
 
