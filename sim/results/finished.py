@@ -46,4 +46,4 @@ class JobSums:
     def real(self, name: str, minus: str | None = None) -> float:
         """Return the sum of a column of floats in the order of the rows, or of its difference to column `minus`."""
         values = self[name] if minus is None else self[name] - self[minus]
-        return sum(values.tolist())
+        return float(sum(values.tolist()))
