@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import displaced, read_parameters
 from lsmlab.validation.casefiles.case import case_from_mapping, find_cases, read_case

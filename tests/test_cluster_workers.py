@@ -13,7 +13,7 @@ import pytest
 from cluster_place import Processes
 from lsmlab import sim
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.results.leftovers import has_ended
 from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.cluster import invitation, workers

@@ -69,7 +69,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 def start(*line: str) -> subprocess.Popen[str]:
     """Start a command of LSMLab."""
     return subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "lsmlab", *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.course import course
 from lsmlab.reports.course import textbook
 from lsmlab.reports.course.answers import read_answers, sheet_text
 from lsmlab.reports.course.building import run_lesson
@@ -27,7 +28,6 @@ from lsmlab.reports.course.site import Neighbours, lesson_page
 from lsmlab.reports.course.source import Lesson, read_lesson, read_lessons
 from lsmlab.reports.course.spans import memtables, rewrites
 from lsmlab.reports.course.stores import STORES
-from lsmlab.reports.course.verb import course
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.recorder.command import bench_plan
 

@@ -17,8 +17,8 @@ from lsmlab.validation.importer.configuration import infer
 from lsmlab.validation.importer.hypotheses.choice import Choice, choose, fit
 from lsmlab.validation.importer.hypotheses.speeds import READ_WRITE_CAP, WRITE_CAP
 from lsmlab.validation.importer.hypotheses.work import work_of
+from lsmlab.validation.importer.importing import summarised
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.importer.verb import summarised
 from lsmlab.validation.logs.timings.jobs import Job
 
 MB = 1e6

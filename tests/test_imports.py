@@ -197,7 +197,7 @@ def test_the_top_package_loads_nothing() -> None:
 
 def test_help_loads_no_heavy_library() -> None:
     """`lsmlab --help` loads neither NumPy nor SimPy nor Hydra."""
-    loaded = loaded_by("from lsmlab.sim.__main__ import main\nmain(['--help'])")
+    loaded = loaded_by("from lsmlab.reports.cli.main import main\nmain(['--help'])")
 
     assert set() == loaded & {"numpy", "simpy", "hydra", "omegaconf", "yaml", "argparse"}
 
@@ -205,7 +205,7 @@ def test_help_loads_no_heavy_library() -> None:
 def test_a_run_loads_only_what_it_uses(tmp_path: Path) -> None:
     """A run whose choice of entries was composed before loads neither Hydra nor libraries of reports and many runs."""
     arguments = ["run", "workload.num=20k", "workload.duration=1s", "--json", "--out", str(tmp_path / "run")]
-    statement = f"from lsmlab.sim.__main__ import main\nmain({arguments})"
+    statement = f"from lsmlab.reports.cli.main import main\nmain({arguments})"
     loaded_by(statement)
 
     unused = {"hydra", "omegaconf", "antlr4", "plotly", "pandas", "scipy", "multiprocessing", "numpy.ma"}

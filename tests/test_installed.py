@@ -125,7 +125,7 @@ def test_the_wheel_is_imported(installed: Installed, tmp_path: Path) -> None:
 
 HELP = """
 import contextlib, io, json, sys
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 found = {}
 for verb in sys.argv[1:]:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:

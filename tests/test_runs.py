@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.stopping import stoppable
 from lsmlab.sim.runs import key as keys
@@ -268,7 +268,7 @@ def test_a_missing_launcher_names_its_package(capsys: pytest.CaptureFixture[str]
 
 def test_a_sweeper_gets_the_objectives() -> None:
     """Objectives are numbers of the summary by their keys; a failed run and an unknown key raise InputError."""
-    from lsmlab.sim.commands.launched import objective_values
+    from lsmlab.reports.cli.launched import objective_values
 
     store, task = stored()
     folder = store.root / task.key
@@ -390,7 +390,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 def start_command(command: str) -> subprocess.Popen[str]:
     """Start a command in another process; return when one run is finished and others are running."""
     driver = subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *COMMANDS[command], "interrupted"],
+        [sys.executable, "-m", "lsmlab", *COMMANDS[command], "interrupted"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -522,7 +522,7 @@ def test_fifty_kills_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     while killed_drivers + killed_workers < 50 or driver is not None:
         if driver is None:
             monkeypatch.setenv("LSMLAB_RUNS", f"store-{completed}")
-            driver = subprocess.Popen([sys.executable, "-m", "lsmlab.sim", *MANY, f"out-{completed}"], stdout=subprocess.DEVNULL)
+            driver = subprocess.Popen([sys.executable, "-m", "lsmlab", *MANY, f"out-{completed}"], stdout=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             last = killed_drivers + killed_workers >= 50
             code, driver = driver.wait(WAIT_S if last else draw.uniform(0.2, 3.0)), None
@@ -566,7 +566,7 @@ def test_workers_of_a_launcher_end_with_their_driver(number: signal.Signals) -> 
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     line = ["run", "-m", "hydra/launcher=joblib", "seed=1,2", "workload.num=50M", "workload.duration=100000s", "--out", "x"]
     driver = subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *line], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "lsmlab", *line], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     wait_for(lambda: len(list((default_store().root / "staging").glob("*"))) == 2)
     workers = children(driver.pid)
@@ -600,7 +600,7 @@ def test_two_processes_on_one_folder() -> None:
     commands = [["run"], ["run"], ["compare", "device=nvme,sata", "-j", "1"], ["compare", "device=nvme,sata", "-j", "1"]]
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "lsmlab.sim", *command, f"seed={seed}", *QUICK, "--out", command[0], "--json", "--no-report"],
+            [sys.executable, "-m", "lsmlab", *command, f"seed={seed}", *QUICK, "--out", command[0], "--json", "--no-report"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.variants import MEASURES, Number, Variants, against_parents, readings
 from lsmlab.reports.variants_page import variants_page
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.commands.catalogue import entries
+from lsmlab.sim.configuration.catalogue import entries
 from lsmlab.sim.configuration.combinations import combinations, read_variants
 from lsmlab.sim.configuration.compose import composer
 

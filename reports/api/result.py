@@ -132,7 +132,7 @@ class Result:
 
     def html(self) -> str:
         """Return the page of the run: one HTML document that needs no network."""
-        from lsmlab.reports.verbs import page_of
+        from lsmlab.reports.run_page import page_of
 
         if self.folder is not None:
             return page_of(self.folder)

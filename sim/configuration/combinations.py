@@ -103,7 +103,7 @@ def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
     ]
 
 
-def folder_names(choices: Sequence[dict[str, str]]) -> list[str]:
+def folder_names(choices: Sequence[Mapping[str, str]]) -> list[str]:
     """Return a readable folder name per combination: names of entries, other values as key=value."""
     names: list[str] = []
     for number, chosen in enumerate(choices):

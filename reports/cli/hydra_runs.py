@@ -1,0 +1,175 @@
+"""Runs through Hydra: --multirun with Hydra's launchers or sweepers, and Hydra's flags (--cfg, --help, --info)."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from hydra.experimental.callback import Callback
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+_WIDTH: Final = 120
+"""Line width of --help, in characters."""
+_FRESH_ENV: Final = "LSMLAB_FRESH"
+"""Environment variable that passes --fresh to the processes of a launcher."""
+_DRIVER_ENV: Final = "LSMLAB_DRIVER"
+"""Environment variable that passes the driver's process id to the processes of a launcher."""
+_OBJECTIVES_ENV: Final = "LSMLAB_OBJECTIVES"
+"""Environment variable that passes --objective to them."""
+OBJECTIVES: Final = ("ops_per_s",)
+"""Values that a sweeper optimizes unless the user names others."""
+
+
+def through_hydra(
+    overrides: Sequence[str], flags: Sequence[str], *, fresh: bool = False, objectives: Sequence[str] = OBJECTIVES
+) -> int:
+    """Run a command line through Hydra and return the exit code. `overrides` have passed `compose.prepare`.
+
+    `objectives`: keys of summary.json whose values a sweeper such as Optuna's optimizes. Raises Hydra's errors unchanged;
+    the dispatcher turns them into messages.
+    """
+    from hydra import main
+    from hydra.core.global_hydra import GlobalHydra
+    from lsmlab.sim.configuration.overrides import literal
+    from lsmlab.sim.runs.store import default_store
+
+    if fresh:
+        os.environ[_FRESH_ENV] = "1"
+    os.environ[_DRIVER_ENV] = str(os.getpid())
+    default_store().clean()
+    os.environ[_OBJECTIVES_ENV] = ",".join(objectives)
+    passed = [f"++hydra.job.env_set.{name}={literal(value)}" for name, value in _passed().items()]
+    previous = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with _as_command_line(["lsmlab run", *flags, *overrides, *passed]), _tidy_help(flags):
+            main(version_base="1.3", config_path="pkg://lsmlab.configs", config_name="config")(task)()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    finally:
+        GlobalHydra.instance().hydra = previous
+        os.environ.pop(_FRESH_ENV, None)
+        os.environ.pop(_DRIVER_ENV, None)
+        os.environ.pop(_OBJECTIVES_ENV, None)
+    return 0
+
+
+def _passed() -> dict[str, str]:
+    """Return the environment variables that runs need: workers of Slurm and Ray may not have the environment of the command."""
+    from lsmlab.sim.runs.store import PLACE_ENV, default_store
+
+    names = (_FRESH_ENV, _OBJECTIVES_ENV, "LSMLAB_ALLOW_PACKAGES", "LSMLAB_TRUST")
+    return {PLACE_ENV: str(default_store().root), **{name: os.environ[name] for name in names if name in os.environ}}
+
+
+@contextlib.contextmanager
+def _tidy_help(flags: Sequence[str]) -> Iterator[None]:
+    """Remove names that `group=entry` cannot select (parts of entries, comparisons) from --help; wrap long lines."""
+    if not {"-h", "--help"} & set(flags):
+        yield
+        return
+    text = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(text):
+            yield
+    finally:
+        entries = re.sub(r"^comparison: .*\n|(?<=: )(?:_\w+, )+", "", text.getvalue(), flags=re.M)
+        sys.stdout.write("".join(_wrapped(line) for line in entries.splitlines(keepends=True)))
+
+
+def _wrapped(line: str) -> str:
+    if len(line) <= _WIDTH:
+        return line
+    return textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) + "\n"
+
+
+@contextlib.contextmanager
+def _as_command_line(arguments: list[str]) -> Iterator[None]:
+    """Put `arguments` into sys.argv for Hydra, and make it raise errors instead of printing them."""
+    old, full = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = arguments
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        yield
+    finally:
+        sys.argv = old
+        if full is None:
+            os.environ.pop("HYDRA_FULL_ERROR", None)
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = full
+
+
+def task(config: DictConfig) -> float | list[float] | None:
+    """Put the results of one run of a sweep into Hydra's output directory, from the run store if it has them.
+
+    Returns the objectives, for a sweeper that optimizes them. Bad input is written to error.txt in the directory, and the
+    other runs continue; `Index` reports it at the end of the sweep. A sweeper that optimizes gets the error instead, and
+    decides by its max_failure_rate.
+    """
+    from hydra.core.hydra_config import HydraConfig
+    from lsmlab.reports.cli.launched import LaunchedRun, objective_values, run_launched
+    from lsmlab.sim.configuration.bases import chosen_device
+    from lsmlab.sim.runs.worker import end_with_parent_of
+    from omegaconf import OmegaConf
+
+    if driver := os.environ.get(_DRIVER_ENV):
+        end_with_parent_of(int(driver))
+    hydra = HydraConfig.get()
+    device, folders = chosen_device(hydra)
+    plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
+    directory = Path(hydra.runtime.output_dir)
+    run_launched(
+        LaunchedRun(directory, plain, list(hydra.overrides.task), device, folders),
+        fresh=bool(os.environ.get(_FRESH_ENV)),
+    )
+    if str(hydra.sweeper._target_).endswith(".BasicSweeper"):
+        return None
+    names = os.environ.get(_OBJECTIVES_ENV, "").split(",")
+    values = objective_values(directory, [name for name in names if name] or OBJECTIVES)
+    return values[0] if len(values) == 1 else values
+
+
+class Index(Callback):
+    """Hydra callback that writes runs.parquet and prints the table of a sweep after its last run.
+
+    With every launcher, Hydra calls it in the process that started the sweep.
+    """
+
+    def on_multirun_end(self, config: DictConfig, **_: Any) -> None:
+        """Collect the results of all runs; exit with code 1 if a run failed."""
+        from lsmlab.reports.cli.launched import sweep_results
+        from lsmlab.sim.runs.index import publish
+
+        root = Path(config.hydra.sweep.dir)
+        runs, failures = sweep_results(root)
+        if runs:
+            sys.stdout.write(publish(root, runs, as_json=bool(config.get("json"))))
+            sys.stdout.flush()
+        for name, reason in failures:
+            sys.stderr.write(f"lsmlab: run {name} failed: {reason}\n")
+        if not (runs or failures):
+            sys.stderr.write(f"lsmlab: no run left results in {root}; do all nodes see this folder?\n")
+        if failures or not runs:
+            # Hydra turns exceptions of callbacks into warnings, so only SystemExit sets the exit code.
+            raise SystemExit(1)
+
+
+def sweep_overrides(config: Mapping[str, bool | None], out: Path | None, *, quiet: bool) -> list[str]:
+    """Translate LSMLab's options into Hydra overrides: configuration keys, output directory and log level."""
+    from lsmlab.sim.configuration.overrides import literal
+
+    chosen = [f"{key}={literal(value)}" for key, value in config.items() if value is not None]
+    if out is not None:
+        chosen.append(f"hydra.run.dir={literal(str(out))}")
+    if quiet:
+        chosen.append("hydra.hydra_logging.root.level=WARNING")
+    return chosen
