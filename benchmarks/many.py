@@ -98,7 +98,7 @@ def grid() -> bool:
 def _timed(place: Path, out: str, command: Sequence[str]) -> tuple[float | None, float]:
     begun = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *command, "-j", "2", "--no-report", "--out", out],
+        [sys.executable, "-m", "lsmlab", *command, "-j", "2", "--no-report", "--out", out],
         cwd=place, env={**os.environ, "LSMLAB_RUNS": str(place / "store")}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as process:  # fmt: skip
         assert process.stderr is not None
