@@ -3,7 +3,8 @@
 Packages and modules from the lowest layer to the highest. A layer imports only lower layers; the docstring of each
 package lists its modules.
 
-- configuration: configuration of a run from overrides. progress: progress bar. observers: lists of callbacks.
+- yaml_text: the reader and writer of YAML. configuration: configuration of a run from overrides.
+- progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
 - memory_check: whether a run's arrays fit in memory. freed_memory: return of memory that a run needs no longer.

@@ -13,8 +13,8 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.configuration.entries import packaged_folder
-from lsmlab.sim.configuration.yaml_text import parse_yaml, read_yaml_text
 from lsmlab.sim.results.jsontext import to_json
+from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
 _PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
 """Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Final
 
-from lsmlab.sim.configuration.parameters import displaced
+from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.runs.batch import Job
 
 CONFIDENCE: Final = 0.90
@@ -18,7 +18,7 @@ def seeded(config: Mapping[str, Any], count: int, directory: Path) -> list[Job]:
     """Return the jobs of `count` replications with the seeds seed, seed + 1, …, each in its own folder seed_<n>.
 
     If the parameter set gives standard errors, add two runs, constants_1 and constants_2, whose constants differ from
-    the set by one standard error (`displaced`).
+    the set by one standard error (`perturbed`).
     """
     first = int(config.get("seed", 1))
     jobs = [
@@ -31,7 +31,7 @@ def seeded(config: Mapping[str, Any], count: int, directory: Path) -> list[Job]:
         )
         for i in range(count)
     ]
-    for i, changed in enumerate(displaced(config), 1):
+    for i, changed in enumerate(perturbed(config), 1):
         name = f"constants_{i}"
         jobs.append(
             Job(

@@ -12,9 +12,9 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import FOREIGN_FLAGS, Arguments, parse
 from lsmlab.sim.commands.single import simulate
-from lsmlab.sim.configuration.compose import Composition, composer
-from lsmlab.sim.configuration.overrides import literal, override_key, prepare, with_search_path
-from lsmlab.sim.configuration.trust import REMEDY, allow_packages, trusting
+from lsmlab.sim.configuration.compose import check_hydra, compose, output_directory, translated
+from lsmlab.sim.configuration.overrides import prepare, with_search_path
+from lsmlab.sim.configuration.trust import REMEDY, allow_packages, names_hydra, trusting
 from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, named_directory, unused_directory
@@ -36,27 +36,24 @@ def _run(arguments: Arguments) -> int:
     overrides = with_options_file(arguments)
     if arguments.hydra_flags:
         return _through_hydra(arguments, overrides)
-    with composer(arguments.config_dirs) as compose:
-        composition = compose(overrides)
-    config = composition.config
+    config = compose(overrides, arguments.config_dirs)
     config["json"] = arguments.json or bool(config.get("json"))
     count = arguments.replications or _whole(config.get("replications", 1), "replications")
     if count > 1:
-        return _replicate(arguments, composition, count)
-    return _single(arguments, composition)
+        return _replicate(arguments, overrides, config, count)
+    return _single(arguments, overrides, config)
 
 
-def _single(arguments: Arguments, composition: Composition) -> int:
+def _single(arguments: Arguments, overrides: Sequence[str], config: dict[str, Any]) -> int:
     from lsmlab.sim.results.summary_text import summary_text
 
-    config = composition.config
     if arguments.on is not None:
         raise InputError(f"--on {arguments.on}: one run needs no cluster; add --replications N or -m, or see 'lsmlab sweep'")
     if arguments.budget is not None:
         from lsmlab.sim.commands.budget import keep_budget_of
 
         keep_budget_of([config], arguments, "a shorter run")
-    directory, created = results_directory(arguments, composition)
+    directory, created = results_directory(arguments, overrides)
     try:
         with progress_bar(quiet=config["json"]) as progress:
             summary = simulate(config, directory, progress)
@@ -75,13 +72,12 @@ def _single(arguments: Arguments, composition: Composition) -> int:
     return finish(arguments, config, finishers.RUN, directory)
 
 
-def _replicate(arguments: Arguments, composition: Composition, count: int) -> int:
+def _replicate(arguments: Arguments, overrides: Sequence[str], config: dict[str, Any], count: int) -> int:
     from lsmlab.sim.commands.many import report_failures, run_jobs
     from lsmlab.sim.commands.replications import combine, seeded
     from lsmlab.sim.results.summary_text import summary_text
 
-    config = composition.config
-    directory, _ = results_directory(arguments, composition)
+    directory, _ = results_directory(arguments, overrides)
     outcomes = run_jobs(seeded(config, count, directory), arguments, directory, quiet=config["json"])
     if outcomes is None:
         return INTERRUPTED
@@ -101,26 +97,12 @@ def _replicate(arguments: Arguments, composition: Composition, count: int) -> in
 
 
 def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
-    from lsmlab.sim.commands.multirun import is_plain_grid, run_grid
     from lsmlab.sim.commands.sweep import OBJECTIVES, sweep_overrides, through_hydra
 
-    if arguments.replications is not None and arguments.multirun:
-        raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
-    root = _sweep_directory(arguments, overrides) if arguments.multirun else None
-    if root is not None and is_plain_grid(overrides, arguments.hydra_flags):
-        return run_grid(arguments, overrides, root)
-    if arguments.on is not None:
-        raise InputError(f"--on {arguments.on}: does not go with Hydra's launchers, sweepers and flags; leave one of them out")
-    own_overrides = sweep_overrides(
-        {"json": arguments.json or None, "report": arguments.report},
-        arguments.out,
-        quiet=arguments.json or not sys.stderr.isatty(),
-    )
-    if root is not None:
-        own_overrides.append(f"hydra.sweep.dir={literal(str(root.absolute()))}")  # workers of Ray run in another folder
     _check_flags(arguments)
-    with composer(arguments.config_dirs) as compose:
-        compose.check_hydra(overrides)
+    root = _sweep_directory(arguments, overrides) if arguments.multirun else None
+    own_overrides = sweep_overrides(arguments, overrides, root)
+    check_hydra(overrides, arguments.config_dirs)
     prepared = with_search_path(prepare([*overrides, *own_overrides]), arguments.config_dirs)
     try:
         return through_hydra(
@@ -132,29 +114,27 @@ def _through_hydra(arguments: Arguments, overrides: list[str]) -> int:
         sys.stderr.write(f"\nInterrupted. {location}the same command computes only the rest.\n")
         return INTERRUPTED
     except Exception as error:
-        with composer(arguments.config_dirs) as compose:
-            raise compose.translated(error, overrides) from error
+        raise translated(error, overrides, arguments.config_dirs) from error
 
 
 def _check_flags(arguments: Arguments) -> None:
-    """Raise InputError for flags of Hydra that load a whole configuration, which could run code, without --trust."""
+    """Raise InputError for options that Hydra's runs do not take, and for flags of Hydra that need --trust."""
+    if arguments.replications is not None and arguments.multirun:
+        raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
+    for option, value in (("--on", arguments.on), ("--budget", arguments.budget)):
+        if value is not None:
+            raise InputError(f"{option} {value}: does not go with Hydra's launchers, sweepers and flags; use 'lsmlab sweep'")
     for flag in arguments.hydra_flags:
         if flag.partition("=")[0] in FOREIGN_FLAGS and not arguments.trust:
             raise InputError(f"{flag}: loads Hydra's own settings too, which can run code; {REMEDY}")
 
 
-def _sweep_directory(arguments: Arguments, overrides: list[str]) -> Path | None:
-    """Return the folder for a sweep's runs, or None if only Hydra can resolve it.
-
-    The folder is fixed before the sweep starts, so that the message after an interruption can name it.
-    """
-    named = [o.partition("=")[2].strip("'\"") for o in overrides if override_key(o) == "hydra.sweep.dir"]
+def _sweep_directory(arguments: Arguments, overrides: list[str]) -> Path:
+    """Return the folder for a sweep's runs, fixed before the sweep starts: the message after an interruption names it."""
     if arguments.out is not None:
         return arguments.out
-    if named:
-        return Path(named[-1]) if "$" not in named[-1] else None
-    with composer() as compose:
-        return compose([]).sweep_directory
+    about_hydra = [text for text in overrides if names_hydra(text.partition("=")[0])]
+    return output_directory(about_hydra, arguments.config_dirs, sweep=True)
 
 
 def finish(arguments: Arguments, config: dict[str, Any], group: str, *where: Path | Sequence[Path]) -> int:
@@ -180,12 +160,12 @@ def with_options_file(arguments: Arguments) -> list[str]:
     return [*from_file, *arguments.overrides]
 
 
-def results_directory(arguments: Arguments, composition: Composition) -> tuple[Path, bool]:
+def results_directory(arguments: Arguments, overrides: Sequence[str]) -> tuple[Path, bool]:
     """Return the folder for the results, and whether this command created it."""
     if arguments.out is not None:
         existed = named_directory(arguments.out).is_dir()
         return make_directory(arguments.out), not existed
-    return unused_directory(composition.directory), True
+    return unused_directory(output_directory(overrides, arguments.config_dirs)), True
 
 
 def _remove_if_empty(directory: Path, created: bool) -> None:

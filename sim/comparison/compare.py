@@ -17,8 +17,9 @@ from lsmlab.sim.commands.replications import seeded
 from lsmlab.sim.commands.verbs import finish, results_directory, with_options_file
 from lsmlab.sim.comparison.answer import FILE, Member, comparison_answer
 from lsmlab.sim.comparison.words import sum_up
-from lsmlab.sim.configuration.combinations import combinations, folder_names, read_variants, without_quotes
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.combinations import combinations, read_variants, without_quotes
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.configuration.trust import allow_packages, trusting
 from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.results.jsontext import write_json
@@ -64,17 +65,18 @@ def simulated(arguments: Arguments) -> Compared | None:
     allow_packages(arguments.allow_packages)
     variants = read_variants(arguments.variants) if arguments.variants is not None else None
     selected = combinations(with_options_file(arguments), variants)
-    with composer(arguments.config_dirs) as compose:
-        composed = [compose(combination.overrides) for combination in selected]
-    directory, _ = results_directory(arguments, composed[0])
+    composed = [compose(combination.overrides, arguments.config_dirs) for combination in selected]
+    directory, _ = results_directory(arguments, selected[0].overrides)
     if variants is not None:
         write_json(directory / "variants.json", variants.as_json())
     else:
         (directory / "variants.json").unlink(missing_ok=True)  # from an earlier comparison in the same folder
-    config = {**composed[0].config, "json": arguments.json or bool(composed[0].config.get("json"))}
+    config = {**composed[0], "json": arguments.json or bool(composed[0].get("json"))}
+    chosen = [without_quotes(combination.chosen) for combination in selected]
+    names = folder_names([configuration_name(choices) for choices in chosen])
     firsts = [
-        Job(name, c.config, directory / name, choices := without_quotes(combination.chosen), parameters(c.config, choices))
-        for name, c, combination in zip(folder_names([w.chosen for w in selected]), composed, selected, strict=True)
+        Job(name, c, directory / name, choices, parameters(c, choices))
+        for name, c, choices in zip(names, composed, chosen, strict=True)
     ]
     others = [_replicas(job, arguments.replications or 1) for job in firsts]
     outcomes = run_jobs([*firsts, *itertools.chain(*others)], arguments, directory, quiet=config["json"])

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lsmlab.sim.configuration.names import folder_names
 from lsmlab.sim.decisions.alternatives import Alternative
 from lsmlab.sim.decisions.changes import changes_of, kept_facts
 from lsmlab.sim.decisions.differences import Trial, differences
 from lsmlab.sim.decisions.metrics import METRICS
 from lsmlab.sim.decisions.reproduction import check_present, warning
 from lsmlab.sim.decisions.subject import Subject
-from lsmlab.sim.decisions.trials import trial_folders
 
 PRESENT: Final = "present state"
 FILE: Final = "whatif.json"
@@ -37,7 +37,7 @@ class Question:
 def answer(question: Question, found: Mapping[str, Trial], errors: Mapping[str, float]) -> dict[str, Any]:
     """Return the content of whatif.json. `errors`: the model's own errors by metric (`model_errors`)."""
     subject, present = question.subject, found[PRESENT]
-    folders = trial_folders(question.names)
+    folders = folder_names(question.names)
     checks = check_present(present, subject.recorded, errors) if subject.recorded and subject.from_a_log else []
     return {
         "subject": subject.name,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.decisions.stored import changed, read_config
 from lsmlab.sim.results.reading import SUMMARY, read_summary
 
@@ -32,10 +32,9 @@ class Subject:
 
     def compose_all(self, changes: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return one configuration for each sequence of overrides, on top of the present state."""
-        with composer(self.folders) as compose:
-            if self.stored is None:
-                return [compose([*self.overrides, *own]).config for own in changes]
-            return [changed(self.stored, [*self.overrides, *own], compose) for own in changes]
+        if self.stored is None:
+            return [compose([*self.overrides, *own], self.folders) for own in changes]
+        return [changed(self.stored, [*self.overrides, *own], self.folders) for own in changes]
 
     def compose(self, changes: Sequence[str] = ()) -> dict[str, Any]:
         """Return the configuration with these overrides on top of the present state."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.replications import seeded
+from lsmlab.sim.configuration.names import folder_names
 from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.runs.batch import Job, Outcome
 
@@ -23,26 +23,12 @@ def trial_jobs(
     run store only.
     """
     jobs: list[Job] = []
-    for name, folder, config in zip(names, trial_folders(names), configs, strict=True):
+    for name, folder, config in zip(names, folder_names(names), configs, strict=True):
         own = seeded(config, count, directory or Path())
         for number, job in enumerate(own if displaced else own[:count]):
             place = directory / folder if number == 0 and directory is not None else None
             jobs.append(Job(f"{name}, {job.name}", job.config, place, {"configuration": name}, {"configuration": name}))
     return jobs
-
-
-def trial_folders(names: Sequence[str]) -> list[str]:
-    """Return a readable and unique folder name for each configuration.
-
-    >>> trial_folders(["present", "device=sata", "engine.options.max_background_jobs=8 host.cores=4"])
-    ['present', 'device=sata', 'max_background_jobs=8_cores=4']
-    """
-    folders: list[str] = []
-    for number, name in enumerate(names):
-        short = "_".join(re.sub(r"^[\w.]*\.(?=\w+=)", "", text) for text in name.split())
-        folder = re.sub(r"[^\w.=+-]+", "-", short).strip("-.")[:80] or f"alternative_{number}"
-        folders.append(folder if folder not in folders else f"{folder}_{number}")
-    return folders
 
 
 def trials(outcomes: Sequence[Outcome], names: Sequence[str], count: int) -> dict[str, Trial]:
