@@ -18,7 +18,7 @@ from lsmlab.models.workloads.make import make_workload
 from lsmlab.reports.cli.arguments import OutputOptions, RunOptions, TrustOptions, parser_of
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.cli.run import RunRequest
-from lsmlab.sim.configuration.compose import Composer, compose, composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.messages import one_line
 from lsmlab.sim.runs import task
 
@@ -276,10 +276,10 @@ def test_compare_runs_all_combinations(capsys: pytest.CaptureFixture[str]) -> No
     runs = json.loads(out)["runs"]
 
     assert [
-        ("nvme_value_size=100", {"device": "nvme", "workload.value_size": "100"}),
-        ("nvme_value_size=400", {"device": "nvme", "workload.value_size": "400"}),
-        ("sata_value_size=100", {"device": "sata", "workload.value_size": "100"}),
-        ("sata_value_size=400", {"device": "sata", "workload.value_size": "400"}),
+        ("nvme, value_size=100", {"device": "nvme", "workload.value_size": "100"}),
+        ("nvme, value_size=400", {"device": "nvme", "workload.value_size": "400"}),
+        ("sata, value_size=100", {"device": "sata", "workload.value_size": "100"}),
+        ("sata, value_size=400", {"device": "sata", "workload.value_size": "400"}),
     ] == [(r["name"], r["overrides"]) for r in runs]
     assert all(Path("c", r["name"], "summary.json").exists() for r in runs)
     assert Path("c/runs.parquet").exists()
@@ -565,10 +565,10 @@ def mutated(random_: random.Random) -> list[str]:
     return overrides
 
 
-def build(composition: Composer, overrides: list[str]) -> str:
+def build(overrides: list[str]) -> str:
     """Build all models from overrides. Return "" or the error message for the user."""
     try:
-        config = composition(overrides).config
+        config = compose(overrides)
         if not {"engine", "device", "workload"} <= config.keys():
             return "a group is missing"  # the run names the missing group
         make_engine(config["engine"])
@@ -586,8 +586,7 @@ def build(composition: Composer, overrides: list[str]) -> str:
 def test_mutated_overrides_end_in_one_line(part: int) -> None:
     """Each of 1,000 mutated lists of overrides (in 16 parts) builds, or ends with a one-line message."""
     random_ = random.Random(20_000 + part)
-    with composer() as composition:
-        messages = [build(composition, mutated(random_)) for _ in range(63)]
+    messages = [build(mutated(random_)) for _ in range(63)]
 
     assert 63 == len(messages)
     assert all("\n" not in message for message in messages)

@@ -297,7 +297,7 @@ def test_simulated_answers_follow_the_seed() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lesson: 7\nstudent: [", "is not YAML"),
+        ("lesson: 7\nstudent: [", "not YAML"),
         ("- 1", "is not an answers file"),
         ("lesson: seven\nstudent: A\nanswers: {}", "lesson: must be a number"),
         ("lesson: 70\nstudent: A\nanswers: {}", "no such lesson"),

@@ -12,7 +12,7 @@ from log_sample import Sample
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.configuration.yaml_text import read_yaml, to_yaml
+from lsmlab.sim.yaml_text import read_yaml, to_yaml
 from omegaconf import OmegaConf
 
 QUICK = ["workload.num=20k", "workload.duration=1s", "--no-report"]

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from log_sample import Sample
+from lsmlab.reports.cli.main import VERBS
 
 pytestmark = pytest.mark.xdist_group("installed")  # one process computes the runs that these tests share
 
@@ -26,7 +27,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS = ("models", "sim", "configs", "validation", "reports")
 TREE_ONLY = ("validation/cases", "validation/demo", "validation/recordings")
 """Folders of the source tree that the wheel does not contain (docs/decisions/0017)."""
-VERBS = sorted(PROJECT["project"]["entry-points"]["lsmlab.verbs"])
 QUICK = ("workload.num=20k", "workload.value_size=100", "engine.options.write_buffer_size=256KiB")
 
 CASE = """

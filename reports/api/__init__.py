@@ -12,7 +12,7 @@
 
 Nothing is written to disk unless a function gets a folder (`out`) or `save` is called: runs of several configurations
 stay in a temporary folder until the interpreter ends, or in $LSMLAB_RUNS. Modules of this package: simulating,
-deciding, asking, result, comparison, answer, frames, plots, session, and course for lessons. Their names are imported at
+deciding, result, comparison, answer, frames, plots, session, and course for lessons. Their names are imported at
 their first use.
 """
 

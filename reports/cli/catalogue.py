@@ -11,8 +11,8 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.sim.configuration.catalogue import GROUPS, PARTS, Entry, Number, entries, inherited, numbers
-from lsmlab.sim.configuration.yaml_text import parse_yaml
 from lsmlab.sim.results.jsontext import to_json
+from lsmlab.sim.yaml_text import parse_yaml
 
 _WIDTH: Final = 120
 

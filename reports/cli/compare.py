@@ -18,6 +18,7 @@ from lsmlab.reports.cli.running import (
     running,
 )
 from lsmlab.reports.text.comparison import sum_up
+from lsmlab.sim.configuration.compose import output_directory
 from lsmlab.sim.configuration.trust import allow_packages, trusting
 from lsmlab.sim.runs.index import IndexedRun, publish
 from lsmlab.sim.studies.compare import Compared, CompareRequest, Comparison, compare_all, cost, planned
@@ -38,11 +39,11 @@ def compare(argv: list[str]) -> int:
     with trusting(trust.trust), running(options, output.out):
         asked = planned(request)
         print_notes(asked.notes)
-        config = asked.composed[0].config
+        config = asked.configs[0]
         as_json = output.json or bool(config.get("json"))
         runs = options.settings(quiet=as_json)
         keep_budget(lambda: cost(asked, request.replications, runs), options, "fewer or shorter runs")
-        folder, _ = results_directory(output.out, asked.composed[0].directory)
+        folder, _ = results_directory(output.out, output_directory(asked.overrides, request.config_dirs))
         found = compare_all(asked, request.replications, runs, folder)
     return _show(found, folder, as_json=as_json, pages=pages_wanted(config, json=as_json, no_report=output.no_report))
 

@@ -1,4 +1,4 @@
-"""Runs through Hydra: --multirun with Hydra's launchers or sweepers, and Hydra's flags (--cfg, --help, --info)."""
+"""Runs through Hydra: its multirun (-m) and its flags (--cfg, --help, --info)."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from hydra.experimental.callback import Callback
 
 if TYPE_CHECKING:
+    from lsmlab.reports.cli.arguments import OutputOptions, RunOptions
     from omegaconf import DictConfig
 
 _WIDTH: Final = 120
@@ -42,12 +43,9 @@ def through_hydra(
     from lsmlab.sim.configuration.overrides import literal
     from lsmlab.sim.runs.store import default_store
 
-    if fresh:
-        os.environ[_FRESH_ENV] = "1"
-    os.environ[_DRIVER_ENV] = str(os.getpid())
     default_store().clean()
-    os.environ[_OBJECTIVES_ENV] = ",".join(objectives)
-    passed = [f"++hydra.job.env_set.{name}={literal(value)}" for name, value in _passed().items()]
+    environment = {**_passed(), _OBJECTIVES_ENV: ",".join(objectives), **({_FRESH_ENV: "1"} if fresh else {})}
+    passed = [f"++hydra.job.env_set.{name}={literal(value)}" for name, value in environment.items()]
     previous = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
@@ -57,9 +55,6 @@ def through_hydra(
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     finally:
         GlobalHydra.instance().hydra = previous
-        os.environ.pop(_FRESH_ENV, None)
-        os.environ.pop(_DRIVER_ENV, None)
-        os.environ.pop(_OBJECTIVES_ENV, None)
     return 0
 
 
@@ -67,8 +62,8 @@ def _passed() -> dict[str, str]:
     """Return the environment variables that runs need: workers of Slurm and Ray may not have the environment of the command."""
     from lsmlab.sim.runs.store import PLACE_ENV, default_store
 
-    names = (_FRESH_ENV, _OBJECTIVES_ENV, "LSMLAB_ALLOW_PACKAGES", "LSMLAB_TRUST")
-    return {PLACE_ENV: str(default_store().root), **{name: os.environ[name] for name in names if name in os.environ}}
+    trusted = {name: os.environ[name] for name in ("LSMLAB_ALLOW_PACKAGES", "LSMLAB_TRUST") if name in os.environ}
+    return {PLACE_ENV: str(default_store().root), _DRIVER_ENV: str(os.getpid()), **trusted}
 
 
 @contextlib.contextmanager
@@ -116,21 +111,16 @@ def task(config: DictConfig) -> float | list[float] | None:
     decides by its max_failure_rate.
     """
     from hydra.core.hydra_config import HydraConfig
-    from lsmlab.reports.cli.launched import LaunchedRun, objective_values, run_launched
-    from lsmlab.sim.configuration.bases import chosen_device
+    from lsmlab.reports.cli.launched import objective_values, run_launched
     from lsmlab.sim.runs.worker import end_with_parent_of
     from omegaconf import OmegaConf
 
     if driver := os.environ.get(_DRIVER_ENV):
         end_with_parent_of(int(driver))
     hydra = HydraConfig.get()
-    device, folders = chosen_device(hydra)
     plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
     directory = Path(hydra.runtime.output_dir)
-    run_launched(
-        LaunchedRun(directory, plain, list(hydra.overrides.task), device, folders),
-        fresh=bool(os.environ.get(_FRESH_ENV)),
-    )
+    run_launched(directory, plain, cast(Mapping[str, Any], hydra), fresh=bool(os.environ.get(_FRESH_ENV)))
     if str(hydra.sweeper._target_).endswith(".BasicSweeper"):
         return None
     names = os.environ.get(_OBJECTIVES_ENV, "").split(",")
@@ -163,13 +153,20 @@ class Index(Callback):
             raise SystemExit(1)
 
 
-def sweep_overrides(config: Mapping[str, bool | None], out: Path | None, *, quiet: bool) -> list[str]:
-    """Translate LSMLab's options into Hydra overrides: configuration keys, output directory and log level."""
-    from lsmlab.sim.configuration.overrides import literal
+def sweep_overrides(
+    overrides: Sequence[str], runs: RunOptions, output: OutputOptions, root: Path | None
+) -> list[str]:
+    """Translate LSMLab's options into overrides; `root`: folder of a sweep, absolute because workers run in other folders."""
+    from lsmlab.sim.configuration.overrides import literal, override_key
 
-    chosen = [f"{key}={literal(value)}" for key, value in config.items() if value is not None]
-    if out is not None:
-        chosen.append(f"hydra.run.dir={literal(str(out))}")
-    if quiet:
+    chosen = ["json=true"] if output.json else []
+    chosen += ["report=false"] if output.no_report else []
+    if root is not None:
+        chosen.append(f"hydra.sweep.dir={literal(str(root.absolute()))}")
+    elif output.out is not None:
+        chosen.append(f"hydra.run.dir={literal(str(output.out))}")
+    if runs.jobs is not None and not any(override_key(text) == "hydra/launcher" for text in overrides):
+        chosen.append(f"hydra.launcher.n_jobs={runs.jobs}")
+    if output.json or not sys.stderr.isatty():
         chosen.append("hydra.hydra_logging.root.level=WARNING")
     return chosen

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.checks import check
 from lsmlab.sim.configuration.combinations import without_quotes
-from lsmlab.sim.configuration.old_names import new_name, rename_keys, rename_targets
+from lsmlab.sim.configuration.compose import complete
 from lsmlab.sim.configuration.overrides import override_key
-from lsmlab.sim.configuration.parameters import apply_parameters
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.index import IndexedRun, read_runs
 from lsmlab.sim.runs.key import run_key
@@ -24,53 +21,36 @@ from lsmlab.sim.runs.task import Task, attempt, reason_of
 from lsmlab.sim.runs.typed import parameters
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchedRun:
-    """A run as Hydra's launcher passes it on."""
-
-    directory: Path
-    """Folder for the results."""
-    config: dict[str, Any]
-    overrides: list[str]
-    device: str | None
-    """Name of the chosen entry of configs/device."""
-    folders: Sequence[Path]
-    """The user's folders with configuration groups."""
-
-
-def run_launched(launched: LaunchedRun, *, fresh: bool) -> None:
+def run_launched(directory: Path, config: dict[str, Any], hydra: Mapping[str, Any], *, fresh: bool) -> None:
     """Put the results of a run into its directory; if it fails, write the reason into error.txt there.
 
-    The results come from the run store if it has them and `fresh` is false.
+    `hydra` are Hydra's settings. The results come from the run store if it has them and `fresh` is false.
     """
-    (launched.directory / ERROR).unlink(missing_ok=True)
+    (directory / ERROR).unlink(missing_ok=True)
+    overrides = list(hydra["overrides"]["task"])
     try:
-        rename_keys(launched.config)
-        rename_targets(launched.config)
-        typed = (new_name(override_key(text)) for text in launched.overrides)
-        apply_parameters(launched.config, launched.device, typed, launched.folders)
-        check(launched.config)
-        if launched.config.get("replications", 1) != 1:
+        complete(config, overrides, hydra)
+        if config.get("replications", 1) != 1:
             raise InputError("replications: one sweep takes one seed per run; write seed=1,2,3 instead")
     except InputError as error:
-        _fail(launched, reason_of(error))
+        _fail(directory, reason_of(error))
         return
-    store, key = default_store(), run_key(launched.config)
+    store, key = default_store(), run_key(config)
     if fresh or store.find(key) is None:
-        result = attempt(Task(key, launched.config, store.root, fresh))
+        result = attempt(Task(key, config, store.root, fresh))
         if result.error is not None:
             store.fail(key, f"{result.error}\n{result.trace}".rstrip())
-            _fail(launched, result.error)
+            _fail(directory, result.error)
             return
-    choices = without_quotes({override_key(o): o.partition("=")[2] for o in launched.overrides if "=" in o})
-    about = {"name": launched.directory.name, "choices": choices, "parameters": parameters(launched.config, choices)}
-    copy_run(store.root / key, launched.directory, about)
+    choices = without_quotes({override_key(o): o.partition("=")[2] for o in overrides if "=" in o})
+    about = {"name": directory.name, "choices": choices, "parameters": parameters(config, choices)}
+    copy_run(store.root / key, directory, about)
 
 
-def _fail(launched: LaunchedRun, reason: str) -> None:
+def _fail(directory: Path, reason: str) -> None:
     for name in (ABOUT, "summary.json"):  # results of an earlier sweep in this directory
-        (launched.directory / name).unlink(missing_ok=True)
-    (launched.directory / ERROR).write_text(f"{reason}\n", encoding="utf-8")
+        (directory / name).unlink(missing_ok=True)
+    (directory / ERROR).write_text(f"{reason}\n", encoding="utf-8")
 
 
 def objective_values(directory: Path, names: Sequence[str]) -> list[float]:

@@ -20,10 +20,10 @@ from lsmlab.reports.cli.running import (
     results_directory,
     running,
 )
-from lsmlab.sim.configuration.compose import Composition, composer
+from lsmlab.sim.configuration.compose import check_hydra, compose, output_directory, translated
 from lsmlab.sim.configuration.options_input import with_options_file
-from lsmlab.sim.configuration.overrides import literal, override_key, prepare, with_search_path
-from lsmlab.sim.configuration.trust import REMEDY, allow_packages, trusting
+from lsmlab.sim.configuration.overrides import prepare, with_search_path
+from lsmlab.sim.configuration.trust import REMEDY, allow_packages, names_hydra, trusting
 from lsmlab.sim.progress import Progress, progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import RunDirectory, display_path
@@ -118,16 +118,14 @@ def _run(given: _Given) -> int:
     print_notes(notes)
     if given.hydra_flags:
         return _through_hydra(given, overrides)
-    with composer(given.request.config_dirs) as compose:
-        composition = compose(overrides)
-    config = composition.config
+    config = compose(overrides, given.request.config_dirs)
     config["json"] = given.output.json or bool(config.get("json"))
     count = given.request.replications or _whole(config.get("replications", 1), "replications")
-    return _replicate(given, composition, count) if count > 1 else _single(given, composition)
+    usual = output_directory(overrides, given.request.config_dirs)
+    return _replicate(given, config, count, usual) if count > 1 else _single(given, config, usual)
 
 
-def _single(given: _Given, composition: Composition) -> int:
-    config = composition.config
+def _single(given: _Given, config: dict[str, Any], usual: Path) -> int:
     if given.runs.on is not None:
         raise InputError(f"--on {given.runs.on}: one run needs no cluster; add --replications N or -m, or see 'lsmlab sweep'")
     if given.runs.budget is not None:
@@ -135,7 +133,7 @@ def _single(given: _Given, composition: Composition) -> int:
 
         study = Study({"run": Variant(config)}, perturbed=False)
         keep_budget(lambda: study.cost(given.runs.settings(quiet=True)), given.runs, "a shorter run")
-    directory, created = results_directory(given.output.out, composition.directory)
+    directory, created = results_directory(given.output.out, usual)
     try:
         with progress_bar(quiet=config["json"]) as progress:
             summary = simulate_into(config, directory, progress)
@@ -164,14 +162,14 @@ def simulate_into(config: Mapping[str, Any], directory: Path, progress: Progress
     return dict(result.summary)
 
 
-def _replicate(given: _Given, composition: Composition, count: int) -> int:
+def _replicate(given: _Given, config: dict[str, Any], count: int, usual: Path) -> int:
     from lsmlab.sim.studies.replicated import combine
     from lsmlab.sim.studies.study import Study, Variant
 
-    config, runs = composition.config, given.runs.settings(quiet=composition.config["json"])
+    runs = given.runs.settings(quiet=config["json"])
     study = Study({"run": Variant(config)}, count)
     keep_budget(lambda: study.cost(runs), given.runs, "fewer or shorter runs")
-    directory, _ = results_directory(given.output.out, composition.directory)
+    directory, _ = results_directory(given.output.out, usual)
     outcome = study.run(runs, [directory], all_into=directory)
     failed = report_failures(outcome.failures)
     if failed:
@@ -203,23 +201,12 @@ def _show(
 def _through_hydra(given: _Given, overrides: list[str]) -> int:
     from lsmlab.reports.cli.hydra_runs import OBJECTIVES, sweep_overrides, through_hydra
 
-    if given.request.replications is not None and given.multirun:
-        raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
-    if given.runs.on is not None:
-        raise InputError(f"--on {given.runs.on}: does not go with Hydra's launchers, sweepers and flags; leave one of them out")
+    _check_flags(given)
+    folders = given.request.config_dirs
     root = _sweep_directory(given, overrides) if given.multirun else None
-    own_overrides = sweep_overrides(
-        {"json": given.output.json or None, "report": False if given.output.no_report else None}, given.output.out,
-        quiet=given.output.json or not sys.stderr.isatty(),
-    )  # fmt: skip
-    if root is not None:
-        own_overrides.append(f"hydra.sweep.dir={literal(str(root.absolute()))}")  # workers of Ray run in another folder
-    for flag in given.hydra_flags:
-        if flag.partition("=")[0] in _FOREIGN_FLAGS and not given.trust.trust:
-            raise InputError(f"{flag}: loads Hydra's own settings too, which can run code; {REMEDY}")
-    with composer(given.request.config_dirs) as compose:
-        compose.check_hydra(overrides)
-    prepared = with_search_path(prepare([*overrides, *own_overrides]), given.request.config_dirs)
+    own_overrides = sweep_overrides(overrides, given.runs, given.output, root)
+    check_hydra(overrides, folders)
+    prepared = with_search_path(prepare([*overrides, *own_overrides]), folders)
     try:
         return through_hydra(
             prepared, given.hydra_flags, fresh=given.runs.fresh, objectives=given.request.objective or OBJECTIVES
@@ -230,22 +217,27 @@ def _through_hydra(given: _Given, overrides: list[str]) -> int:
         sys.stderr.write(f"\nInterrupted. {location}the same command computes only the rest.\n")
         return INTERRUPTED
     except Exception as error:
-        with composer(given.request.config_dirs) as compose:
-            raise compose.translated(error, overrides) from error
+        raise translated(error, overrides, folders) from error
 
 
-def _sweep_directory(given: _Given, overrides: list[str]) -> Path | None:
-    """Return the folder for a sweep's runs, or None if only Hydra can resolve it.
+def _check_flags(given: _Given) -> None:
+    """Raise InputError for options that Hydra's runs do not take, and for flags of Hydra that need --trust."""
+    if given.request.replications is not None and given.multirun:
+        raise InputError("--replications does not go with --multirun; write seed=1,2,3 instead")
+    for name, value in (("--on", given.runs.on), ("--budget", given.runs.budget)):
+        if value is not None:
+            raise InputError(f"{name} {value}: does not go with Hydra's launchers, sweepers and flags; use 'lsmlab sweep'")
+    for flag in given.hydra_flags:
+        if flag.partition("=")[0] in _FOREIGN_FLAGS and not given.trust.trust:
+            raise InputError(f"{flag}: loads Hydra's own settings too, which can run code; {REMEDY}")
 
-    The folder is fixed before the sweep starts, so that the message after an interruption can name it.
-    """
-    named = [o.partition("=")[2].strip("'\"") for o in overrides if override_key(o) == "hydra.sweep.dir"]
+
+def _sweep_directory(given: _Given, overrides: list[str]) -> Path:
+    """Return the folder for a sweep's runs, fixed before the sweep starts: the message after an interruption names it."""
     if given.output.out is not None:
         return given.output.out
-    if named:
-        return Path(named[-1]) if "$" not in named[-1] else None
-    with composer() as compose:
-        return compose([]).sweep_directory
+    about_hydra = [text for text in overrides if names_hydra(text.partition("=")[0])]
+    return output_directory(about_hydra, given.request.config_dirs, sweep=True)
 
 
 def _whole(value: object, key: str) -> int:

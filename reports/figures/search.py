@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import yaml
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.sweep import number_axis, parallel_coordinates
 from lsmlab.reports.palette import MOVE, RUNS
@@ -15,6 +14,7 @@ from lsmlab.sim.runs.typed import typed_value
 from lsmlab.sim.studies.goals import GOALS
 from lsmlab.sim.studies.sweep.measured import Measured
 from lsmlab.sim.studies.tune import PointTried
+from lsmlab.sim.yaml_text import parse_yaml
 
 
 def progress_figure(goal: str, history: Sequence[PointTried]) -> Figure:
@@ -54,7 +54,7 @@ def points_figure(history: Sequence[PointTried], goals: Sequence[str]) -> Figure
     for point in history:
         for text in point.point.split(" "):
             key, _, value = text.partition("=")
-            levels.setdefault(key, []).append(typed_value(yaml.safe_load(value)))
+            levels.setdefault(key, []).append(typed_value(parse_yaml(value, key)))
     values = {GOALS[goal].name: np.array([[point.values[goal]] for point in history], dtype=float) for goal in goals}
     about = {"seeds": [0], "configurations": len(history)}
     measured = Measured(about, [point.point.replace("engine.options.", "") for point in history], levels, values)

@@ -10,7 +10,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.entries import packaged_folder
-from lsmlab.sim.configuration.yaml_text import parse_yaml, read_yaml_text
+from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
 PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
 """Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""

@@ -80,10 +80,9 @@ def total(estimates: Iterable[Estimate]) -> Estimate:
 @cache
 def job_seconds() -> float:
     """Return the CPU seconds of one background job on this machine, from the difference of two short runs (0.5 s)."""
-    from lsmlab.sim.configuration.compose import composer
+    from lsmlab.sim.configuration.compose import compose
 
-    with composer() as compose:
-        short, long = (compose([*_REFERENCE, f"workload.duration={seconds}s"]).config for seconds in (30, 600))
+    short, long = (compose([*_REFERENCE, f"workload.duration={seconds}s"]) for seconds in (30, 600))
     _cpu_seconds(short)  # loads modules and fills caches
     return (_cpu_seconds(long) - _cpu_seconds(short)) / (estimate(long).work - estimate(short).work)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import SUMMARY, read_summary
 from lsmlab.sim.studies.request import Request, argument, option
 from lsmlab.sim.studies.stored import changed, read_config
@@ -44,10 +44,9 @@ class Baseline:
 
     def compose_all(self, changes: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return one configuration for each sequence of overrides, on top of the present state."""
-        with composer(self.folders) as compose:
-            if self.stored is None:
-                return [compose([*self.overrides, *own]).config for own in changes]
-            return [changed(self.stored, [*self.overrides, *own], compose) for own in changes]
+        if self.stored is None:
+            return [compose([*self.overrides, *own], self.folders) for own in changes]
+        return [changed(self.stored, [*self.overrides, *own], self.folders) for own in changes]
 
     def compose(self, changes: Sequence[str] = ()) -> dict[str, Any]:
         """Return the configuration with these overrides on top of the present state."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.configuration.combinations import Variants, combinations, folder_names, read_variants, without_quotes
-from lsmlab.sim.configuration.compose import Composition, composer
-from lsmlab.sim.configuration.names import configuration_name
+from lsmlab.sim.configuration.combinations import Variants, combinations, read_variants, without_quotes
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.batch import Settings
@@ -90,8 +90,11 @@ class Compared:
 class Planned:
     """Configurations of a comparison, before they run."""
 
-    composed: Sequence[Composition]
+    overrides: Sequence[str]
+    """Overrides of the first configuration."""
+    configs: Sequence[Mapping[str, Any]]
     choices: Sequence[Mapping[str, str]]
+    """Values in which each configuration differs from the others, by key, without quotes."""
     variants: Variants | None
     notes: Sequence[str] = ()
     """What the file of options lacks, or what is not simulated of it."""
@@ -102,16 +105,16 @@ def planned(request: CompareRequest) -> Planned:
     variants = read_variants(request.variants) if request.variants is not None else None
     overrides, notes = with_options_file(request.options, request.overrides)
     selected = combinations(overrides, variants)
-    with composer(request.config_dirs) as compose:
-        composed = [compose(combination.overrides) for combination in selected]
-    return Planned(composed, [combination.chosen for combination in selected], variants, notes)
+    configs = [compose(combination.overrides, request.config_dirs) for combination in selected]
+    choices = [without_quotes(combination.chosen) for combination in selected]
+    return Planned(selected[0].overrides, configs, choices, variants, notes)
 
 
 def _study(asked: Planned, replications: int, folder: Path | None) -> Study:
-    folders = folder_names(asked.choices)
+    folders = folder_names([configuration_name(choices) for choices in asked.choices])
     variants = {
-        name: Variant(c.config, without_quotes(chosen), None if folder is None else folder / name)
-        for name, c, chosen in zip(folders, asked.composed, asked.choices, strict=True)
+        name: Variant(config, choices, None if folder is None else folder / name)
+        for name, config, choices in zip(folders, asked.configs, asked.choices, strict=True)
     }
     return Study(variants, replications, perturbed=replications > 1)
 

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.checks import check
-from lsmlab.sim.configuration.compose import Composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.overrides import override_key, prepare
+from lsmlab.sim.yaml_text import read_yaml
 
 _POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner"))
 _REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "conditions", "workload", "keys")
@@ -23,18 +24,13 @@ _OF_THE_STORE: Final = ("version", "families", "options_file")
 
 def read_config(path: Path) -> dict[str, Any]:
     """Return the configuration of a run. Raises InputError if the file is damaged."""
-    import yaml
-
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())}); repeat the run") from None
+    content = read_yaml(path)
     if not isinstance(content, dict) or not isinstance(content.get("engine"), dict):
         raise InputError(f"{path}: is not the configuration of a run; repeat the run")
     return content
 
 
-def changed(config: Mapping[str, Any], overrides: Sequence[str], compose: Composer) -> dict[str, Any]:
+def changed(config: Mapping[str, Any], overrides: Sequence[str], folders: Sequence[Path] = ()) -> dict[str, Any]:
     """Return a copy of a run's configuration with the changes of `overrides`.
 
     An entry of a group replaces the group, except the facts that do not depend on it: another drive leaves page cache and
@@ -45,7 +41,7 @@ def changed(config: Mapping[str, Any], overrides: Sequence[str], compose: Compos
     chosen = [text for text in prepare(overrides) if override_key(text) in _REPLACED and "." not in override_key(text)]
     values = [text for text in prepare(overrides) if text not in chosen]
     if chosen:
-        entries = compose(chosen).config
+        entries = compose(chosen, folders)
         for group in map(override_key, chosen):
             if group in _POLICIES:
                 part = group.partition("/")[2]

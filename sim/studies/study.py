@@ -6,14 +6,13 @@ that they choose and in what they read from the outcome.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.parameters import displaced
+from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.configuration.trust import trusted_packages
 from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.runs.batch import Job, Settings, outcomes
@@ -108,7 +107,7 @@ class Study:
             typed = parameters(variant.config, variant.choices)
             configs = [(first + i, 0, {**variant.config, "seed": first + i}) for i in range(self.seeds)]
             if self.perturbed:
-                configs += [(first, i, changed) for i, changed in enumerate(displaced(variant.config), 1)]
+                configs += [(first, i, changed) for i, changed in enumerate(perturbed(variant.config), 1)]
             for number, (seed, moved, config) in enumerate(configs):
                 label = f"constants_{moved}" if moved else f"seed_{seed}"
                 place = all_into / label if all_into is not None else variant.folder if number == 0 else None
@@ -141,17 +140,3 @@ class Study:
         except KeyboardInterrupt:
             raise RunsInterruptedError(sum(row.error is None for row in rows.values()), len(jobs)) from None
         return Outcome(tuple(rows[id(job)] for *_, job in jobs))
-
-
-def folder_names(names: Sequence[str]) -> list[str]:
-    """Return a readable and unique folder name for each alternative.
-
-    >>> folder_names(["present state", "device=sata", "engine.options.max_background_jobs=8 host.cores=4"])
-    ['present_state', 'device=sata', 'max_background_jobs=8_cores=4']
-    """
-    folders: list[str] = []
-    for number, name in enumerate(names):
-        short = "_".join(re.sub(r"^[\w.]*\.(?=\w+=)", "", text) for text in name.split())
-        folder = re.sub(r"[^\w.=+-]+", "-", short).strip("-.")[:80] or f"alternative_{number}"
-        folders.append(folder if folder not in folders else f"{folder}_{number}")
-    return folders

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.combinations import expand
+from lsmlab.sim.configuration.names import folder_names
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import Estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
@@ -18,7 +19,7 @@ from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.model_errors import model_errors_of
 from lsmlab.sim.studies.reproduction import Reproduction, reproduction
 from lsmlab.sim.studies.request import argument
-from lsmlab.sim.studies.study import Study, Variant, folder_names
+from lsmlab.sim.studies.study import Study, Variant
 
 PRESENT: Final = "present state"
 

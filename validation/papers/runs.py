@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Job, Settings, outcomes
 from lsmlab.sim.runs.tables import StoredTable
@@ -48,26 +48,25 @@ def run_settings(
     """
     runs: list[SettingRun] = []
     jobs: dict[int, list[Job]] = {}
-    with composer() as compose:
-        for paper, setting in settings:
-            run = SettingRun(paper, setting, [])
-            runs.append(run)
-            try:
-                config = compose([*setting.overrides, *extra]).config
-                first = int(config.get("seed", 1))
-            except Exception as error:
-                run.error = reason_of(error)
-                report(f"{paper} {setting.name}: {run.error}")
-                continue
-            place = directory / paper / _folder(setting.name)
-            numbers = range(first, first + min(seeds, setting.seeds or seeds))
-            run.directories += [place / f"seed_{seed}" for seed in numbers]
-            jobs[len(runs) - 1] = [
-                Job(f"{paper}/{place.name}/seed_{seed}", {**config, "seed": seed}, place / f"seed_{seed}",
-                    {"paper": paper, "setting": setting.name, "seed": str(seed)},
-                    {"paper": paper, "setting": setting.name, "seed": seed})
-                for seed in numbers
-            ]  # fmt: skip
+    for paper, setting in settings:
+        run = SettingRun(paper, setting, [])
+        runs.append(run)
+        try:
+            config = compose([*setting.overrides, *extra])
+            first = int(config.get("seed", 1))
+        except Exception as error:
+            run.error = reason_of(error)
+            report(f"{paper} {setting.name}: {run.error}")
+            continue
+        place = directory / paper / _folder(setting.name)
+        numbers = range(first, first + min(seeds, setting.seeds or seeds))
+        run.directories += [place / f"seed_{seed}" for seed in numbers]
+        jobs[len(runs) - 1] = [
+            Job(f"{paper}/{place.name}/seed_{seed}", {**config, "seed": seed}, place / f"seed_{seed}",
+                {"paper": paper, "setting": setting.name, "seed": str(seed)},
+                {"paper": paper, "setting": setting.name, "seed": seed})
+            for seed in numbers
+        ]  # fmt: skip
     _carry_out(runs, jobs, Settings(processes, fresh, quiet), report)
     return {run.setting.overrides: run for run in runs}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.configuration.parameters import displaced
+from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Job, Settings, outcomes
@@ -112,7 +112,7 @@ def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[Job]:
     """Return the runs of a case: its seeds, then two with displaced constants if their standard errors are known."""
     first = int(config.get("seed", 1))
     jobs = [Job(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
-    pair = displaced(config) if seeds > 1 else []  # a single seed is a quick check without an interval
+    pair = perturbed(config) if seeds > 1 else []  # a single seed is a quick check without an interval
     return jobs + [Job(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
 
 

@@ -36,7 +36,7 @@ class Entry:
     """What the prices contain, such as "volume without instance"."""
     source: str = ""
     date: Any = None
-    """Day of the prices."""
+    """Day of the prices as text, YYYY-MM-DD."""
 
     @property
     def priced(self) -> bool:
@@ -72,10 +72,17 @@ def _entries(path: Path) -> dict[str, Entry]:
             entry = build(Entry, values, str(name))
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
-        if entry.priced and not (entry.source and isinstance(entry.date, date)):
+        if entry.priced and not (entry.source and _is_day(entry.date)):
             raise InputError(f"{path}: {name}: a price needs its source and its date (YYYY-MM-DD)")
         found[str(name)] = entry
     return found
+
+
+def _is_day(text: object) -> bool:
+    try:
+        return bool(date.fromisoformat(str(text)))
+    except ValueError:
+        return False
 
 
 def with_device_price(entry: Entry, device: Mapping[str, Any], price_usd: float | None) -> Entry:

@@ -109,9 +109,10 @@ def _beside(path: Path, name: object) -> Path:
 def _start(value: object) -> date:
     if value is None:
         return date.today()
-    if isinstance(value, date):
-        return value
-    raise InputError(f"start: {value!r} must be a day such as 2026-11-01")
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise InputError(f"start: {value!r} must be a day such as 2026-11-01") from None
 
 
 def _horizon(value: object) -> float:

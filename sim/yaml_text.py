@@ -1,8 +1,14 @@
-"""Reader and writer of YAML files. The reader checks encoding, size, syntax and values; its errors name file, line and remedy."""
+"""The only reader and writer of YAML. The reader checks encoding, size, syntax and values; errors name file, line and remedy.
+
+Plain values have the types that OmegaConf gives them: `1e5` is a number (in YAML 1.1 a text), a date is a text, and a
+mapping has each key once.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,17 +22,22 @@ _DEEPEST: Final = 50
 """Largest depth of nested values. libyaml recurses: 200,000 levels end the process with a segmentation fault."""
 _SCANNER_DEPTH: Final = "exceeded maximum nesting depth"
 """Error of libyaml's scanner since PyYAML 6.0.4, which reads ahead of the parser's events."""
-_TAGS: Final = frozenset(
-    f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp")
-)
-"""Types of values that a configuration may contain."""
+_TAG: Final = "tag:yaml.org,2002:"
+_TAGS: Final = frozenset(f"{_TAG}{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq", "merge"))
+"""Types of values that a file may contain."""
+_EXPONENT: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$")
+"""Numbers with an exponent, of which YAML 1.1 reads only those with a point and a sign."""
 
 
-def to_yaml(content: Any) -> str:
-    """Return a configuration as YAML, keys in their order. libyaml writes the same text as PyYAML in a fifth of the time."""
+def to_yaml(content: Any, *, width: int = 80, unicode: bool = False) -> str:
+    """Return a value as YAML, keys in their order. libyaml writes the same text as PyYAML in a fifth of the time.
+
+    Lines have at most `width` characters where possible; with `unicode`, characters outside ASCII are not escaped.
+    """
     import yaml
 
-    return str(yaml.dump(content, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
+    dumper = _typed("Dumper")
+    return str(yaml.dump(content, Dumper=dumper, sort_keys=False, width=width, allow_unicode=unicode))
 
 
 def read_yaml(path: Path) -> Any:
@@ -34,10 +45,26 @@ def read_yaml(path: Path) -> Any:
     return parse_yaml(read_yaml_text(path), path)
 
 
+@cache
+def _typed(kind: str) -> Any:
+    """Return libyaml's (or PyYAML's) safe Loader or Dumper with the types of values that the module's docstring names."""
+    import yaml
+
+    typed: Any = type(kind, (getattr(yaml, f"CSafe{kind}", getattr(yaml, f"Safe{kind}")),), {})
+    typed.add_implicit_resolver(f"{_TAG}float", _EXPONENT, list("-+.0123456789"))
+    typed.yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in resolvers if tag != f"{_TAG}timestamp"]
+        for first, resolvers in typed.yaml_implicit_resolvers.items()
+    }
+    return typed
+
+
 def read_yaml_text(path: Path) -> str:
     """Return the text of a file in UTF-8, with or without a byte order mark. Raises InputError if it cannot be read."""
     try:
-        if path.exists() and not path.is_file():
+        if not path.exists():
+            raise InputError(f"{path}: no such file; check the path")
+        if not path.is_file():
             raise InputError(f"{path}: not a file; give a YAML file")
         if path.stat().st_size > _LARGEST_BYTES:
             raise InputError(f"{path}: larger than {_LARGEST_BYTES >> 20} MiB; a configuration file is smaller")
@@ -53,11 +80,11 @@ def read_yaml_text(path: Path) -> str:
         ) from None
 
 
-def parse_yaml(text: str, path: Path) -> Any:
+def parse_yaml(text: str, path: Path | str) -> Any:
     """Return the content of a YAML text; `path` names its file in errors. Raises InputError if it is not YAML."""
     import yaml
 
-    kind = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    kind = _typed("Loader")
     loader = kind(text)
     try:
         _check_depth(yaml.parse(text, kind), path)
@@ -80,7 +107,7 @@ def parse_yaml(text: str, path: Path) -> Any:
         loader.dispose()
 
 
-def _check_depth(events: Iterable[Any], path: Path) -> None:
+def _check_depth(events: Iterable[Any], path: Path | str) -> None:
     import yaml
 
     depth = 0
@@ -94,8 +121,8 @@ def _too_deep(place: str) -> InputError:
     return InputError(f"{place}: its values are nested too deeply; write at most {_DEEPEST} levels")
 
 
-def _check(root: Any, path: Path) -> None:
-    """Raise InputError for values of other types than a configuration has, and for aliases that expand without limit."""
+def _check(root: Any, path: Path | str) -> None:
+    """Raise InputError for values of other types, keys that occur twice, and aliases that expand without limit."""
     import yaml
 
     sizes: dict[int, int | None] = {}
@@ -109,7 +136,7 @@ def _check(root: Any, path: Path) -> None:
             return known
         sizes[id(node)] = None
         if node.tag not in _TAGS:
-            kind = node.tag.removeprefix("tag:yaml.org,2002:")
+            kind = node.tag.removeprefix(_TAG)
             raise InputError(
                 f"{_place(node)}: {kind[:40]}: no such type in a configuration; write numbers, text, lists and maps"
             )
@@ -118,12 +145,22 @@ def _check(root: Any, path: Path) -> None:
             parts = node.value
         elif isinstance(node, yaml.MappingNode):
             parts = [part for pair in node.value for part in pair]
+            _check_keys([key for key, _ in node.value])
         sizes[id(node)] = total = 1 + sum(map(size, parts))
         if total > _MOST_VALUES:
             raise InputError(
                 f"{_place(node)}: more than {_MOST_VALUES:,} values; write a smaller file, without aliases"
             )
         return total
+
+    def _check_keys(keys: list[Any]) -> None:
+        known: set[object] = set()
+        for key in keys:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in known:
+                raise InputError(f"{_place(key)}: duplicate key {key.value!r}; write it once")
+            known.add(key.value)
 
     def _place(node: Any) -> str:
         return f"{path}:{node.start_mark.line + 1}"
