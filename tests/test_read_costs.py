@@ -1,4 +1,4 @@
-"""A read pays for each place that it searches (models/costs/operations.py, docs/decisions/0026)."""
+"""A read pays for each place that it searches (models/costs/operations.py, docs/decisions/0050)."""
 
 from __future__ import annotations
 
