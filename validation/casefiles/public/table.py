@@ -29,6 +29,7 @@ from typing import Any, Final
 import yaml
 from lsmlab.models.errors import InputError, reading_error
 from lsmlab.validation.casefiles.public.template import Row, filled, number, value_of
+from lsmlab.validation.logs.bench import percentiles
 from lsmlab.validation.logs.text import read_text
 
 DATA: Final = Path("../shared/data/public_runs")
@@ -44,8 +45,6 @@ _FEW: Final = 8
 """Most repeats whose own range is their noise."""
 _RANGE_OF_TWO: Final = 1.128
 """Mean range of two normal values in standard deviations (d2 of control charts: Montgomery, appendix VI)."""
-_PERCENTILES: Final = re.compile(r"Percentiles: P50: (\S+) P75: \S+ (?:P90: \S+ )?P99: (\S+) P99\.9: (\S+) P99\.99: (\S+)")
-_LONGEST: Final = re.compile(r"Max: ([0-9.]+)")
 _LOG_SUFFIX: Final = re.compile(r"_LOG_\d+\.gz$")
 _WRITERS: Final = re.compile(r"\n(?:fillrandom|ycsb_load) ")
 """Beginning of the results of a writing benchmark in db_bench's output."""
@@ -181,12 +180,7 @@ def write_histogram(data: Path, log: str | None) -> dict[str, float]:
     output = read_text(path) if path is not None else ""
     writers = _WRITERS.search(output)
     text = output[writers.end() :].partition("\nDB path:")[0] if writers else ""
-    found, longest = _PERCENTILES.search(text), _LONGEST.search(text)
-    if found is None or longest is None:
-        return {}
-    names = ("p50", "p99", "p999", "p9999", "max")
-    micros = zip(names, (*found.groups(), longest[1]), strict=True)
-    return {f"write_latency_s.{name}": float(value) / 1e6 for name, value in micros}
+    return {f"write_latency_s.{key}": value for key, value in percentiles(text).items()}
 
 
 def _options(row: Row, names: Iterable[str]) -> dict[str, Any]:
