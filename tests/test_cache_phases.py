@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from lsmlab.validation.importer.estimates import Estimate
 from lsmlab.validation.importer.fsyncs import fsync_bandwidth
-from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, first_phase, mean_phases
-from lsmlab.validation.logs.timings.job_records import JobLog
+from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, first_phase
+from lsmlab.validation.logs.timings.fsync_periods import JobLog
 from lsmlab.validation.logs.timings.jobs import Job
 
 FAST, SLOW = 150e6, 40e6
@@ -29,7 +29,7 @@ def compaction(rates: list[tuple[float, float]], file_bytes: float = 20e6) -> Jo
         kind="compaction", start_s=0.0, end_s=now_s, cpu_s=0.0, records=1.0, parts=1, files=files,
         output_bytes=len(files) * file_bytes,
     )  # fmt: skip
-    return JobLog([job], False, [])
+    return JobLog([job], False)
 
 
 def test_fast_and_slow_phases_are_found() -> None:
@@ -49,13 +49,11 @@ def test_a_drive_without_a_cache_has_no_phases() -> None:
 
 
 def test_the_room_follows_from_the_mean_rate() -> None:
-    """At the fast rate the cache never fills; at the slow rate it has no room. Two runs are too few for a mean."""
+    """At the fast rate the cache never fills; at the slow rate it has no room."""
     phases = CachePhases(FAST, SLOW, 12.0)
     assert phases.fast_bytes(FAST) == np.inf
     assert phases.fast_bytes(SLOW) == 0.0
     assert phases.fast_bytes(67.5e6) == pytest.approx(600e6)
-    assert mean_phases([phases] * 2) is None
-    assert mean_phases([phases] * 3) == pytest.approx(phases)
 
 
 def test_a_fast_beginning_is_found() -> None:
@@ -85,7 +83,7 @@ def test_runs_with_subcompactions_tell_no_fast_beginning() -> None:
     """Their fsyncs have no known start, so the rate of the others says nothing about the drive."""
     log = compaction([(1.2e9, 20.0 / 3.0), (0.6e9, 50.0)], file_bytes=64e6)
     parallel = Job(kind="compaction", start_s=60.0, end_s=61.0, parts=2, files=[(61.0, 64e6)], output_bytes=64e6)
-    assert first_phase(JobLog([*log.jobs, parallel], False, []), lambda _: 0.0) is None
+    assert first_phase(JobLog([*log.jobs, parallel], False), lambda _: 0.0) is None
 
 
 def imported(rates: list[tuple[float, float]], file_bytes: float, commit_s: float = 1e-3) -> dict[str, float]:
@@ -95,7 +93,7 @@ def imported(rates: list[tuple[float, float]], file_bytes: float, commit_s: floa
         Job(kind="flush", start_s=at_s, end_s=at_s + 0.02, files=[(at_s + 0.01, 1e6)])
         for at_s in np.linspace(200.0, 400.0, 20).tolist()
     ]
-    seen = cast("Any", SimpleNamespace(jobs=JobLog([*log.jobs, *flushes], False, []), buffered_writes=True, read_copy_s=0.0))
+    seen = cast("Any", SimpleNamespace(jobs=JobLog([*log.jobs, *flushes], False), buffered_writes=True, read_copy_s=0.0))
     commit = Estimate("device.fsync_latency", commit_s, None, "s", "estimate", "")
     found = fsync_bandwidth(seen, {"device.fsync_latency": commit, "host.flush_record": None, "host.flush_byte": None})
     return {estimate.name.removeprefix("device."): estimate.value for estimate in found.estimates}

@@ -27,14 +27,13 @@ from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.clients.lookups import look_up
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
-from lsmlab.validation.calibrate.equations import equations_of
-from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, fit_runs
+from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, equations_of, fit_runs
 from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun, read_run
+from lsmlab.validation.calibrate.scaled_defaults import read_costs, read_ratio
 from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, sorted_runs, whole_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
-from lsmlab.validation.calibrate.unseen import read_costs, read_ratio
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill, unstalled
 from lsmlab.validation.logs.history.stalls import Stall

@@ -15,7 +15,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import entry_share
 from lsmlab.models.costs.operations import depth
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import parse_quantity
+from lsmlab.models.units import build, parse_quantity
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.run_data import load_run
@@ -25,7 +25,6 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.results.schema.run_tables import JOB_WAITS, JOBS
 from lsmlab.sim.simulation import run
-from lsmlab.validation.calibrate.public_fits import host_of
 from lsmlab.validation.importer.estimators import ESTIMATORS, estimate
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import read
@@ -387,7 +386,8 @@ def test_the_wal_has_a_cost_of_its_own(case: str, logged: bool, tmp_path: Path) 
     """A LOG with a WAL shows the sum of write_op and wal_op, a LOG without one only write_op; wal_op is in its proportion."""
     log = ROOT / "validation" / "cases" / "calibration" / case / "1" / "LOG.xz"
     assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
-    found, known = read_parameters("imported", [tmp_path]).host, of_build(host_of("recording_vm"))
+    found = read_parameters("imported", [tmp_path]).host
+    known = of_build(build(Host, dict(read_parameters("recording_vm").host), "recording_vm"))
     write_s, wal_s = (parse_quantity(found[name], "seconds") for name in ("write_op", "wal_op"))
     recorded_s = known.write_op + (known.wal_op if logged else 0.0)
 

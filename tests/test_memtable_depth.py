@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import write_cpu
-from lsmlab.validation.calibrate.public_fits import write_parts
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
@@ -35,14 +34,3 @@ def test_a_store_with_larger_memtables_writes_slower() -> None:
 
     assert [run.summary["stall_fraction"] for run in (small, large)] == [0.0, 0.0]
     assert times[1] - times[0] == pytest.approx(3 * 5e-7, rel=0.15)
-
-
-def test_a_measured_write_is_split_in_the_proportions_of_another_machine() -> None:
-    """The parts add up to the measured time, and keep the other machine's proportions."""
-    like = Host(write_op=1e-6, write_byte=1e-9, wal_op=2e-6, memtable_depth=5e-7)
-
-    parts = write_parts(9e-6, 1000.0, 64 * 2**20, like)
-
-    found = Host(**{key.removeprefix("host."): value for key, value in parts.items()})
-    assert write_cpu(1000.0, logged=True, memtable_bytes=64 * 2**20).seconds(found) == pytest.approx(9e-6)
-    assert found.wal_op / found.write_op == pytest.approx(2.0)

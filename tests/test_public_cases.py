@@ -18,12 +18,9 @@ from lsmlab.validation.casefiles.public.cases import (
     is_calibration,
     merged,
     public_cases,
-    session_of,
 )
-from lsmlab.validation.casefiles.public.noise import spread
-from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of
+from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of, spread, write_histogram
 from lsmlab.validation.casefiles.public.template import NOTHING, filled, value_of
-from lsmlab.validation.casefiles.public.text import compaction_gib, write_buckets
 
 FOLDER = Path(__file__).parents[1] / DATA
 HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the public runs are not at {FOLDER}")
@@ -168,22 +165,17 @@ def test_repeats_become_means_and_ranges() -> None:
     assert ["x", "y"] == found["log"]
 
 
-def test_sessions_follow_from_the_path() -> None:
-    """A run's session follows from its path in its authors' repository; other sources have no session."""
-    assert "20GB, 15 March 2022" == session_of(
-        {"source": "supermt/quicksand_results disk_type_influence/x/LOG_1.gz: text"}
-    )
-    assert "" == session_of({"source": "mdcallag/mytools sum.txt: text"})
+def test_latencies_come_from_the_output_beside_a_log(tmp_path: Path) -> None:
+    """The histogram is that of the writing benchmark, in seconds; without an output there are no latencies."""
+    histogram = "Min: 1 Median: 2 Max: {}\nPercentiles: P50: 2.5 P75: 3 P99: 9 P99.9: 30 P99.99: 1300\n"
+    output = f"head\nfillrandom   : 5 micros/op\n{histogram.format(2000000)}\nDB path: x\n{histogram.format(1)}"
+    (tmp_path / "run_stdout.txt").write_text(output, encoding="utf-8")
 
-
-def test_output_of_db_bench() -> None:
-    """The histogram is that of the writing benchmark, and the table's total is in GiB."""
-    output = (
-        "head\nfillrandom   : 5 micros/op\n(       2,       3 ]  7278205  36.391%\n\nDB path: x\n[  0,  1 ] 43  0.1%\n"
-    )
-
-    assert [(2.0, 3.0, 7278205)] == write_buckets(output)
-    assert 106.26 == compaction_gib("106.26 GB write, 383.13 MB/s write, 90.83 GB read")
+    assert write_histogram(tmp_path, "run_LOG_100.gz") == {
+        "write_latency_s.p50": 2.5e-6, "write_latency_s.p99": 9e-6, "write_latency_s.p999": 3e-5,
+        "write_latency_s.p9999": 1.3e-3, "write_latency_s.max": 2.0,
+    }  # fmt: skip
+    assert write_histogram(tmp_path, None) == write_histogram(tmp_path, "other_LOG_100.gz") == {}
 
 
 def test_missing_data_and_unknown_sets_end_in_one_line(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A read pays for each place that it searches (models/costs/operations.py, docs/decisions/0026)."""
+"""A read pays for each place that it searches (models/costs/operations.py, docs/decisions/0050)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import Searched, point_read_cpu, scan_cpu
-from lsmlab.validation.calibrate.unseen import read_costs
+from lsmlab.validation.calibrate.scaled_defaults import read_costs
 
 sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate

@@ -38,7 +38,7 @@ class Host:
     the caches of a core."""
     wal_op: float = estimated("seconds", 1.0e-6, width=1.0)
     """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache
-    (behaviour/write-path.md, Write-ahead log). Its share of a write: docs/decisions/0030."""
+    (behaviour/write-path.md, Write-ahead log). Its share of a write: docs/decisions/0037."""
     wal_byte: float = estimated("seconds", 0.6e-9, width=1.0)
     """Further CPU time of a write to the WAL per byte of key and value: checksum, two copies, pages of the cache
     (docs/decisions/0037)."""

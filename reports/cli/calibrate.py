@@ -10,8 +10,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.validation.calibrate.fit import calibrate_cases
-from lsmlab.validation.calibrate.group_out import group_table, leave_group_out
-from lsmlab.validation.calibrate.left_out import leave_one_out, table
+from lsmlab.validation.calibrate.hold_out import case_table, group_table, leave_group_out, leave_one_out
 from lsmlab.validation.calibrate.set_text import document, parameter_text, report_text
 from lsmlab.validation.checkout import OWN_CASES, source_tree_or_error
 
@@ -64,7 +63,7 @@ def calibrate(argv: list[str]) -> int:
         more = ({"leave_one_out": left_out} if rows else {}) | ({"leave_group_out": kinds} if groups else {})
         sys.stdout.write(to_json(document(found) | more))
     else:
-        parts = [report_text(found), table(rows) if rows else "", group_table(groups) if groups else ""]
+        parts = [report_text(found), case_table(rows) if rows else "", group_table(groups) if groups else ""]
         sys.stdout.write("\n".join(filter(None, parts)))
     if given.out is not None and not given.json:
         sys.stdout.write(f"\nSaved in {given.out}\n")

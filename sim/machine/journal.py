@@ -19,7 +19,7 @@ full, or where the caller copies (persistent memory), the kernel submits a file 
 (fs/ext4/inode.c MAX_WRITEPAGES_EXTENT_LEN, 2048 pages), each with a journal handle that stays open until the device has
 written the portion.
 
-Two parts of a commit hold up writers of the WAL, and RocksDB counts no stall (docs/decisions/0027, 0032). While the commit
+Two parts of a commit hold up writers of the WAL, and RocksDB counts no stall (docs/decisions/0032). While the commit
 waits for open handles the transaction is locked (T_LOCKED): no thread can open a handle, so no file can be created or
 appended to. Then the commit submits the journal's blocks, behind all requests in the device's queue; until they are written,
 an append waits, because the WAL's inode is among them (fs/jbd2/transaction.c `do_get_write_access`, BH_Shadow): every append

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,13 +16,21 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.yaml_text import read_yaml
-from lsmlab.validation.calibrate.equations import equations_of
+from lsmlab.validation.calibrate import client_equations as clients
+from lsmlab.validation.calibrate import job_equations as jobs
+from lsmlab.validation.calibrate import short_writes as short
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
+from lsmlab.validation.calibrate.scaled_defaults import READS, read_ratio
 from lsmlab.validation.calibrate.solve import Constant, Equation, Solution, solve
-from lsmlab.validation.calibrate.unseen import READS, read_ratio
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
+_EQUATIONS: Final[Sequence[Callable[[Sequence[RecordedRun]], Equation | None]]] = (
+    jobs.compaction_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.starts, jobs.deletions,
+    jobs.core_contention, clients.fills, clients.writes, short.spread, short.interruptions, clients.sleeps, clients.read_cpu,
+    clients.read_waits, short.device_read_spread, clients.requests,
+)  # fmt: skip
+"""Each predicts a measurement as the simulation computes it, and gives the scatter of single measurements."""
 _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
     "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
     "throttle_io": 0.5, "read_iops": 1.5,
@@ -147,6 +155,11 @@ def _of_release_build(solution: Solution) -> Solution:
         constants=tuple(replace(c, prior=c.prior / ratios.get(c.key, 1.0)) for c in solution.constants),
         values={key: value / ratios.get(key, 1.0) for key, value in solution.values.items()},
     )
+
+
+def equations_of(runs: Sequence[RecordedRun]) -> list[Equation]:
+    """Return the equations for which these runs have measurements."""
+    return [equation for make in _EQUATIONS if (equation := make(runs)) is not None]
 
 
 def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:

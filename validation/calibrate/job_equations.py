@@ -15,10 +15,9 @@ from lsmlab.models.costs.cores import busy_probability, contended, excess, wake_
 from lsmlab.models.costs.jobs import deletions as deletion_of
 from lsmlab.models.costs.jobs import file_ends, job_start
 from lsmlab.models.costs.transfers import fsyncs, reads, writes
-from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
-from lsmlab.validation.calibrate.terms import Row, linear
+from lsmlab.validation.calibrate.terms import Row, job_cpu, linear
 from lsmlab.validation.logs.timings.jobs import Job
 
 WRITE_REQUEST_BYTES: Final = 2.0**20

@@ -7,12 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
-from lsmlab.sim.yaml_text import read_yaml
-
-FOLDER: Final = Path(__file__).parents[2] / "configs" / "parameters"
 _ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _NUMBERS: Final = ("cores", "assertions", "core_contention", "serial", "spread", "slc_cache", "slc_resume")
@@ -99,30 +95,5 @@ def quantity_text(key: str, value: float | str) -> str:
     return f"{value / scale:.4g}{unit}"
 
 
-def write_set(name: str, text: SetText) -> Path:
-    """Replace configs/parameters/NAME.yaml; return its path."""
-    path = FOLDER / f"{name}.yaml"
-    path.write_text(str(text), encoding="utf-8")
-    return path
-
-
 def _inline(values: Constants) -> str:
     return "{" + ", ".join(f"{k}: {quantity_text(k, v)}" for k, v in values.items()) + "}"
-
-
-def write_sessions(path: Path, sessions: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-    """Replace the named sessions in the table of drives: constants in base units by session, device and key."""
-    lines = [
-        "# Drives of the 40-thread machine and of the desktop by session: write bandwidth, and the SLC cache of a drive that has",
-        "# one, in bytes, bytes per second and seconds, fitted to the job records of each session's calibration runs;",
-        "# hdd/LABEL: that of one of the runs that followed each other (`consecutive` in tables/common.yaml):",
-        "# python -m lsmlab.validation.calibrate.public --write,",
-        "# python -m lsmlab.validation.calibrate.public_machines --write",
-    ]
-    known = read_yaml(path) if path.is_file() else {}
-    for session, devices in {**known, **sessions}.items():
-        lines.append(f'"{session}":')
-        for device, constants in devices.items():
-            values = ", ".join(f"{key}: {float(value):.3e}" for key, value in constants.items())
-            lines.append(f"  {device}: {{{values}}}")
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

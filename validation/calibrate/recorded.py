@@ -125,7 +125,7 @@ class RecordedRun:
         """CPU cost of one point read with direct reads: each block that is not in the block cache is a request to the device.
 
         Costs that no fit estimates (memtable, depth of a block, call) count as parts of a search in a block, in the proportion of
-        the defaults, as the fit's result scales them (`unseen.read_costs`).
+        the defaults, as the fit's result scales them (`scaled_defaults.read_costs`).
         """
         requests, found = self.requests_per_read, self.searches
         searched = sum(group.blocks for group in found)

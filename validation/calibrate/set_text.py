@@ -12,8 +12,8 @@ import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.validation.calibrate.fit import Calibration
 from lsmlab.validation.calibrate.parameter_file import UNDETERMINED, SetText, quantity_text
+from lsmlab.validation.calibrate.scaled_defaults import CODEC_SOURCE, READ_SOURCE, READS, codec_costs, read_costs
 from lsmlab.validation.calibrate.solve import Solution
-from lsmlab.validation.calibrate.unseen import CODEC_SOURCE, READ_SOURCE, READS, codec_costs, read_costs
 
 VERSION: Final = 2
 """Version of the fitted sets; version 1 had the defaults."""
@@ -81,7 +81,7 @@ def parameter_text(found: Calibration, command: str) -> str:
                 f"  inputs_sha256: {found.digest}",
                 f"  method: {command}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
             ),
-            host={"cores": found.cores, "assertions": float(found.assertions), **fitted["host"], **_unseen(fitted["host"])},
+            host={"cores": found.cores, "assertions": float(found.assertions), **fitted["host"], **_scaled(fitted["host"])},
             devices={found.device: fitted["device"]},
             host_errors=errors["host"],
             device_errors={found.device: errors["device"]},
@@ -89,12 +89,12 @@ def parameter_text(found: Calibration, command: str) -> str:
             sources={
                 name: f"{UNDETERMINED}{source}" if name in undetermined else source
                 for name, source in _sources(found).items()
-            } | {f"host.{name}": READ_SOURCE if name in READS else CODEC_SOURCE for name in _unseen(fitted["host"])},
+            } | {f"host.{name}": READ_SOURCE if name in READS else CODEC_SOURCE for name in _scaled(fitted["host"])},
         )
     )
 
 
-def _unseen(fitted: Mapping[str, float]) -> dict[str, float]:
+def _scaled(fitted: Mapping[str, float]) -> dict[str, float]:
     """Return the costs of reads and of LZ4 that are not in the equations."""
     reads = read_costs(replace(Host(), **fitted), fitted.get("read_block"))
     return {name: value for name, value in (reads | codec_costs(fitted)).items() if name not in fitted}

@@ -8,8 +8,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from lsmlab.models.costs.cost import DEVICE, HOST, Cost, contribution
 from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
+from lsmlab.validation.logs.timings.jobs import Job
 
 _FEWEST: Final = 3
 _ESTIMATED: Final = frozenset(f"{HOST}.{name}" for name in priors_of(Host))
@@ -99,3 +101,20 @@ def relative(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
         return np.asarray(np.log(expected / seconds) / spread, dtype=np.float64)
 
     return Equation(name, misses, [row.run for row in rows], keys_of([row.cost for row in rows]))
+
+
+def job_cpu(job: Job, host: Host, slept_files: float = 0.0) -> Cost:
+    """Return the CPU cost of a job.
+
+    `host`: host of its machine; the cost of dropped entries is not linear in the host's constants. `slept_files`:
+    number of output files during whose fsync the job sleeps. A LOG shows neither the entries that a flush drops nor
+    which jobs compare each key with the files below, so both are left out.
+    """
+    if job.kind == "flush":
+        return flush_cpu(
+            host, entries_in=job.records, entries_out=job.records, raw_bytes=job.raw_bytes, file_bytes=job.write_bytes
+        )
+    return compaction_cpu(
+        host, entries_in=job.records, entries_out=job.records - job.dropped, raw_bytes=job.raw_bytes, runs=job.runs,
+        file_bytes=job.read_bytes + job.output_bytes, slept_files=slept_files,
+    )  # fmt: skip

@@ -30,7 +30,7 @@ _DEPTH_WIDTH: Final = 0.46
 """Standard deviation of the logarithm of these four ratios."""
 _DEPTH_BASIS: Final = "assumed: 0.23 of host.write_op, the mean of four machines; a LOG has one size"
 _WAL_WIDTH: Final = 0.3
-"""Spread of host.wal_op / host.write_op from machine to machine: 1.16 to 1.57 fitted, 2.3 measured once (docs/decisions/0030)."""
+"""Spread of host.wal_op / host.write_op from machine to machine: 1.16 to 1.57 fitted, 2.3 measured once (docs/decisions/0037)."""
 _STALLED_SHARE: Final = 0.05
 """Share of time in stalls from which clients are taken to write as fast as they can outside stalls."""
 _FEWEST_SLEEPS: Final = 0.002

@@ -11,8 +11,8 @@ from lsmlab.models.costs import jobs as job_costs
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.codecs import CODECS
+from lsmlab.validation.calibrate.scaled_defaults import codec_costs
 from lsmlab.validation.calibrate.terms import design, is_estimated
-from lsmlab.validation.calibrate.unseen import codec_costs
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats

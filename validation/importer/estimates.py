@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
 from lsmlab.models.costs.host import Host
+from numpy.typing import NDArray
 
 MEDIAN_BY_MEAN: Final = 1.2533
 """Standard error of a median divided by that of a mean: sqrt(pi / 2)."""
@@ -97,3 +99,9 @@ def host_with(earlier: Earlier) -> Host:
     """Return the default host with the constants that were estimated earlier."""
     known = {name.removeprefix("host."): estimate.value for name, estimate in earlier.items() if estimate is not None}
     return replace(Host(), **{name: value for name, value in known.items() if hasattr(Host, name)})
+
+
+def jackknife_error(values: NDArray[np.float64]) -> float:
+    """Return the standard error of an estimate from its values with one part of the data left out at a time. Shape (n,)."""
+    n = len(values)
+    return float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.validation.calibrate.job_costs import job_cpu
-from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
+from lsmlab.validation.calibrate.terms import job_cpu
+from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with, jackknife_error
 from lsmlab.validation.importer.observation import Observation
-from lsmlab.validation.logs.timings import job_records
+from lsmlab.validation.logs.timings import fsync_periods
 from lsmlab.validation.logs.timings.cache_phases import (
     CACHE_PAUSE_S,
     CachePhases,
@@ -22,7 +22,7 @@ from lsmlab.validation.logs.timings.cache_phases import (
     cache_phases,
     first_phase,
 )
-from lsmlab.validation.logs.timings.job_records import Array
+from lsmlab.validation.logs.timings.fsync_periods import Array
 from lsmlab.validation.logs.timings.jobs import Job
 
 _FEWEST: Final = 8
@@ -52,7 +52,7 @@ def small_fsync(observation: Observation, _: Earlier) -> Estimates:
         return Estimates()
     halves = [[(job.end_s - job.files[-1][0]) / 2.0 for job in part] for part in _blocks(flushes)]
     commits = [np.quantile(half, _COMMIT_QUANTILE) for half in halves]
-    commit_s = job_records.commit_s(observation.jobs, _COMMIT_QUANTILE)
+    commit_s = fsync_periods.commit_s(observation.jobs, _COMMIT_QUANTILE)
     basis = f"half the time from a flush's file to its commit, P10 of {len(flushes):,} flushes"
     error = float(np.std(commits, ddof=1) / np.sqrt(len(commits)))
     return Estimates((Estimate("device.fsync_latency", commit_s, error, "s", "estimate", basis),))
@@ -67,13 +67,13 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     """
     small = earlier["device.fsync_latency"]
     rotates = small is not None and small.value >= ROTATING_S
-    periods = _periods(observation, earlier, job_records.most_fsyncs(rotates=rotates))
+    periods = _periods(observation, earlier, fsync_periods.most_fsyncs(rotates=rotates))
     if small is None or periods is None:
         return Estimates()
-    rate = job_records.bandwidth(periods, small.value)
+    rate = fsync_periods.bandwidth(periods, small.value)
     parts = np.array_split(np.arange(len(periods)), min(_BLOCKS, len(periods)))
-    left_out = [job_records.bandwidth(np.delete(periods, part, axis=0), small.value) for part in parts]
-    error = float(job_records.left_out_error(np.array(left_out)))
+    left_out = [fsync_periods.bandwidth(np.delete(periods, part, axis=0), small.value) for part in parts]
+    error = jackknife_error(np.array(left_out))
     basis = f"bytes per second with an fsync in progress, {len(periods):,} periods; error: jackknife, {len(parts)} blocks"
     kind = "estimate" if error < _LARGEST_ERROR * rate else "lower_bound"
     if not rotates:
@@ -131,12 +131,12 @@ def _flushes(observation: Observation) -> list[Job]:
 
 
 def _periods(observation: Observation, earlier: Earlier, most_fsyncs: float = math.inf) -> Array | None:
-    """Return the periods with an fsync in progress (`job_records.busy_periods`); None if there are too few."""
+    """Return the periods with an fsync in progress (`fsync_periods.busy_periods`); None if there are too few."""
     flushes = _flushes(observation)
     if not flushes:
         return None
     full_bytes = _LEAST_SHARE * float(np.median([job.write_bytes for job in flushes]))
-    periods = job_records.busy_periods(
+    periods = fsync_periods.busy_periods(
         observation.jobs, _flush_cpu_s(earlier), observation.read_copy_s, full_bytes, most_fsyncs
     )
     return periods if len(periods) >= _FEWEST else None

@@ -12,13 +12,12 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends
 from lsmlab.models.costs.jobs import job_start as start_of_job
 from lsmlab.models.costs.transfers import fsyncs
-from lsmlab.validation.calibrate.public_fits import linear
 from lsmlab.validation.calibrate.terms import design
-from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates
+from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, jackknife_error
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.logs.history.jobs import LogJob
-from lsmlab.validation.logs.timings.job_records import left_out_error
+from scipy.optimize import least_squares
 
 _FEWEST: Final = 8
 """Least number of compactions for an estimate."""
@@ -48,7 +47,7 @@ def job_start(observation: Observation, _: Earlier) -> Estimates:
         return Estimates()
     table, seconds = _system([(start_of_job() + deletions(0.0, size), s) for size, s in rows], _START)
     basis = f"time between consecutive compactions of a thread, {len(rows):,} times, by the bytes deleted in between"
-    per_byte_s = float(linear(table, seconds)[1])
+    per_byte_s = float(_positive_fit(table, seconds)[1])
     at_once_s = max(_SHORTEST_S, float(np.quantile(seconds - per_byte_s * table[:, 1], _GAP_QUANTILE)))
     found = [Estimate("host.job_start", at_once_s, None, "s", "estimate", basis)]
     if observation.buffered_reads:
@@ -74,6 +73,18 @@ def _system(measured: list[tuple[Cost, float]], keys: tuple[str, ...]) -> tuple[
     return np.column_stack(list(columns.values())), np.array([seconds for _, seconds in measured])
 
 
+def _positive_fit(x: Floats, y: Floats) -> Floats:
+    """Solve y = x b for positive coefficients b, with multiplicative errors that may have outliers (soft L1 loss)."""
+    start = np.maximum(np.linalg.lstsq(x / y[:, None], np.ones_like(y), rcond=None)[0], 1e-15)
+    scale = np.maximum(start, 1e-13)
+
+    def misfit(b: Floats) -> Floats:
+        return np.asarray(np.log((x @ (b * scale)) / y), dtype=np.float64)
+
+    found = least_squares(misfit, np.ones_like(scale), bounds=(1e-6, np.inf), loss="soft_l1", f_scale=0.1)
+    return np.asarray(found.x * scale, dtype=np.float64)
+
+
 def file_overhead(observation: Observation, _: Earlier) -> Estimates:
     """Estimate host.file_overhead.
 
@@ -97,10 +108,10 @@ def file_overhead(observation: Observation, _: Earlier) -> Estimates:
         )
         return Estimates((Estimate("host.file_overhead", per_file_s, None, "s", "assumed", basis),))
     parts = np.array_split(np.arange(len(files)), min(_BLOCKS, len(files)))
-    left_out = [linear(np.delete(table, p, axis=0), np.delete(seconds, p))[1] for p in parts]
-    error = float(left_out_error(np.array(left_out)))
+    left_out = [_positive_fit(np.delete(table, p, axis=0), np.delete(seconds, p))[1] for p in parts]
+    error = jackknife_error(np.array(left_out))
     basis = f"time from the last file of {len(files):,} compactions to their commit, by number of files"
-    per_file_s = float(linear(table, seconds)[1])
+    per_file_s = float(_positive_fit(table, seconds)[1])
     per_file_s = per_file_s if per_file_s > _LEAST_S else 0.0
     return Estimates((Estimate("host.file_overhead", per_file_s, error, "s", "estimate", basis),))
 

@@ -15,6 +15,8 @@ _BENCH: Final = re.compile(
 _SETUP: Final = re.compile(r"^\s*(RocksDB|Keys|Values|Entries): +(?:version )?([\d.]+)")
 _TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : {NUMBER}\s*$")
 _HISTOGRAM: Final = re.compile(r"^\s*(rocksdb\.[\w.]+) P50 : (.*)")
+_PERCENTILES: Final = re.compile(r"Percentiles: P50: (\S+) P75: \S+ (?:P90: \S+ )?P99: (\S+) P99\.9: (\S+) P99\.99: (\S+)")
+_LONGEST: Final = re.compile(r"Max: ([0-9.]+)")
 
 
 @dataclass
@@ -61,3 +63,12 @@ class BenchReader:
                 self.histograms[found[1]] = {name: float(value) for name, value in pairs}
                 return True
         return False
+
+
+def percentiles(text: str) -> dict[str, float]:
+    """Return P50, P99, P99.9, P99.99 and maximum in seconds of the first latency histogram in a text; empty without one."""
+    found, longest = _PERCENTILES.search(text), _LONGEST.search(text)
+    if found is None or longest is None:
+        return {}
+    keys = ("p50", "p99", "p999", "p9999", "max")
+    return {key: float(value) / 1e6 for key, value in zip(keys, (*found.groups(), longest[1]), strict=True)}

@@ -65,7 +65,8 @@ def document_text(card: Scorecard) -> str:
         "# Accuracy: LSMLab compared with real RocksDB",
         f"{_MARK}{digest()} -->",
         "`lsmlab validate --write-docs` (`make validate`) writes this page; do not edit it. Definition of errors and "
-        "intervals: [confidence](background/confidence.md). How to score your own runs: "
+        "intervals: [confidence](background/confidence.md). How the constants of each machine came about: "
+        "[parameter sets](reference/parameter-sets.md). How to score your own runs: "
         "[how-to](how-to/score-your-own-runs.md).",
         _sizes(card),
         "## Targets",

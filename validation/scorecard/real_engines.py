@@ -19,9 +19,9 @@ import numpy as np
 from lsmlab.models.costs.assertions import WARNING
 from lsmlab.models.errors import InputError
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
-from lsmlab.validation.casefiles.public.text import percentiles
 from lsmlab.validation.casefiles.real import means_and_ranges
 from lsmlab.validation.casefiles.values import SLOW_OPS
+from lsmlab.validation.logs.bench import percentiles
 from lsmlab.validation.logs.silk_driver import LEAST_LATENCY_S, WORKERS, block_read_s, offered_rates
 from lsmlab.validation.logs.text import read_text
 

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
-from lsmlab.validation.casefiles.public.noise import spread
-from lsmlab.validation.casefiles.public.table import DATA, FIRST, SECOND, common, descriptions, runs_of
-from lsmlab.validation.casefiles.public.template import NOTHING, value_of
+from lsmlab.validation.casefiles.public.table import DATA, FIRST, SECOND, descriptions, runs_of, spread
 
-CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
-"""File with the write bandwidth of each device by session; validation/calibrate/public.py fits it."""
 CALIBRATION: Final = frozenset(name for about in descriptions().values() for name in about.get("calibration", ()))
 """Names of calibration runs: in each session, the run with the fewest jobs or the lowest rate, if it has a LOG.
 Constants were fitted to the job records of these runs; all other runs are test runs."""
@@ -45,7 +41,6 @@ def merged(mappings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         first["part"] = "calibration" if is_calibration(name) else "test"
         logs = [m["log"] for m in group if m.get("log")]
         first.pop("log", None)
-        first.pop("drive_log", None)
         if logs:
             first["log"] = logs[0] if len(logs) == 1 else logs
         if len(group) > 1:
@@ -56,13 +51,6 @@ def merged(mappings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def is_calibration(name: str) -> bool:
     """Whether constants were fitted to the job records of the case of this name."""
     return name in CALIBRATION or name in DRIVES
-
-
-def session_of(mapping: Mapping[str, Any]) -> str:
-    """Return the session of a run, from the path in its source; empty for runs of other machines."""
-    path = str(mapping["source"]).split()[1].rstrip(":")
-    session = value_of({"column": "path", "beginnings": common()["sessions"]}, {"path": path})
-    return "" if session is NOTHING else str(session)
 
 
 def _mean_and_range(runs: list[dict[str, float]]) -> tuple[dict[str, float], dict[str, float]]:

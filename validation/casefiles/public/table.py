@@ -7,7 +7,7 @@ Each file in tables/ describes one set of runs with these keys:
 - `case` and `measured`: the content of the case; measured numbers in base units, collected from all rows of the run;
 - `noise_from`: name of the runs whose range is the noise of this run;
 - `like`: name of a description in tables/ whose entries count where this one has none (null removes an entry);
-- `calibration`: names of the runs to which constants were fitted;
+- `calibration`: names of the runs to which constants were fitted; `drives`: of those that gave the speed of a drive only;
 - `write_histogram`: read latencies from the db_bench output stored with the LOG.
 
 template.py defines how to describe a value. common.yaml contains maps and lists that the files use as `$name`.
@@ -18,17 +18,19 @@ from __future__ import annotations
 
 import csv
 import os
+import re
+import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError, reading_error
 from lsmlab.sim.yaml_text import read_yaml
-from lsmlab.validation.casefiles.public.noise import spread
 from lsmlab.validation.casefiles.public.template import Row, filled, number, value_of
-from lsmlab.validation.casefiles.public.text import write_histogram
+from lsmlab.validation.logs.bench import percentiles
+from lsmlab.validation.logs.text import read_text
 
 DATA: Final = Path("../shared/data/public_runs")
 """Folder of the data, relative to the root of the source tree."""
@@ -39,6 +41,13 @@ _COMMON: Final = "common"
 _CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
 _DRIVE: Final = ("write_bandwidth", "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth", "slc_idle")
 """Constants of a drive that may differ between sessions."""
+_FEW: Final = 8
+"""Most repeats whose own range is their noise."""
+_RANGE_OF_TWO: Final = 1.128
+"""Mean range of two normal values in standard deviations (d2 of control charts: Montgomery, appendix VI)."""
+_LOG_SUFFIX: Final = re.compile(r"_LOG_\d+\.gz$")
+_WRITERS: Final = re.compile(r"\n(?:fillrandom|ycsb_load) ")
+"""Beginning of the results of a writing benchmark in db_bench's output."""
 _OPTION: Final = "opt_"
 """Prefix of the columns with RocksDB options; a value of -1 in them means "not set"."""
 
@@ -97,7 +106,7 @@ def runs_of(name: str, data: Path) -> Iterator[dict[str, Any]]:
     about = known[name]
     runs: list[dict[str, Any]] = []
     for path in _tables(about, data):
-        logs = _logs(path.parent, data) if about.get("logs") or about.get("drives") else {}
+        logs = _logs(path.parent, data) if about.get("logs") else {}
         try:
             runs += [_run(group, about, logs, data) for group in _groups(rows(path), about)]
         except InputError as error:
@@ -160,9 +169,17 @@ def _run(group: list[Row], about: Mapping[str, Any], logs: Mapping[str, str], da
         run["measured"] |= write_histogram(data, log)
     if about.get("noise_from"):
         run["noise"] = value_of(about["noise_from"], first)
-    if run["name"] in about.get("drives", ()):
-        run["drive_log"] = log
     return run | ({"log": log} if about.get("logs") else {})
+
+
+def write_histogram(data: Path, log: str | None) -> dict[str, float]:
+    """Return write latency percentiles and maximum in seconds, from the output stored with a LOG; empty without it."""
+    stem = _LOG_SUFFIX.sub("_stdout.txt", log or "")
+    path = next((p for p in (data / stem, data / f"{stem}.gz") if p.is_file()), None)
+    output = read_text(path) if path is not None else ""
+    writers = _WRITERS.search(output)
+    text = output[writers.end() :].partition("\nDB path:")[0] if writers else ""
+    return {f"write_latency_s.{key}": value for key, value in percentiles(text).items()}
 
 
 def _options(row: Row, names: Iterable[str]) -> dict[str, Any]:
@@ -184,3 +201,15 @@ def _with_noise(runs: list[dict[str, Any]], described: str | None) -> Iterator[d
         reference = repeats[run["noise"]]
         values = {key: [m[key] for m in reference if key in m] for key in run["measured"]}
         yield run | {"noise": {key: spread(found) for key, found in values.items() if len(found) > 1 and any(found)}}
+
+
+def spread(values: Sequence[float]) -> float:
+    """Return range / mean of a few repeats. The range of many grows with their number: return that of two of them.
+
+    >>> spread([9.0, 11.0])
+    0.2
+    """
+    mean = statistics.mean(values)
+    if len(values) > _FEW:
+        return _RANGE_OF_TWO * statistics.stdev(values) / mean
+    return (max(values) - min(values)) * len(values) / sum(values)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from lsmlab.validation.importer.estimates import jackknife_error
 from lsmlab.validation.importer.hypotheses.speeds import HYPOTHESES, Hypothesis
 from lsmlab.validation.importer.hypotheses.work import Work
 from lsmlab.validation.importer.reading import Floats
-from lsmlab.validation.logs.timings.job_records import left_out_error
 from numpy.typing import NDArray
 
 _STEPS: Final = 30
@@ -87,7 +87,7 @@ def _apart(work: Work, best: Fit, other: Fit) -> bool:
     everything = np.arange(len(work.seconds))
     parts = np.array_split(everything, min(_BLOCKS, len(everything)))
     left_out = np.array([difference(np.delete(everything, part)) for part in parts])
-    return difference(everything) > _CERTAIN * float(left_out_error(left_out))
+    return difference(everything) > _CERTAIN * jackknife_error(left_out)
 
 
 def _error(work: Work, hypothesis: Hypothesis, log_value: float) -> float:

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from lsmlab.models.devices.throttled import IO_BYTES
 from lsmlab.sim.results.series import spread
-from lsmlab.validation.calibrate.job_costs import job_cpu
+from lsmlab.validation.calibrate.terms import job_cpu
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
 from lsmlab.validation.importer.hypotheses.choice import Fit, choose
 from lsmlab.validation.importer.hypotheses.speeds import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.validation.logs.timings.job_records import Array, JobLog, fsync_spans
+from lsmlab.validation.logs.timings.fsync_periods import Array, JobLog, fsync_spans
 from lsmlab.validation.logs.timings.jobs import Job
 
 _STEP_S: Final = 0.5
@@ -18,8 +18,6 @@ _MARGIN: Final = 1.25
 """Factor by which the rate must pass the border between slow and fast for a phase to end."""
 _LEAST_SLOW: Final = 4
 """Smallest number of slow phases that shows their length."""
-_LEAST_RUNS: Final = 3
-"""Smallest number of runs that show a drive's phases."""
 _FEWEST_FILES: Final = 20
 """Smallest number of files, and of steps, of a run that can show phases."""
 CACHE_PAUSE_S: Final = 10.0
@@ -84,13 +82,6 @@ def cache_phases(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> CachePhase
         slow_s=float(np.mean(lengths)) * _STEP_S,
     )
     return found if found.fast_bytes_per_s > _APART * found.slow_bytes_per_s else None
-
-
-def mean_phases(runs: Sequence[CachePhases]) -> CachePhases | None:
-    """Return the geometric means over runs of one drive; None if too few runs show its phases."""
-    if len(runs) < _LEAST_RUNS:
-        return None
-    return CachePhases(*np.exp(np.log(np.array(runs)).mean(axis=0)).tolist())
 
 
 def first_phase(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> FirstPhase | None:

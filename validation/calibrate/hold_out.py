@@ -1,0 +1,194 @@
+"""Hold-out errors of a fit: cases, or all runs of a kind, are simulated with constants that were fitted to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
+from lsmlab.models.workloads.make import make_workload
+from lsmlab.sim.simulation import run
+from lsmlab.validation.calibrate.fit import Calibration, fit_runs
+from lsmlab.validation.calibrate.parameter_file import quantity_text
+from lsmlab.validation.calibrate.recorded import RecordedRun
+from lsmlab.validation.calibrate.solve import Solution
+from lsmlab.validation.casefiles.case import FEWEST_FLUSHES, Case, find_cases, read_case
+
+Configuration = Mapping[str, Any]
+_RELATIVE: Final = {"ops_per_s": "throughput", "write_amplification": "W-Amp"}
+"""Numbers of summary.json that are compared as a ratio, and their names in the table."""
+_STALL: Final = "stall_fraction"
+_CASE_SEEDS: Final = (1, 2, 3)
+_GROUP_SEEDS: Final = (1,)
+"""Seeds of each simulated run; the errors of a kind are those of several runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One case, simulated with constants that were fitted to all other cases."""
+
+    case: str
+    errors: Mapping[str, float]
+    """Median over seeds, by number of summary.json: simulated / recorded - 1, for stall_fraction the difference."""
+    at_prior: tuple[str, ...]
+    """Constants that only this case determines; without it they stay at their priors."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOut:
+    """Runs of one kind, simulated with constants that were fitted to the other kinds."""
+
+    kind: str
+    left_out: tuple[str, ...]
+    """Calibration cases of this kind, which the fit did not use; empty if the calibration part has none."""
+    errors: Mapping[str, Mapping[str, float]]
+    """Errors as in `LeftOut`, by case: all recorded cases of this kind on the machine."""
+    at_prior: tuple[str, ...]
+    """Constants that only the cases left out determine."""
+
+
+def _option(config: Configuration, key: str) -> Any:
+    return config["engine"]["options"][key]
+
+
+def _device(config: Configuration, *keys: str) -> bool:
+    return any(config["device"][key] for key in keys)
+
+
+def _value_bytes(config: Configuration) -> float:
+    return make_workload(config["workload"]).value_bytes
+
+
+def _memtable_bytes(config: Configuration) -> float:
+    return parse_quantity(_option(config, "write_buffer_size"), "bytes")
+
+
+KINDS: Final[Mapping[str, Callable[[Configuration], bool]]] = MappingProxyType({
+    "a WAL": lambda config: not _option(config, "disable_wal"),
+    "several client threads": lambda config: sum(c.threads for c in make_workload(config["workload"]).clients) > 1,
+    "clients that read": lambda config: any(c.mix.writes < 1.0 for c in make_workload(config["workload"]).clients),
+    "no cap and no rate limiter": lambda config: not (
+        _device(config, "write_cap", "read_cap", "iops_cap") or _option(config, "rate_limiter_bytes_per_sec")
+    ),
+    "a cap on operations": lambda config: _device(config, "iops_cap"),
+    "a rate limiter": lambda config: bool(_option(config, "rate_limiter_bytes_per_sec")),
+    "dynamic level sizes": lambda config: bool(_option(config, "level_compaction_dynamic_level_bytes")),
+    "universal or FIFO compaction": lambda config: _option(config, "compaction_style") not in (None, "level"),
+    "values of 100 bytes and less": lambda config: _value_bytes(config) <= 100.0,
+    "values of 1000 bytes and more": lambda config: _value_bytes(config) >= 1000.0,
+    "memtables of 16 MiB and more": lambda config: _memtable_bytes(config) >= 2**24,
+})  # fmt: skip
+"""Kinds of run by their names: conditions on the configuration of a case. A run may be of several kinds."""
+
+
+def leave_one_out(folder: Path, found: Calibration) -> Iterator[LeftOut]:
+    """Yield each recorded case below `folder`, predicted from the others. `found`: the fit to all of them.
+
+    Raises InputError if there are fewer than two cases.
+    """
+    cases = {case.name: case for case in map(read_case, find_cases(folder)) if case.logs}
+    if len(cases) < 2:
+        raise InputError(f"{folder}: contains one recorded case; --leave-one-out needs at least two")
+    for name in found.cases:
+        _, others = fit_runs(found.device, [run for run in found.runs if run.case != name])
+        errors = _errors_of(cases[name], others, _CASE_SEEDS, assertions=found.assertions)
+        yield LeftOut(name, errors, _lost(found.solution, others))
+
+
+def leave_group_out(folders: Sequence[Path], found: Calibration) -> Iterator[GroupOut]:
+    """Yield each kind of run in `folders`, predicted from the other kinds of the fit `found`.
+
+    Kinds that no case has, and kinds without which the fit has no case, are left out. Raises InputError without a case of
+    the fit's machine.
+    """
+    cases = [case for folder in folders for case in map(read_case, find_cases(folder)) if case.logs]
+    on_machine = [(case, config) for case in cases if (config := case.config([]))["host"]["parameters"] == found.machine]
+    if not on_machine:
+        raise InputError(f"{', '.join(map(str, folders))}: contain no recorded case with host.parameters={found.machine}")
+    for kind, of_kind in KINDS.items():
+        scored = [case for case, config in on_machine if of_kind(config)]
+        used = [run for run in found.runs if not of_kind(run.config)]
+        if scored and used:
+            yield _group(kind, scored, used, found)
+
+
+def _group(kind: str, scored: Sequence[Case], used: Sequence[RecordedRun], found: Calibration) -> GroupOut:
+    _, others = fit_runs(found.device, used)
+    left_out = sorted({run.case for run in found.runs} - {run.case for run in used})
+    errors = {case.name: _errors_of(case, others, _GROUP_SEEDS, assertions=found.assertions) for case in scored}
+    return GroupOut(kind, tuple(left_out), errors, _lost(found.solution, others))
+
+
+def _lost(every: Solution, others: Solution) -> tuple[str, ...]:
+    """Return the constants that the fit to all runs determines and the fit to the others does not."""
+    determined, still = (set(fit.values) - set(fit.undetermined()) for fit in (every, others))
+    return tuple(sorted(determined - still))
+
+
+def _errors_of(case: Case, others: Solution, seeds: Sequence[int], *, assertions: bool) -> dict[str, float]:
+    """Return the errors of a case that is simulated with the constants of a fit, as in `LeftOut`.
+
+    `assertions`: whether the recordings have them, so that this build is simulated.
+    """
+    constants = [f"{key}={quantity_text(key.partition('.')[2], value)}" for key, value in others.values.items()]
+    overrides = [f"host.assertions={int(assertions)}", *constants]
+    summaries = [run(case.config([*overrides, f"seed={seed}"])).summary for seed in seeds]
+    errors = {}
+    for name in (*_RELATIVE, _STALL):
+        real = case.measured.get(name)
+        if name == "write_amplification" and case.measured.get("flush_count", FEWEST_FLUSHES) < FEWEST_FLUSHES:
+            continue
+        if real is not None:
+            values = [summary[name] for summary in summaries]
+            errors[name] = float(np.median(values)) - real if name == _STALL else float(np.median(values)) / real - 1.0
+    return errors
+
+
+def case_table(rows: Sequence[LeftOut]) -> str:
+    """Return a Markdown table of all cases, with median and worst of the absolute errors."""
+    head = [*_RELATIVE.values(), "stall"]
+    lines = ["| case | " + " | ".join(head) + " | constants that only this case determines |", "|" + "---|" * (len(head) + 2)]
+    for row in rows:
+        cells = [_error_text(name, row.errors.get(name), sign="+") for name in (*_RELATIVE, _STALL)]
+        lines.append(f"| {row.case} | " + " | ".join(cells) + f" | {', '.join(row.at_prior)} |")
+    for label, summary in (("median", np.median), ("worst", np.max)):
+        errors = {name: [abs(row.errors[name]) for row in rows if name in row.errors] for name in (*_RELATIVE, _STALL)}
+        cells = [_error_text(name, float(summary(of)) if of else None) for name, of in errors.items()]
+        lines.append(f"| **{label}** | " + " | ".join(cells) + " | |")
+    return "\n".join(lines) + "\n"
+
+
+def group_table(groups: Sequence[GroupOut]) -> str:
+    """Return a Markdown table of all kinds, with median, P90 and worst of the absolute errors."""
+    head = [*_RELATIVE.values(), "stall"]
+    lines = [
+        "| runs with | runs | left out of the fit | " + " | ".join(head) + " | constants that only these determine |",
+        "|" + "---|" * (len(head) + 4),
+    ]
+    for group in groups:
+        cells = [_summary(name, group.errors) for name in (*_RELATIVE, _STALL)]
+        row = [group.kind, str(len(group.errors)), str(len(group.left_out) or "none in it"), *cells, ", ".join(group.at_prior)]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _summary(name: str, errors: Mapping[str, Mapping[str, float]]) -> str:
+    sizes = [abs(of_case[name]) for of_case in errors.values() if name in of_case]
+    if not sizes:
+        return ""
+    shown = (float(np.median(sizes)), float(np.quantile(sizes, 0.9, method="inverted_cdf")), max(sizes))
+    texts = [_error_text(name, size) for size in shown]
+    unit = texts[0].partition(" ")[2]
+    return " / ".join(text.partition(" ")[0] for text in texts) + f" {unit}"
+
+
+def _error_text(name: str, error: float | None, sign: str = "") -> str:
+    """Return an error in per cent or points; empty for None."""
+    if error is None:
+        return ""
+    return f"{100.0 * error:{sign}.1f} {'points' if name == _STALL else '%'}"
