@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from lsmlab.validation.casefiles.public.cases import (
     is_calibration,
     merged,
     public_cases,
-    session_of,
 )
 from lsmlab.validation.casefiles.public.noise import spread
 from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of
@@ -122,23 +119,6 @@ def test_calibration_runs_are_marked(cases: dict[str, Case]) -> None:
 
 
 @HERE
-def test_repeats_give_the_noise(cases: dict[str, Case]) -> None:
-    """Two runs of one hour at 15 MB/s on the NVMe drive differ by 0.3 % in compactions."""
-    noise = cases["rate-limited/3600s-100B-15MBps-nvme"].noise
-
-    assert 0.003 == pytest.approx(noise["compaction_count"], abs=5e-4)
-
-
-@HERE
-def test_runs_with_default_options_are_repeats(cases: dict[str, Case]) -> None:
-    """Ablation rows with the default value are repeats of one run; their range is the noise of the other ablations."""
-    noise = {n: c.noise["write_amplification"] for n, c in cases.items() if n.startswith("ablations/io_option") and "sata" in n}
-
-    assert "ablations/io_option_advance-defaults-sata" in noise
-    assert noise == dict.fromkeys(noise, pytest.approx((4.245 - 4.006) / ((4.006 + 4.136 + 4.245) / 3), rel=1e-6))
-
-
-@HERE
 def test_w_amp_of_overwrite_runs_excludes_the_wal() -> None:
     """benchmark.sh counts the WAL in W-Amp; a case leaves out the WAL and the waiting time.
 
@@ -166,14 +146,6 @@ def test_repeats_become_means_and_ranges() -> None:
     assert {"ops_per_s": 100.0} == found["measured"]
     assert {"ops_per_s": 0.2} == pytest.approx(found["noise"])
     assert ["x", "y"] == found["log"]
-
-
-def test_sessions_follow_from_the_path() -> None:
-    """A run's session follows from its path in its authors' repository; other sources have no session."""
-    assert "20GB, 15 March 2022" == session_of(
-        {"source": "supermt/quicksand_results disk_type_influence/x/LOG_1.gz: text"}
-    )
-    assert "" == session_of({"source": "mdcallag/mytools sum.txt: text"})
 
 
 def test_output_of_db_bench() -> None:
@@ -266,18 +238,6 @@ def test_a_described_set_gives_runs(tmp_path: Path) -> None:
 
 
 @HERE
-@pytest.mark.parametrize("name", ["1200s-100B-5MBps-nvme", "1200s-100B-5MBps-hdd", "600s-1000B-15MBps-sata"])
-def test_rate_limited_runs_within_a_few_percent(cases: dict[str, Case], name: str) -> None:
-    """Write amplification is within 4 %, flushes within 1 % and compactions within 6 % of the measured run."""
-    case = cases[f"rate-limited/{name}"]
-    summary = run(case.config()).summary
-
-    assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=0.04)
-    assert summary["flush_count"] == pytest.approx(case.measured["flush_count"], rel=0.01)
-    assert summary["compaction_count"] == pytest.approx(case.measured["compaction_count"], rel=0.06)
-
-
-@HERE
 def test_exact_keys_reproduce_every_job_count(cases: dict[str, Case]) -> None:
     """With db_bench's own key sequence, 10 minutes at 5 MB/s have the measured flushes, compactions and moves."""
     case = cases["rate-limited/600s-1000B-5MBps-nvme"]
@@ -286,39 +246,3 @@ def test_exact_keys_reproduce_every_job_count(cases: dict[str, Case]) -> None:
 
     assert [case.measured[n] for n in names] == [summary[n] for n in names]
     assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=1e-3)
-
-
-@pytest.fixture(scope="module")
-def throttled(cases: dict[str, Case]) -> Callable[[str], dict[str, Any]]:
-    """Return the summaries of throttled runs, each simulated once."""
-    return functools.cache(lambda name: run(cases[f"throttled/{name}"].config()).summary)
-
-
-@HERE
-@pytest.mark.parametrize(
-    "name", ["400-20M-2-nvme", "400-20M-4-nvme", "400-20M-12-nvme", "none-20M-12-nvme", "none-20M-12-sata"]
-)
-def test_throttled_runs_within_the_worst_case_bounds(
-    cases: dict[str, Case], throttled: Callable[[str], dict[str, Any]], name: str
-) -> None:
-    """With and without a cap, throughput is within 10 % and W-Amp within 8 % of the measured run."""
-    case = cases[f"throttled/{name}"]
-    summary = throttled(name)
-
-    assert summary["ops_per_s"] == pytest.approx(case.measured["ops_per_s"], rel=0.10)
-    assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=0.08)
-
-
-@HERE
-def test_more_jobs_raise_w_amp_and_finally_lower_throughput(throttled: Callable[[str], dict[str, Any]]) -> None:
-    """At 400 MiB/s, W-Amp grows from 2 to 4 to 12 jobs, and 12 jobs write less per second than 4.
-
-    With 12 jobs only memtables stop writes; with 2 jobs L0 also slows them down.
-    """
-    found = {jobs: throttled(f"400-20M-{jobs}-nvme") for jobs in (2, 4, 12)}
-    amplification = [found[jobs]["write_amplification"] for jobs in (2, 4, 12)]
-
-    assert sorted(amplification) == amplification
-    assert found[12]["ops_per_s"] < found[4]["ops_per_s"]
-    assert 0 == found[12]["stall_count"]["l0_slowdown"]
-    assert found[2]["stall_count"]["l0_slowdown"] > 0
