@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_OUT ?= outputs/demo
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need the public runs
 
-.PHONY: demo course docs-api test test-slow test-cluster test-browser lint types unit digests tables bench validate clean
+.PHONY: demo course docs-api test test-slow test-cluster test-browser lint types unit references tables bench validate clean
 
 # Run a command without its output; print the output if the command fails. At every editable install, pip prints a
 # warning of setuptools about folders that are mapped to other names. It does not apply, since no folder here is named
@@ -48,8 +48,8 @@ test-browser: $(VENV)/.browser  # the laboratory's server, and pages in Chromium
 	$(BIN)/pytest -m browser -rs
 	$(BIN)/pytest -rs tests/test_lab_server.py
 
-digests: $(VENV)/.dev  # results changed on purpose: write their digests, and say in the commit why
-	LSMLAB_REWRITE=1 $(BIN)/pytest -n 2 tests/test_digests.py
+references: $(VENV)/.dev  # results changed on purpose: write the numbers of the reference runs, and say in the commit why
+	LSMLAB_REWRITE=1 $(BIN)/pytest tests/test_references.py
 
 tables: $(VENV)/.dev  # after a change of the results contract: rewrite docs/reference/tables.md
 	LSMLAB_REWRITE=1 $(BIN)/pytest tests/test_results_contract.py -k page

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.models.workloads.arrivals import ConstantRate, OnOff, PeaksValleys, Recorded, Sine, mean_rate
+from lsmlab.models.workloads.arrivals import OnOff, PeaksValleys, Recorded, Sine, mean_rate
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes, NormalSize, ParetoSize, UniformSize
 
@@ -73,11 +73,6 @@ def test_sine() -> None:
 def test_rates_are_never_negative() -> None:
     """Where the sine is negative the rate is 0."""
     assert Sine(10.0, 1.0, 0.0, 0.0, 1.0).segments(7.0, RNG(1))[1].min() == 0.0
-
-
-def test_constant_rate() -> None:
-    """The mean rate of a constant rate is that rate."""
-    assert mean_rate(ConstantRate(7.0), 3.0, RNG(1)) == 7.0
 
 
 def test_trace_rows_become_rates(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import fields, replace
-from pathlib import Path
 
 import pytest
 from lsmlab.models.costs.assertions import ASSERTED, of_build
@@ -14,8 +12,6 @@ from lsmlab.reports.cli.calibrate import CASES
 from lsmlab.validation.calibrate.fit import fit_runs
 from lsmlab.validation.calibrate.recorded import read_run
 from lsmlab.validation.casefiles.case import read_case
-
-sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 from test_calibrate import a_run
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections import OrderedDict, defaultdict
-from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -26,11 +22,6 @@ from lsmlab.sim.clients.approach import Approach
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.lookups import scan_runs
 from lsmlab.sim.clients.warming_cache import PopularityOf, WarmingCache
-from lsmlab.sim.store.jobs.context import JobContext
-from lsmlab.sim.store.store_events import StoreEvents
-from lsmlab.sim.store.version_edits import apply_edit
-
-sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
 READS = (
@@ -78,16 +69,6 @@ def test_the_hit_rate_grows_as_in_a_simulated_lru_cache(chooser: Chooser, access
     assert cache.hit_rate(accesses) == pytest.approx(1.0 - misses(reads, 2_500, accesses), abs=0.04)
 
 
-def test_the_growth_is_the_slope_of_the_hit_rate() -> None:
-    """`growth` is the derivative until the cache is full, and 0 from then on."""
-    cache = lru_cache(RankedKeys(Zipf(0.99, 10**10)).popularity(40_000, 8), 2_500)
-    slope = (cache.hit_rate(2_010.0) - cache.hit_rate(1_990.0)) / 20.0
-
-    assert cache.growth(2_000.0) == pytest.approx(slope, rel=1e-3)
-    assert cache.growth(1e6) == 0.0
-    assert cache.hit_rate(1e6) == cache.hit_rate()
-
-
 def test_each_block_is_read_once_into_a_large_cache() -> None:
     """With room for all blocks, the device reads the data once; reads are slow at first and fast at the end."""
     summary = simulate(*READS, LARGE).summary
@@ -133,15 +114,6 @@ def test_a_rate_that_lowers_itself_is_found(slope: float) -> None:
 
     assert rate == pytest.approx(100.0, rel=0.02)
     assert approach.gap < 0.03
-
-
-def test_a_rate_that_should_be_zero_and_is_not_has_a_gap() -> None:
-    """After a change of direction the step is a half, so a rate of 100 that should be 0 is 50: the iteration goes on."""
-    approach = Approach()
-    for rate, wanted in ((50.0, 100.0), (100.0, 120.0), (100.0, 0.0)):
-        after = approach.to(rate, wanted)
-
-    assert (after, approach.gap) == (50.0, 1.0)
 
 
 def test_blocks_of_replaced_files_leave_the_cache() -> None:
@@ -263,41 +235,6 @@ def test_reads_in_gaps_of_a_level() -> None:
     assert (l0.level, l0.covered, l0.gaps) == (0, 0.1, 0.1)
     assert (l1.level, l1.covered, l1.gaps) == (1, 0.5, pytest.approx(0.3))
     assert [(run.covered, run.gaps) for run in scan_runs(tree, [own], np.arange(0))] == [(1.0, 0.0)] * 2
-
-
-def test_moved_files_are_not_new() -> None:
-    """Flushes and compactions write new blocks to a level; a trivial move takes the file with its cached blocks along."""
-    tree, written = Tree(3), defaultdict[int, int](int)
-    database = SimpleNamespace(env=SimpleNamespace(now=0.0))
-    family = cast(JobContext, SimpleNamespace(tree=tree, written_bytes=written, events=StoreEvents(), database=database))
-    file = SortedFile(1, 0, 9, 100)
-
-    apply_edit(family, 1, added=[(0, [file])])
-    apply_edit(family, 2, [(0, [file])], [(1, [file])])
-    assert dict(written) == {0: 100, 1: 0}
-
-    apply_edit(family, 3, [(1, [file])], [(2, [SortedFile(2, 0, 9, 80)])])
-    assert dict(written) == {0: 100, 1: 0, 2: 80}
-
-
-def test_an_empty_cache_without_reads_is_not_watched() -> None:
-    """Without accesses there is no step to wait for; the first reads are looked at after a millisecond."""
-    cache = WarmingCache([(1.0, uniform(10_000))], 2_000.0, warm=False)
-
-    assert cache.advance(0.0, in_blocks(1_000), 0.0) == pytest.approx(1e-3)
-    assert cache.advance(0.0, in_blocks(1_000), 5.0) == math.inf
-    assert cache.advance(100.0, in_blocks(1_000), 6.0) == pytest.approx(0.02 / (math.exp(-0.1) * 1e-3 * 100.0), rel=1e-6)
-    assert (cache.warm, cache.final_hit_rate) == (False, 1.0)
-
-
-def test_a_warm_cache_follows_the_trees() -> None:
-    """Twice as many data blocks halve the hit rate of uniform reads."""
-    cache = WarmingCache([(1.0, uniform(10_000))], 500.0, warm=True)
-
-    assert cache.advance(0.0, in_blocks(1_000), 0.0) == math.inf
-    assert cache.hit_rate == pytest.approx(0.5)
-    cache.advance(0.0, in_blocks(2_000), 1.0)
-    assert cache.hit_rate == pytest.approx(0.25)
 
 
 @pytest.mark.parametrize(("writing", "entries"), [(True, 50.0), (False, 30.0)])

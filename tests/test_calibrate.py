@@ -17,7 +17,6 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
@@ -28,16 +27,14 @@ from lsmlab.sim.clients.lookups import look_up
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, equations_of, fit_runs
-from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun, read_run
+from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
 from lsmlab.validation.calibrate.scaled_defaults import read_costs, read_ratio
-from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, sorted_runs, whole_run
+from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, whole_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
-from lsmlab.validation.logs.history.fills import Fill, unstalled
-from lsmlab.validation.logs.history.stalls import Stall
-from lsmlab.validation.logs.reader import parse_log
+from lsmlab.validation.logs.history.fills import Fill
 from lsmlab.validation.logs.timings.jobs import Job
 
 ROOT = Path(__file__).parents[1]
@@ -115,16 +112,6 @@ def a_reading_run(cpu_s: float, requests: float) -> RecordedRun:
     )  # fmt: skip
 
 
-def test_reads_of_an_idle_store_search_its_sorted_runs() -> None:
-    """Without jobs the LOG has no state of the tree; the block layer has counted the requests."""
-    run = replace(a_reading_run(20e-6, 0.25), found_share=0.0)
-    counts = run.read.counts()
-
-    assert (run.runs_per_read, run.requests_per_read) == (6.0, 0.25)
-    assert (counts["host.read_run"], counts["host.read_request"]) == (6.0, 0.25)
-    assert counts["host.read_block"] > 6.0  # without filters each run has a block, which costs more in larger runs
-
-
 def random_load(rng: np.random.Generator, keys: int, table_format: TableFormat) -> Tree:
     """Return a tree of three L0 files and three levels with random ones of `keys` keys.
 
@@ -167,82 +154,6 @@ def test_the_simulator_counts_the_same_searches(bloom_bits: float) -> None:
     deeper = TableReads().index_searches(simulated.searched).block_doublings * Host().block_depth / Host().read_block
     blocks = simulated.found + simulated.formats[0].false_positive_blocks + deeper
     assert recorded.read.counts()["host.read_block"] == pytest.approx(blocks, rel=0.005)
-
-
-def test_runs_of_a_busy_store_count_as_often_as_in_its_log() -> None:
-    """The LOG's states have four and five sorted runs, the last statistics three; two of them are above the last one."""
-    ends = tuple(map(whole_run, (4e6, 4e6, 1e8)))
-    states = ((3, 0, 1), (3, 2, 1))
-
-    busy = replace(a_reading_run(20e-6, 0.0), sorted_runs=ends, files_per_level=states, found_share=0.0)
-    unknown = replace(busy, sorted_runs=())
-
-    assert [1.75, 1.75, 1.0] == pytest.approx([group.per_read for group in busy.searches])
-    assert 4.5 == busy.runs_per_read == unknown.runs_per_read
-
-
-def test_ranges_of_files_come_from_the_manifest(tmp_path: Path) -> None:
-    """Of 1000 keys, an L0 file covers 400 and two L1 files cover 100 and 300; a deleted file covers none."""
-    def added(level: int, number: int, first: int, last: int) -> str:
-        keys = (f"{first:016X}", f"{last:016X}")
-        return f"AddFile: {level} {number} 1000 '{keys[0]}' seq:1, type:1 .. '{keys[1]}' seq:2, type:1"
-
-    edits = [f"{added(0, 1, 0, 400)}\n{added(1, 2, 0, 999)}", f"DeleteFile: 1 2\n{added(1, 3, 0, 100)}\n{added(1, 4, 500, 800)}"]
-    (tmp_path / "MANIFEST.txt").write_text("".join(f"VersionEdit {{\n{edit}\n}}\n" for edit in edits), encoding="utf-8")
-
-    found = sorted_runs(tmp_path, parse_log([], "LOG"), {"workload": {"num": "1k"}}, idle=True)
-
-    assert found == (
-        SortedRun((FileRange(0.0, 0.4, 1000.0),)), SortedRun((FileRange(0.0, 0.1, 1000.0), FileRange(0.5, 0.8, 1000.0)))
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("repeat", ["1", "2"])
-def test_the_digest_covers_the_manifest(repeat: str, tmp_path: Path) -> None:
-    """The MANIFEST gives the ranges of an idle store's files; a repeat without one has that of the first."""
-    for number in ("1", "2"):
-        (tmp_path / number).mkdir()
-        (tmp_path / number / "LOG").write_text("1970/01/01-00:00:01.000000 7 RocksDB version: 7.8.3\n", encoding="utf-8")
-        (tmp_path / number / "counters.csv").write_text("second\n1.0\n", encoding="utf-8")
-        output = "readrandom :  2.0 micros/op 500 ops/sec 2.5 seconds 1250 operations;\n\n"
-        output += "Microseconds per read:\nCount: 80 Average: 9.0\n"
-        (tmp_path / number / "stdout.txt").write_text(output, encoding="utf-8")
-    found = []
-    for largest in ("03E7", "0400"):
-        added = f"AddFile: 1 2 1000 '{0:016X}' seq:1, type:1 .. '{largest:0>16}' seq:2, type:1"
-        (tmp_path / "1" / "MANIFEST.txt").write_text(f"VersionEdit {{\n{added}\n}}\n", encoding="utf-8")
-        config = a_config(100)
-        config["workload"]["num"] = 2000
-        found.append(read_run(tmp_path / repeat, "tiny", config))
-
-    assert found[0].sorted_runs != found[1].sorted_runs
-    assert found[0].digest != found[1].digest
-
-
-def test_without_a_manifest_the_statistics_give_the_sorted_runs(tmp_path: Path) -> None:
-    """The last table of levels has two L0 files of 1.5 MB and eight files of L1; each counts as covering all keys."""
-    rows = (("L0", "2/0", 3.0), ("L1", "8/1", 20.0), ("L2", "0/0", 0.0), ("Sum", "10/1", 23.0))
-    levels = [{"Level": level, "Files": files, "Size": size * 1e6} for level, files, size in rows]
-    log: Any = SimpleNamespace(dumps=[SimpleNamespace(families={"default": SimpleNamespace(levels=levels)})])
-
-    found = sorted_runs(tmp_path / "1", log, {"workload": {"num": 1000}}, idle=True)
-
-    assert found == (whole_run(1.5e6), whole_run(1.5e6), whole_run(20e6))
-    assert sorted_runs(tmp_path / "1", SimpleNamespace(dumps=[]), {}, idle=False) == ()  # type: ignore[arg-type]
-
-
-def test_multigets_are_not_fitted(tmp_path: Path) -> None:
-    """Latencies of MultiGets are those of many keys, so a calibration case of them is refused."""
-    config = a_config(100)
-    config["workload"]["batch_size"] = 16
-    output = "multireadrandom :  2.0 micros/op 500 ops/sec 2.5 seconds 1250 operations;\n\n"
-    output += "Microseconds per read:\nCount: 80 Average: 9.0\n"
-    (tmp_path / "LOG").write_text("1970/01/01-00:00:01.000000 7 RocksDB version: 7.8.3\n", encoding="utf-8")
-    (tmp_path / "stdout.txt").write_text(output, encoding="utf-8")
-    (tmp_path / "counters.csv").write_text("second\n1.0\n", encoding="utf-8")
-
-    with pytest.raises(InputError, match="MultiGets"):
-        read_run(tmp_path, "tiny", config)
 
 
 def test_cached_reads_give_the_cost_of_a_block() -> None:
@@ -290,20 +201,6 @@ def test_constants_without_records_are_left_out() -> None:
     assert {"host.read_op", "host.sleep_step"}.isdisjoint(found.values)
     assert {"device.write_latency", "device.read_latency"} <= set(found.undetermined())
     assert "device.write_latency" in identifiability(found)[0]
-
-
-def test_priors_divide_a_sum_of_constants() -> None:
-    """If only the sum of two constants is measured, they keep the proportion of their priors and are correlated."""
-    constants = [Constant("a", 1.0, 0.5), Constant("b", 1.0, 0.5)]
-    equation = Equation("sum", lambda v: (np.array([4.0, 4.0]) - v["a"] - v["b"]) / 0.01, ["x", "y"], ("a", "b"))
-
-    found = solve(constants, [equation])
-
-    assert found.values["a"] == pytest.approx(2.0, rel=1e-3)
-    assert found.values["b"] == pytest.approx(2.0, rel=1e-3)
-    assert [("a", "b")] == [pair[:2] for pair in found.inseparable_pairs()]
-    assert found.inseparable_pairs()[0][2] < -0.99
-    assert found.singular_values[-1] < 1e-6
 
 
 def test_errors_count_runs_not_jobs() -> None:
@@ -382,22 +279,6 @@ def test_write_cost_comes_from_unstalled_memtables() -> None:
     busy = sum(job.cpu_s for job in run.jobs) / run.jobs[-1].work_end_s
     assert equation.misses(values) * 0.08 == pytest.approx([0.0], abs=1e-6)
     assert equation.misses(values | {"host.core_contention": 0.5}) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
-
-
-def test_a_memtable_filled_during_a_stall_does_not_count() -> None:
-    """Of three memtables the second, which was delayed for 10 us, is left out."""
-    memtables = [Fill(0, 100, 10.0), Fill(100, 200, 10.0), Fill(200, 300, 10.0)]
-    stalls = [Stall(StallCause.L0_SLOWDOWN, 150, 160, 0)]
-
-    assert [memtables[0], memtables[2]] == unstalled(memtables, stalls)
-
-
-def test_more_writers_than_cores_give_no_write_cost() -> None:
-    """Four writers on two cores also wait for their group leader, so their time is not the cost of a write."""
-    run = a_run("crowded", 200, 1, 0.1)
-    crowded = replace(run, config={**run.config, "workload": {**run.workload, "threads": 4}})
-
-    assert fills([crowded]) is None
 
 
 @pytest.mark.parametrize(
@@ -486,41 +367,3 @@ def test_two_machines_are_not_mixed(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match=r"record\.cores differs"):
         calibrate_cases(tmp_path)
-
-
-def test_records_of_a_log(tmp_path: Path) -> None:
-    """A flush and a compaction are read with times, sizes, input runs and deletions; an unfinished job is left out."""
-    events = [
-        '{"time_micros": 1000000, "job": 3, "event": "flush_started", "num_entries": 1000}',
-        '{"time_micros": 1100000, "job": 3, "event": "table_file_creation", "file_number": 10, "file_size": 5000, '
-        '"table_properties": {"a": 1}}',
-        '{"time_micros": 1120000, "job": 3, "event": "flush_finished", "lsm_state": [2, 1], "file_write_nanos": 4000000, '
-        '"file_fsync_nanos": 2000000}',
-        '{"time_micros": 1200000, "job": 4, "event": "compaction_started", "files_L0": [9, 8], "files_L1": [5], '
-        '"input_data_size": 9000}',
-        '{"time_micros": 1300000, "job": 4, "event": "table_file_creation", "file_number": 11, "file_size": 8000}',
-        '{"time_micros": 1400000, "job": 4, "event": "compaction_finished", "compaction_time_micros": 150000, '
-        '"compaction_time_cpu_micros": 90000, "num_input_records": 1800, "num_subcompactions": 1, "lsm_state": [0, 1]}',
-        '{"time_micros": 1410000, "job": 4, "event": "table_file_deletion", "file_number": 9}',
-        '{"time_micros": 1412000, "job": 4, "event": "table_file_deletion", "file_number": 8}',
-        '{"time_micros": 1500000, "job": 5, "event": "flush_started", "num_entries": 1000}',
-    ]
-    lines = [f"1970/01/01-00:00:01.000000 7 EVENT_LOG_v1 {e}" for e in events]
-    lasted = "Flush lasted 110000 microseconds, and 70000 cpu microseconds."
-    lines.insert(2, f"1970/01/01-00:00:01.110000 7 [/flush_job.cc:9] [default] [JOB 3] {lasted}")
-    (tmp_path / "LOG").write_text("\n".join(lines), encoding="utf-8")
-    output = "fillrandom   :  2.0 micros/op 500 ops/sec 2.5 seconds 1250 operations;\n"
-    output += "Cumulative stall: 00:01:0.500 H:M:S, 25 percent\n"
-    (tmp_path / "stdout.txt").write_text(output, encoding="utf-8")
-    (tmp_path / "counters.csv").write_text("second,writes\n1.0,5\n", encoding="utf-8")
-
-    run = read_run(tmp_path, "tiny", a_config(100))
-
-    flush, merge = run.jobs
-    assert ("flush", 0.11, 0.07, 0.004, 0.002) == (flush.kind, flush.wall_s, flush.cpu_s, flush.write_s, flush.sync_s)
-    assert (1000.0, 5000.0, 1) == (flush.records, flush.write_bytes, len(flush.files))
-    assert ("compaction", 3, 1800.0, 9000.0, 0.15, 0.09) == (
-        merge.kind, merge.runs, merge.records, merge.read_bytes, merge.wall_s, merge.cpu_s
-    )  # fmt: skip
-    assert [0.002] == np.diff(merge.deleted_s).round(9).tolist()
-    assert (2.5, 1250, 60.5, ((2, 1), (0, 1))) == (run.duration_s, run.operations, run.stall_s, run.files_per_level)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import simpy
+from device_catalogue import setup
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import Flow, Load
 from lsmlab.models.policies.rate_limiter import Priority
@@ -21,9 +21,6 @@ from lsmlab.sim.simulation import run
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.reader import read_log
-
-sys.path.insert(0, str(Path(__file__).parent))
-from device_catalogue import setup
 from running import SMALL, simulate
 
 CASES = Path(__file__).parents[1] / "validation" / "cases" / "test"

@@ -231,9 +231,3 @@ def test_replications_include_uncertain_constants(tmp_path: Path, capsys: pytest
     half_width = 0.5 * (uncertain["run_high"] - uncertain["run_low"]) / uncertain["mean"]
     assert 0.12 < half_width < 0.2
     assert typed["run_high"] - typed["run_low"] < uncertain["run_high"] - uncertain["run_low"]
-
-
-def test_sets_of_the_cases_exist() -> None:
-    """The parameter sets of the public and of the recorded cases can be read."""
-    assert 40 == read_parameters("xeon_6230").host["cores"]
-    assert 2 == read_parameters("recording_vm").host["cores"]

@@ -134,14 +134,6 @@ def test_key_orders_are_bijections(size: int, order: KeyOrder) -> None:
     assert list(range(size)) == np.sort(order.place(np.arange(size), size)).tolist()
 
 
-def test_hashed_order_is_even() -> None:
-    """The first tenth of hashed numbers spreads over the key space like random draws without replacement."""
-    places = Hashed().place(np.arange(100_000), 1_000_000)
-    counts = np.bincount(places // 10_000, minlength=100)
-    # hypergeometric: variance 1000 · 0.9; chi-squared over 100 bins has mean 99 and deviation 14
-    assert 99 - 5 * 14 < float(np.sum((counts - 1000) ** 2 / 900)) < 99 + 5 * 14
-
-
 @given(st.integers(1, 10**9), st.floats(1, 10**7), st.integers(1, 1000))
 def test_weights_sum_to_the_population(population: int, entries: float, samples: int) -> None:
     """At any rate, a sample has at least one key, and its weights sum to the population."""
@@ -188,16 +180,6 @@ def test_draws_follow_the_distribution_function(law: RankLaw, n: int) -> None:
     assert ranks.min() >= 0
     assert ranks.max() < law.items(n)
     assert law.cdf(np.array([0.0, law.items(n)]), n).tolist() == [0.0, 1.0]
-
-
-def test_zipfian_head() -> None:
-    """Rank r has the probability 1 / (r^0.99 ζ): exact for the first two ranks, within 18 % for the next (Gray)."""
-    n = 1000
-    zeta = sum(i**-0.99 for i in range(1, n + 1))
-    chance = np.diff(Zipf().cdf(np.arange(11, dtype=np.float64), n))
-    exact = np.array([i**-0.99 for i in range(1, 11)]) / zeta
-    assert exact[:2].tolist() == pytest.approx(chance[:2].tolist())
-    assert exact[2:].tolist() == pytest.approx(chance[2:].tolist(), rel=0.18)
 
 
 def test_ycsb_constants() -> None:
@@ -267,15 +249,6 @@ def test_range_and_rank_come_from_one_random_number(keys: int, writes: int) -> N
     distinct = state.distinct(writes, np.random.default_rng(1))
 
     assert len(distinct) == pytest.approx(expected, rel=0.02)
-
-
-def test_key_ranges_get_their_shares() -> None:
-    """Reads hit each range in proportion to its share."""
-    sample = KeySample(300_000)
-    keys = RangedKeys(UDB_RANGES, PowerLaw(0.002312, 0.3467))
-    codes = keys.start(sample, InsertCursor()).sample_reads(100_000, np.random.default_rng(1))
-    chances = [share / sum(UDB_RANGES) for share in UDB_RANGES]
-    assert chances == pytest.approx((np.bincount((codes >> 1) // 10_000, minlength=30) / 100_000).tolist(), abs=2e-5)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,6 @@ SUFFIXES = {".py", ".yaml", ".md", ".txt", ".toml", ".sh"}
 MENTION = re.compile(r"(?<!\])\((?:behaviour|background)/")
 CITATION = re.compile(r"\((?P<folder>behaviour|background)/(?P<page>[\w-]+\.md), (?P<headings>[^()]+)\)")
 """The form that docs/reference/behaviour/README.md defines."""
-ABSENT = re.compile(r"\b(?:rocksdb|lessons|ecosystem|rocksdb_universal_fifo_leveldb)\.md|\b(?:engines|devices)\.md,? §")
-"""Pages that never belonged to the repository."""
-SECTION = re.compile(r"(?<!SILK )(?<!ADOC )(?<!vLSM )(?<!LDC )(?<!Dostoevsky )(?<!FAST 2023 )(?<!ATC 2019 )§")
-"""A section sign without a paper's name before it."""
 HEADING = re.compile(r"^#+ (.+?)\s*$", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^()\s]+)\)")
 BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -84,33 +80,6 @@ def test_every_citation_leads_to_a_heading(lines: list[tuple[str, str]]) -> None
     assert [] == malformed
     assert [] == [f"{place}: {why}" for place, found in citations if (why := fault(found))]
     assert len(citations) > 100
-
-
-def test_no_citation_of_absent_pages(lines: list[tuple[str, str]]) -> None:
-    """No line names a page that the repository lacks, and a section sign only follows the name of a paper."""
-    assert [] == [f"{place}: {line.strip()}" for place, line in lines if ABSENT.search(line) or SECTION.search(line)]
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("(behaviour/no-page.md, Slots)", "behaviour/no-page.md does not exist"),
-        ("(behaviour/jobs-and-threads.md, Slots; Nothing)", "jobs-and-threads.md has no heading ['Nothing']"),
-        ("(behaviour/jobs-and-threads.md, Slots; Pressure rule)", None),
-    ],
-)
-def test_a_wrong_citation_is_found(text: str, why: str | None) -> None:
-    """For a citation of a missing page or heading, `fault` names what is missing."""
-    found = CITATION.fullmatch(text)
-
-    assert found
-    assert why == fault(found)
-
-
-@pytest.mark.parametrize("line", ["see rocksdb.md", "engines.md §4.4", "lessons.md", "(§2.1)"])
-def test_references_to_absent_pages_match(line: str) -> None:
-    """The patterns match references that the repository once contained."""
-    assert ABSENT.search(line) or SECTION.search(line)
 
 
 def test_links_between_documents_resolve() -> None:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from lsmlab.models.workloads.mixgraph import DRAWING
-
-sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
 PUTS = (

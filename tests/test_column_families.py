@@ -93,18 +93,6 @@ def test_max_total_wal_size_flushes_the_family_with_the_oldest_wal() -> None:
     assert "Write Buffer Full" in result.summary["column_families"]["default"]["flush_reasons"]
 
 
-def test_wals_stay_below_their_limit() -> None:
-    """Between two flushes for the WAL limit about max_total_wal_size bytes are written to WALs."""
-    result = simulate("{cold:{}}", "{default:{writes:99},cold:{writes:1}}", "engine.options.max_total_wal_size=6MiB")
-    cold = flushes(result, "cold")
-    wal_bytes_per_write = 131 + 7
-    between = np.diff(cold["start_s"]) * result.summary["write_ops_per_s"] * wal_bytes_per_write
-
-    assert len(between) >= 2
-    # a flush takes time, and the WAL that is current at the switch belongs to the next period
-    assert 3 * MIB < np.median(between) < 12 * MIB
-
-
 def test_the_default_limit_is_four_times_all_memtables() -> None:
     """The default is 4 x the sum of write_buffer_size x max_write_buffer_number over families: 4 x (2 + 4) MiB here."""
     result = simulate(
@@ -129,11 +117,6 @@ def test_the_write_buffer_manager_requests_a_flush(active: float, immutable: flo
     assert flush is WriteBufferManager(8.0).should_flush(active, immutable)
 
 
-def test_without_a_bound_no_flush_is_requested() -> None:
-    """With db_write_buffer_size = 0, memory is unbounded."""
-    assert not WriteBufferManager(0.0).should_flush(1e12, 1e12)
-
-
 def test_db_write_buffer_size_flushes_the_oldest_memtable() -> None:
     """With 1 MiB for three families, no 1 MiB memtable fills: the write buffer manager flushes each below 7/8 MiB."""
     result = simulate(
@@ -152,15 +135,6 @@ def test_db_write_buffer_size_flushes_the_oldest_memtable() -> None:
     assert {"default", "b", "c"} == set(order[3:6])
     entries = np.concatenate([flushes(result, name)["entries_in"] for name in by_family])
     assert max(entries) * 145 < 7 / 8 * MIB * 1.01
-
-
-def test_one_family_is_bounded_by_db_write_buffer_size_too() -> None:
-    """With a single column family, the write buffer manager flushes at 7/8 of db_write_buffer_size."""
-    slow = ("workload.benchmark_write_rate_limit=5MB/s",)  # at full speed flushes would overlap
-    result = run(configuration(*SMALL, "engine.options.db_write_buffer_size=512KiB", *slow))
-    entries = result.jobs["entries_in"][np.asarray(result.jobs["kind"]) == "flush"]
-
-    assert 7 / 8 * 512 * 1024 / 145.07 == pytest.approx(float(np.median(entries)), rel=0.1)
 
 
 # --- atomic flush ------------------------------------------------------------------------------------------------------
@@ -269,15 +243,6 @@ def test_one_named_family_equals_no_families() -> None:
 
     assert plain.summary == named.summary
     assert {k: v.tolist() for k, v in plain.jobs.items()} == {k: v.tolist() for k, v in named.jobs.items()}
-
-
-def test_the_same_seed_gives_the_same_bytes() -> None:
-    """Two runs of three families with one seed agree in every number."""
-    arguments = ("{b:{},c:{}}", "{default:{writes:1},b:{writes:2},c:{writes:3,short_lived:true}}")
-    one, two = simulate(*arguments), simulate(*arguments)
-
-    assert one.summary == two.summary
-    assert {k: v.tolist() for k, v in one.jobs.items()} == {k: v.tolist() for k, v in two.jobs.items()}
 
 
 def test_short_lived_keys_leave_few_bytes() -> None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
 from lsmlab.sim.results.results import Result
-
-sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
 NONE, LZ4, ZSTD = Compression.NONE, Compression.LZ4, Compression.ZSTD

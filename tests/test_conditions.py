@@ -146,16 +146,6 @@ def test_a_compaction_after_enospc_needs_room_for_twice_its_inputs() -> None:
     assert not has_room(249.0, input_bytes=60.0, reserved_bytes=100.0, write_buffer_bytes=30.0)
 
 
-def test_a_step_writes_what_there_is_room_for_and_then_its_job_fails() -> None:
-    """The step of a job without room writes the rest of the space; the other threads of the job then write nothing."""
-    space, progress, step = Space(), Progress(), Step(0.0, 0.0, 60.0, ends_file=True)
-    space.limit_bytes = 100.0
-    written = [progress.admitted(step, space).write_bytes for _ in range(3)]
-
-    assert [60.0, 40.0, 0.0] == written
-    assert (Failure.NO_SPACE, 0.0) == (progress.failure, space.free_bytes)
-
-
 def test_an_io_error_comes_after_its_share_of_the_output() -> None:
     """A job whose writes fail after 90 bytes writes 90 bytes."""
     progress, step = Progress(fails_after_bytes=90.0), Step(0.0, 0.0, 60.0)

@@ -7,7 +7,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from lsmlab.models.costs.cores import client_wake_up, contended, core_share, slowdown, wake_ups
-from lsmlab.models.costs.cost import Cost, contribution, of_host
+from lsmlab.models.costs.cost import contribution
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import compaction_cpu, deletions, file_ends, flush_cpu, job_start
 from lsmlab.models.costs.operations import (
@@ -184,11 +184,3 @@ def test_bytes_beyond_a_block_cost_less() -> None:
         wide = job(host, entries_in=10.0, entries_out=10.0, raw_bytes=40 * 4096.0, block_bytes=4 * 4096.0).seconds(host)
         assert (10 * 4096e-9, 2.2) == (pytest.approx(small), pytest.approx(large / small))
         assert 4.0 == pytest.approx(wide / small)
-
-
-def test_terms_keep_their_order() -> None:
-    """Terms are added in the order of the formula, so the rounding does not depend on the caller."""
-    one, other = Cost(of_host(write_op=0.1)), Cost(of_host(0.3, read_op=0.7))
-
-    assert [*one.groups, *other.groups] == [*(one + other).groups]
-    assert 0.1 * HOST.write_op + (0.7 * HOST.read_op) * 0.3 == (one + other).seconds(HOST)

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from device_catalogue import CONFIGS, NAMES, mapping, setup
 from lsmlab.models.devices.make import METADATA, DeviceSettings, make_device
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.errors import InputError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from device_catalogue import CONFIGS, NAMES, mapping, setup
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference" / "devices.md"
 FILES = sorted((CONFIGS / "device").glob("*.yaml"))
 NUMBER = re.compile(r"^(\w+): +([0-9][^ #]*)(?: +#(.*))?$", re.MULTILINE)
 KEY = re.compile(r"\[([A-Z][0-9]+)\]")
-
-
-@pytest.mark.parametrize("name", ["nvme", "sata", "hdd", "pmem"])
-def test_class_devices_exist(name: str) -> None:
-    """The four device classes exist under their own names."""
-    assert setup(name).device.name == name
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -112,22 +103,3 @@ def test_sata_cannot_exceed_its_link() -> None:
     """A SATA drive with more bandwidth than its interface is refused."""
     with pytest.raises(InputError, match=r"device: read_bandwidth: must not exceed interface_bandwidth"):
         setup("sata", read_bandwidth="700MB/s")
-
-
-def test_foreign_devices_need_permission(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A device class of another package is loaded only if that package is allowed."""
-    source = (
-        "from dataclasses import dataclass\n"
-        "@dataclass(frozen=True)\n"
-        "class Mine:\n"
-        "    name: str = 'mine'\n"
-        "    def initial(self): return None\n"
-        "    def allocate(self, state, load): return None\n"
-    )
-    (tmp_path / "foreign_device.py").write_text(source)
-    monkeypatch.syspath_prepend(tmp_path)
-    values = {"_target_": "foreign_device.Mine", "page_cache": "1GiB"}
-    with pytest.raises(InputError, match="outside the allowed packages"):
-        make_device(values)
-    configured = make_device(values, allowed=("foreign_device",))
-    assert (configured.device.name, configured.capacity_bytes, configured.page_cache_bytes) == ("mine", None, 2.0**30)

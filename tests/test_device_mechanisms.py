@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import simpy
+from device_catalogue import drive, setup
 from lsmlab.models.devices.base import Flow, Load
 from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification, wear
 from lsmlab.models.devices.sharing import fair_level
-from lsmlab.models.devices.throttled import Throttled, Window, copies_in_caller, worker_share
+from lsmlab.models.devices.throttled import Throttled, Window, worker_share
 from lsmlab.models.errors import InputError
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
-from lsmlab.sim.machine.machine import Machine
-from scipy.special import lambertw
-
-sys.path.insert(0, str(Path(__file__).parent))
-from device_catalogue import drive, setup
-from lsmlab.sim.simulation import run
 from lsmlab.validation.scorecard.page_drive import measured_write_amplification
-from running import SMALL, configuration
+from scipy.special import lambertw
 
 MIB = 2.0**20
 
@@ -59,13 +52,6 @@ def test_closed_form_is_lamberts_function() -> None:
         assert pytest.approx(greedy_write_amplification(step / 500.0), rel=1e-9) == 1.0 / (1.0 - valid)
 
 
-def test_trimmed_pages_count_as_free() -> None:
-    """A drive with 40 % of its pages trimmed has the write amplification of one that never stored them."""
-    assert pytest.approx(greedy_write_amplification(0.85 * 0.6), rel=0.04) == measured_write_amplification(
-        0.85, trimmed_share=0.4
-    )
-
-
 def test_trim_restores_the_write_rate() -> None:
     """Deleting files speeds up writes on a drive with TRIM, and does not without TRIM."""
     after = {}
@@ -88,15 +74,6 @@ def test_a_new_drive_collects_no_garbage_until_it_has_been_filled() -> None:
     before = later.flash_bytes
     programmed = device.advance(later, 1.0, Flow(write_bytes=1e9, trimmed_bytes=1e9)).flash_bytes - before
     assert pytest.approx(greedy_write_amplification(0.818) * 1e9, rel=0.01) == programmed
-
-
-def test_other_data_counts_towards_utilisation() -> None:
-    """A drive half full of other data has the write amplification of one half full of the store's data."""
-    mine, theirs = flash("samsung_970_pro"), flash("samsung_970_pro", filled="500GB")
-    own = mine.facts(mine.initial(), 500e9).flash_write_amplification
-    assert own is not None
-    assert own > 1.1
-    assert own == theirs.facts(theirs.initial(), 0.0).flash_write_amplification
 
 
 def test_slc_cache_timeline() -> None:
@@ -344,24 +321,6 @@ def test_persistent_memory_falls_with_threads() -> None:
     assert 12 * single.allocate(None, Load(writers=12)).write_bytes_per_s < 0.55 * 2.2e9
 
 
-def test_peak_bandwidth_scales_the_curve_of_persistent_memory() -> None:
-    """Twice the peak gives twice the bandwidth at every number of threads, up to stream_write_bandwidth per stream."""
-    single, other = (setup("optane_pmm_single", **x).device for x in ({}, {"write_bandwidth": 2 * 2.22e9}))
-    for writers in (1, 4, 9, 24):
-        rates = [d.allocate(None, Load(writers=writers)).write_bytes_per_s for d in (single, other)]
-        assert pytest.approx(2.0, rel=1e-3) == rates[1] / rates[0]
-    slow = setup("optane_pmm_single", write_bandwidth=2 * 2.22e9, stream_write_bandwidth=2e9).device
-    assert [2e9, 2e9] == pytest.approx([slow.allocate(None, Load(writers=n)).write_bytes_per_s for n in (1, 2)], rel=1e-3)
-
-
-@pytest.mark.parametrize("name", ["optane_pmm", "nvme"])
-def test_copies_to_persistent_memory_use_a_core(name: str) -> None:
-    """The calling thread copies to persistent memory itself, also under a cap; a drive transfers by DMA."""
-    devices = setup(name).device, setup(name, write_cap=1e9).device
-
-    assert [name == "optane_pmm"] * 2 == [copies_in_caller(d) for d in devices]
-
-
 def test_a_kernel_thread_copies_the_writes_that_a_cap_lets_pass() -> None:
     """A cap of 800 MB/s on memory that one thread writes at 2 GB/s keeps a kernel thread busy for 0.4 of the time."""
     capped, loosely = (setup("optane_pmm", write_cap=cap).device for cap in (8e8, 4e9))
@@ -369,23 +328,6 @@ def test_a_kernel_thread_copies_the_writes_that_a_cap_lets_pass() -> None:
 
     assert [0.4, 1.0] == pytest.approx([worker_share(d, 0.5e-9) for d in (capped, loosely)])
     assert [worker_share(d.device, 0.5e-9) for d in others] == [0.0] * 3
-
-
-def test_capped_copies_take_a_core_while_jobs_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first to the last of three jobs that write at the same time, one kernel thread copies."""
-    machines: list[Machine] = []
-    begin = Machine.__init__
-    monkeypatch.setattr(Machine, "__init__", lambda self, *args: (begin(self, *args), machines.append(self))[0])
-    run(configuration(*SMALL, "device=optane_pmm", "device.write_cap=100MB/s", "workload.num=1000"))
-    (machine,) = machines
-
-    shares = []
-    for change in (1, 1, -1, 1, -1, -1):
-        machine._queue_writes(change)
-        shares.append(machine.cores.background)
-    share = worker_share(machine.device.device, machine._write_alone)
-    assert 0.0 < share < 1.0
-    assert [share] * 5 + [0.0] == pytest.approx(shares)
 
 
 def test_copying_threads_cause_core_contention() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from device_catalogue import NAMES, drive, setup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsmlab.models.devices.base import Device, Flow, Load
@@ -16,9 +15,6 @@ from lsmlab.models.devices.cloud import Cloud
 from lsmlab.models.devices.flash import FlashDrive
 from lsmlab.models.devices.pmem import Pmem
 from lsmlab.models.devices.throttled import Throttled, Window
-
-sys.path.insert(0, str(Path(__file__).parent))
-from device_catalogue import NAMES, drive, setup
 
 MIB = 2.0**20
 LOADS = st.builds(

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from lsmlab.models.costs.jobs import entry_share
-
-sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
 

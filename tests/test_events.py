@@ -1,4 +1,4 @@
-"""events.parquet; tests/test_digests.py replays the version edits of the reference runs."""
+"""events.parquet; tests/test_references.py replays the version edits of the reference runs."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ import pytest
 from log_sample import ENTRIES, KEY_BYTES, VALUE_BYTES, Sample
 from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.jobs import entry_share
 from lsmlab.models.costs.operations import depth
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
@@ -162,17 +161,6 @@ def test_the_configuration_runs(imported: Path, sample: Sample, tmp_path: Path) 
     assert sample.totals["flush_bytes"] == pytest.approx(summary["flush_bytes"], rel=0.1)
 
 
-def test_full_speed_runs_as_long(imported: Path, sample: Sample, tmp_path: Path) -> None:
-    """A closed loop writes more entries in the same time, whatever the store: a faster alternative does not end early."""
-    assert 0 == main(
-        ["run", "--config-dir", str(imported), "experiment=imported_full_speed", "--out", str(tmp_path), "--no-report"]
-    )
-    summary = json.loads((tmp_path / "summary.json").read_text())
-
-    assert sample.totals["flush_count"] * ENTRIES < summary["operations"]
-    assert summary["duration_s"] == compose(["experiment=imported"], [imported])["workload"]["duration"]
-
-
 def test_json_is_the_summary(imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--json prints summary.json with the output directory and the next command, and writes no page."""
     assert 0 == import_log([str(imported.parent / "LOG"), "--out", str(tmp_path / "out"), "--json"])
@@ -291,24 +279,6 @@ def test_zipf_from_collisions() -> None:
     chances = ranks**-0.9 / (ranks**-0.9).sum()
 
     assert 0.9 == pytest.approx(zipf_constant(1 / float((chances**2).sum()), 100_000), abs=0.002)
-
-
-def test_entries_of_one_size_scale_costs_per_entry_and_byte(sample: Sample, tmp_path: Path) -> None:
-    """Entries of one size give one common factor for both costs, and the basis says so."""
-    (tmp_path / "LOG").write_text(sample.text)
-    rates = estimate(Observation(read(tmp_path / "LOG"), entry_bytes=116.0))
-    record, byte = rates.get("host.compaction_record"), rates.get("host.compaction_byte")
-
-    assert record is not None
-    assert byte is not None
-    assert "do not separate cost per entry and per byte" in record.basis
-    reading = read(tmp_path / "LOG")
-    cpu = sum(j.cpu_s or 0 for j in reading.jobs.done("compaction"))
-    fitted = sum(
-        (record.value * j.entries_in + byte.value * j.read_bytes) * entry_share(j.entries_in, j.entries_out, 0.22)
-        for j in reading.jobs.done("compaction")
-    )
-    assert cpu == pytest.approx(fitted, rel=1e-6)
 
 
 def test_estimators_depend_only_on_the_estimates_they_name(sample: Sample, tmp_path: Path) -> None:
@@ -493,14 +463,3 @@ def test_db_bench_output_is_a_log_too(tmp_path: Path) -> None:
     assert 0.813 == pytest.approx(summary["stall_fraction"], abs=0.001)
     assert 924 == summary["stall_count"]["memtable_stop"]
     assert ["no_events"] == [entry["kind"] for entry in summary["import"]["problems"]]
-
-
-def test_options_that_changed_while_the_store_was_open_are_noted(tmp_path: Path) -> None:
-    """The import says how often SetOptions succeeded and when first; without such a line it says nothing."""
-    sample = Sample().run(5)
-    (tmp_path / "LOG").write_text(sample.text)
-    assert not any("options changed" in note for note in read(tmp_path / "LOG").notes)
-
-    sample.say("[/db_impl/db_impl.cc:1210] [default] SetOptions() succeeded")
-    (tmp_path / "LOG").write_text(sample.text)
-    assert any("(1 x SetOptions" in note for note in read(tmp_path / "LOG").notes)

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 import lzma
-import re
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from lsmlab.models.engines.families import make_engines
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.run_page import draw
 from lsmlab.sim import configure
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.importer.families import infer_database
-from lsmlab.validation.importer.observation import observe
 from lsmlab.validation.importer.reading import Reading, read
-from lsmlab.validation.importer.wal import wal_reaches_device
-from lsmlab.validation.logs.history.fills import Fill, of_all_families
 from lsmlab.validation.logs.history.stalls import stalls_of
 from lsmlab.validation.logs.record_list import RecordList
 from lsmlab.validation.logs.records import RocksDbLog, StallLine, SwitchLine
@@ -108,35 +102,6 @@ def test_load_of_each_family(imported: Path) -> None:
     assert families["write"]["num"] > 15 * entries("write")  # each commit record has a key of its own
 
 
-def test_writes_of_all_families_add_up(imported: Path) -> None:
-    """The trace has what the driver wrote, also after the last flush of the family that is flushed least often."""
-    rows = (imported / "trace.csv").read_text().splitlines()[1:]
-
-    assert sum(entries(name) for name in FAMILIES) == pytest.approx(sum(float(r.split(",")[1]) for r in rows), rel=0.01)
-
-
-def test_entry_sizes_per_family(reading: Reading) -> None:
-    """The mean entry is that over all families; jobs count the entries of their own family."""
-    workload = infer_database(reading)
-    observation = observe(reading, workload)
-    written = WRITTEN["families"]
-    user_bytes = sum(f["key_bytes"] + f["value_bytes"] for f in written.values())
-    flushes = {job.column_family: job for job in reading.jobs.done("flush")}
-
-    assert user_bytes / sum(entries(name) for name in FAMILIES) == pytest.approx(observation.entry_bytes, rel=0.01)
-    assert 1028.0 == pytest.approx(observation.entry_bytes_of(flushes["default"]))
-    assert 28.0 + 48.0 / 2 == pytest.approx(observation.entry_bytes_of(flushes["lock"]), abs=0.5)
-    assert not wal_reaches_device(reading, workload)  # the slowest memtable is filled in 6 s: no WAL lives for 30 s
-
-
-def test_cost_of_a_write_is_taken_over_all_families() -> None:
-    """Of memtables of several families that fill at once, each counts all entries written in its time."""
-    fills = [Fill(0, 100, 10.0), Fill(100, 200, 30.0), Fill(0, 200, 100.0, "lock")]
-
-    assert [60.0, 80.0, 140.0] == [fill.entries for fill in of_all_families(fills)]
-    assert fills[:2] == of_all_families(fills[:2])
-
-
 def test_stalls_have_the_family_that_caused_them() -> None:
     """A stop of one family binds before the slowdown of another, and bears its name."""
     slow, stop = (
@@ -186,17 +151,6 @@ def test_the_page_shows_the_comparison(imported: Path, simulated: dict[str, Any]
         ] == [cell.strip() for cell in line.strip("|").split("|")]  # fmt: skip
 
 
-def test_tables_name_the_family(imported: Path) -> None:
-    """Jobs have a column with the column family."""
-    jobs = pq.read_table(imported / "jobs.parquet").to_pandas()
-
-    assert set(FAMILIES) == set(jobs.column_family)
-    assert jobs[jobs.kind == "flush"].groupby("column_family").size().to_dict() == {
-        name: family["flush_count"]
-        for name, family in json.loads((imported / "summary.json").read_text())["column_families"].items()
-    }
-
-
 def test_terminal_and_page_have_a_row_per_family(
     imported: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -211,14 +165,6 @@ def test_terminal_and_page_have_a_row_per_family(
     assert '<section id="column-families">' in page
     assert "note: column family lock: half of the entries are deletes" in text
     assert "<td>lock: key size</td>" in page
-
-
-def test_the_page_of_a_run_has_a_row_per_family(run_directory: Path, tmp_path: Path) -> None:
-    """The page of a simulated run with several families has the same table as its terminal."""
-    page = draw(run_directory, tmp_path / "report.html").read_text()
-    section = page[page.index('<section id="column-families">') :].split("</section>")[0]
-
-    assert FAMILIES == re.findall(r"<tr><td>(\w+)</td>", section)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"the reference data are not at {DATA}")

@@ -3,49 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
 import simpy
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.queues import Events
-
-MIB = 2.0**20
+from plain_machine import MIB, Plain
 
 
 def near(expected: float | list[float]) -> Any:
     """Return `expected` within 1 ms: a commit begins a wake-up after its request."""
     return pytest.approx(expected, abs=1e-3)
-
-
-@dataclass(frozen=True)
-class Plain:
-    """100 MiB/s shared by all writers; a cache flush takes 0.1 s."""
-
-    name: str = "plain"
-
-    def initial(self) -> None:
-        """Return no state."""
-
-    def allocate(self, state: None, load: Load) -> Grant:
-        """Grant equal shares."""
-        return Grant(100 * MIB, 100 * MIB / max(1, load.writers))
-
-    def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
-        """Keep no state."""
-
-    def fsync_s(self, state: None) -> float:
-        """Return the time of a cache flush in s."""
-        return 0.1
-
-    def facts(self, state: None, live_bytes: float) -> DeviceFacts:
-        """Return empty facts."""
-        return DeviceFacts()
 
 
 def run_fsyncs(

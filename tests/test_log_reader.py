@@ -13,11 +13,9 @@ from pathlib import Path
 import pytest
 from log_sample import ENTRIES, Sample
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import StallCause
 from lsmlab.validation.importer.reading import Reading, read
-from lsmlab.validation.logs.history.stalls import stalls_of
 from lsmlab.validation.logs.reader import parse_log, read_log
-from lsmlab.validation.logs.records import OptionsChange, StallLine
+from lsmlab.validation.logs.records import OptionsChange
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PUBLIC = DATA / "public_runs"
@@ -191,13 +189,6 @@ def test_many_column_families(tmp_path: Path) -> None:
     assert [a + b for a, b in zip(first.state(), second.state(), strict=True)] == reading.summary["files_per_level"]
 
 
-def test_fewer_levels(tmp_path: Path) -> None:
-    """lsm_state has as many entries as num_levels."""
-    sample = Sample(levels=[{} for _ in range(4)]).run(20)
-
-    assert_totals(sample, read(write(tmp_path / "LOG", sample.lines)))
-
-
 def test_messages_of_10_x(tmp_path: Path) -> None:
     """Renamed num_entries, added column family names and the changed flush commit message of 10.x are read."""
     sample = Sample(version="10.4.2").run(20)
@@ -211,19 +202,6 @@ def test_messages_of_10_x(tmp_path: Path) -> None:
 
     assert_totals(sample, reading)
     assert sample.totals["flush_count"] * ENTRIES == reading.summary["entries_flushed"]
-
-
-def test_a_stall_lasts_until_the_next_recompute() -> None:
-    """A stop begins with its line and ends at the next commit without a stall line."""
-    sample = Sample().run(10)
-    log = parse_log(sample.lines, "sample")
-    lines = [r for r in log.records if isinstance(r, StallLine) and r.text.startswith("Stopping")]
-    stops = [s for s in stalls_of(log).intervals if s.cause is StallCause.MEMTABLE_STOP]
-    ends = sorted(e.time_us for e in log.events("flush_finished"))
-
-    assert [line.time_us for line in lines] == [s.start_us for s in stops]
-    for stop in stops:
-        assert next(t for t in ends if t > stop.start_us) == pytest.approx(stop.end_us, abs=100)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import write_cpu
-
-sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
 ENTRY_BYTES = 116.0

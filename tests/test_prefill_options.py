@@ -8,7 +8,6 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
-from lsmlab.reports.cli.main import main
 from lsmlab.sim.clients.lookups import by_format
 from lsmlab.sim.runs.estimate import estimate
 from lsmlab.sim.runs.key import run_key
@@ -194,13 +193,6 @@ def test_what_cannot_differ_is_refused(options: list[str], words: str) -> None:
     """An unknown option, a bad value, and an option that decides the levels of files raise one error with the key."""
     with pytest.raises(InputError, match=words):
         run(configuration(*FILLED, FEW, *options))
-
-
-def test_a_refusal_has_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
-    """The command line prints one line with the key and the remedy."""
-    assert 2 == main(["run", *FILLED, FEW, "prefill.options.num_levels=4"])
-    (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "prefill.options.num_levels: 4 must equal the run's, 7" in line
 
 
 def test_the_options_are_part_of_the_runs_key_and_of_its_estimate() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ from lsmlab.validation.casefiles.public.cases import (
     merged,
     public_cases,
 )
-from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of, spread, write_histogram
+from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of, spread
 from lsmlab.validation.casefiles.public.template import NOTHING, filled, value_of
 
 FOLDER = Path(__file__).parents[1] / DATA
@@ -119,23 +117,6 @@ def test_calibration_runs_are_marked(cases: dict[str, Case]) -> None:
 
 
 @HERE
-def test_repeats_give_the_noise(cases: dict[str, Case]) -> None:
-    """Two runs of one hour at 15 MB/s on the NVMe drive differ by 0.3 % in compactions."""
-    noise = cases["rate-limited/3600s-100B-15MBps-nvme"].noise
-
-    assert 0.003 == pytest.approx(noise["compaction_count"], abs=5e-4)
-
-
-@HERE
-def test_runs_with_default_options_are_repeats(cases: dict[str, Case]) -> None:
-    """Ablation rows with the default value are repeats of one run; their range is the noise of the other ablations."""
-    noise = {n: c.noise["write_amplification"] for n, c in cases.items() if n.startswith("ablations/io_option") and "sata" in n}
-
-    assert "ablations/io_option_advance-defaults-sata" in noise
-    assert noise == dict.fromkeys(noise, pytest.approx((4.245 - 4.006) / ((4.006 + 4.136 + 4.245) / 3), rel=1e-6))
-
-
-@HERE
 def test_w_amp_of_overwrite_runs_excludes_the_wal() -> None:
     """benchmark.sh counts the WAL in W-Amp; a case leaves out the WAL and the waiting time.
 
@@ -165,17 +146,6 @@ def test_repeats_become_means_and_ranges() -> None:
     assert ["x", "y"] == found["log"]
 
 
-def test_latencies_come_from_the_output_beside_a_log(tmp_path: Path) -> None:
-    """The histogram is that of the writing benchmark, in seconds; without an output there are no latencies."""
-    histogram = "Min: 1 Median: 2 Max: {}\nPercentiles: P50: 2.5 P75: 3 P99: 9 P99.9: 30 P99.99: 1300\n"
-    output = f"head\nfillrandom   : 5 micros/op\n{histogram.format(2000000)}\nDB path: x\n{histogram.format(1)}"
-    (tmp_path / "run_stdout.txt").write_text(output, encoding="utf-8")
-
-    assert write_histogram(tmp_path, "run_LOG_100.gz") == {
-        "write_latency_s.p50": 2.5e-6, "write_latency_s.p99": 9e-6, "write_latency_s.p999": 3e-5,
-        "write_latency_s.p9999": 1.3e-3, "write_latency_s.max": 2.0,
-    }  # fmt: skip
-    assert write_histogram(tmp_path, None) == write_histogram(tmp_path, "other_LOG_100.gz") == {}
 
 
 def test_missing_data_and_unknown_sets_end_in_one_line(tmp_path: Path) -> None:
@@ -258,18 +228,6 @@ def test_a_described_set_gives_runs(tmp_path: Path) -> None:
 
 
 @HERE
-@pytest.mark.parametrize("name", ["1200s-100B-5MBps-nvme", "1200s-100B-5MBps-hdd", "600s-1000B-15MBps-sata"])
-def test_rate_limited_runs_within_a_few_percent(cases: dict[str, Case], name: str) -> None:
-    """Write amplification is within 4 %, flushes within 1 % and compactions within 6 % of the measured run."""
-    case = cases[f"rate-limited/{name}"]
-    summary = run(case.config()).summary
-
-    assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=0.04)
-    assert summary["flush_count"] == pytest.approx(case.measured["flush_count"], rel=0.01)
-    assert summary["compaction_count"] == pytest.approx(case.measured["compaction_count"], rel=0.06)
-
-
-@HERE
 def test_exact_keys_reproduce_every_job_count(cases: dict[str, Case]) -> None:
     """With db_bench's own key sequence, 10 minutes at 5 MB/s have the measured flushes, compactions and moves."""
     case = cases["rate-limited/600s-1000B-5MBps-nvme"]
@@ -278,39 +236,3 @@ def test_exact_keys_reproduce_every_job_count(cases: dict[str, Case]) -> None:
 
     assert [case.measured[n] for n in names] == [summary[n] for n in names]
     assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=1e-3)
-
-
-@pytest.fixture(scope="module")
-def throttled(cases: dict[str, Case]) -> Callable[[str], dict[str, Any]]:
-    """Return the summaries of throttled runs, each simulated once."""
-    return functools.cache(lambda name: run(cases[f"throttled/{name}"].config()).summary)
-
-
-@HERE
-@pytest.mark.parametrize(
-    "name", ["400-20M-2-nvme", "400-20M-4-nvme", "400-20M-12-nvme", "none-20M-12-nvme", "none-20M-12-sata"]
-)
-def test_throttled_runs_within_the_worst_case_bounds(
-    cases: dict[str, Case], throttled: Callable[[str], dict[str, Any]], name: str
-) -> None:
-    """With and without a cap, throughput is within 10 % and W-Amp within 8 % of the measured run."""
-    case = cases[f"throttled/{name}"]
-    summary = throttled(name)
-
-    assert summary["ops_per_s"] == pytest.approx(case.measured["ops_per_s"], rel=0.10)
-    assert summary["write_amplification"] == pytest.approx(case.measured["write_amplification"], rel=0.08)
-
-
-@HERE
-def test_more_jobs_raise_w_amp_and_finally_lower_throughput(throttled: Callable[[str], dict[str, Any]]) -> None:
-    """At 400 MiB/s, W-Amp grows from 2 to 4 to 12 jobs, and 12 jobs write less per second than 4.
-
-    With 12 jobs only memtables stop writes; with 2 jobs L0 also slows them down.
-    """
-    found = {jobs: throttled(f"400-20M-{jobs}-nvme") for jobs in (2, 4, 12)}
-    amplification = [found[jobs]["write_amplification"] for jobs in (2, 4, 12)]
-
-    assert sorted(amplification) == amplification
-    assert found[12]["ops_per_s"] < found[4]["ops_per_s"]
-    assert 0 == found[12]["stall_count"]["l0_slowdown"]
-    assert found[2]["stall_count"]["l0_slowdown"] > 0

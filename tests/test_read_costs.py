@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import fields, replace
-from pathlib import Path
 
 import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import Searched, point_read_cpu, scan_cpu
 from lsmlab.validation.calibrate.scaled_defaults import read_costs
-
-sys.path.insert(0, str(Path(__file__).parent))
 from running import SMALL, simulate
 
 COSTS = {"memtables": "read_memtable", "doublings": "read_memtable_depth", "runs": "read_run",

@@ -14,7 +14,7 @@ from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.table_format import Filter
-from lsmlab.models.workloads.choosers import Chooser, InsertCursor, Popularity, UniformKeys
+from lsmlab.models.workloads.choosers import Chooser, InsertCursor, UniformKeys
 from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
 from lsmlab.models.workloads.popularity import adjacent_blocks, scattered_blocks
 from lsmlab.models.workloads.ranks import Hotspot, PowerLaw, Zipf
@@ -28,7 +28,6 @@ from lsmlab.models.workloads.reads import (
     read_on_demand,
     readahead,
     scan_device_reads,
-    scanned_blocks,
     table_opens,
 )
 from lsmlab.models.workloads.skewed import RankedKeys
@@ -107,17 +106,6 @@ def test_sampled_blocks_agree_with_all_blocks() -> None:
         assert one == pytest.approx(other, abs=0.005)
 
 
-def test_two_block_cache_in_closed_form() -> None:
-    """With one cached block, Che's T solves e^(-p T) + e^(-q T) = 1; with p = q the hit rate is one half."""
-    assert lru_cache(Popularity(np.array([0.5]), np.array([2.0])), 1).hit_rate() == pytest.approx(0.5)
-    p = 0.8
-    rate = lru_cache(Popularity(np.array([p, 1 - p]), np.array([1.0, 1.0])), 1).hit_rate()
-    t = 1.0
-    for _ in range(200):  # fixed point of T = -ln(1 - e^(-p T)) / (1 - p)
-        t = (t - math.log(-math.expm1(-p * t)) / (1 - p)) / 2
-    assert rate == pytest.approx(p * -math.expm1(-p * t) + (1 - p) * -math.expm1(-(1 - p) * t), rel=1e-6)
-
-
 @pytest.mark.parametrize(
     ("bits", "kind", "rate"),
     [
@@ -148,20 +136,6 @@ def test_negative_bits_are_refused() -> None:
 def one_by_one(blocks: float) -> tuple[float, float]:
     """Return a request for each block."""
     return blocks, blocks * 4096.0
-
-
-def test_scans() -> None:
-    """A scan of 41 entries, 4 per block, over 6 sorted runs reads 6 blocks first and then 10 more."""
-    runs = [ScannedRun(1e9, 2.0, 4.0, one_by_one), ScannedRun(2e9, 4.0, 4.0, one_by_one)]
-    assert scanned_blocks(runs, 41.0) == [(4.0, 0.0), (12.0, 0.0)]
-    assert scanned_blocks(runs, 1.0) == [(2.0, 0.0), (4.0, 0.0)]
-
-
-def test_a_scan_reads_uncached_blocks_from_the_device() -> None:
-    """A run whose blocks are all in the block cache takes no request, one with half of them half of its requests."""
-    runs = [ScannedRun(1e9, 1.0, 4.0, one_by_one, uncached=uncached) for uncached in (0.0, 0.5)]
-
-    assert scan_device_reads(runs, 1.0) == (0.5, 0.5 * 4096.0)
 
 
 def test_a_seek_into_a_gap_reads_the_first_block_of_the_next_file() -> None:
@@ -268,16 +242,6 @@ MB = 1e6
 def test_bytes_that_compete_for_the_caches(accesses: list[float], sizes: list[float], competing: list[float]) -> None:
     """Bytes with as many accesses per byte compete in full, others as far as they are read in between."""
     assert competing_bytes(accesses, sizes) == pytest.approx(competing)
-
-
-def test_eight_l0_files_cost_as_much_per_block_as_one_run_of_their_size() -> None:
-    """Without filters a read searches a block of each file; each has the depth of all files together."""
-    files = [TableClass(1.0, 1.0, 1.0 / 8.0, 20 * MB)] * 8
-    _, _, in_files = TableReads().index_searches(files)
-    _, _, in_run = TableReads().index_searches([TableClass(3.0, 1.0, 1.0, 160 * MB)])
-
-    assert in_files == pytest.approx(8.0 * in_run)
-    assert in_run == pytest.approx(block_depth(160 * MB))
 
 
 def test_only_leveldb_searches_an_index_without_a_block() -> None:

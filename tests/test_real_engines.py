@@ -107,12 +107,6 @@ def test_a_folder_of_that_form_is_scored(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @HERE
-def test_a_program_without_the_warning_is_a_release_build(cases: dict[str, Case]) -> None:
-    """ADOC's output does not warn of assertions, so it has the constants of a release build on the machine of recording_vm."""
-    assert {0} == {case.config()["host"]["assertions"] for case in cases.values()}
-
-
-@HERE
 def test_the_run_without_tuner_agrees_with_its_readme(cases: dict[str, Case]) -> None:
     """Throughput, stall share and W-Amp are those of the README's first row; the flags are the store's options."""
     case = cases["adoc/bw60_wb8_base"]

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.validation.logs.manifest import parse_manifest
 from lsmlab.validation.logs.reader import StallLine, parse_event, parse_log, read_log
 from lsmlab.validation.replays.checks import (
     FLUSHES,
@@ -148,43 +147,6 @@ def test_records_are_ordered_by_their_original_time() -> None:
     )
     start = 1767232800000000  # 02:00 on the lines' clock; the event's clock is one hour behind
     assert [r.time_us - start for r in log.records] == [99, 900, 960]
-
-
-def test_stall_line_values() -> None:
-    """A stall line gives pending bytes and rate if it prints them."""
-    line = StallLine(0, "1", 1, "Stalling writes because of estimated pending compaction bytes 12 rate 34")
-    assert (line.pending_bytes, line.rate_bytes_per_s) == (12, 34)
-    line = StallLine(0, "1", 1, "Stopping writes because we have 8 level-0 files")
-    assert (line.pending_bytes, line.rate_bytes_per_s) == (None, None)
-
-
-def test_manifest_edits() -> None:
-    """A version edit lists added and deleted files; a file that is both, with another level, is moved."""
-    edits = parse_manifest(
-        "VersionEdit {\n  LastSeq: 9\n  DeleteFile: 1 20\n"
-        "  AddFile: 2 20 1055 '00FF' seq:3, type:1 .. '01AA' seq:4, type:1 oldest_ancester_time:1\n}\n"
-        "VersionEdit {\n  LogNumber: 4\n}\n"
-    )
-    assert len(edits) == 2
-    assert edits[0].moved == frozenset({20})
-    assert edits[0].deleted == ((1, 20),)
-    assert edits[0].last_sequence == 9
-    file = edits[0].added[0]
-    assert (file.level, file.number, file.size_bytes) == (2, 20, 1055)
-    assert (file.smallest, file.largest) == (b"\x00\xff", b"\x01\xaa")
-    assert not edits[1].changes_files
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    """Another text, a damaged file and a missing file raise an error with the file name."""
-    (tmp_path / "LOG").write_text("hello\n")
-    with pytest.raises(InputError, match="LOG: not a RocksDB LOG"):
-        read_log(tmp_path / "LOG")
-    (tmp_path / "LOG.gz").write_bytes(b"\x1f\x8b\x08damaged")
-    with pytest.raises(InputError, match=r"LOG\.gz: cannot be read"):
-        read_log(tmp_path / "LOG.gz")
-    with pytest.raises(InputError, match="absent: cannot be read"):
-        read_log(tmp_path / "absent")
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="needs the reference data at ../shared/data")

@@ -6,11 +6,7 @@ import base64
 import html
 import json
 import math
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -18,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from explorer_pack import explorer_of
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.cli.report import report
@@ -28,9 +25,6 @@ from lsmlab.reports.run_data import load_run
 from lsmlab.reports.run_page import draw_run
 from lsmlab.reports.timeline import MOST_POINTS, Timeline
 from lsmlab.reports.words import summary_sentences
-
-sys.path.insert(0, str(Path(__file__).parent))
-from explorer_pack import explorer_of
 from report_fixture import write_run
 
 pytestmark = pytest.mark.xdist_group("report")  # one process computes the runs that these tests share
@@ -221,11 +215,6 @@ def test_last_partial_second_is_a_rate(tmp_path: Path, covered_s: float, rate: f
     assert [100.0] * 9 + [rate] == load_run(directory).rate("write_ops").tolist()
 
 
-def test_same_run_same_page(run: Path) -> None:
-    """Drawing a run twice gives the same bytes."""
-    assert page_of(run) == page_of(run)
-
-
 def test_names_are_escaped(tmp_path: Path) -> None:
     """Text of a run cannot become markup or end the page's data."""
     directory = write_run(tmp_path / "run")
@@ -271,15 +260,6 @@ def test_comparison_marks_the_best(tmp_path: Path) -> None:
     assert f'<td class="number best">{fast}</td>' in page
     assert f'<td class="number">{slow}</td>' in page
     assert f'best">{facts[0]["device_use"].text}' not in page
-
-
-def test_comparison_of_more_runs_than_colours(tmp_path: Path) -> None:
-    """Of ten runs the first eight are shown, and the page says so."""
-    runs = [write_run(tmp_path / str(i), seconds=5, stalls=1, jobs=2, seed=i) for i in range(10)]
-
-    page = draw_comparison(tmp_path, runs).read_text(encoding="utf-8")
-
-    assert "The first 8 runs are shown; 2 more are not." in page
 
 
 def local_links(page: Path) -> list[str]:
@@ -337,43 +317,3 @@ def test_directory_without_a_run(tmp_path: Path, make: object, message: str) -> 
         report([str(directory)])
 
     assert "\n" not in str(error.value)
-
-
-def browser() -> str | None:
-    """Return the path of Chromium, if installed."""
-    return next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-    )
-
-
-def page_in_browser(page: Path, profile: Path) -> tuple[str, str]:
-    """Return the root element of a page after its script ran, and the browser's log; without a network."""
-    command = [
-        str(browser()), "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-        "--window-size=1280,2400",
-        "--virtual-time-budget=8000", "--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--v=0",
-        "--dump-dom", page.as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=True, env={**os.environ, "HOME": str(profile)}
-    )
-    root = re.search(r"<html[^>]*>", done.stdout)
-    assert root is not None
-    return root.group(0), done.stderr
-
-
-@pytest.mark.skipif(browser() is None, reason="no Chromium on this machine")
-@pytest.mark.parametrize("kind", ["whole", "writes only", "comparison"])
-def test_page_opens_without_errors(tmp_path: Path, kind: str) -> None:
-    """In a browser without a network, the page's script runs to its end, and no error is logged."""
-    if kind == "comparison":
-        page = draw_comparison(tmp_path, [write_run(tmp_path / name, seed=i) for i, name in enumerate(("a", "b"))])
-    else:
-        some = {} if kind == "whole" else {"stalls": 0, "jobs": 0, "reads": False}
-        page = draw_run(write_run(tmp_path / "run", **some)) or tmp_path
-
-    root, log = page_in_browser(page, tmp_path / "profile")
-
-    assert 'data-ready="true"' in root
-    assert "data-error" not in root
-    assert [line for line in log.splitlines() if "CONSOLE" in line] == []

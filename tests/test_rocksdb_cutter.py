@@ -33,12 +33,6 @@ def context(
     return CutContext(level, target, most, not files, lo, hi, size, split_key)
 
 
-def test_without_grandparents_all_files_have_the_target_size() -> None:
-    """Without grandparents, a file ends as soon as it has the target size, in every version."""
-    for version in (V57, V75, V78, V98):
-        assert RocksDbCutter(version).cuts(stream(40), context([])) == [10, 20, 30]
-
-
 def test_no_cut_in_l0() -> None:
     """An L0 output is never split."""
     assert RocksDbCutter(V78).cuts(stream(40), context([], level=0)) == []
@@ -173,15 +167,6 @@ def test_cuts_equal_the_walk(seed: int) -> None:
     assert walk_aligned(merged, job, aligned=False) == list(plain.cuts(merged, job))
     assert walk_overlap(merged, job, every_key=False) == list(RocksDbCutter(V77).cuts(merged, job))
     assert walk_overlap(merged, job, every_key=True) == list(RocksDbCutter(V57).cuts(merged, job))
-
-
-@given(st.integers(0, 100_000))
-def test_sizes_stay_in_bounds(seed: int) -> None:
-    """No file exceeds twice the target (without grandparents the target) by more than one entry."""
-    merged, job = random_job(seed)
-    cuts = [0, *RocksDbCutter(V98).cuts(merged, job), len(merged.keys)]
-    sizes = np.diff(merged.cumulative_bytes[cuts])
-    assert sizes.max() < job.target_bytes * (1 if job.bottommost else 2) + 60
 
 
 def finished_blocks(entries: int, block_entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

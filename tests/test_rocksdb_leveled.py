@@ -5,11 +5,11 @@ Source: (behaviour/leveled-compaction.md, Leveled compaction).
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from goldens import Arguments, PickerSession, run_golden
 from hypothesis import given
 from hypothesis import strategies as st
 from lsmlab.models.options.fields import CompactionPri, Compression
@@ -24,9 +24,6 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
-
-sys.path.insert(0, str(Path(__file__).parent))
-from goldens import Arguments, PickerSession, run_golden
 
 GOLDENS = sorted((Path(__file__).parent / "testdata" / "compaction").glob("rocksdb_leveled*.txt"))
 VERSIONS = [Version.parse(v) for v in ("5.7", "6.4", "7.5", "7.8", "8.3", "9.8", "11.8")]
@@ -159,20 +156,6 @@ def test_order_is_a_full_sort(pri: CompactionPri) -> None:
         CompactionPri.MIN_OVERLAPPING_RATIO: [f.lo for f in files],  # no level below: all ratios are 0
     }[pri]
     assert sorted(keys) == keys
-
-
-def test_memo_follows_content() -> None:
-    """A change of either level gives a new order; the same content gives the cached one."""
-    tree = random_tree(2)
-    lists = PriorityLists(CompactionPri.MIN_OVERLAPPING_RATIO, Version(7, 8))
-    before = lists.of(tree, 2)
-    assert before is lists.of(tree, 2)
-    tree.levels[3].replace(tree.levels[3].files[:60], ())
-    after = lists.of(tree, 2)
-    ratios = [o * 1024 // f.compensated_bytes for o, f in zip(
-        slow_overlaps(tree.levels[2], tree.levels[3]), tree.levels[2], strict=True
-    )]
-    assert sorted(range(len(ratios)), key=lambda i: (ratios[i], i)) == [after[i] for i in range(len(after))]
 
 
 SCATTERED = [

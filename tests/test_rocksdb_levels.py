@@ -16,8 +16,6 @@ from lsmlab.models.policies.rocksdb.levels import (
     average_value,
     bottommost_bytes,
     compensated_size,
-    multiply,
-    order_by_score,
 )
 from lsmlab.models.policies.rocksdb.slots import slots
 from lsmlab.models.tree.files import SortedFile
@@ -69,18 +67,6 @@ def test_a_large_l0_keeps_the_base_level(version: str, l0_files: int, base_level
     targets = rules.targets(tree_of(0, 0, 0, 0, 80 * MIB, 830 * MIB, l0=l0_files, l0_bytes=8 * MIB))
 
     assert (base_level, base_mib * MIB) == (targets.base_level, targets.size_bytes[base_level])
-
-
-def test_worked_l0_numbers() -> None:
-    """L0 files of 53.5 MiB trigger L0 -> L1 at four files (about 214 MiB), not earlier.
-
-    Source: (behaviour/write-stalls.md, Delayed write rate).
-    """
-    rules = LevelRules(V78)
-    size = int(53.5 * MIB)
-    for files, due in ((3, False), (4, True)):
-        tree = tree_of(l0=files, l0_bytes=size)
-        assert due == (rules.scores(tree, rules.targets(tree))[0] >= 1)
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=6, max_size=6), st.sampled_from([2.0, 7.5, 8.0, 10.0]))
@@ -145,17 +131,6 @@ def test_pending_bytes_carry_over_an_empty_level() -> None:
     rules = LevelRules(V78, max_bytes_for_level_base=1000)
     tree = tree_of(15_000, 0, 200_000)
     assert int(4000 * (200_000 / 14_000 + 1)) == rules.pending_bytes(tree, rules.targets(tree))
-
-
-def test_exchange_sort() -> None:
-    """Scores are sorted in descending order; equal ones keep the smaller level first unless a swap moved it."""
-    assert order_by_score([1.0, 1.0, 0.5, 0.5]) == [0, 1, 2, 3]
-    assert order_by_score([1.0, 1.0, 5.0, 0.0]) == [2, 1, 0, 3]
-
-
-def test_multiply() -> None:
-    """The product is truncated and does not exceed 2^64; a factor of 0 or less gives 0."""
-    assert [multiply(5, 2.5), multiply(2**60, 17.0), multiply(0, 3.0), multiply(5, -1.0)] == [12, 2**60, 0, 0]
 
 
 def test_compensated_size() -> None:

@@ -19,7 +19,7 @@ from lsmlab.sim import simulation
 from lsmlab.sim.studies.model_errors import read_model_errors
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.casefiles.curves import read_series
-from lsmlab.validation.casefiles.real import common_dominant_cause, means_and_ranges, real_run, with_waits
+from lsmlab.validation.casefiles.real import common_dominant_cause, real_run, with_waits
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
 from lsmlab.validation.scorecard.baseline import compare, digest
@@ -30,7 +30,7 @@ from lsmlab.validation.scorecard.groups import groups_text
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
 from lsmlab.validation.scorecard.model_errors import choose_learning_half, fit_model_errors, write_model_errors
-from lsmlab.validation.scorecard.runs import CaseRun, Replication, run_cases
+from lsmlab.validation.scorecard.runs import CaseRun, Replication
 from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
 from lsmlab.validation.scorecard.sources import replays
 from lsmlab.validation.scorecard.theory import TheoryCheck, merged_all
@@ -121,11 +121,6 @@ def test_series_are_read_with_any_header(tmp_path: Path) -> None:
     path.write_text("1,10\nx,20\n")
     with pytest.raises(InputError, match=r"report\.csv:2"):
         read_series(path)
-
-
-def test_repeats_become_means_and_ranges() -> None:
-    """The noise of a metric is its range divided by its mean; a metric with a single value has no noise."""
-    assert ({"a": 10.0, "b": 1.0}, {"a": 0.2}) == means_and_ranges([{"a": 9.0}, {"a": 11.0, "b": 1.0}])
 
 
 # --- intervals --------------------------------------------------------------------------------------------------------
@@ -256,14 +251,6 @@ def test_the_table_and_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "report.html" in out
     assert all(text in page for text in ("Metrics and targets", "Missed targets", "Real against simulated", "curve-0"))
     assert {"scorecard.json", "curves.json", "report.html"} == {p.name for p in (tmp_path / "out").iterdir()}
-
-
-def test_process_count_does_not_change_results(tmp_path: Path) -> None:
-    """One process and two processes give the same numbers."""
-    case = read_case(write_case(tmp_path))
-    alone, together = (run_cases([(TEST, case)], 2, processes) for processes in (1, 2))
-
-    assert [r.values for r in alone[0].replications] == [r.values for r in together[0].replications]
 
 
 def test_a_log_gives_unmeasured_values(tmp_path: Path) -> None:

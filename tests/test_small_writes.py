@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import simpy
+from device_catalogue import setup
 from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
@@ -15,9 +13,6 @@ from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Consumer, Events, IoStyle, Machine
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.steps import Progress, Step, flush_steps, with_file_ends
-
-sys.path.insert(0, str(Path(__file__).parent))
-from device_catalogue import setup
 
 MB = 1e6
 

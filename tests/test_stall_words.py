@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lsmlab.sim.results.episodes.bottleneck import Bottleneck
 from lsmlab.sim.results.episodes.open_loop import open_loop_latency
-from lsmlab.sim.results.episodes.words import bottleneck_text, count, episode_text, reason_text
+from lsmlab.sim.results.episodes.words import bottleneck_text, episode_text, reason_text
 from lsmlab.sim.results.summary_text import summary_text
 from running import SMALL, simulate
 
@@ -74,12 +74,6 @@ def test_the_sentence_has_the_numbers_that_show_the_bottleneck() -> None:
         "device bandwidth: sata was busy 93 % of the stalled time; the jobs behind the stalls waited 35 % of their time "
         "for the device" == bottleneck_text(summary(Bottleneck.DEVICE_BANDWIDTH))
     )
-
-
-@pytest.mark.parametrize(("number", "text"), [(208.7e6, "209 million"), (1234.0, "1,234"), (2.5e9, "2.5 billion")])
-def test_counts_of_operations(number: float, text: str) -> None:
-    """Large counts have three digits and a unit."""
-    assert text == count(number)
 
 
 def test_the_terminal_tells_the_costliest_first() -> None:

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsmlab.reports.cli.run import simulate_into
-from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.summary_text import summary_text
 from lsmlab.sim.studies.replicated import combine
@@ -110,17 +108,6 @@ def test_replications_keep_the_first_seed_and_add_intervals() -> None:
     assert 24603.3 == pytest.approx(combined["interval"]["ops_per_s"]["mean"])
     assert 2.2e-6 == pytest.approx(combined["interval"]["write_latency_s"]["p50"]["mean"])
     assert {"engine", "seed", "read_latency_s"}.isdisjoint(combined["interval"])
-
-
-def test_progress_changes_nothing(tmp_path: Path) -> None:
-    """A progress callback does not change the summary, and its times never decrease."""
-    config = compose(["workload.num=200k", "workload.duration=20s", "device.write_cap=20MB/s"])
-    seen: list[float] = []
-    watched = simulate_into(config, tmp_path / "a", lambda now_s, _: seen.append(now_s))
-
-    assert simulate_into(config, tmp_path / "b") == watched
-    assert seen == sorted(seen)
-    assert len(seen) > 10
 
 
 def names(summary: Mapping[str, Any]) -> Iterator[str]:

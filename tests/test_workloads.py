@@ -21,7 +21,6 @@ from lsmlab.models.workloads.choosers import InsertCursor, UniformKeys
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 from lsmlab.models.workloads.values import FixedSize
-from lsmlab.sim.clients.filling import Filling
 
 ROOT = Path(__file__).resolve().parents[1]
 YCSB_FILES = ROOT.parent / "shared" / "data" / "ycsb"
@@ -35,16 +34,6 @@ def configuration(name: str, **changes: Any) -> dict[str, Any]:
     if name == "trace":
         mapping["file"] = str(ROOT / "tests" / "testdata" / "arrivals.csv")
     return mapping | changes
-
-
-def test_all_workloads_exist() -> None:
-    """There are the db_bench family, YCSB, a closed loop of any mix, and the open-loop schedules."""
-    wanted = (
-        "fillrandom fillseq overwrite readrandom readwhilewriting readrandomwriterandom seekrandom updaterandom mixgraph "
-        "multireadrandom ycsb_load ycsb_a ycsb_b ycsb_c ycsb_d ycsb_e ycsb_f full_speed constant peaks_valleys on_off "
-        "diurnal trace"
-    )
-    assert set(wanted.split()) <= set(CONFIGS)
 
 
 @pytest.mark.parametrize("name", CONFIGS)
@@ -66,22 +55,6 @@ def test_every_workload_takes_a_duration_and_shards(name: str) -> None:
     assert workload.duration_s == 90.0
     assert workload.shard().population == math.ceil(workload.population / 4)
     assert workload.shard().preload_keys == math.ceil(workload.preload_keys / 4)
-
-
-def test_fillrandom_flags() -> None:
-    """The flags of the published rate-limited runs are read with their units."""
-    workload = make_workload(
-        configuration(
-            "fillrandom", duration="600s", num=48318382, benchmark_write_rate_limit="5MB/s", threads=1, key_size=16,
-            value_size=1000,
-        )
-    )  # fmt: skip
-    (clients,) = workload.clients
-    assert (workload.duration_s, workload.population, workload.preload_keys) == (600.0, 48_318_382, 0)
-    assert clients.arrivals == ClosedLoop(limit_bytes_per_s=5e6)
-    assert clients.mix == Mix(update=1.0)
-    assert clients.operations is None
-    assert workload.entry_bytes == 1016.0
 
 
 def test_operations_are_per_thread_in_db_bench() -> None:
@@ -368,12 +341,3 @@ def test_shards_have_parts_of_the_stated_spread() -> None:
     assert math.ceil(1000 * parts.max()) == uneven.shard().population
     with pytest.raises(InputError, match=r"shard_spread: 0\.3 is out of range"):
         make_workload(configuration("ycsb_load", shards=4, shard_spread=0.3))
-
-
-def test_a_larger_shard_fills_its_memtables_sooner() -> None:
-    """Memtables of a shard with a fifth more writes are full a fifth sooner."""
-    filling = Filling((0.8, 1.2), [120_000.0], [1.0], np.random.default_rng(1))
-    switched = [number for number, _ in filling.switch_full(1_000_000.0)]
-
-    assert (6, 10) == pytest.approx((switched.count(0), switched.count(1)), abs=1)
-    assert 1_000_000.0 * 2 == pytest.approx(sum(filling.unflushed(1e6)) + 120_000.0 * len(switched), rel=0.01)

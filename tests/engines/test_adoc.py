@@ -215,55 +215,6 @@ def test_a_change_of_threads_resets_the_delayed_rate() -> None:
     assert 8 * MIB == rates[3]
 
 
-@pytest.mark.slow
-def test_the_released_tuner_cycles() -> None:
-    """Slow flushes raise the batch to its maximum; beyond the soft limit it falls, and pending bytes jump.
-
-    The setting is that of the recorded runs of the released code (60 MiB/s, 8 to 64 MB, two cores, checksums in
-    software), whose cycles take 40 to 60 s. Their pending bytes exceed the soft limit in the first cycle and the hard limit
-    in the second. Some cycles take twice as long, depending on the compactions in progress, so the test uses the median of
-    three runs.
-    """
-    periods, firsts, seconds = zip(*_cycles(), strict=True)
-
-    assert 25 <= np.median(periods) <= 75
-    assert min(firsts) > 1024
-    assert np.median(seconds) > 1700
-    assert max(seconds) < 2 * 2048  # the hard limit stops writes, but not running jobs
-
-
-@pytest.mark.slow
-def test_pending_bytes_of_the_first_cycle_are_as_recorded() -> None:
-    """Pending bytes of the recorded runs reach 1.1 to 1.4 GiB in the first cycle."""
-    assert np.median([first for _, first, _ in _cycles()]) < 1500
-
-
-@lru_cache
-def _cycles() -> list[tuple[int, float, float]]:
-    return [_cycle(seed) for seed in (1, 2, 3)]
-
-
-def _cycle(seed: int) -> tuple[int, float, float]:
-    """Return the seconds between the first two full batches, and the maximum pending MiB in both cycles."""
-    series = run(configuration(
-        "engine=adoc_code", "device=nvme", "device.write_cap=60MiB/s", "device.read_cap=60MiB/s", "host=two_core_vm",
-        "host.parameters=recording_vm", "host.assertions=0", "workload.num=20M", "workload.value_size=1000",
-        "workload.duration=240s", *COMMON_OPTIONS,
-        "engine.options.write_buffer_size=8MiB", "engine.options.target_file_size_base=8MiB",
-        "engine.options.max_bytes_for_level_base=32MiB", "engine.tuner.least_batch=8MiB", "engine.tuner.most_batch=64MiB",
-        "host.checksum_byte=0.7ns", "engine.options.soft_pending_compaction_bytes_limit=1GiB",
-        "engine.options.hard_pending_compaction_bytes_limit=2GiB", f"seed={seed}",
-    )).series  # fmt: skip
-    batch, pending = series["option_write_buffer_size"] / MIB, series["pending_bytes"] / MIB
-    full = np.flatnonzero((batch[1:] == 64) & (batch[:-1] < 64)) + 1
-    falls = [int(top + np.argmax(batch[top:] < 64)) for top in full[:2]]
-    for fall in falls:
-        low = int(fall + np.argmax(batch[fall:] == 8))
-        assert pending[low] > 1.05 * pending[fall]
-    first, second = (int(top) for top in full[:2])
-    return second - first, float(pending[first:second].max()), float(pending[second : second + 40].max())
-
-
 def test_both_tuned_options_raise_throughput() -> None:
     """With both options tuned, throughput exceeds that of two threads and small memtables."""
     assert tuned("adoc").summary["ops_per_s"] > 1.1 * sweep(2).summary["ops_per_s"]

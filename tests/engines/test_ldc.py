@@ -5,14 +5,12 @@ Source: (background/ldc.md, The arithmetic).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 import pytest
 from engine_goldens import engine_of
 from goldens import parse_tree, show_pick
-from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.simulation import run
 from lsmlab.validation.papers.ldc_formulas import (
@@ -68,12 +66,6 @@ def io_bytes(of: Result) -> int:
     return int(of.summary["compaction_read_bytes"] + of.summary["compaction_write_bytes"])
 
 
-def busy_s(of: Result) -> float:
-    """Return the time in s for which the background thread was busy."""
-    jobs = of.jobs
-    return float((jobs["end_s"] - jobs["start_s"] - jobs["halted_s"]).sum())
-
-
 def test_compaction_io_is_about_halved() -> None:
     """For the same inserts, LDC reads and writes at most 60 % of the bytes."""
     assert 0.2 < io_bytes(paced("ldc")) / io_bytes(paced("leveldb")) < 0.6
@@ -89,11 +81,6 @@ def test_jobs_are_small() -> None:
     assert ldc_read == pytest.approx(2.0, rel=0.3)
 
 
-def test_the_thread_is_free_more_often() -> None:
-    """LDC's background thread is busy for less than 60 % of UDC's time."""
-    assert busy_s(paced("ldc")) < 0.6 * busy_s(paced("leveldb"))
-
-
 def test_links_have_no_io_and_are_merged_later() -> None:
     """Links have no I/O, frozen files take little space, and each has slices left (checked at each install)."""
     ldc = paced("ldc")
@@ -104,26 +91,6 @@ def test_links_have_no_io_and_are_merged_later() -> None:
     assert 0 == ldc.jobs["write_bytes"][kind == "link"].sum() + ldc.jobs["read_bytes"][kind == "link"].sum()
     assert {"SliceLinks"} <= set(ldc.jobs["reason"].tolist())
     assert ldc_bytes < 1.25 * udc_bytes
-
-
-@pytest.mark.slow
-def test_lookups_search_slices_but_filters_save_block_reads() -> None:
-    """Lookups search more runs than with UDC (8.0, not 6.2) but hardly more blocks (0.485, not 0.438). L0 files are linked too.
-
-    Sorted runs are counted at the end of a simulated run, when the number of L0 files is random, so the mean of several
-    simulated runs is compared.
-    """
-    engines = (("engine=ldc", "engine.picker.l0_links=true"), ("engine=leveldb",))
-    ldc, udc = ([result(*one, *READING, f"seed={seed}") for seed in range(1, 13)] for one in engines)
-
-    def runs(results: Sequence[Result]) -> float:
-        return float(np.mean([r.summary["block_cache"]["runs_per_read"] for r in results]))
-
-    def blocks(results: Sequence[Result]) -> float:
-        return float(np.mean([r.summary["read_amplification"] for r in results]))
-
-    assert runs(ldc) > 1.1 * runs(udc)
-    assert blocks(ldc) < 1.15 * blocks(udc)
 
 
 def test_the_threshold_follows_throughput() -> None:
@@ -188,24 +155,3 @@ def test_flushes_stay_in_l0_while_files_are_frozen() -> None:
 
     assert 0 == engine.flush_level(tree, 30, 40)
     assert 2 == engine.flush_level(free, 30, 40)
-
-
-def test_slices_are_read_with_their_file() -> None:
-    """A merge reads its file and its slices; a slice is in memory if its source file is."""
-    tree, _ = parse_tree(["frozen: 9[12-20]=100", "L1: 5[0-10]=100 4[50-60]=100{9:12-20}"])
-    file = tree.levels[1].files[1]
-    (part,) = file.slices
-    cache = PageCache(10_000)
-
-    assert file.compaction_bytes == PageCache(0).missing_bytes([file]) == file.size_bytes + part.size_bytes
-    cache.add_written(file)
-    assert part.size_bytes == cache.missing_bytes([file])
-    cache.add_written(part.source)
-    assert 0 == cache.missing_bytes([file])
-
-
-def test_without_a_page_cache_the_device_reads_all_inputs() -> None:
-    """Without a page cache, the device reads every input byte of compactions, for both engines."""
-    for engine in ("leveldb", "ldc"):
-        found = result(f"engine={engine}", *PACED, "workload.num=200k", "device.page_cache=0").summary
-        assert found["device_bytes_read"] == pytest.approx(found["compaction_read_bytes"], rel=0.01), engine

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from engine_goldens import engine_of
 from goldens import parse_file, parse_tree, show_pick
-from lsmlab.models.policies.optional import CountsSeeks
 from lsmlab.models.tree.memtable import leveldb_memtable_entries
 from lsmlab.sim.clients.seeks import files_at
 from lsmlab.sim.results.results import Result
@@ -44,11 +43,6 @@ def result(*overrides: str) -> Result:
 def test_entries_of_a_memtable(buffer: int, key: int, value: int, entries: int) -> None:
     """Entries are the expected counts (behaviour/leveldb.md, LevelDB memtable), within 0.3 %."""
     assert leveldb_memtable_entries(buffer, key, value) == pytest.approx(entries, rel=3e-3)
-
-
-def test_a_recorded_memtable() -> None:
-    """Recorded runs flush files of 3983 entries of 16 + 1000 bytes (4106300 bytes at 1031 each), within 0.3 %."""
-    assert leveldb_memtable_entries(4 << 20, 16, 1000) == pytest.approx(4106300 / 2123650 * 2060, rel=3e-3)
 
 
 def test_one_thread_runs_all_jobs() -> None:
@@ -105,12 +99,6 @@ def test_lookups_of_mapped_tables_read_around() -> None:
 
     assert per_block[0] == pytest.approx(128 * 1024, rel=0.02)
     assert per_block[1] == pytest.approx(8 * 1024, rel=0.02)
-
-
-def test_only_leveldb_counts_seeks() -> None:
-    """LevelDB's picker counts seeks and RocksDB's does not."""
-    assert isinstance(engine_of("engine=leveldb").picker, CountsSeeks)
-    assert not isinstance(engine_of("engine=rocksdb").picker, CountsSeeks)
 
 
 def test_flushes_without_overlap_go_to_l2() -> None:

@@ -5,13 +5,11 @@ Source: (background/pebblesdb.md, What it changes).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 import pytest
-import simpy
 from lsmlab.models.policies.pebblesdb.guards import Guards, hash_fractions
 from lsmlab.models.policies.pebblesdb.picker import PebblesPicker
 from lsmlab.models.tree.sst import bloom_filter_bytes
@@ -91,28 +89,6 @@ def test_pebblesdb_writes_less_than_leveled_compaction() -> None:
     pebbles, leveled = (loaded(*engine, FAST, "workload.num=500k").summary for engine in (PEBBLES, LEVELED))
     assert pebbles["stall_fraction"] < 0.01
     assert leveled["stall_fraction"] > 0.05
-
-
-def test_reads_search_more_runs() -> None:
-    """During writes, a guard of every level has two files or more where leveled compaction has one sorted run."""
-    pebbles, leveled = (_mean_runs(*engine, SLOW, "workload.num=300k") for engine in (PEBBLES, LEVELED))
-
-    assert pebbles > 1.25 * leveled
-
-
-def _mean_runs(*overrides: str) -> float:
-    """Return the mean number of sorted runs that a scan has to merge during a load."""
-    phase = Phase(configuration(*LOAD, *overrides), np.random.SeedSequence(1).spawn(SEEDS), ())
-    tree, counts = phase.families[0].tree, []
-
-    def sample() -> Iterator[simpy.Event]:
-        while True:
-            yield phase.env.timeout(0.1)
-            counts.append(len(tree.l0) + sum(len(tree.runs(level)) for level in range(1, tree.num_levels)))
-
-    phase.env.process(sample())  # type: ignore[arg-type]
-    phase.run()
-    return float(np.mean(counts))
 
 
 def test_after_the_last_job_no_guard_is_due() -> None:

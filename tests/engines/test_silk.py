@@ -78,15 +78,6 @@ def test_deep_compactions_move_into_valleys() -> None:
     assert peaks.min() > 400e6
 
 
-@pytest.mark.slow
-def test_priorities_or_bandwidth_control_alone_do_not_keep_flushes_short() -> None:
-    """Bandwidth control without priorities starves flushes; priorities without it let jobs compete for the device."""
-    silk_s = flush_s("silk").max()
-
-    assert flush_s("silk_bandwidth").max() > 1.7 * silk_s
-    assert flush_s("silk_priorities").max() > 1.7 * silk_s
-
-
 def test_l0_stays_low_and_halted_jobs_resume() -> None:
     """L0 stays near its trigger; deep jobs are halted and resumed, or discarded if they lose their inputs."""
     silk = result("silk")
@@ -97,22 +88,6 @@ def test_l0_stays_low_and_halted_jobs_resume() -> None:
     assert {"compaction"} == set(kind[halted]), "halted jobs that were not discarded ended"
     assert int((kind == "discarded").sum()) > 0
     assert silk.summary["stall_fraction"] == 0.0
-
-
-def test_slow_flushes_without_silk_overlap_more_compactions() -> None:
-    """Without SILK the slowest tenth of the flushes overlap more running compactions than the fastest tenth."""
-    jobs, kind = result("rocksdb").jobs, np.asarray(result("rocksdb").jobs["kind"])
-    compaction, flush = kind == "compaction", kind == "flush"
-    starts, ends = np.asarray(jobs["start_s"]), np.asarray(jobs["end_s"])
-    beside = np.array([
-        np.clip(np.minimum(ends[compaction], b) - np.maximum(starts[compaction], a), 0.0, None).sum() / (b - a)
-        for a, b in zip(starts[flush], ends[flush], strict=True)
-    ])  # fmt: skip
-    order = np.argsort(flush_s("rocksdb"))
-    tenth = len(order) // 10
-
-    assert beside[order[-tenth:]].mean() > 2.0
-    assert beside[order[-tenth:]].mean() > beside[order[:tenth]].mean() + 1.0
 
 
 def test_divided_bandwidth_keeps_flushes_and_compactions_apart() -> None:

@@ -3,7 +3,7 @@
 Source: (background/silk_code.md, What it changes against RocksDB).
 
 A real run was stalled for 41 % of its time with the limiter and 31 % without it; with neither limiter nor thread rules
-it had no stall. The paper's rules on the same store and load must have none either.
+it had no stall.
 """
 
 from __future__ import annotations
@@ -39,14 +39,8 @@ ARMS = {
         "engine=silk_code", "engine.options.max_background_flushes=2", "engine.scheduler.pause_bandwidth=30MB/s", *SCALED,
         *load(8530, 1873),
     ),
-    "paper": (
-        "engine=silk", "engine.options.max_background_jobs=4", "engine.options.max_background_flushes=-1",
-        "engine.options.max_background_compactions=-1", "engine.options.rate_limiter_refill_period_us=10000",
-        "engine.scheduler.total_bandwidth=40MB/s", "engine.scheduler.least_bandwidth=10MB/s",
-        "engine.scheduler.slack=1MB/s", "engine.scheduler.hysteresis=2MB/s", "engine.scheduler.chunk=1MiB",
-    ),
 }  # fmt: skip
-"""The recorded arms, and the paper's rules with its constants scaled by 40/200."""
+"""The recorded arms."""
 
 
 @lru_cache
@@ -94,15 +88,6 @@ def test_in_most_of_the_stalled_time_no_flush_runs() -> None:
 
     assert min(stalled for stalled, _ in pairs) > 0.15 * result("silk2").summary["duration_s"]
     assert sum(unflushed for _, unflushed in pairs) > 0.5 * sum(stalled for stalled, _ in pairs)
-
-
-@pytest.mark.slow
-def test_the_papers_rules_cause_no_stall() -> None:
-    """With the paper's rules, no deep compaction runs on the flush thread, and there is no stall."""
-    jobs = compactions("paper")
-
-    assert 0.0 == result("paper").summary["stall_fraction"]
-    assert not ((jobs["pool"] == "high") & (jobs["start_level"] > 0)).any()
 
 
 def test_without_the_thread_rules_the_store_does_not_stall() -> None:

@@ -145,14 +145,3 @@ def test_the_newest_version_is_found(technique: str) -> None:
 
     assert len(keys) > 1000
     assert {} == {key: pair for key, pair in wrong.items() if pair[0] != pair[1]}
-
-
-def test_deferred_l0_makes_compactions_larger() -> None:
-    """As SILK's authors criticise, L0 is fuller than without the rule, so each L0 compaction is larger.
-
-    Source: (background/triad.md, What it changes).
-    """
-    deferred, plain = result(*only("deferred_l0")), result(*OFF)
-
-    assert np.mean(deferred.series["l0_files"]) > np.mean(plain.series["l0_files"])
-    assert deferred.jobs["write_bytes"][l0_compactions(deferred)].mean() > plain.jobs["write_bytes"][l0_compactions(plain)].mean()

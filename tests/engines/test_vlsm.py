@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from engine_goldens import engine_of
-from lsmlab.models.policies.decisions import Compaction, DoNothing, RunningJob
+from lsmlab.models.policies.decisions import Compaction, RunningJob
 from lsmlab.models.policies.rocksdb.inputs import span
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.vlsm.overflow import incoming_bytes
@@ -156,16 +156,6 @@ def test_a_stall_is_as_long_as_its_chain() -> None:
     assert np.corrcoef(np.log(both), np.log(both_s))[0, 1] > 0.7
 
 
-@pytest.mark.slow
-def test_rocksdbs_chains_do_not_depend_on_the_sst_size() -> None:
-    """RocksDB compacts a batch of L0's size through every level, with large files or small ones; vLSM's unit is S_M."""
-    large, small = stalls(*rocksdb_io(4096))[1].mean(), stalls(*rocksdb_io(512))[1].mean()
-    thick, thin = stalls(*vlsm(2048))[1].mean(), stalls(*vlsm(512))[1].mean()
-
-    assert 0.6 < small / large < 1.6
-    assert thick > 1.5 * thin
-
-
 def test_a_full_l0_stops_writes_and_a_full_queue_holds_flushes() -> None:
     """If L0 is full, RocksDB and vLSM stop writes even with room in memory; with a queue, vLSM holds the flush.
 
@@ -223,17 +213,6 @@ def test_rocksdb_io_makes_room_in_parallel_and_compacts_no_l0_files_with_each_ot
     assert (1, 2) == (second.start_level, second.output_level)
 
 
-@pytest.mark.slow
-def test_rocksdbs_stalled_time_does_not_depend_on_the_sst_size() -> None:
-    """A stall lasts as long as its chain; neither more nor larger memtables shorten it.
-
-    Source: (behaviour/evaluations.md, vLSM's evaluation).
-    """
-    large, small = (result(*rocksdb_io(kib)).summary for kib in (4096, 512))
-
-    assert 0.8 < small["stall_fraction"] / large["stall_fraction"] < 1.25
-
-
 def test_a_held_flush_writes_one_memtable() -> None:
     """Files of vLSM's queue have one size although two memtables wait for it (R1, R2)."""
     jobs = result(*vlsm(512, QUEUE)).jobs
@@ -275,12 +254,3 @@ def test_the_overlap_check_costs_cpu_per_key() -> None:
 
     assert checked - free == pytest.approx(1e-6 * merged, rel=1e-6)
     assert checked_deep / same == pytest.approx(free_deep / entries, rel=1e-9)
-
-
-def test_no_compaction_is_due_in_an_empty_store() -> None:
-    """The picker has nothing to do for an empty tree."""
-    picker = engine_of("engine=vlsm").picker
-    tree = Tree(7)
-
-    assert isinstance(picker.pick(tree, (), 0.0), DoNothing)
-    assert not picker.needs_compaction(tree, 0.0)

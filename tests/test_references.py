@@ -1,30 +1,28 @@
-"""Reference runs give the same summary, jobs and series as before, to the last bit, and keep the rules of every run.
+"""Reference runs, one per lineage of engines, class of devices and kind of load, keep their numbers and all rules of a run.
 
-`make digests` (LSMLAB_REWRITE=1) writes the digests of the present code; say in the commit which changed and why.
+`make references` (LSMLAB_REWRITE=1) writes the numbers of the present code.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from digests import FOLDER, RUNS_FILE, differences, digests_of, reference_runs
-from draining import entry_totals
+from draining import check_entries, contradictions
 from goldens import REWRITE
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.phase import Phase
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.tree_replay import FileState, tree_at
 from lsmlab.sim.simulation import run
+from references import moved, overrides, rewrite, stored, values_of
 from running import configuration
-
-ROOT = Path(__file__).parents[1]
-RUNS = reference_runs()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +35,9 @@ class Reference:
     """Its stores as they were at the end."""
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(name, marks=pytest.mark.xdist_group(f"digests of {name}")) for name in RUNS]
-)
+@pytest.fixture(scope="module", params=list(stored()))
 def reference(request: pytest.FixtureRequest) -> Reference:
-    """Simulate each reference run once."""
+    """Simulate each reference run once, with the checks of every version edit."""
     phases: list[Phase] = []
     settle = Phase.settle
 
@@ -49,37 +45,35 @@ def reference(request: pytest.FixtureRequest) -> Reference:
         settle(phase)
         phases.append(phase)
 
-    config = configuration(*RUNS[request.param])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Phase, "settle", watched)
-        result = run(config)
+        result = run(configuration(*overrides(request.param)))
     return Reference(request.param, result, phases[-1])  # the phase of a prefill ends first
 
 
-def test_results_are_those_on_file(reference: Reference, tmp_path: Path) -> None:
-    """No key of summary.json and no column of jobs.parquet or series.parquet has changed."""
-    file = FOLDER / f"{reference.name}.json"
-    actual = digests_of(reference.result, tmp_path)
+def test_numbers_are_those_on_file(reference: Reference) -> None:
+    """No main number of the run has moved by more than one part in a million."""
+    values = values_of(reference.result)
     if os.environ.get(REWRITE):
-        file.write_text(json.dumps(actual, indent=1) + "\n", encoding="utf-8")
+        rewrite(reference.name, values)
 
-    assert file.exists(), f"{file.name}: not written yet; run make digests"
-    assert [] == differences(json.loads(file.read_text(encoding="utf-8")), actual)
-
-
-def test_every_digest_belongs_to_a_run() -> None:
-    """Every digest file belongs to a reference run, and every run has one."""
-    assert sorted(RUNS) == sorted(p.stem for p in FOLDER.glob("*.json")), f"compare with {RUNS_FILE}"
+    assert [] == moved(stored()[reference.name].get("values", {}), values)
 
 
-def test_results_conserve_entries(reference: Reference) -> None:
-    """With unfinished jobs, the tables of the results account for every flushed entry: live, merged away or dropped."""
-    jobs, summary = reference.result.jobs, reference.result.summary
-    flushed, merged_away = entry_totals(jobs, np.where(jobs["unfinished"], "unfinished", np.asarray(jobs["kind"])))
-    written = flushed + summary["preloaded_entries"]
+def test_a_moved_number_is_named() -> None:
+    """One line per number says what it was and what it became; what is left out is zero."""
+    expected = {"flush_count": 8, "ops_per_s": 1000.0, "stall_fraction": 0.25}
 
-    assert written > 0
-    assert written == pytest.approx(summary["live_entries"] + merged_away + summary["dropped_entries"], rel=1e-9)
+    assert [] == moved(expected, {**expected, "ops_per_s": 1000.0001})
+    assert [
+        "ops_per_s: 1000.0 became 1010.0 (+0.01)", "stall_fraction: 0.25 became 0.0 (-1)", "drop_count: 0.0 became 3",
+    ] == moved(expected, {"flush_count": 8, "ops_per_s": 1010.0, "drop_count": 3})  # fmt: skip
+
+
+def test_results_keep_the_rules_of_a_run(reference: Reference) -> None:
+    """The tables account for every entry, also with unfinished jobs, and the summary contradicts nothing."""
+    check_entries(reference.result)
+    assert [] == contradictions(reference.result.summary)
 
 
 def test_edits_give_the_final_tree(reference: Reference) -> None:
@@ -96,6 +90,21 @@ def test_edits_give_the_final_tree(reference: Reference) -> None:
         assert sorted(as_rows(tree.frozen.values(), keys)) == sorted(as_states(replayed.frozen.values()))
         slices = {f.number: [s.source.number for s in f.slices] for f in tree.files() if f.slices}
         assert slices == {number: [s.number for s in parts] for number, parts in replayed.slices.items()}
+
+
+@pytest.mark.parametrize("name", ["leveled_prefilled_shards", "silk", "triad"])
+def test_two_processes_write_the_same_bytes(name: str, tmp_path: Path) -> None:
+    """A configuration and its seed determine every byte of the summary and of all tables."""
+    for hash_seed in ("1", "2"):
+        subprocess.run(
+            [sys.executable, "-m", "lsmlab.sim", "run", *overrides(name), "--no-report", "--out", tmp_path / hash_seed],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, check=True,
+        )  # fmt: skip
+    first, second = ({p.name: p.read_bytes() for p in (tmp_path / n).iterdir()} for n in ("1", "2"))
+
+    assert {"summary.json", "jobs.parquet", "series.parquet", "events.parquet", "latency.parquet"} <= first.keys()
+    assert first.keys() == second.keys()
+    assert [] == [file for file in first if first[file] != second[file]]
 
 
 def as_rows(files: Iterable[SortedFile], keys: float) -> list[tuple[float, ...]]:

@@ -1,0 +1,55 @@
+"""A machine whose times can be computed in the head: 100 MiB/s in each direction, a cache flush of 0.1 s, free CPU costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import simpy
+from lsmlab.models.costs.host import Host
+from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.sim.machine.core_station import CoreStation
+from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.limiter import LimiterStation
+from lsmlab.sim.machine.machine import IoStyle, Machine
+from lsmlab.sim.machine.page_cache import PageCache
+
+MIB = 2.0**20
+
+
+@dataclass(frozen=True)
+class Plain:
+    """100 MiB/s shared by all readers, and as much by all writers after the clients' WAL; a cache flush takes 0.1 s."""
+
+    name: str = "plain"
+
+    def initial(self) -> None:
+        """Return no state."""
+
+    def allocate(self, state: None, load: Load) -> Grant:
+        """Grant equal shares."""
+        written = 100 * MIB - load.client_write_bytes_per_s
+        return Grant(100 * MIB / max(1, load.readers), written / max(1, load.writers), utilisation=float(load.writers > 0))
+
+    def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
+        """Keep no state."""
+
+    def fsync_s(self, state: None) -> float:
+        """Return the time of a cache flush in s."""
+        return 0.1
+
+    def facts(self, state: None, live_bytes: float) -> DeviceFacts:
+        """Return empty facts."""
+        return DeviceFacts()
+
+
+def plain_machine(
+    env: simpy.Environment, cores: float = 8.0, limiter: LimiterStation | None = None, **style: Any
+) -> Machine:
+    """Return a machine without CPU costs of its own. `style`: fields of `IoStyle` other than those of direct I/O."""
+    free = Host(**{f.name: 0.0 for f in fields(Host) if f.name.startswith(("file_", "job_", "unlink"))})
+    direct = {"overlap_writes": False, "whole_files": False, "overlap_reads": False}
+    io = IoStyle(**{**direct, "readahead_bytes": 2 * MIB, "burst_bytes": None, **style})
+    station = DeviceStation(env, Plain(), 2 * MIB, MIB, 1.0)
+    return Machine(env, station, CoreStation(env, cores, math.inf), PageCache(0.0), free, io, limiter)
