@@ -15,7 +15,7 @@ from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_o
 from lsmlab.models.devices.limits import with_limits
 from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.engines.families import DEFAULT_FAMILY, make_engines
+from lsmlab.models.engines.make import DEFAULT_FAMILY, make_engines
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
@@ -172,7 +172,7 @@ def _wal_reaches_device(engine: Engine, workload: Workload) -> bool:
     """Return whether WAL bytes always reach the device: the WAL is synced, or SST files refer to values in it."""
     options = engine.options
     synced = options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
-    return not options.disable_wal and (synced or engine.values_in_wal)
+    return not options.disable_wal and (synced or engine.picker.values_in_wal)
 
 
 def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Pick, RunningJob, Scope
-from lsmlab.models.policies.parts import Base
+from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Pick, Picker, RunningJob, Scope
+from lsmlab.models.policies.parts import Base, PolicySettings
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
-from lsmlab.models.policies.rocksdb.parts import leveled_picker
 from lsmlab.models.policies.rocksdb.scheduler import RocksDbScheduler
-from lsmlab.models.policies.scheduling import Action, Discard, JobKind, JobState, Pause, Resume, StoreView
-from lsmlab.models.policies.tuning import Changes, Interval
+from lsmlab.models.policies.scheduling import Action, Discard, JobKind, JobState, Pause, Resume, Scheduler, StoreView
+from lsmlab.models.policies.tuning import Changes, Interval, Tuner
 from lsmlab.models.tree.tree import Placement, Tree
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(PolicySettings[Tuner | None]):
     """`engine/tuner`: changes write_buffer_size once per second."""
 
     write_buffer_sizes: list[int]
@@ -42,7 +41,7 @@ class Scheduled:
 
 
 @dataclass(frozen=True)
-class Stepping:
+class Stepping(PolicySettings[Scheduler]):
     """`engine/scheduler`: pauses deep compactions and then resumes or discards them."""
 
     def make(self, base: Base) -> SteppingScheduler:
@@ -74,14 +73,14 @@ class SteppingScheduler(RocksDbScheduler):
 
 
 @dataclass(frozen=True)
-class Stacking:
+class Stacking(PolicySettings[Picker]):
     """`engine/picker`: tiering below L0, to exercise sorted runs."""
 
     most_runs: int = 3
 
     def make(self, base: Base) -> StackingPicker:
         """Make a picker that compacts a level as soon as it has `most_runs` sorted runs."""
-        return StackingPicker(leveled_picker(base).rules, most_runs=self.most_runs)
+        return StackingPicker(base.options, base.version, self.most_runs)
 
 
 @dataclass
@@ -106,15 +105,14 @@ class StackingPicker(LeveledPicker):
 
 
 @dataclass(frozen=True)
-class Linking:
+class Linking(PolicySettings[Picker]):
     """`engine/picker`: a minimal LDC, to exercise links."""
 
     threshold: int = 4
 
     def make(self, base: Base) -> LinkingPicker:
         """Make a picker that links files of L1 instead of compacting them."""
-        inner = leveled_picker(base)
-        return LinkingPicker(inner.rules, threshold=self.threshold)
+        return LinkingPicker(base.options, base.version, self.threshold)
 
 
 @dataclass

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from lsmlab.models.engines.families import make_engines
+from lsmlab.models.engines.make import make_engines
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.version import Version
 from lsmlab.reports.verbs import draw

@@ -101,11 +101,11 @@ def _group_fields(
 
 
 def _top_fields(config: Mapping[str, Any]) -> Iterator[Field]:
-    from lsmlab.models.engines.rocksdb import RocksDb
+    from lsmlab.models.engines.engine import EngineSettings
 
     for name in ("version", "preset", "compression_ratio"):
         if name in config["engine"]:
-            yield _field(f"engine.{name}", getattr(RocksDb, "Settings"), name, config["engine"][name])  # noqa: B009
+            yield _field(f"engine.{name}", EngineSettings, name, config["engine"][name])
     yield Field("seed", str(config["seed"]), "count", "0 or more", description="seed of all random numbers")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import simpy
 from lsmlab.models.costs.operations import Searched, block_requests, point_read_cpu, read_depth, scan_cpu
 from lsmlab.models.devices.conditions import BlockCache
-from lsmlab.models.engines.codecs import CODECS
+from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.table_format import TableFormat

@@ -93,8 +93,8 @@ def rename_targets(node: object) -> None:
 def new_target(target: str) -> str:
     """Return the new name of a class; print a notice on stderr for an old name, once per process.
 
-    >>> new_target("lsmlab.models.engines.rocksdb.RocksDb")
-    'lsmlab.models.engines.rocksdb.RocksDb'
+    >>> new_target("lsmlab.models.engines.engine.Engine")
+    'lsmlab.models.engines.engine.Engine'
     """
     module, _, name = target.rpartition(".")
     if module not in MOVED:

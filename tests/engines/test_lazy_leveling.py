@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, DoNothing, Move, Pick
 from lsmlab.models.policies.lazy_leveling.picker import LazyLevelingPicker
 from lsmlab.models.tree.files import SortedFile
@@ -29,7 +30,8 @@ class Steps:
     """A store whose jobs take no time: flushes of distinct keys, each followed by all compactions that are due."""
 
     def __init__(self, ratio: int, tiered: bool = False) -> None:
-        self.picker = LazyLevelingPicker(ratio, BYTES, tiered)
+        options = RocksDbOptions(max_bytes_for_level_multiplier=float(ratio), write_buffer_size=BYTES)
+        self.picker = LazyLevelingPicker(options, tiered)
         self.tree = Tree(num_levels=5)
         self.written = [0] * 5
         """Bytes written to each level, in flushes."""

@@ -13,8 +13,8 @@ from typing import Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.parts import Base
-from lsmlab.models.policies.tuning import Changes, Interval
+from lsmlab.models.policies.parts import Base, PolicySettings
+from lsmlab.models.policies.tuning import Changes, Interval, Tuner
 from lsmlab.models.units import quantity
 
 
@@ -30,7 +30,7 @@ class Overflow(Enum):
 
 
 @dataclass(frozen=True)
-class Knobs:
+class Knobs(PolicySettings[Tuner | None]):
     """Settings common to `adoc` and `adoc_code`: the two knobs, threads and batch size, and their bounds."""
 
     threads: bool = True
@@ -51,9 +51,10 @@ class Knobs:
     def __post_init__(self) -> None:
         if not (self.threads or self.batch):
             raise InputError("threads and batch are both false; set one to true, or choose engine/tuner=none")
-        for knob in ("threads", "batch"):
-            if getattr(self, f"least_{knob}") > getattr(self, f"most_{knob}"):
-                raise InputError(f"least_{knob} may not be above most_{knob}")
+        if self.least_threads > self.most_threads:
+            raise InputError("least_threads may not be above most_threads")
+        if self.least_batch > self.most_batch:
+            raise InputError("least_batch may not be above most_batch")
 
     def clamped_threads(self, jobs: int) -> int:
         """Clamp a number of threads to the bounds."""

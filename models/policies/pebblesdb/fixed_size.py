@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lsmlab.models.policies.decisions import CutContext
-from lsmlab.models.policies.parts import Base
+from lsmlab.models.policies.decisions import CutContext, Cutter
+from lsmlab.models.policies.parts import Base, PolicySettings
 from lsmlab.models.tree.merge import MergedStream
-from lsmlab.models.tree.tree import Tree
 
 
 @dataclass(frozen=True)
-class FixedSize:
+class FixedSize(PolicySettings[Cutter]):
     """`engine/cutter=fixed_size`."""
 
     def make(self, base: Base) -> FixedSizeCutter:  # noqa: ARG002
@@ -21,12 +20,8 @@ class FixedSize:
 
 
 @dataclass(frozen=True)
-class FixedSizeCutter:
+class FixedSizeCutter(Cutter):
     """Implements `decisions.Cutter`."""
-
-    def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:  # noqa: ARG002
-        """Return None: no level guides the cuts."""
-        return None
 
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
         """Close a file with the entry that brings it to the target size."""

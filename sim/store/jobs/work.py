@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
-from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
+from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
@@ -68,7 +68,7 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
     """
     content, host = family.content, family.database.machine.host
     engine = family.latest_options
-    in_wal, compression = engine.values_in_wal, engine.flush_compression()
+    in_wal, compression = engine.picker.values_in_wal, engine.flush_compression(family.tree)
     stream, entries = (
         content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compression.compresses)
     )
@@ -194,7 +194,7 @@ def _compaction_cpu_s(
     saved_in = saved / entries_in if others else 0.0
     return compaction_cpu(
         host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, block_bytes=engine.options.block_size, runs=runs,
-        checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
+        checked_entries=entries_out if engine.cutter.inspects_keys(pick.output_level) else 0.0,
         compression_ratio=1.0 - compressed * (1.0 - engine.compression_ratio) - saved_in / 2.0,
         compress_bytes=entries_out * raw_entry * CODECS[compression].compress,
         decompress_bytes=raw_entry * sum(
@@ -216,7 +216,7 @@ def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compr
     if engine.compression_ratio == 1.0:
         return []
     levels = [
-        (engine.flush_compression() if level == 0 else engine.level_compression(tree, level), files)
+        (engine.flush_compression(tree) if level == 0 else engine.level_compression(tree, level), files)
         for level, files in pick.inputs
     ]
     others = {f.number for f in _of_other_formats(family, pick)}
@@ -248,7 +248,7 @@ def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[
 def _cutter_cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
     engine, tree = family.latest_options, family.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
-    grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
+    grandparents = engine.cutter.guide_level(tree, pick.output_level, lo, hi)
     glo = ghi = gsize = NO_KEYS
     if grandparents is not None:
         level = tree.levels[grandparents]
