@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from lsmlab.models.devices.base import Peaks
+from lsmlab.models.devices.base import Device, Peaks
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.sim.machine.caps import highest_rates
 from running import SMALL, set_up, simulate
@@ -78,9 +78,10 @@ def test_a_device_without_peaks_keeps_its_caps() -> None:
     """A device class that does not state its peaks has infinite ones."""
     setup = set_up(*SMALL, "engine=adoc")
     device = setup.device_setup.device
-    hidden = type("Hidden", (), {"initial": device.initial, "allocate": device.allocate})()
+    own = {"initial": device.initial, "allocate": device.allocate, "fsync_s": device.fsync_s}
+    unstated = type("Unstated", (Device,), own)()
 
     assert Peaks() == highest_rates(
-        replace(setup.device_setup, device=hidden), setup.engine, setup.workload, setup.host, wal_reaches_device=True,
+        replace(setup.device_setup, device=unstated), setup.engine, setup.workload, setup.host, wal_reaches_device=True,
         block_bytes=4096.0,
     )

@@ -13,7 +13,7 @@ import simpy
 from lsmlab.models.devices.base import Flow, Load
 from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification, wear
 from lsmlab.models.devices.sharing import fair_level
-from lsmlab.models.devices.throttled import Throttled, Window, copies_in_caller, worker_share
+from lsmlab.models.devices.throttled import Throttled, Window
 from lsmlab.models.errors import InputError
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
@@ -359,7 +359,7 @@ def test_copies_to_persistent_memory_use_a_core(name: str) -> None:
     """The calling thread copies to persistent memory itself, also under a cap; a drive transfers by DMA."""
     devices = setup(name).device, setup(name, write_cap=1e9).device
 
-    assert [name == "optane_pmm"] * 2 == [copies_in_caller(d) for d in devices]
+    assert [name == "optane_pmm"] * 2 == [d.copies_in_caller for d in devices]
 
 
 def test_a_kernel_thread_copies_the_writes_that_a_cap_lets_pass() -> None:
@@ -367,8 +367,8 @@ def test_a_kernel_thread_copies_the_writes_that_a_cap_lets_pass() -> None:
     capped, loosely = (setup("optane_pmm", write_cap=cap).device for cap in (8e8, 4e9))
     others = (setup("optane_pmm"), setup("optane_pmm", read_cap=1e9), setup("nvme", write_cap=8e8))
 
-    assert [0.4, 1.0] == pytest.approx([worker_share(d, 0.5e-9) for d in (capped, loosely)])
-    assert [worker_share(d.device, 0.5e-9) for d in others] == [0.0] * 3
+    assert [0.4, 1.0] == pytest.approx([d.worker_share(0.5e-9) for d in (capped, loosely)])
+    assert [d.device.worker_share(0.5e-9) for d in others] == [0.0] * 3
 
 
 def test_capped_copies_take_a_core_while_jobs_write(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,7 +383,7 @@ def test_capped_copies_take_a_core_while_jobs_write(monkeypatch: pytest.MonkeyPa
     for change in (1, 1, -1, 1, -1, -1):
         machine._queue_writes(change)
         shares.append(machine.cores.background)
-    share = worker_share(machine.device.device, machine._write_alone)
+    share = machine.device.device.worker_share(machine._write_alone)
     assert 0.0 < share < 1.0
     assert [share] * 5 + [0.0] == pytest.approx(shares)
 

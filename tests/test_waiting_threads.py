@@ -106,7 +106,7 @@ def test_a_cap_binds_below_the_bandwidth_of_several_streams() -> None:
     )  # fmt: skip
 
     def writes_capped(cap: float) -> bool:
-        return _binding_caps(DeviceSetup(Throttled(memory, write_cap=cap), 0.0, None, DeviceSettings(), ""))[1]
+        return _binding_caps(DeviceSetup(Throttled(memory, write_cap=cap), DeviceSettings()))[1]
 
     assert writes_capped(2.0e9)
     assert writes_capped(2.5e9)

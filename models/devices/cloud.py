@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load, Peaks
+from lsmlab.models.devices.base import Device, DeviceClass, Flow, Grant, Load, Peaks
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
@@ -25,7 +25,7 @@ class CloudState(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cloud:
+class Cloud(Device):
     """Network volume or local disk of a provider, described by its limits.
 
     A request takes max(operations / IOPS limit, bytes / bandwidth limit) of the volume's time. Reads and writes share
@@ -33,6 +33,7 @@ class Cloud:
     lasts, and then the baseline. One operation transfers at most `io_size`.
     """
 
+    device_class: ClassVar[DeviceClass] = "cloud"
     name: str = "cloud"
     read_bandwidth: float = quantity("bytes_per_s", low=1.0)
     write_bandwidth: float = quantity("bytes_per_s", low=1.0)
@@ -95,10 +96,6 @@ class Cloud:
     def fsync_s(self, state: CloudState) -> float:
         """Time of one synchronous write of metadata in s."""
         return self.fsync_latency
-
-    def facts(self, state: CloudState, live_bytes: float) -> DeviceFacts:
-        """Return no facts: the provider bears the wear."""
-        return DeviceFacts()
 
     def _credit_s(self, state: CloudState, grant: Grant, load: Load, no_ios: bool, no_bytes: bool) -> float:
         """Time in s until one of the credits is used up."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from lsmlab.models.devices.make import DeviceSetup, make_device
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import build, format_bytes, parse_quantity, quantity
+from lsmlab.models.units import build, field_values, format_bytes, parse_quantity, quantity
 
 _METADATA: Final = ("description", "source", "assumptions")
 
@@ -148,11 +148,10 @@ def _mapping(value: object, where: str) -> Mapping[str, Any]:
 
 def _scaled(start: DeviceSetup, key: str, factor: object, where: str) -> float | None:
     """Return a number of the device times a factor; None if the device does not know it."""
-    own = start.device.device if isinstance(start.device, Throttled) else start.device
-    for holder in (own, start.settings):
-        value = getattr(holder, key, None)
-        names = {f.name for f in dataclasses.fields(holder)}  # type: ignore[arg-type]
-        if key in names and (value is None or (isinstance(value, int | float) and not isinstance(value, bool))):
+    own = field_values(start.device.uncapped)
+    for values in (own, field_values(start.settings)):
+        value = values.get(key)
+        if key in values and (value is None or _is_number(value)):
             try:
                 ratio = parse_quantity(factor, "ratio")  # type: ignore[arg-type]
             except (InputError, TypeError, AttributeError):
@@ -160,8 +159,9 @@ def _scaled(start: DeviceSetup, key: str, factor: object, where: str) -> float |
             if not ratio > 0.0:
                 raise InputError(f"{where}.{key}: {factor!r} must be above 0")
             return None if value is None else value * ratio
-    numbers = sorted(
-        f.name for f in dataclasses.fields(own)  # type: ignore[arg-type]
-        if isinstance(getattr(own, f.name), int | float) and not isinstance(getattr(own, f.name), bool)
-    )  # fmt: skip
+    numbers = sorted(name for name, value in own.items() if _is_number(value))
     raise InputError(f"{where}.{key}: this device has no such number; its numbers: {', '.join(numbers)}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import build, quantity
+from lsmlab.models.units import build, field_values, quantity
 
 _METADATA: Final = ("description", "source", "assumptions")
 
@@ -34,5 +34,5 @@ def with_limits(device: Mapping[str, Any], limits: Mapping[str, Any] | None) -> 
         raise InputError(f"limits: {limits!r} must be a mapping such as {{write_cap: 80MiB/s}}, or choose limits=none")
     values = {key: value for key, value in (limits or {}).items() if key not in _METADATA}
     caps = build(Limits, values, "limits")
-    own = {f.name: getattr(caps, f.name) for f in fields(caps)}
-    return {**device, **{key: cap for key, cap in own.items() if cap is not None and device.get(key) is None}}
+    set_caps = {key: cap for key, cap in field_values(caps).items() if cap is not None and device.get(key) is None}
+    return {**device, **set_caps}

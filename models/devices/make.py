@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lsmlab.models.devices.background_cap import BackgroundCap
-from lsmlab.models.devices.base import Device
+from lsmlab.models.devices.base import Device, DeviceClass
 from lsmlab.models.devices.throttled import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, Throttled
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
@@ -57,20 +57,25 @@ class DeviceSettings:
 
 @dataclass(frozen=True)
 class DeviceSetup:
-    """Device with its settings and capacity."""
+    """Device with its settings."""
 
     device: Device
-    page_cache_bytes: float
-    capacity_bytes: float | None
-    """Capacity; None: unknown or unlimited."""
     settings: DeviceSettings
-    target: str
-    """Dotted name of the device's class."""
+
+    @property
+    def page_cache_bytes(self) -> float:
+        """Size of the page cache; 0: direct I/O."""
+        return self.settings.page_cache
+
+    @property
+    def capacity_bytes(self) -> float | None:
+        """Capacity; None: unknown or unlimited."""
+        return self.device.capacity
 
     @property
     def direct_io(self) -> bool:
         """Return whether all reads and writes bypass the page cache."""
-        return self.page_cache_bytes == 0
+        return self.settings.page_cache == 0
 
     def throttled(self) -> DeviceSetup:
         """Return the same device as `Throttled`, with or without caps."""
@@ -85,9 +90,8 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
     `_target_` names a frozen dataclass that implements `Device`, inside lsmlab or one of the packages in `allowed`.
     Raises InputError for any other target, unknown keys and bad values.
     """
-    target = mapping.get("_target_")
-    cls = _device_class(target, ("lsmlab", *allowed), where)
-    own = {f.name for f in dataclasses.fields(cls) if f.init}
+    cls = device_type(mapping, allowed, where)
+    own = {f.name for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     common = {f.name for f in dataclasses.fields(DeviceSettings)}
     device_values: dict[str, Any] = {}
     settings_values: dict[str, Any] = {}
@@ -104,13 +108,7 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
             settings_values[key] = mapping[key]
     settings = build(DeviceSettings, settings_values, where)
     device: Device = build(cls, device_values, where)
-    return DeviceSetup(
-        device=_throttle(device, settings),
-        page_cache_bytes=settings.page_cache,
-        capacity_bytes=getattr(device, "capacity", None),
-        settings=settings,
-        target=str(target),
-    )
+    return DeviceSetup(_throttle(device, settings), settings)
 
 
 def _throttle(device: Device, settings: DeviceSettings) -> Device:
@@ -134,8 +132,16 @@ def _throttled(device: Device, settings: DeviceSettings) -> Throttled:
     )
 
 
-def _device_class(target: Any, packages: Sequence[str], where: str) -> type[Any]:
-    cls = load_class(target, packages, where, "lsmlab.models.devices.nvme.Nvme")
-    if not dataclasses.is_dataclass(cls) or not hasattr(cls, "allocate"):
-        raise InputError(f"{where}._target_: {target} is not a device; name a frozen dataclass with allocate()")
+def device_type(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: str = "device") -> type[Device]:
+    """Return the class that `_target_` of the `device` group names. Raises InputError if it is no device."""
+    target = mapping.get("_target_")
+    cls = load_class(target, ("lsmlab", *allowed), where, "lsmlab.models.devices.nvme.Nvme")
+    if not dataclasses.is_dataclass(cls) or not issubclass(cls, Device):
+        raise InputError(f"{where}._target_: {target} is not a device; name a frozen dataclass that extends Device")
     return cls
+
+
+def device_class_of(mapping: Mapping[str, Any]) -> DeviceClass:
+    """Return the class of the device of a `device` group; "other" for one of another package."""
+    ours = str(mapping.get("_target_", "")).startswith("lsmlab.")
+    return device_type(mapping).device_class if ours else "other"

@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
-from lsmlab.models.devices.base import Device, DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.base import Device, DeviceFacts, Flow, Grant, Layer, Load, Peaks
 from lsmlab.models.devices.throttle_limits import Direction, Rates, hold
 from lsmlab.models.errors import InputError
 
@@ -70,32 +70,17 @@ class ThrottleState(NamedTuple):
 _NO_WINDOW: Final = Window()
 
 
-def copies_in_caller(device: Device) -> bool:
-    """Return whether a writing thread copies the bytes itself and keeps its core; also under a cap."""
-    inner = device.device if isinstance(device, Throttled) else device
-    return bool(getattr(inner, "copies_in_caller", False))
-
-
-def worker_share(device: Device, write_alone_s: float) -> float:
-    """Return the share of the time in which a kernel thread copies the writes that a cap has let pass; 0 for other devices.
-
-    The throttle dispatches held requests in a kernel thread (Linux block/blk-throttle.c `blk_throtl_dispatch_work_fn`), and a
-    driver that copies does so in that thread. `write_alone_s`: seconds per byte that one thread needs without a cap.
-    """
-    if not isinstance(device, Throttled) or not copies_in_caller(device):
-        return 0.0
-    caps = [device.write_cap, None if device.iops_cap is None else device.iops_cap * device.io_bytes]
-    return min([1.0, *(cap * write_alone_s for cap in caps if cap is not None)]) if any(caps) else 0.0
-
-
 @dataclass(frozen=True)
-class Throttled:
+class Throttled(Layer):
     """Device under caps. Within the allowance of a slice requests run at the speed of the device, then wait for the next.
 
     `iops_cap` applies to reads and to writes separately, like riops and wiops.
     """
 
-    device: Device
+    state_step_s: ClassVar[float] = 0.0
+    """Slices are short."""
+    takes_turns: ClassVar[bool] = False
+    """The allowance decides which writer goes on, not the arm below."""
     write_cap: float | None = None
     """Cap on writes in bytes per second."""
     read_cap: float | None = None
@@ -109,15 +94,9 @@ class Throttled:
     file_discards: float = FILE_DISCARDS
 
     def __post_init__(self) -> None:
-        for key in ("write_cap", "read_cap", "iops_cap"):
-            cap = getattr(self, key)
+        for key, cap in (("write_cap", self.write_cap), ("read_cap", self.read_cap), ("iops_cap", self.iops_cap)):
             if cap is not None and cap <= 0:
                 raise InputError(f"{key}: must be above 0, or null for no cap")
-
-    @property
-    def name(self) -> str:
-        """Name of the device below."""
-        return self.device.name
 
     def initial(self) -> ThrottleState:
         """State without windows."""
@@ -202,11 +181,6 @@ class Throttled:
         end_s = math.ceil((clock_s + slice_s) / slice_s - _TICK_S) * slice_s
         return Window(age_s, end_s - clock_s, passed_bytes, passed_ios)
 
-    @property
-    def state_step_s(self) -> float:
-        """Return 0: the simulation must report every transfer at once, because slices are short."""
-        return 0.0
-
     def fsync_s(self, state: ThrottleState) -> float:
         """Time of an fsync of the device below: the throttle does not count cache flushes."""
         return self.device.fsync_s(state.inner)
@@ -214,6 +188,27 @@ class Throttled:
     def facts(self, state: ThrottleState, live_bytes: float) -> DeviceFacts:
         """Return the facts of the device below."""
         return self.device.facts(state.inner, live_bytes)
+
+    def peaks(self) -> Peaks:
+        """Upper bounds of the rates of the device below and of the caps on bytes."""
+        read, write = self.device.peaks()
+        return Peaks(min(read, self.read_cap or math.inf), min(write, self.write_cap or math.inf))
+
+    @property
+    def uncapped(self) -> Device:
+        """Return the device below."""
+        return self.device
+
+    def worker_share(self, write_alone_s: float) -> float:
+        """Return the share of the time in which a kernel thread copies the writes that a cap has let pass.
+
+        The throttle dispatches held requests in a kernel thread (Linux block/blk-throttle.c
+        `blk_throtl_dispatch_work_fn`), and a driver that copies does so in that thread.
+        """
+        caps = [self.write_cap, None if self.iops_cap is None else self.iops_cap * self.io_bytes]
+        if not self.copies_in_caller or not any(caps):
+            return 0.0
+        return min([1.0, *(cap * write_alone_s for cap in caps if cap is not None)])
 
     def _hold(self, side: Direction, rates: Rates, cap: float | None, window: Window) -> tuple[Direction | None, float]:
         """Return the direction with new limits from used-up allowances (None: no new limits), and their validity in s."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build
-from lsmlab.models.workloads.base import Workload
+from lsmlab.models.workloads.base import Workload, WorkloadSettings
 
 ALLOWED: Final = ("lsmlab",)
 """Packages whose classes a configuration may name: a configuration of a third party must not run arbitrary code."""
@@ -22,15 +21,12 @@ def make_workload(values: Mapping[str, Any], allowed: Sequence[str] = ALLOWED) -
     """
     target = values.get("_target_")
     cls = load_class(target, allowed, "workload", "lsmlab.models.workloads.ycsb.Ycsb")
-    if not (dataclasses.is_dataclass(cls) and callable(getattr(cls, "workload", None))):
-        raise InputError(f"workload._target_: {target} is no workload; name a dataclass with a workload() method")
+    if not issubclass(cls, WorkloadSettings):
+        raise InputError(f"workload._target_: {target} is no workload; name a dataclass that extends WorkloadSettings")
     own = {key: value for key, value in values.items() if key != "families"}  # `workloads.families` reads this key
-    builder: Any = build(cls, own, "workload")
+    settings = build(cls, own, "workload")
     try:
-        workload = builder.workload()
+        return settings.workload()
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith("workload") else f"workload: {text}") from None
-    if not isinstance(workload, Workload):
-        raise InputError(f"workload._target_: {target}.workload() must return a Workload, not a {type(workload).__name__}")
-    return workload

@@ -48,7 +48,7 @@ def highest_rates(
     writes whole files at once, only the device's own peaks hold.
     """
     device = setup.device
-    peaks = device.peaks() if hasattr(device, "peaks") else Peaks()
+    peaks = device.peaks()
     options = engine.options
     direct_reads = options.use_direct_reads or setup.direct_io
     direct_writes = options.use_direct_io_for_flush_and_compaction or setup.direct_io

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import simpy
 from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
-from lsmlab.models.devices.base import Load, Peaks
+from lsmlab.models.devices.base import Load
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.workloads.arrivals import ClosedLoop, mean_rate
 from lsmlab.models.workloads.base import Clients
@@ -139,9 +139,7 @@ def _write_limit(setup: Setup, family: FamilySetup, writes: float) -> float:
     _, compactions = family.engine.scheduler().most_jobs()
     shape = tree_shape(setup, family, writes)
     threads = setup.workload.shards * compactions
-    peaks = device.peaks() if hasattr(device, "peaks") else Peaks()
-    cap = getattr(device, "write_cap", None) or math.inf
-    total = min(threads * options.max_subcompactions * thread, peaks.write_bytes_per_s, cap)
+    total = min(threads * options.max_subcompactions * thread, device.peaks().write_bytes_per_s)
     # one compaction at a time moves L0 to L1
     in_l0 = setup.workload.shards * options.max_subcompactions * thread / 2.0
     return min(total / shape.write_amplification, in_l0) / entry
