@@ -59,8 +59,9 @@ def _known(
     """Return all that determines a settled tree of keys with values of one size."""
     entry, engine = family.content.entry, family.latest_options
     targets = tuple(engine.target_file_bytes(family.tree, level) for level, _ in sizes)
+    formats = (entry.put, *((one.tail, one.fixed, one.table_format) for one in family.content.levels))
     of_keys = (sample.population, sample.rate, sample.order, keys, str(rng.bit_generator.state))
-    return of_keys, (entry.put, entry.tail, entry.fixed, entry.table_format), tuple(sizes), targets
+    return of_keys, formats, tuple(sizes), targets
 
 
 def _level_sizes(family: ColumnFamily, total_bytes: float) -> list[tuple[int, float]]:
@@ -107,7 +108,7 @@ def _files(family: ColumnFamily, keys: KeyArray, level: int) -> list[SortedFile]
     if picker.divides_levels:
         borders = picker.borders(keys, float(entries[-1]) / len(keys), level)
         cuts |= {i for i in keys.searchsorted(borders).tolist() if 0 < i < len(keys)}
-    return family.content.files(stream, entries, None, sorted(cuts), family.database.file_numbers, 0.0)
+    return family.content.files(stream, entries, None, sorted(cuts), family.database.file_numbers, 0.0, level=level)
 
 
 def _even_cuts(stream: MergedStream, target_bytes: int) -> list[int]:

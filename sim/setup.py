@@ -259,7 +259,8 @@ def _expected_writes(workload: Workload) -> float:
 
 def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
-    return Content(sample, _entry_bytes(engine.table_format, workload), varied, workload.value_bytes)
+    entries = {one: _entry_bytes(one, workload) for one in dict.fromkeys(engine.table_formats)}
+    return Content(sample, [entries[one] for one in engine.table_formats], varied, workload.value_bytes)
 
 
 def _entry_bytes(table_format: TableFormat, workload: Workload) -> EntryBytes:

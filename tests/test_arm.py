@@ -76,8 +76,8 @@ def test_files_have_the_sequence_numbers_of_their_inputs() -> None:
     numbers = itertools.count(1)
     keys = np.arange(3000, dtype=np.int64)
     stream, entries = content.stream(keys, None)
-    flushed = [content.files(stream, entries, None, (), numbers, 0.0)[0] for _ in range(2)]
-    merged = content.files(stream, entries, None, range(300, 3000, 300), numbers, 1.0, flushed)
+    flushed = [content.files(stream, entries, None, (), numbers, 0.0, level=0)[0] for _ in range(2)]
+    merged = content.files(stream, entries, None, range(300, 3000, 300), numbers, 1.0, flushed, level=1)
 
     assert flushed[0].largest_seqno < flushed[1].smallest_seqno
     assert all(flushed[0].smallest_seqno <= f.smallest_seqno < f.largest_seqno <= flushed[1].largest_seqno for f in merged)

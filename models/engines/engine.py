@@ -1,4 +1,4 @@
-"""Engine: five policies over one set of options. RocksDB is the engine with RocksDB's policies."""
+"""Engine: policies over one set of options. RocksDB is the engine with RocksDB's policies."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from lsmlab.models.policies.rocksdb.levels import LevelRules
 from lsmlab.models.policies.rocksdb.parts import (
     NoTuner,
     RocksDbCutting,
+    RocksDbFilter,
     RocksDbPicker,
     RocksDbScheduling,
     RocksDbThrottling,
@@ -61,7 +62,8 @@ class EngineSettings:
     throttle: Any = field(default_factory=RocksDbThrottling)
     scheduler: Any = field(default_factory=RocksDbScheduling)
     tuner: Any = field(default_factory=NoTuner)
-    """Settings objects of the five policies (`lsmlab.models.policies.parts.make_part`)."""
+    filter: Any = field(default_factory=RocksDbFilter)
+    """Settings objects of the policies (`lsmlab.models.policies.parts.make_part`)."""
 
 
 class Engine:
@@ -91,11 +93,19 @@ class Engine:
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         """Changes that sanitising made to options, in words, for the summary of a run."""
         self.parts = Parts(
-            settings.picker, settings.cutter, settings.throttle, settings.scheduler, settings.tuner
+            settings.picker, settings.cutter, settings.throttle, settings.scheduler, settings.tuner, settings.filter
         )
         self.compression_ratio = settings.compression_ratio if compresses(self.options) else 1.0
         """Compressed bytes over uncompressed bytes of blocks that are compressed; 1 if no level has compression."""
-        self.table_format = _table_format(self.options, self.table_filter, self.compression_ratio)
+        bits = self.parts.filter.make(self._base).bits_per_key
+        last = _table_format(self.options, self.table_filter, self.compression_ratio)
+        levels = range(self.options.num_levels)
+        self.table_formats = tuple(last._replace(bloom_bits=bits(level, len(levels))) for level in levels)
+        """Table options that each new SST file keeps, by level."""
+        self.table_format = self.table_formats[-1]
+        """Table options of the last level, which has most files."""
+        self.reads_filters = any(one.bloom_bits > 0.0 for one in self.table_formats)
+        """Whether the store reads filters: without any of its own, it reads none of files written before."""
         self.table_reads = TableReads(
             table_cache_size(self.options.max_open_files), self.table_filter, self.mapped_tables
         )
@@ -190,7 +200,7 @@ class Engine:
 def _table_format(options: RocksDbOptions, kind: Filter, compression_ratio: float) -> TableFormat:
     last = options.num_levels - 1
     return TableFormat(
-        bloom_bits=options.bloom_bits, filter=kind, format_version=options.format_version,
+        filter=kind, format_version=options.format_version,
         block_format=BlockFormat(options.block_size, options.block_size_deviation, options.block_restart_interval),
         compression_ratio=compression_ratio, decompress=CODECS[level_compression(options, last, 1, last)].decompress,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Contracts of pickers, cutters and throttles, and the decisions that they return. The simulation carries them out.
+"""Contracts of pickers, cutters, throttles and filter policies, and their decisions, which the simulation carries out.
 
 A policy is a pure object: its methods take a tree, the running jobs and the load, and return an immutable object. It has
 no clock (time is an argument), no device and no randomness, and it never changes its arguments. Objects that a job makes
@@ -334,6 +334,14 @@ class Cutter(ABC):
         It takes CPU time (`Host.overlap_check`).
         """
         return False
+
+
+class FilterPolicy(ABC):
+    """Filter policy: the size of the filters of new files."""
+
+    @abstractmethod
+    def bits_per_key(self, level: int, num_levels: int) -> float:
+        """Filter bits per key of the files that a job writes to a level of `num_levels`; 0: no filter."""
 
 
 class CutContext(NamedTuple):

@@ -1,4 +1,4 @@
-"""Settings of the five policies of an engine, and the test that they are compatible.
+"""Settings of the policies of an engine, and the test that they are compatible.
 
 The entry of a policy in `configs/engine/<group>/` names a frozen dataclass: its fields are the keys of the entry, its
 method `make` builds the policy, and its method `refuses` gives the reason if another policy or an option is incompatible.
@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.decisions import Cutter, Picker, Throttle
+from lsmlab.models.policies.decisions import Cutter, FilterPolicy, Picker, Throttle
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.targets import load_class
@@ -53,13 +53,14 @@ class PolicySettings(ABC, Generic[P_co]):
 
 @dataclass(frozen=True)
 class Parts:
-    """Settings of the five policies."""
+    """Settings of the policies."""
 
     picker: PolicySettings[Picker]
     cutter: PolicySettings[Cutter]
     throttle: PolicySettings[Throttle]
     scheduler: PolicySettings[Scheduler]
     tuner: PolicySettings[Tuner | None]
+    filter: PolicySettings[FilterPolicy]
 
     def check(self, base: Base) -> None:
         """Raise InputError with the reason if a policy refuses another policy or an option."""
@@ -72,7 +73,7 @@ class Parts:
         """Return the settings by the name of their group."""
         return {
             "picker": self.picker, "cutter": self.cutter, "throttle": self.throttle, "scheduler": self.scheduler,
-            "tuner": self.tuner,
+            "tuner": self.tuner, "filter": self.filter,
         }  # fmt: skip
 
     def setting(self, group: str, key: str) -> Any:
@@ -91,7 +92,7 @@ class Parts:
 
 
 GROUPS: Final = tuple(f.name for f in fields(Parts))
-"""Names of the groups: picker, cutter, throttle, scheduler, tuner."""
+"""Names of the groups: picker, cutter, throttle, scheduler, tuner, filter."""
 
 
 def make_part(group: str, values: Mapping[str, Any], allowed: Sequence[str] = ()) -> Any:

@@ -85,7 +85,7 @@ class TreeReads:
         self._rng = rng
         options = own.engine.options
         self._format = own.engine.table_format
-        """Table format of the files that this run writes."""
+        """Table format of the files that this run writes to the last level."""
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
         self._scans = _scan_classes(self._readers)
         self._writes = any(c.mix.writes > 0.0 for c in setup.workload.clients)

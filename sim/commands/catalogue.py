@@ -16,7 +16,7 @@ from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.configuration.yaml_text import parse_yaml, read_yaml_text
 from lsmlab.sim.results.jsontext import to_json
 
-_PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
+_PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner", "filter")
 """Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""
 GROUPS: Final = (
     "engine", *(f"engine/{part}" for part in _PARTS), "device", "workload", "host", "limits", "conditions", "parameters", "keys",

@@ -12,7 +12,7 @@ from lsmlab.sim.configuration.checks import check
 from lsmlab.sim.configuration.compose import Composer
 from lsmlab.sim.configuration.overrides import override_key, prepare
 
-_POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner"))
+_POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter"))
 _REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "conditions", "workload", "keys")
 """Groups whose entry a change may replace."""
 _OF_THE_DEPLOYMENT: Final = ("page_cache", "write_cap", "read_cap", "iops_cap")

@@ -20,7 +20,7 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
     filters = tails = metadata = 0.0
     for family in families:
         setup_of = next(one for one in setup.families if one.name == family.name)
-        opened = {table_format: table_format.opened_by(family.table_formats[0]) for table_format in family.table_formats}
+        opened = {table_format: table_format.opened(family.latest_options.reads_filters) for table_format in family.table_formats}
         tail_bytes = {table_format: setup_of.entry_in(one).tail for table_format, one in opened.items()}
         files = list(family.tree.files())
         open_share = min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))

@@ -80,8 +80,8 @@ class ColumnFamily:
         self.written_bytes: dict[int, int] = defaultdict(int)
         """Bytes of SST files that flushes, compactions and `preload` have added so far, by level."""
         self.content = parts.content
-        self.table_formats: tuple[TableFormat, ...] = (parts.content.entry.table_format,)
-        """Table formats that SST files may have: that of new files first, then those of files at the start."""
+        self.table_formats: tuple[TableFormat, ...] = parts.content.table_formats
+        """Table formats that SST files may have: those of new files first, then those of files at the start."""
         self.recorder = parts.recorder
         self.events = StoreEvents()
         parts.recorder.observe(self.events)

@@ -1,6 +1,6 @@
 """RocksDB's policies.
 
-- parts: settings of the five policies.
+- parts: settings of the policies, and the filter policy.
 - leveled: the levelled picker; levels: targets, scores, debt; inputs: inputs of a compaction.
 - priority: order of files; overlap_order: that of kMinOverlappingRatio, updated with each change; unstable_sort: equal
   elements in the order of std::sort.

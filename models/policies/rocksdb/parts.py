@@ -1,12 +1,12 @@
-"""Settings of RocksDB's five policies, which build the policies from the options."""
+"""Settings of RocksDB's policies, which build the policies from the options."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import CompactionStyle
-from lsmlab.models.policies.decisions import Cutter, Picker, Throttle
+from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import Cutter, FilterPolicy, Picker, Throttle
 from lsmlab.models.policies.parts import Base, PolicySettings
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
 from lsmlab.models.policies.rocksdb.fifo import FifoPicker
@@ -66,6 +66,26 @@ class RocksDbScheduling(PolicySettings[Scheduler]):
     def make(self, base: Base) -> RocksDbScheduler:
         """Build the scheduler of the options."""
         return RocksDbScheduler(base.options, base.version, self.pressure)
+
+
+@dataclass(frozen=True)
+class RocksDbFilter(PolicySettings[FilterPolicy]):
+    """`engine/filter=rocksdb`: the option bloom_bits on all levels."""
+
+    def make(self, base: Base) -> FilterPolicy:
+        """Build the filter policy of the options."""
+        return EqualBits(base.options)
+
+
+@dataclass(frozen=True)
+class EqualBits(FilterPolicy):
+    """Implements `decisions.FilterPolicy`."""
+
+    options: RocksDbOptions
+
+    def bits_per_key(self, level: int, num_levels: int) -> float:  # noqa: ARG002
+        """Return bloom_bits."""
+        return self.options.bloom_bits
 
 
 @dataclass(frozen=True)

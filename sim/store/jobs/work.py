@@ -72,7 +72,7 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
     stream, entries = (
         content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compression.compresses)
     )
-    files = content.files(stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now)
+    files = content.files(stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now, level=0)
     if files and engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
@@ -92,7 +92,7 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
 
 def _keep_versions(content: Content, file: SortedFile, entries: float, data_bytes: float) -> None:
     """Scale the size and entries of a file of distinct keys to all `entries` written, overwritten ones included."""
-    file.size_bytes = file.compensated_bytes = content.file_bytes(entries, data_bytes * entries / file.entries)
+    file.size_bytes = file.compensated_bytes = content.file_bytes(entries, data_bytes * entries / file.entries, 0)
     file.deletions *= entries / file.entries
     file.entries = entries
 
@@ -146,7 +146,9 @@ def _outputs(
     if tombstones is not None:
         tombstones = tombstones[start : start + len(part.keys)]
     cuts = _cuts(family, pick, part) if len(part.keys) else ()
-    return family.content.files(part, entries, tombstones, cuts, database.file_numbers, database.env.now, inputs)
+    return family.content.files(
+        part, entries, tombstones, cuts, database.file_numbers, database.env.now, inputs, level=pick.output_level
+    )
 
 
 def _values_from_wal(family: JobContext, inputs: Sequence[SortedFile]) -> float:
@@ -226,9 +228,9 @@ def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compr
 
 
 def _of_other_formats(family: JobContext, pick: Compaction) -> list[SortedFile]:
-    """Return the input files that were written with other table options than those of this run."""
+    """Return the input files whose blocks were written with other table options than those of this run."""
     own, *others = family.table_formats
-    return [f for _, files in pick.inputs for f in files if f.table_format != own] if others else []
+    return [f for _, files in pick.inputs for f in files if not f.table_format.same_blocks(own)] if others else []
 
 
 def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
