@@ -12,8 +12,7 @@ import simpy
 from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
-from lsmlab.models.devices.limits import with_limits
-from lsmlab.models.devices.make import DeviceSetup
+from lsmlab.models.devices.make import DeviceSetup, with_limits
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import DEFAULT_FAMILY, make_engines
 from lsmlab.models.errors import InputError
@@ -26,8 +25,7 @@ from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Workload
-from lsmlab.models.workloads.families import FamilyShare, family_shares
-from lsmlab.models.workloads.make import make_workload
+from lsmlab.models.workloads.make import FamilyShare, family_shares, make_workload
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
 from lsmlab.sim.machine.caps import with_caps_that_can_bind
 from lsmlab.sim.machine.machine import Machine

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from lsmlab.models.devices.background_cap import BackgroundCap
 from lsmlab.models.devices.base import Load
-from lsmlab.models.devices.limits import with_limits
-from lsmlab.models.devices.make import make_device
+from lsmlab.models.devices.make import make_device, with_limits
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.simulation import run

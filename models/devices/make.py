@@ -1,4 +1,4 @@
-"""Devices from the `device` group of a configuration."""
+"""Devices from the groups `device` and `limits` of a configuration."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from lsmlab.models.devices.base import Device, DeviceClass
 from lsmlab.models.devices.throttled import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, Throttled
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
-from lsmlab.models.units import build, quantity
+from lsmlab.models.units import build, field_values, quantity
 
 METADATA: Final = ("description", "source", "assumptions")
 """Keys of a device's YAML for its readers, without effect on the device."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeviceSettings:
-    """Settings of every device, in addition to the parameters of its class."""
+class Limits:
+    """Caps that a cgroup or a cloud provider sets, whatever drive the machine has; the `limits` group. None: no limit."""
 
     write_cap: float | None = quantity("bytes_per_s", None, low=1.0)
-    """Cap on all writes together, as a block cgroup sets it; None: no cap."""
+    """Cap on all writes together."""
     read_cap: float | None = quantity("bytes_per_s", None, low=1.0)
     iops_cap: float | None = quantity("per_s", None, low=1.0)
     """Cap on operations per second, for reads and for writes separately."""
     background_cap: float | None = quantity("bytes_per_s", None, low=1.0)
     """Cap on the bytes that flushes and compactions read and write together; clients do not count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSettings(Limits):
+    """Settings of every device, in addition to the parameters of its class."""
+
     wal_fsync_latency: float | None = quantity("seconds", None, low=0.0)
     """Time of an fsync of the WAL on the idle device, with which a synced write waits; None: `fsync_latency`."""
     throttle_slice: float = quantity("seconds", SLICE_S, low=1e-3)
@@ -109,6 +115,19 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
     settings = build(DeviceSettings, settings_values, where)
     device: Device = build(cls, device_values, where)
     return DeviceSetup(_throttle(device, settings), settings)
+
+
+def with_limits(device: Mapping[str, Any], limits: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the `device` group under the caps of the `limits` group; a cap that the device group sets stays.
+
+    Raises InputError for an unknown key or a bad value of `limits`.
+    """
+    if limits is not None and not isinstance(limits, Mapping):
+        raise InputError(f"limits: {limits!r} must be a mapping such as {{write_cap: 80MiB/s}}, or choose limits=none")
+    values = {key: value for key, value in (limits or {}).items() if key not in METADATA}
+    caps = build(Limits, values, "limits")
+    set_caps = {key: cap for key, cap in field_values(caps).items() if cap is not None and device.get(key) is None}
+    return {**device, **set_caps}
 
 
 def _throttle(device: Device, settings: DeviceSettings) -> Device:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.scope import DATABASE_OPTIONS
+from lsmlab.models.options.fields import DATABASE_OPTIONS
 from lsmlab.models.options.values import flatten
 from lsmlab.models.policies.parts import GROUPS, METADATA, make_part
 from lsmlab.models.targets import load_class

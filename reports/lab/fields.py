@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.limits import Limits
-from lsmlab.models.devices.make import METADATA, DeviceSettings
+from lsmlab.models.devices.make import METADATA, DeviceSettings, Limits
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.options.values import STRUCTS, plain

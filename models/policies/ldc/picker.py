@@ -15,10 +15,10 @@ from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pi
 from lsmlab.models.policies.leveldb.picker import (
     LevelDbPicker,
     LevelDbPicking,
-    bounds,
     live_exhausted,
 )
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.rocksdb.inputs import key_range
 from lsmlab.models.policies.tuning import Changes, Interval, Tuner
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -126,7 +126,7 @@ class LdcPicker(LevelDbPicker):
         A file with `threshold` slices takes no more before its compaction.
         """
         below = tree.levels[level + 1]
-        i, j = below.responsible(*bounds(files))
+        i, j = below.responsible(*key_range(files))
         full = bool((below.links[i:j] >= self.threshold).any())
         if full or below.any_busy(i, j) or any(f.busy for f in files):
             return NOTHING

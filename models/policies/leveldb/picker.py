@@ -17,6 +17,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
 from lsmlab.models.policies.rocksdb.l0 import closure
 from lsmlab.models.policies.rocksdb.levels import LevelRules
 from lsmlab.models.tree.files import SortedFile
@@ -175,14 +176,13 @@ class LevelDbPicker(Picker):
         See (behaviour/leveldb.md, LevelDB inputs).
         """
         below = tree.levels[level + 1]
-        lo, hi = bounds(upper)
+        lo, hi = key_range(upper)
         i, j = below.overlapping(lo, hi)
         lower = tuple(below.files[i:j])
         if lower:
             upper = self._grown(tree, level, upper, lower)
-        lo, hi = bounds((*upper, *lower))
-        blocked = any(job.output_level == level + 1 and job.lo <= hi and lo <= job.hi for job in running)
-        if blocked or any(f.busy for f in (*upper, *lower)):
+        lo, hi = key_range((*upper, *lower))
+        if conflicts(running, level + 1, lo, hi) or any(f.busy for f in (*upper, *lower)):
             return NOTHING
         next_key = max(f.hi for f in upper) + 1
         if len(upper) == 1 and not lower and self._grandparents(tree, level, lo, hi) <= self._most_grandparents:
@@ -192,14 +192,14 @@ class LevelDbPicker(Picker):
 
     def _grown(self, tree: Tree, level: int, upper: Files, lower: Files) -> Files:
         """Add files of the upper level if they add none of the lower one."""
-        lo, hi = bounds((*upper, *lower))
+        lo, hi = key_range((*upper, *lower))
         grown = _overlapping(tree, level, lo, hi)
         if len(grown) <= len(upper):
             return upper
         size = sum(f.size_bytes for f in (*grown, *lower))
         if size >= EXPANDED_FILES * self.options.target_file_size_base or any(f.busy for f in grown):
             return upper
-        i, j = tree.levels[level + 1].overlapping(*bounds(grown))
+        i, j = tree.levels[level + 1].overlapping(*key_range(grown))
         return grown if j - i == len(lower) else upper
 
     @property
@@ -237,11 +237,6 @@ class LevelDbPicker(Picker):
         return float(max(LEAST_SEEKS, size_bytes // SEEK_BYTES)) if self.settings.seek_compaction else float("inf")
 
 
-def bounds(files: Sequence[SortedFile]) -> tuple[int, int]:
-    """Smallest and largest key of several files."""
-    return min(f.lo for f in files), max(f.hi for f in files)
-
-
 def live_exhausted(tree: Tree) -> Iterator[tuple[int, SortedFile]]:
     """Yield (level, file) of the files over their allowed seeks that are still in their level and free."""
     for level, file in tree.exhausted:
@@ -264,7 +259,7 @@ def _between_busy(tree: Tree, lo: int, hi: int) -> bool:
         held += level.busy
     if not held:
         return False
-    first, last = bounds(held)
+    first, last = key_range(held)
     return first <= hi and lo <= last
 
 

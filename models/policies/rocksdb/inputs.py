@@ -111,13 +111,13 @@ class InputRules:
         First tries all files that overlap the range of both levels, then only the files inside it (levels >= 1).
         """
         below = tree.levels[seed.output]
-        lo, hi = span(seed.files)
+        lo, hi = key_range(seed.files)
         all_lo, all_hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
         room = self.growth_limit() - below.compensated_bytes_of(a, b)
         from_lo = lo if self.round_robin and seed.level else all_lo
         grown = self._overlapping(tree, seed.level, from_lo, all_hi)
         if self._fits(grown, seed, room):
-            c, d = below.overlapping(*span(grown))
+            c, d = below.overlapping(*key_range(grown))
             if d - c == b - a and not below.any_busy(c, d):
                 seed.files = grown
                 return
@@ -144,7 +144,7 @@ class InputRules:
         return sum(f.compensated_bytes for f in grown) < room
 
 
-def span(files: Sequence[SortedFile]) -> tuple[int, int]:
+def key_range(files: Sequence[SortedFile]) -> tuple[int, int]:
     """Smallest and largest key of `files`, in any order."""
     if len(files) == 1:
         return files[0].lo, files[0].hi

@@ -12,7 +12,7 @@ from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.rocksdb import l0
 from lsmlab.models.policies.rocksdb.compression import level_compression
-from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, span
+from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, key_range
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, bottommost_bytes, order_by_score
 from lsmlab.models.policies.rocksdb.priority import PriorityLists
 from lsmlab.models.tree.files import SortedFile
@@ -131,7 +131,7 @@ class LeveledPicker(Picker):
         if seed.output == 0:
             return Compaction(0, 0, ((0, tuple(seed.files)),), seed.reason, seed.score, seed.cursor)
         if seed.level == 0 and not seed.disjoint:
-            seed.files = l0.closure(tree.l0, *span(seed.files))
+            seed.files = l0.closure(tree.l0, *key_range(seed.files))
             if any(f.busy for f in seed.files):
                 return NOTHING
         elif seed.level > 0 and self._inputs.round_robin:
@@ -208,7 +208,7 @@ class LeveledPicker(Picker):
                     return None
                 continue
             seed = Seed(number, output, [file], score, None if round_robin else position, first=index)
-            if self.version <= (5, 7) and conflicts(running, output, *span(seed.files)):
+            if self.version <= (5, 7) and conflicts(running, output, *key_range(seed.files)):
                 return None
             if below[0] == below[1]:
                 self._inputs.extend_move(tree, seed)
@@ -234,13 +234,13 @@ class LeveledPicker(Picker):
         See (behaviour/leveled-compaction.md, Growing the inputs; Trivial moves).
         """
         below = tree.levels[seed.output]
-        lo, hi = span(seed.files)
+        lo, hi = key_range(seed.files)
         a, b = below.overlapping(lo, hi)
         if b > a:
             if below.any_busy(a, b):
                 return NOTHING
             self._inputs.grow(tree, seed, a, b)
-            lo, hi = span(seed.files)
+            lo, hi = key_range(seed.files)
             lo, hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
         if conflicts(running, seed.output, lo, hi):
             return NOTHING

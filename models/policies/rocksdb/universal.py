@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions, StopStyle, UniversalOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
+from lsmlab.models.policies.rocksdb.l0 import disjoint
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -279,8 +280,7 @@ class UniversalPicker(Picker):
         """Return whether a running job writes to the same level in the same key range."""
         output = self.output_level(runs, span[1])
         files = [f for run in runs[span[0] : span[1]] for f in run.files]
-        lo, hi = min(f.lo for f in files), max(f.hi for f in files)
-        return output > 0 and any(j.output_level == output and j.lo <= hi and lo <= j.hi for j in running)
+        return output > 0 and conflicts(running, output, *key_range(files))
 
     def _job(self, tree: Tree, runs: Sequence[SortedRun], span: tuple[int, int], reason: str) -> Compaction | Move:
         start, end = span
@@ -303,11 +303,4 @@ def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) ->
     See (behaviour/universal-and-fifo.md, Universal trivial move).
     """
     files = [f for _, group in groups for f in group]
-    if not _apart(files):
-        return False
-    return groups[0][0] != 0 or _apart(tree.l0)
-
-
-def _apart(files: Sequence[SortedFile]) -> bool:
-    ordered = sorted(files, key=lambda f: f.lo)
-    return all(a.hi < b.lo for a, b in pairwise(ordered))
+    return disjoint(files) and (groups[0][0] != 0 or disjoint(tree.l0))

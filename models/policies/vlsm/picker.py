@@ -16,7 +16,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
-from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, span
+from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, key_range
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, multiply
 from lsmlab.models.policies.vlsm.overflow import OverflowPicker, staying_l1_bytes
 from lsmlab.models.policies.vlsm.vsst import Overlap, VsstCutting
@@ -168,7 +168,7 @@ class VlsmPicker(OverflowPicker):
         oldest, level = tree.l0[-1], tree.levels[1]
         i, j = level.overlapping(oldest.lo, oldest.hi)
         files = tuple(level.files[i:j])
-        if level.any_busy(i, j) or conflicts(running, 1, *span([oldest, *files])):
+        if level.any_busy(i, j) or conflicts(running, 1, *key_range([oldest, *files])):
             return NOTHING
         score = self.scores(tree)[0]
         if not files and oldest.size_bytes <= self.unit_bytes and self._is_free(tree, oldest, 2):

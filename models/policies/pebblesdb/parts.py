@@ -1,21 +1,49 @@
-"""PebblesDB's write throttle, and its compactions driven by seeks (DBImpl of the released code).
+"""PebblesDB's cutter, write throttle, and compactions driven by seeks (DBImpl of the released code).
 
 See (background/pebblesdb.md, What it changes).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from lsmlab.models.options.fields import RocksDbOptions
-from lsmlab.models.policies.decisions import StallCause, StallInputs, Throttle, ThrottleState
+from lsmlab.models.policies.decisions import CutContext, Cutter, StallCause, StallInputs, Throttle, ThrottleState
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.pebblesdb.picker import PebblesDb
 from lsmlab.models.policies.tuning import Changes, Interval, Tuner
+from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.units import quantity
 
 _MICROSECOND: Final = 1e-6
+
+
+@dataclass(frozen=True)
+class FixedSize(PolicySettings[Cutter]):
+    """`engine/cutter=fixed_size`."""
+
+    def make(self, base: Base) -> FixedSizeCutter:  # noqa: ARG002
+        """Build the cutter; the target size comes with each job."""
+        return FixedSizeCutter()
+
+
+@dataclass(frozen=True)
+class FixedSizeCutter(Cutter):
+    """Implements `decisions.Cutter`: no file of the level below ends an output."""
+
+    def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
+        """Close a file with the entry that brings it to the target size."""
+        data, n = merged.cumulative_bytes, len(merged.keys)
+        cuts: list[int] = []
+        start = 0
+        while context.output_level > 0:
+            start = max(start + 1, int(data.searchsorted(data[start] + context.target_bytes, side="left")))
+            if start >= n:
+                break
+            cuts.append(start)
+        return cuts
 
 
 @dataclass(frozen=True)
