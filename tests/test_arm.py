@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 import pytest
 import simpy
-from lsmlab.models.devices.base import Load
+from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.hdd import Hdd
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.journal import Journal
@@ -22,8 +22,8 @@ SWITCH_S = 8.5e-3 + 30.0 / 7200.0
 
 def test_a_turn_costs_one_move_of_the_arm() -> None:
     """Two writers with 8 MiB per turn lose a seek and half a revolution per turn; a single writer loses nothing."""
-    one = DISK.allocate(None, Load(writers=1, queue_depth=64.0, write_turn_bytes=8 * MIB)).write_bytes_per_s
-    two = 2.0 * DISK.allocate(None, Load(writers=2, queue_depth=64.0, write_turn_bytes=8 * MIB)).write_bytes_per_s
+    one = DISK.allocate(None, DeviceLoad(writers=1, queue_depth=64.0, write_turn_bytes=8 * MIB)).write_bytes_per_s
+    two = 2.0 * DISK.allocate(None, DeviceLoad(writers=2, queue_depth=64.0, write_turn_bytes=8 * MIB)).write_bytes_per_s
 
     assert one == pytest.approx(100e6)
     assert two == pytest.approx(8 * MIB / (8 * MIB / 100e6 + SWITCH_S))

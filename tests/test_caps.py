@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from lsmlab.models.devices.base import Device, Peaks
-from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.machine.caps import highest_rates
 from running import SMALL, set_up, simulate
 
@@ -22,7 +22,7 @@ MIXED = (
 def caps(*overrides: str) -> tuple[float | None, float | None]:
     """Return the caps on reads and writes under which the run simulates its device."""
     device = set_up(*MIXED, *overrides).device_setup.device
-    return (device.read_cap, device.write_cap) if isinstance(device, Throttled) else (None, None)
+    return (device.read_cap, device.write_cap) if isinstance(device, Capped) else (None, None)
 
 
 def test_a_cap_above_the_device_is_left_out() -> None:
@@ -47,7 +47,7 @@ def test_caps_stay_where_rates_have_no_bound(unbounded: str) -> None:
     """A tuner may add threads, the kernel writes whole files at once, and WALs have no bound; a cap on operations stays."""
     device = set_up(*MIXED, "device.write_cap=2300MB/s", unbounded).device_setup.device
 
-    assert isinstance(device, Throttled)
+    assert isinstance(device, Capped)
 
 
 @pytest.mark.parametrize("more", [(), ("engine.options.max_subcompactions=3",), ("workload.shards=2",), ("workload.read=0",)])

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.make import METADATA, DeviceSettings, make_device
-from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.errors import InputError
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -73,7 +73,7 @@ def test_caps_and_capacity_are_read() -> None:
     """Caps with units wrap the device; capacity and price are passed on."""
     configured = setup("hdd", write_cap="80MiB/s", iops_cap="1k", throttle_slice="20ms", throttle_io="1MiB")
     device = configured.device
-    assert isinstance(device, Throttled)
+    assert isinstance(device, Capped)
     assert (
         device.write_cap,
         device.read_cap,

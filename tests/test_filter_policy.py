@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsmlab.models.devices.base import Load
+from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.make import make_device
 from lsmlab.models.engines.make import make_engine
 from lsmlab.sim.__main__ import main
@@ -69,7 +69,7 @@ def test_files_of_a_level_have_the_bits_of_the_policy() -> None:
 def test_a_device_with_sharing_of_its_own(mine: Path) -> None:
     """Streams beside them do not delay the clients of a drive that serves clients first; a run uses it as any other."""
     values = {"_target_": "fair_drive.ClientsFirst", "bandwidth": "500MB/s", "latency": "100us"}
-    grant = make_device(values, ("fair_drive",)).device.allocate(None, Load(readers=3, writers=1, client_read_iops=5e4))
+    grant = make_device(values, ("fair_drive",)).device.allocate(None, DeviceLoad(readers=3, writers=1, client_read_iops=5e4))
     left = 500e6 - 5e4 * 4096.0
     assert (1e-4, left / 4) == pytest.approx((grant.client_read_latency_s, grant.write_bytes_per_s))
 

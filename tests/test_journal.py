@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import simpy
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.base import DeviceFacts, DeviceLoad, Flow, Grant
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.queues import Events
@@ -32,7 +32,7 @@ class Plain:
     def initial(self) -> None:
         """Return no state."""
 
-    def allocate(self, state: None, load: Load) -> Grant:
+    def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Grant equal shares."""
         return Grant(100 * MIB, 100 * MIB / max(1, load.writers))
 

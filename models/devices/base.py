@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 
-class Load(NamedTuple):
+class DeviceLoad(NamedTuple):
     """Load on the device at one instant.
 
     Background streams (flushes, compactions) use any rate that they are granted. Clients (WAL writes, point reads) have a
@@ -128,7 +128,7 @@ class Device(ABC):
     capacity: float | None = None
     """Bytes that the device holds; None: unknown or unlimited."""
     takes_turns: ClassVar[bool] = False
-    """Whether the rate of writers depends on `Load.write_turn_bytes`, which the station then computes."""
+    """Whether the rate of writers depends on `DeviceLoad.write_turn_bytes`, which the station then computes."""
     copies_in_caller: ClassVar[bool] = False
     """Whether a writing thread copies the bytes itself and keeps its core."""
     state_step_s: ClassVar[float] = STATE_STEP_S
@@ -141,7 +141,7 @@ class Device(ABC):
         """State at time 0 (an immutable value; None for a device without state)."""
 
     @abstractmethod
-    def allocate(self, state: Any, load: Load) -> Grant:
+    def allocate(self, state: Any, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
 
     @abstractmethod

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.make import DeviceSetup, make_device
-from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, field_values, format_bytes, parse_quantity, quantity
 
@@ -112,13 +112,13 @@ def devices_over_time(
 ) -> tuple[DeviceSetup, tuple[DeviceChange, ...]]:
     """Return the device at the start and from each change on. Raises InputError that names the key.
 
-    If any of them has a cap, all are `Throttled`, so that they share one kind of state.
+    If any of them has a cap, all are `Capped`, so that they share one kind of state.
     """
     start = make_device(device, allowed)
     later = [_changed(device, start, change, f"conditions.changes[{i}]", allowed) for i, change in enumerate(changes)]
-    if any(isinstance(setup.device, Throttled) for setup in (start, *(d.setup for d in later))):
-        start = start.throttled()
-        later = [dataclasses.replace(d, setup=d.setup.throttled()) for d in later]
+    if any(isinstance(setup.device, Capped) for setup in (start, *(d.setup for d in later))):
+        start = start.capped()
+        later = [dataclasses.replace(d, setup=d.setup.capped()) for d in later]
     return start, tuple(later)
 
 

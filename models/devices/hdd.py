@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from lsmlab.models.devices.base import Device, DeviceClass, Grant, Load, Peaks
+from lsmlab.models.devices.base import Device, DeviceClass, DeviceLoad, Grant, Peaks
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.units import quantity
 
@@ -45,7 +45,7 @@ class Hdd(Device):
     def initial(self) -> None:
         """Return None: the model of a disk has no state."""
 
-    def allocate(self, state: None, load: Load) -> Grant:
+    def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
         depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
         turn = load.write_turn_bytes / load.write_request_bytes

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lsmlab.models.devices.background_cap import BackgroundCap
 from lsmlab.models.devices.base import Device, DeviceClass
-from lsmlab.models.devices.throttled import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, Throttled
+from lsmlab.models.devices.capped import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, BackgroundCap, Capped
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build, field_values, quantity
@@ -83,11 +82,11 @@ class DeviceSetup:
         """Return whether all reads and writes bypass the page cache."""
         return self.settings.page_cache == 0
 
-    def throttled(self) -> DeviceSetup:
-        """Return the same device as `Throttled`, with or without caps."""
-        if isinstance(self.device, Throttled):
+    def capped(self) -> DeviceSetup:
+        """Return the same device as `Capped`, with or without caps."""
+        if isinstance(self.device, Capped):
             return self
-        return dataclasses.replace(self, device=_throttled(self.device, self.settings))
+        return dataclasses.replace(self, device=_capped(self.device, self.settings))
 
 
 def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: str = "device") -> DeviceSetup:
@@ -114,7 +113,7 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
             settings_values[key] = mapping[key]
     settings = build(DeviceSettings, settings_values, where)
     device: Device = build(cls, device_values, where)
-    return DeviceSetup(_throttle(device, settings), settings)
+    return DeviceSetup(_with_caps(device, settings), settings)
 
 
 def with_limits(device: Mapping[str, Any], limits: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -130,16 +129,16 @@ def with_limits(device: Mapping[str, Any], limits: Mapping[str, Any] | None) -> 
     return {**device, **set_caps}
 
 
-def _throttle(device: Device, settings: DeviceSettings) -> Device:
+def _with_caps(device: Device, settings: DeviceSettings) -> Device:
     if settings.background_cap is not None:
         device = BackgroundCap(device, settings.background_cap)
     if settings.write_cap is None and settings.read_cap is None and settings.iops_cap is None:
         return device
-    return _throttled(device, settings)
+    return _capped(device, settings)
 
 
-def _throttled(device: Device, settings: DeviceSettings) -> Throttled:
-    return Throttled(
+def _capped(device: Device, settings: DeviceSettings) -> Capped:
+    return Capped(
         device,
         write_cap=settings.write_cap,
         read_cap=settings.read_cap,

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
-from lsmlab.models.devices.base import Device, DeviceClass, DeviceFacts, Grant, Load
+from lsmlab.models.devices.base import Device, DeviceClass, DeviceFacts, DeviceLoad, Grant
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.units import quantity
 
@@ -97,7 +97,7 @@ class Pmem(Device):
     def initial(self) -> None:
         """Return None: the model of persistent memory has no state."""
 
-    def allocate(self, state: None, load: Load) -> Grant:
+    def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
         if load.queue_depth > 1.0:  # the driver copies in the caller's thread, without a queue
             load = load._replace(queue_depth=1.0)

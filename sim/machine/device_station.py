@@ -7,8 +7,8 @@ from collections.abc import Generator
 from typing import Any
 
 import simpy
-from lsmlab.models.devices.base import STATE_STEP_S, Device, Flow, Grant, Load
-from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.devices.base import STATE_STEP_S, Device, DeviceLoad, Flow, Grant
+from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.observers import Observers
@@ -41,11 +41,11 @@ class DeviceStation:
         self._small_writes = self._small_reads = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
-        self._loads: dict[tuple[int, int, float], Load] = {}
+        self._loads: dict[tuple[int, int, float], DeviceLoad] = {}
         """Load by numbers of readers and writers and bytes per turn of a writer, at the present demand of the clients."""
         self._submitted: list[tuple[simpy.Event, float]] = []
         """End and bytes of each background write, of a device that takes turns."""
-        self._grants: dict[Load, Grant] = {}
+        self._grants: dict[DeviceLoad, Grant] = {}
         """Grant by load, in the present state of the device."""
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
@@ -84,15 +84,15 @@ class DeviceStation:
         """
         device = (device or self.device).uncapped
         read_request, write_request, depth = self._shape
-        read = device.allocate(device.initial(), Load(1, 0, read_request, write_request, depth))
-        write = device.allocate(device.initial(), Load(0, 1, read_request, write_request, depth))
+        read = device.allocate(device.initial(), DeviceLoad(1, 0, read_request, write_request, depth))
+        write = device.allocate(device.initial(), DeviceLoad(0, 1, read_request, write_request, depth))
         return 1.0 / read.read_bytes_per_s, 1.0 / write.write_bytes_per_s
 
     @property
     def request_bytes(self) -> tuple[float, float]:
         """Bytes per operation of a background reader and writer, as a cap on operations counts them."""
         read_bytes, write_bytes, _ = self._shape
-        if not isinstance(self.device, Throttled):
+        if not isinstance(self.device, Capped):
             return read_bytes, write_bytes
         return min(read_bytes, self.device.read_io_bytes), min(write_bytes, self.device.io_bytes)
 
@@ -261,7 +261,7 @@ class DeviceStation:
         key = (readers, writers, self._turn_bytes() if self.device.takes_turns and readers + writers > 1 else math.inf)
         load = self._loads.get(key)
         if load is None:
-            load = self._loads[key] = Load(readers, writers, *self._shape, *self._clients, write_turn_bytes=key[2])
+            load = self._loads[key] = DeviceLoad(readers, writers, *self._shape, *self._clients, write_turn_bytes=key[2])
         grant = self._grants.get(load)
         if grant is None:
             grant = self._grants[load] = self.device.allocate(self.state, load)

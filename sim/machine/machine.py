@@ -12,7 +12,7 @@ import simpy
 from lsmlab.models.costs.cores import wake_ups
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends, job_start
-from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple
 
-from lsmlab.models.devices.base import Device, DeviceFacts, Flow, Grant, Layer, Load, Peaks
-from lsmlab.models.devices.throttle_limits import Direction, Rates, hold
+from lsmlab.models.devices.base import Device, DeviceFacts, DeviceLoad, Flow, Grant, Layer, Peaks
+from lsmlab.models.devices.cap_limits import Direction, Rates, hold
 from lsmlab.models.errors import InputError
 
 SLICE_S: Final = 0.1
@@ -57,7 +57,7 @@ class Window(NamedTuple):
     passed_ios: float = 0.0
 
 
-class ThrottleState(NamedTuple):
+class CapState(NamedTuple):
     """Windows of both directions, and the state of the device below."""
 
     inner: Any
@@ -71,7 +71,7 @@ _NO_WINDOW: Final = Window()
 
 
 @dataclass(frozen=True)
-class Throttled(Layer):
+class Capped(Layer):
     """Device under caps. Within the allowance of a slice requests run at the speed of the device, then wait for the next.
 
     `iops_cap` applies to reads and to writes separately, like riops and wiops.
@@ -98,11 +98,11 @@ class Throttled(Layer):
             if cap is not None and cap <= 0:
                 raise InputError(f"{key}: must be above 0, or null for no cap")
 
-    def initial(self) -> ThrottleState:
+    def initial(self) -> CapState:
         """State without windows."""
-        return ThrottleState(self.device.initial())
+        return CapState(self.device.initial())
 
-    def allocate(self, state: ThrottleState, load: Load) -> Grant:
+    def allocate(self, state: CapState, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`, valid until an allowance is used up or the slice ends."""
         read, write = self._capped(load)
         limited = load
@@ -124,7 +124,7 @@ class Throttled(Layer):
             read, write = new_read or read, new_write or write
             limited = _limited(load, read, write)
 
-    def _capped(self, load: Load) -> tuple[Direction | None, Direction | None]:
+    def _capped(self, load: DeviceLoad) -> tuple[Direction | None, Direction | None]:
         """Return (reads, writes) of a load; None for a direction without caps or without requests."""
         read = write = None
         if self._caps_reads and (load.readers or load.client_read_iops > 0.0):
@@ -147,7 +147,7 @@ class Throttled(Layer):
     def _caps_writes(self) -> bool:
         return self.write_cap is not None or self.iops_cap is not None
 
-    def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
+    def advance(self, state: CapState, elapsed_s: float, flow: Flow) -> CapState:
         """Count the transfers against the allowance, and remove past slices from the windows."""
         clock_s = state.clock_s + elapsed_s
         read = write = _NO_WINDOW
@@ -157,7 +157,7 @@ class Throttled(Layer):
         if self._caps_writes:
             ios = max(flow.writes, flow.write_bytes / self.io_bytes) + flow.small_writes
             write = self._moved(state.write, elapsed_s, clock_s, flow.write_bytes, ios, self.write_cap)
-        return ThrottleState(self.device.advance(state.inner, elapsed_s, flow), read, write, clock_s)
+        return CapState(self.device.advance(state.inner, elapsed_s, flow), read, write, clock_s)
 
     def _moved(
         self, window: Window, elapsed_s: float, clock_s: float, size_bytes: float, ios: float, cap: float | None
@@ -181,11 +181,11 @@ class Throttled(Layer):
         end_s = math.ceil((clock_s + slice_s) / slice_s - _TICK_S) * slice_s
         return Window(age_s, end_s - clock_s, passed_bytes, passed_ios)
 
-    def fsync_s(self, state: ThrottleState) -> float:
+    def fsync_s(self, state: CapState) -> float:
         """Time of an fsync of the device below: the throttle does not count cache flushes."""
         return self.device.fsync_s(state.inner)
 
-    def facts(self, state: ThrottleState, live_bytes: float) -> DeviceFacts:
+    def facts(self, state: CapState, live_bytes: float) -> DeviceFacts:
         """Return the facts of the device below."""
         return self.device.facts(state.inner, live_bytes)
 
@@ -230,7 +230,7 @@ class Throttled(Layer):
         return held if held is not side else None, valid_s
 
 
-def _limited(load: Load, read: Direction | None, write: Direction | None) -> Load:
+def _limited(load: DeviceLoad, read: Direction | None, write: Direction | None) -> DeviceLoad:
     """Return the load under the limits of both directions."""
     iops, read_limit = load.client_read_iops, load.read_limit_bytes_per_s
     logged, write_limit = load.client_write_bytes_per_s, load.write_limit_bytes_per_s
@@ -238,14 +238,14 @@ def _limited(load: Load, read: Direction | None, write: Direction | None) -> Loa
         iops, read_limit = iops * read.client_limit, read.limit
     if write is not None:
         logged, write_limit = logged * write.client_limit, write.limit
-    return Load(
+    return DeviceLoad(
         load.readers, load.writers, load.read_request_bytes, load.write_request_bytes, load.queue_depth,
         iops, load.client_read_bytes, load.client_read_depth, logged, read_limit, write_limit, load.write_turn_bytes,
     )  # fmt: skip
 
 
 def _answer(
-    load: Load, limited: Load, grant: Grant, read: Direction | None, write: Direction | None, valid_s: float
+    load: DeviceLoad, limited: DeviceLoad, grant: Grant, read: Direction | None, write: Direction | None, valid_s: float
 ) -> Grant:
     """Return the device's grant for the `limited` load as the grant for `load`, valid for `valid_s` at most."""
     if limited is load and valid_s >= grant.valid_for_s:
@@ -262,3 +262,27 @@ def _answer(
     elif served < 1.0 and load.client_read_iops > 0:  # Little's law: the maximum number of reads is outstanding
         latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
     return Grant(read_per_s, write_per_s, served, latency_s, logged, used, queued_s, min(valid_s, device_valid_s))
+
+
+@dataclass(frozen=True)
+class BackgroundCap(Layer):
+    """Device whose background streams share a rate: all are slowed by the same factor when they would exceed it.
+
+    Source: SILK's evaluation gives the store 200 MB/s for its internal operations (behaviour/evaluations.md, SILK's evaluation).
+    """
+
+    bytes_per_s: float
+
+    def allocate(self, state: Any, load: DeviceLoad) -> Grant:
+        """Compute the rates under `load`: the device's own, unless background streams would exceed the cap together."""
+        grant = self.device.allocate(state, load)
+        wanted = load.readers * grant.read_bytes_per_s + load.writers * grant.write_bytes_per_s
+        if wanted <= self.bytes_per_s:
+            return grant
+        share = self.bytes_per_s / wanted
+        return self.device.allocate(
+            state,
+            load._replace(
+                read_limit_bytes_per_s=share * grant.read_bytes_per_s, write_limit_bytes_per_s=share * grant.write_bytes_per_s
+            ),
+        )
