@@ -26,12 +26,10 @@ def stream(n: int, entry_bytes: float = 10.0, gap: int = 1) -> MergedStream:
     return MergedStream(np.arange(n, dtype=np.int64) * gap, np.arange(n + 1) * entry_bytes)
 
 
-def context(
-    files: list[tuple[int, int, int]], target: int = 100, most: int = 10_000, split_key: int | None = None, level: int = 2
-) -> CutContext:
+def context(files: list[tuple[int, int, int]], target: int = 100, most: int = 10_000, level: int = 2) -> CutContext:
     """Return the context of a job with these grandparent files (lo, hi, size)."""
     lo, hi, size = (np.array([f[i] for f in files], dtype=np.int64) for i in range(3))
-    return CutContext(level, target, most, not files, lo, hi, size, split_key)
+    return CutContext(level, target, most, not files, lo, hi, size)
 
 
 def test_without_grandparents_all_files_have_the_target_size() -> None:
@@ -88,12 +86,6 @@ def test_overlap_limit() -> None:
     # Up to 7.7 only passed files count, and 5.7 also checks at keys between their ends.
     assert RocksDbCutter(RocksDbOptions(), V75).cuts(stream(12), context(files, target=10_000, most=860)) == [9]
     assert RocksDbCutter(RocksDbOptions(), V57).cuts(stream(12), context(files, target=10_000, most=860)) == [7]
-
-
-def test_round_robin_split() -> None:
-    """Round-robin compaction ends one file at the output level's cursor."""
-    assert RocksDbCutter(RocksDbOptions(), V78).cuts(stream(20), context([], split_key=7)) == [7, 17]
-    assert RocksDbCutter(RocksDbOptions(), V78).cuts(stream(20), context([], split_key=10)) == [10]
 
 
 def walk_aligned(merged: MergedStream, job: CutContext, aligned: bool) -> list[int]:

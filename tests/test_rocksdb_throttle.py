@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
-from lsmlab.models.policies.rocksdb.delay import DelayBucket, get_delay, on_delay, sleep_shares, sleep_step_us, slept_us
+from lsmlab.models.policies.rocksdb.delay import DelayBucket, get_delay, sleep_shares
 from lsmlab.models.policies.rocksdb.throttle import MIN_RATE, RocksDbThrottle
 from lsmlab.models.version import Version
 
@@ -203,15 +203,11 @@ def test_pressure_threshold(version: str, bottommost: int, expected: int) -> Non
 
 
 def test_pressure_without_a_soft_limit() -> None:
-    """With a soft limit of 0, compactions always run in parallel, without a line; since 9.0 also for marked files."""
+    """With a soft limit of 0, compactions always run in parallel, without a line."""
     unlimited = replace(OPTIONS, soft_pending_compaction_bytes_limit=0, hard_pending_compaction_bytes_limit=0)
     throttle = RocksDbThrottle(unlimited, V78)
     state = throttle.recompute(throttle.initial(), StallInputs(0, 0, 0))
     assert (state.pressure, state.line) == (True, None)
-    marked = StallInputs(0, 0, 0, marked_files=2)
-    assert not LOGGED.recompute(LOGGED.initial(), marked).pressure
-    line = RocksDbThrottle(OPTIONS, V98).recompute(LOGGED.initial(), marked).line
-    assert line == "Increasing compaction threads because we have 2 files marked for compaction"
 
 
 @pytest.mark.parametrize(("trigger", "slowdown", "expected"), [(4, 20, 8), (4, 12, 6), (2, 40, 4), (8, 8, 8)])
@@ -267,21 +263,6 @@ def test_bucket_keeps_the_rate(version: Version, group: int, rate: int) -> None:
         bucket, sleep = get_delay(bucket, group, now, rate, version)
         now += sleep + 1
     assert groups * group / rate == pytest.approx((now - begin) / 1e6, rel=0.03)
-
-
-def test_reset_of_the_bucket() -> None:
-    """Since 6.19 the bucket is emptied at the start of a delay, before at each recompute that ends in a delay."""
-    full = DelayBucket(500, 9000)
-    assert full == on_delay(full, was_delayed=True, version=V78)
-    assert DelayBucket() == on_delay(full, was_delayed=False, version=V78)
-    assert DelayBucket() == on_delay(full, was_delayed=True, version=Version(6, 18))
-
-
-def test_sleep_steps() -> None:
-    """Sleeps are whole steps of 1001 us, before 6.19 of 1000 us (behaviour/write-stalls.md, Sleeps and stops)."""
-    assert (sleep_step_us(V78), sleep_step_us(V57)) == (1001, 1000)
-    assert [slept_us(t, V78) for t in (0, 1000, 1002)] == [0, 1001, 2002]
-    assert [slept_us(t, V57) for t in (1000, 1024)] == [1000, 2000]
 
 
 def test_delayed_writers_sleep_in_steps() -> None:

@@ -260,8 +260,6 @@ class StallInputs(NamedTuple):
     bottommost_bytes: int = 0
     """Bytes of all files that overlap no deeper file, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not
     needed."""
-    marked_files: int = 0
-    """Files marked for compaction (9.0+)."""
     others_delayed: bool = False
     """Whether another column family of the database holds a delay token."""
     others_stopped: bool = False
@@ -358,8 +356,3 @@ class CutContext(NamedTuple):
     """Largest keys (inclusive). Shape (g,)."""
     grandparent_size: NDArray[np.int64]
     """File sizes in bytes. Shape (g,)."""
-    split_key: int | None = None
-    """Key at which round-robin compaction ends a file: the output level's cursor.
-
-    See (behaviour/compaction-jobs.md, Output cutting).
-    """

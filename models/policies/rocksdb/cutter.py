@@ -82,16 +82,12 @@ class RocksDbCutter(Cutter):
         walk = crossings(keys, context)
         alone = context.bottommost or not len(context.grandparent_size) or not aligned
         most = context.target_bytes if alone else 2 * context.target_bytes
-        n = forced = len(keys)
-        if context.split_key is not None:
-            forced = int(keys.searchsorted(context.split_key, side="left"))
+        n = len(keys)
         cuts: list[int] = []
         start, step = 0, 0
         while True:
             file = growth(start)
             limit = min(file.reach(most), n)
-            if start < forced < limit:
-                limit = forced
             at, step = _cut_at_boundary(walk, step, file, limit, context, aligned)
             if at >= n:
                 return cuts

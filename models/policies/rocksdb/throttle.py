@@ -115,8 +115,6 @@ class RocksDbThrottle(Throttle):
             if self.options.soft_pending_compaction_bytes_limit == 0:
                 return True, None
             return True, f"{prefix}of estimated pending compaction bytes {inputs.pending_bytes}"
-        if self.version >= (9, 0) and inputs.marked_files >= 2:
-            return True, f"{prefix}we have {inputs.marked_files} files marked for compaction"
         return False, None
 
     @property
