@@ -16,12 +16,11 @@ TARGETS_OF_0_1 = [
     *(f"lsmlab.models.engines.rocksdb_parts.{name}" for name in ("NoTuner", "RocksDbCutting", "RocksDbPicker")),
     *(f"lsmlab.models.engines.rocksdb_parts.{name}" for name in ("RocksDbScheduling", "RocksDbThrottling")),
     *(f"{POLICIES}{name}" for name in ("adoc.Adoc", "adoc_code.AdocCode", "fixed_size.FixedSize", "l0_queue.L0Queue")),
-    *(f"{POLICIES}{name}" for name in ("lazy_leveling.LazyLeveling", "ldc.LdcAdapting", "ldc.LdcPicking")),
     *(f"{POLICIES}{name}" for name in ("leveldb.LevelDbPicking", "leveldb_parts.LevelDbCutting")),
     *(f"{POLICIES}{name}" for name in ("leveldb_parts.LevelDbThrottling", "leveldb_parts.OneThread")),
     *(f"{POLICIES}{name}" for name in ("overflow.Overflow", "pebblesdb.PebblesDb", "pebblesdb_clients.PebblesSeeks")),
     *(f"{POLICIES}{name}" for name in ("pebblesdb_clients.PebblesThrottling", "silk.Silk", "silk_code.SilkCode")),
-    *(f"{POLICIES}{name}" for name in ("triad.Triad", "vlsm.Vlsm", "vsst.FixedCutting", "vsst.VsstCutting")),
+    *(f"{POLICIES}{name}" for name in ("vlsm.Vlsm", "vsst.FixedCutting", "vsst.VsstCutting")),
 ]
 """Every `_target_` of configs/ in release 0.1.0 whose module has moved since."""
 

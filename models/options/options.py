@@ -19,7 +19,7 @@ from lsmlab.models.options.fields import (
     UniversalOptions,
 )
 from lsmlab.models.options.sanitise import sanitise
-from lsmlab.models.options.values import STRUCTS, WHERE, compose, flatten, option_types, read_value
+from lsmlab.models.options.values import STRUCTS, WHERE, compose, flatten, option_types, plain, read_value
 from lsmlab.models.version import Version
 
 __all__ = [
@@ -71,7 +71,7 @@ def resolve_options(version: Version, preset: Preset, overrides: Mapping[str, An
         if releases is None:
             values[name] = value
         elif value != values.get(name, value_of(_DEFAULTS, name)):
-            text = getattr(value, "value", value)
+            text = plain(value)
             raise InputError(
                 f"{WHERE}.{name}: RocksDB {version} does not have this option ({releases}), so it cannot be {text}; "
                 "remove it or choose another engine.version"
@@ -113,4 +113,4 @@ def _format(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return "[]"
-    return str(getattr(value, "value", value))
+    return str(plain(value))

@@ -28,8 +28,6 @@ MOVED: Final[Mapping[str, str]] = {
     f"{_POLICIES}adoc_code": f"{_POLICIES}adoc.released",
     f"{_POLICIES}fixed_size": f"{_POLICIES}pebblesdb.parts",
     f"{_POLICIES}l0_queue": f"{_POLICIES}vlsm.l0_queue",
-    f"{_POLICIES}lazy_leveling": f"{_POLICIES}lazy_leveling.picker",
-    f"{_POLICIES}ldc": f"{_POLICIES}ldc.picker",
     f"{_POLICIES}leveldb": f"{_POLICIES}leveldb.picker",
     f"{_POLICIES}leveldb_parts": f"{_POLICIES}leveldb.parts",
     f"{_POLICIES}overflow": f"{_POLICIES}vlsm.overflow",
@@ -37,7 +35,6 @@ MOVED: Final[Mapping[str, str]] = {
     f"{_POLICIES}pebblesdb_clients": f"{_POLICIES}pebblesdb.parts",
     f"{_POLICIES}silk": f"{_POLICIES}silk.scheduler",
     f"{_POLICIES}silk_code": f"{_POLICIES}silk.released",
-    f"{_POLICIES}triad": f"{_POLICIES}triad.picker",
     f"{_POLICIES}vlsm": f"{_POLICIES}vlsm.picker",
     f"{_POLICIES}vsst": f"{_POLICIES}vlsm.vsst",
 }

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, DoNothing, Move, Pick
-from lsmlab.models.policies.lazy_leveling.picker import LazyLevelingPicker
+from lsmlab.models.policies.lazy_leveling import LazyLevelingPicker
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import merge_files
 from lsmlab.models.tree.tree import Tree
@@ -150,7 +150,7 @@ def test_the_page_shows_the_engines_files() -> None:
     shown_files = dict(SHOWN.findall(PAGE.read_text(encoding="utf-8")))
 
     assert {
-        "models/policies/lazy_leveling/picker.py", "configs/engine/picker/lazy_leveling.yaml",
+        "models/policies/lazy_leveling.py", "configs/engine/picker/lazy_leveling.yaml",
         "configs/engine/lazy_leveling.yaml", "tests/testdata/engines/lazy_leveling.txt",
     } == set(shown_files)  # fmt: skip
     assert {path: (ROOT / path).read_text(encoding="utf-8") for path in shown_files} == shown_files

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.parts import Base, PolicySettings
 from lsmlab.models.policies.tuning import Changes, Interval, Tuner
 from lsmlab.models.units import quantity
@@ -86,10 +86,10 @@ class Adoc(Knobs):
 
 
 @dataclass(slots=True)
-class AdocTuner:
-    """Implements `tuning.Tuner`: additive increase or halving, once per window, for the first overflow present."""
+class KnobTuner:
+    """State common to both tuners."""
 
-    settings: Adoc
+    settings: Knobs
     options: RocksDbOptions
     """Options at the open of the store, for triggers and limits."""
     jobs: int = field(init=False)
@@ -101,6 +101,13 @@ class AdocTuner:
     def __post_init__(self) -> None:
         self.jobs, self.batch_bytes = self.options.max_background_jobs, self.options.write_buffer_size
         self.interval_s = self.settings.interval
+
+
+@dataclass(slots=True)
+class AdocTuner(KnobTuner):
+    """Implements `tuning.Tuner`: additive increase or halving, once per window, for the first overflow present."""
+
+    settings: Adoc
 
     def overflow(self, interval: Interval) -> Overflow | None:
         """Return the first overflow present: L0, redundancy, memory, "handled in this order".
