@@ -1,4 +1,4 @@
-"""Measure the CPU costs of codecs (models/engines/codecs.py, docs/decisions/0031) on blocks like those of db_bench.
+"""Measure the CPU costs of codecs (models/policies/rocksdb/compression.py, docs/decisions/0031) on blocks like those of db_bench.
 
 usage: python -m pip install lz4 zstandard cramjam; python benchmarks/codecs.py        (a minute; an idle machine)
 

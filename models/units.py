@@ -146,6 +146,11 @@ def build(cls: type[_T], values: Mapping[str, Any], where: str) -> _T:
         raise InputError(text if text.startswith(where) else f"{where}: {text}") from None
 
 
+def field_values(item: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, without a copy of their values."""
+    return {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
+
+
 @cache
 def _hints(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls)

@@ -126,7 +126,7 @@ def _file(
     rng: np.random.Generator,
 ) -> SortedFile:  # fmt: skip
     content = family.content
-    one = content.entry
+    one = content.levels[row.level]
     entries = max(1.0, (row.size_bytes - one.fixed) / (one.put + one.tail))
     begin, end = np.searchsorted(codes, (span[0] << 1, (span[1] << 1) | 1), side="left")
     if end == begin:  # no sampled key between the bounds: take the sampled key before them

@@ -12,8 +12,7 @@ from lsmlab.models.tree.files import NO_KEYS
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.workloads.base import Workload
-from lsmlab.models.workloads.families import family_shares
-from lsmlab.models.workloads.make import make_workload
+from lsmlab.models.workloads.make import family_shares, make_workload
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.prefill_options import filling_config, prefill_options
 from lsmlab.sim.progress import Progress

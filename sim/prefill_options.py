@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.engines.families import make_engines
+from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import value_of
 from lsmlab.models.options.values import flatten, plain
 
 WHERE: Final = "prefill.options"
@@ -63,7 +64,7 @@ def filling_engines(
         raise InputError(str(error).replace("engine.options", WHERE, 1)) from None
     for name, engine in engines.items():
         for option, reason in _OF_THE_TREE.items():
-            filled, run = (getattr(one.options, option) for one in (engine, measured[name]))
+            filled, run = (value_of(one.options, option) for one in (engine, measured[name]))
             if filled != run:
                 raise InputError(
                     f"{WHERE}.{option}: {plain(filled)} must equal the run's, {plain(run)}, because {reason}; remove it or "

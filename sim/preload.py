@@ -7,7 +7,6 @@ from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
-from lsmlab.models.policies.optional import DividesLevels, SettlesElsewhere
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream
@@ -33,7 +32,7 @@ def settled_tree(
         return []
     total = family.content.bytes_of(count)
     picker = family.latest_options.picker
-    if total is None or isinstance(picker, DividesLevels) or not isinstance(sample.order, Hashable):
+    if total is None or picker.divides_levels or not isinstance(sample.order, Hashable):
         keys = workload.preloaded(sample)
         return _tree(family, keys, _level_sizes(family, family.content.total_bytes([keys])), rng)
     sizes = _level_sizes(family, total)
@@ -60,8 +59,9 @@ def _known(
     """Return all that determines a settled tree of keys with values of one size."""
     entry, engine = family.content.entry, family.latest_options
     targets = tuple(engine.target_file_bytes(family.tree, level) for level, _ in sizes)
+    formats = (entry.put, *((one.tail, one.fixed, one.table_format) for one in family.content.levels))
     of_keys = (sample.population, sample.rate, sample.order, keys, str(rng.bit_generator.state))
-    return of_keys, (entry.put, entry.tail, entry.fixed, entry.table_format), tuple(sizes), targets
+    return of_keys, formats, tuple(sizes), targets
 
 
 def _level_sizes(family: ColumnFamily, total_bytes: float) -> list[tuple[int, float]]:
@@ -70,8 +70,9 @@ def _level_sizes(family: ColumnFamily, total_bytes: float) -> list[tuple[int, fl
     last = options.num_levels - 1
     if last < 1:
         return [(0, total_bytes)]
-    if isinstance(picker, SettlesElsewhere):
-        return [(picker.settled_level(family.tree, total_bytes), total_bytes)]
+    settled = picker.settled_level(family.tree, total_bytes)
+    if settled is not None:
+        return [(settled, total_bytes)]
     targets = list(picker.level_targets(family.tree))
     if options.level_compaction_dynamic_level_bytes or not all(map(math.isfinite, targets[1:])):
         return _from_the_last_level(family, total_bytes)
@@ -104,10 +105,10 @@ def _files(family: ColumnFamily, keys: KeyArray, level: int) -> list[SortedFile]
     target = family.latest_options.target_file_bytes(family.tree, level)
     cuts = set(_even_cuts(stream, target))
     picker = family.latest_options.picker
-    if isinstance(picker, DividesLevels):
+    if picker.divides_levels:
         borders = picker.borders(keys, float(entries[-1]) / len(keys), level)
         cuts |= {i for i in keys.searchsorted(borders).tolist() if 0 < i < len(keys)}
-    return family.content.files(stream, entries, None, sorted(cuts), family.database.file_numbers, 0.0)
+    return family.content.files(stream, entries, None, sorted(cuts), family.database.file_numbers, 0.0, level=level)
 
 
 def _even_cuts(stream: MergedStream, target_bytes: int) -> list[int]:

@@ -12,10 +12,9 @@ import simpy
 from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
-from lsmlab.models.devices.limits import with_limits
-from lsmlab.models.devices.make import DeviceSetup
+from lsmlab.models.devices.make import DeviceSetup, with_limits
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.engines.families import DEFAULT_FAMILY, make_engines
+from lsmlab.models.engines.make import DEFAULT_FAMILY, make_engines
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
@@ -26,8 +25,7 @@ from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Workload
-from lsmlab.models.workloads.families import FamilyShare, family_shares
-from lsmlab.models.workloads.make import make_workload
+from lsmlab.models.workloads.make import FamilyShare, family_shares, make_workload
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
 from lsmlab.sim.machine.caps import with_caps_that_can_bind
 from lsmlab.sim.machine.machine import Machine
@@ -172,7 +170,7 @@ def _wal_reaches_device(engine: Engine, workload: Workload) -> bool:
     """Return whether WAL bytes always reach the device: the WAL is synced, or SST files refer to values in it."""
     options = engine.options
     synced = options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
-    return not options.disable_wal and (synced or engine.values_in_wal)
+    return not options.disable_wal and (synced or engine.picker.values_in_wal)
 
 
 def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:
@@ -259,7 +257,8 @@ def _expected_writes(workload: Workload) -> float:
 
 def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
     varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
-    return Content(sample, _entry_bytes(engine.table_format, workload), varied, workload.value_bytes)
+    entries = {one: _entry_bytes(one, workload) for one in dict.fromkeys(engine.table_formats)}
+    return Content(sample, [entries[one] for one in engine.table_formats], varied, workload.value_bytes)
 
 
 def _entry_bytes(table_format: TableFormat, workload: Workload) -> EntryBytes:

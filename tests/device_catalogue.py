@@ -8,7 +8,7 @@ from typing import Any
 
 import lsmlab.configs
 from hydra import compose, initialize_config_dir
-from lsmlab.models.devices.base import Device, Flow, Load
+from lsmlab.models.devices.base import Device, DeviceLoad, Flow
 from lsmlab.models.devices.make import DeviceSetup, make_device
 from omegaconf import OmegaConf
 
@@ -36,7 +36,7 @@ def setup(name: str, **changes: Any) -> DeviceSetup:
 
 
 def drive(
-    device: Device, load: Load, duration_s: float, state: Any = None
+    device: Device, load: DeviceLoad, duration_s: float, state: Any = None
 ) -> tuple[Any, Flow, list[tuple[float, Flow]]]:
     """Apply a constant load as the simulation does.
 

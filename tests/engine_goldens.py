@@ -119,7 +119,7 @@ class EngineSession:
         stream = MergedStream(keys, np.arange(len(keys) + 1) * size)
         tree: Tree = self.pickers.tree
         lo, hi = int(keys[0]), int(keys[-1])
-        guide = self.engine.grandparent_level(tree, level, lo, hi)
+        guide = self.engine.cutter.guide_level(tree, level, lo, hi)
         empty = np.empty(0, dtype=np.int64)
         below = (empty, empty, empty)
         if guide is not None:

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 import pytest
 import simpy
-from lsmlab.models.devices.base import Load
+from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.hdd import Hdd
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.journal import Journal
@@ -22,8 +22,8 @@ SWITCH_S = 8.5e-3 + 30.0 / 7200.0
 
 def test_a_turn_costs_one_move_of_the_arm() -> None:
     """Two writers with 8 MiB per turn lose a seek and half a revolution per turn; a single writer loses nothing."""
-    one = DISK.allocate(None, Load(writers=1, queue_depth=64.0, write_turn_bytes=8 * MIB)).write_bytes_per_s
-    two = 2.0 * DISK.allocate(None, Load(writers=2, queue_depth=64.0, write_turn_bytes=8 * MIB)).write_bytes_per_s
+    one = DISK.allocate(None, DeviceLoad(writers=1, queue_depth=64.0, write_turn_bytes=8 * MIB)).write_bytes_per_s
+    two = 2.0 * DISK.allocate(None, DeviceLoad(writers=2, queue_depth=64.0, write_turn_bytes=8 * MIB)).write_bytes_per_s
 
     assert one == pytest.approx(100e6)
     assert two == pytest.approx(8 * MIB / (8 * MIB / 100e6 + SWITCH_S))
@@ -76,8 +76,8 @@ def test_files_have_the_sequence_numbers_of_their_inputs() -> None:
     numbers = itertools.count(1)
     keys = np.arange(3000, dtype=np.int64)
     stream, entries = content.stream(keys, None)
-    flushed = [content.files(stream, entries, None, (), numbers, 0.0)[0] for _ in range(2)]
-    merged = content.files(stream, entries, None, range(300, 3000, 300), numbers, 1.0, flushed)
+    flushed = [content.files(stream, entries, None, (), numbers, 0.0, level=0)[0] for _ in range(2)]
+    merged = content.files(stream, entries, None, range(300, 3000, 300), numbers, 1.0, flushed, level=1)
 
     assert flushed[0].largest_seqno < flushed[1].smallest_seqno
     assert all(flushed[0].smallest_seqno <= f.smallest_seqno < f.largest_seqno <= flushed[1].largest_seqno for f in merged)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile

@@ -9,7 +9,7 @@ import pytest
 import simpy
 from device_catalogue import setup
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.base import Flow, Load
+from lsmlab.models.devices.base import DeviceLoad, Flow
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
@@ -29,8 +29,8 @@ CASES = Path(__file__).parents[1] / "validation" / "cases" / "test"
 def test_throttled_writers_leave_the_device_to_readers() -> None:
     """With the write allowance used up, two waiting writers do not change the share and latency of client reads."""
     device = setup("samsung_970_pro", write_cap="80MB/s", read_cap="80MB/s").device
-    reads = Load(client_read_iops=14_000.0, client_read_bytes=4608.0, client_read_depth=2.0)
-    both = Load(writers=2, client_read_iops=14_000.0, client_read_bytes=4608.0, client_read_depth=2.0)
+    reads = DeviceLoad(client_read_iops=14_000.0, client_read_bytes=4608.0, client_read_depth=2.0)
+    both = DeviceLoad(writers=2, client_read_iops=14_000.0, client_read_bytes=4608.0, client_read_depth=2.0)
     alone = device.allocate(device.initial(), reads)
     used_up = device.advance(device.initial(), 0.01, Flow(write_bytes=8.1e6))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from lsmlab.models.devices.base import Peaks
-from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.devices.base import Device, Peaks
+from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.machine.caps import highest_rates
 from running import SMALL, set_up, simulate
 
@@ -22,7 +22,7 @@ MIXED = (
 def caps(*overrides: str) -> tuple[float | None, float | None]:
     """Return the caps on reads and writes under which the run simulates its device."""
     device = set_up(*MIXED, *overrides).device_setup.device
-    return (device.read_cap, device.write_cap) if isinstance(device, Throttled) else (None, None)
+    return (device.read_cap, device.write_cap) if isinstance(device, Capped) else (None, None)
 
 
 def test_a_cap_above_the_device_is_left_out() -> None:
@@ -47,7 +47,7 @@ def test_caps_stay_where_rates_have_no_bound(unbounded: str) -> None:
     """A tuner may add threads, the kernel writes whole files at once, and WALs have no bound; a cap on operations stays."""
     device = set_up(*MIXED, "device.write_cap=2300MB/s", unbounded).device_setup.device
 
-    assert isinstance(device, Throttled)
+    assert isinstance(device, Capped)
 
 
 @pytest.mark.parametrize("more", [(), ("engine.options.max_subcompactions=3",), ("workload.shards=2",), ("workload.read=0",)])
@@ -78,9 +78,10 @@ def test_a_device_without_peaks_keeps_its_caps() -> None:
     """A device class that does not state its peaks has infinite ones."""
     setup = set_up(*SMALL, "engine=adoc")
     device = setup.device_setup.device
-    hidden = type("Hidden", (), {"initial": device.initial, "allocate": device.allocate})()
+    own = {"initial": device.initial, "allocate": device.allocate, "fsync_s": device.fsync_s}
+    unstated = type("Unstated", (Device,), own)()
 
     assert Peaks() == highest_rates(
-        replace(setup.device_setup, device=hidden), setup.engine, setup.workload, setup.host, wal_reaches_device=True,
+        replace(setup.device_setup, device=unstated), setup.engine, setup.workload, setup.host, wal_reaches_device=True,
         block_bytes=4096.0,
     )

@@ -15,7 +15,7 @@ from lsmlab.models.tree.keys import KeySample, choose_rate
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, SequentialKeys, UniformKeys
 from lsmlab.models.workloads.hashes import fnv1a_64
 from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
-from lsmlab.models.workloads.mt19937 import fillrandom_keys
+from lsmlab.models.workloads.mt19937 import FillRandomKeys
 from lsmlab.models.workloads.ranks import Exponential, Hotspot, LogUniform, PowerLaw, RankLaw, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys, scatter_groups
 
@@ -99,7 +99,7 @@ def test_exact_uniform_keys_are_db_bench_s() -> None:
     state = UniformKeys(seed=42, threads=2).start(sample, InsertCursor())
     rng = np.random.default_rng(1)
     got = [state.distinct(101, rng), state.distinct(99, rng)]
-    one, two = fillrandom_keys(42, 1, 100, 1000), fillrandom_keys(42, 2, 100, 1000)
+    one, two = FillRandomKeys(42, 1, 1000).take(100), FillRandomKeys(42, 2, 1000).take(100)
     assert [k << 1 for k in sorted({*one[:51].tolist(), *two[:50].tolist()})] == got[0].tolist()
     assert [k << 1 for k in sorted({*one[51:].tolist(), *two[50:].tolist()})] == got[1].tolist()
 

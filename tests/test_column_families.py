@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from lsmlab.models.engines.families import make_engines
+from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import StallCause, StallInputs
 from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
 from lsmlab.models.version import Version
@@ -165,9 +166,9 @@ class Holder:
 
 def controlled(count: int) -> tuple[WriteController, RocksDbThrottle, list[Holder]]:
     """Return a write controller with `count` families, all with the default triggers."""
-    throttle = RocksDbThrottle(Version(7, 8))
+    throttle = RocksDbThrottle(RocksDbOptions(), Version(7, 8))
     holders = [Holder(throttle) for _ in range(count)]
-    controller = WriteController(throttle.delayed_write_rate)
+    controller = WriteController(throttle.options.delayed_write_rate)
     controller.families.extend(holders)
     return controller, throttle, holders
 

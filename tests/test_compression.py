@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from lsmlab.models.engines.codecs import CODECS
-from lsmlab.models.options.fields import Compression
-from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
+from lsmlab.models.options.fields import Compression, RocksDbOptions
+from lsmlab.models.policies.rocksdb.compression import CODECS, compresses, flush_compression, level_compression
 from lsmlab.sim.results.results import Result
 from running import SMALL, simulate
 
 NONE, LZ4, ZSTD = Compression.NONE, Compression.LZ4, Compression.ZSTD
-TIERED = CompressionByLevel(per_level=(NONE, NONE, LZ4), bottommost=ZSTD)
+TIERED = RocksDbOptions(compression_per_level=(NONE, NONE, LZ4), bottommost_compression=ZSTD)
 STORE = (
     *SMALL, "workload.value_size=200", "workload.num=400000", "workload.benchmark_write_rate_limit=20MB/s",
     "engine.compression_ratio=0.4",
@@ -26,15 +25,15 @@ STORE = (
 )  # fmt: skip
 def test_levels_count_from_the_base_level(level: int, base: int, last: int, expected: Compression) -> None:
     """The second type is that of the base level; the last level with files has the bottommost type."""
-    assert TIERED.compacted(level, base, last) is expected
+    assert level_compression(TIERED, level, base, last) is expected
 
 
 def test_flushes_never_have_the_bottommost_type() -> None:
     """GetCompressionFlush reads the first type of the list, or `compression`."""
-    assert TIERED.flushed() is NONE
-    assert CompressionByLevel(LZ4, bottommost=ZSTD).flushed() is LZ4
-    assert not CompressionByLevel(NONE).compresses
-    assert CompressionByLevel(NONE, bottommost=ZSTD).compresses
+    assert flush_compression(TIERED) is NONE
+    assert flush_compression(RocksDbOptions(compression=LZ4, bottommost_compression=ZSTD)) is LZ4
+    assert not compresses(RocksDbOptions(compression=NONE))
+    assert compresses(RocksDbOptions(compression=NONE, bottommost_compression=ZSTD))
 
 
 def bytes_per_flush(result: Result) -> float:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.conditions import devices_over_time, read_conditions
-from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.rocksdb.errors import Failure, Severity, has_room, severity
 from lsmlab.models.version import Version
@@ -59,7 +59,7 @@ def test_a_cap_in_one_change_gives_all_devices_one_kind_of_state() -> None:
     """With a cap at one time, the device is throttled at all times; without caps it lets everything pass."""
     start, (change,) = devices_over_time(device(), read_conditions({"changes": [{"at": 5, "set": {"write_cap": 1e6}}]}).changes)
 
-    assert isinstance(start.device, Throttled)
+    assert isinstance(start.device, Capped)
     assert (None, 1e6) == (start.device.write_cap, change.setup.device.write_cap)  # type: ignore[attr-defined]
 
 

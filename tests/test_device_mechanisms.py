@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import simpy
 from device_catalogue import drive, setup
-from lsmlab.models.devices.base import Flow, Load
+from lsmlab.models.devices.base import DeviceLoad, Flow
+from lsmlab.models.devices.capped import Capped, Window
 from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification, wear
 from lsmlab.models.devices.sharing import fair_level
-from lsmlab.models.devices.throttled import Throttled, Window, worker_share
 from lsmlab.models.errors import InputError
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
@@ -58,9 +58,9 @@ def test_trim_restores_the_write_rate() -> None:
     for trim in (True, False):
         device = flash("samsung_970_pro", trim=trim)
         full = device.advance(device.initial(), 300.0, Flow(write_bytes=900e9))
-        slow = device.allocate(full, Load(writers=4)).write_bytes_per_s
+        slow = device.allocate(full, DeviceLoad(writers=4)).write_bytes_per_s
         empty = device.advance(full, 1.0, Flow(trimmed_bytes=800e9))
-        after[trim] = device.allocate(empty, Load(writers=4)).write_bytes_per_s / slow
+        after[trim] = device.allocate(empty, DeviceLoad(writers=4)).write_bytes_per_s / slow
     assert after[True] > 2.5
     assert after[False] == 1
 
@@ -79,7 +79,7 @@ def test_a_new_drive_collects_no_garbage_until_it_has_been_filled() -> None:
 def test_slc_cache_timeline() -> None:
     """Writes have the SLC cache's rate until it is full, then the final cells' rate until half of it is drained."""
     device = flash("samsung_970_evo_plus_2tb", gc_random_share=0.0)
-    load = Load(writers=4)
+    load = DeviceLoad(writers=4)
     grant = device.allocate(device.initial(), load)
     assert pytest.approx(3300e6, rel=0.01) == 4 * grant.write_bytes_per_s
     assert pytest.approx(78e9 / (4 * grant.write_bytes_per_s), rel=1e-3) == grant.valid_for_s
@@ -101,7 +101,7 @@ def test_a_drive_that_folds_its_slc_cache_alternates_between_two_rates() -> None
         "samsung_970_evo_plus_2tb", gc_random_share=0.0, write_bandwidth="50MB/s", slc_write_bandwidth="150MB/s",
         slc_cache="600MB", slc_resume=1.0, slc_fold_bandwidth="50MB/s",
     )  # fmt: skip
-    load, state, lengths, written = Load(writers=4), device.initial(), [], 0.0
+    load, state, lengths, written = DeviceLoad(writers=4), device.initial(), [], 0.0
     for _ in range(6):
         grant = device.allocate(state, load)
         lengths.append(grant.valid_for_s)
@@ -117,7 +117,7 @@ def test_a_drive_with_slc_idle_copies_its_cache_in_long_pauses_only() -> None:
         "samsung_970_evo_plus_2tb", gc_random_share=0.0, write_bandwidth="600MB/s", slc_write_bandwidth="1200MB/s",
         slc_cache="6GB", slc_resume=1.0, slc_idle="10s",
     )  # fmt: skip
-    load = Load(writers=4)
+    load = DeviceLoad(writers=4)
     state, flow, _ = drive(device, load, 5.0)
     assert flow.write_bytes == pytest.approx(6e9, rel=0.01)
     assert state.slc_full
@@ -179,7 +179,7 @@ def test_wear() -> None:
 def test_throttle_slice_timeline() -> None:
     """A cap of 80 MiB/s lets 8 MiB pass at device speed, then nothing until 100 ms are over, then the next 8 MiB."""
     device = setup("samsung_970_pro", write_cap="80MiB/s").device
-    load = Load(writers=1)
+    load = DeviceLoad(writers=1)
     free = setup("samsung_970_pro").device
     speed = free.allocate(free.initial(), load).write_bytes_per_s
     grant = device.allocate(device.initial(), load)
@@ -199,13 +199,13 @@ def test_throttle_slice_timeline() -> None:
 def test_throttled_streams_wait_while_the_wal_keeps_its_share() -> None:
     """With the allowance used up, writers wait, the WAL gets its fair share of the cap, and reads keep their rate."""
     device = setup("samsung_970_pro", write_cap="100MB/s").device
-    assert isinstance(device, Throttled)
+    assert isinstance(device, Capped)
     empty = device.initial()._replace(write=Window(age_s=0.05, left_s=0.1, passed_bytes=10e6))
-    load = Load(readers=1, writers=4, client_write_bytes_per_s=10e6)
+    load = DeviceLoad(readers=1, writers=4, client_write_bytes_per_s=10e6)
     grant = device.allocate(empty, load)
     assert grant.client_write_share == 1
     assert grant.write_bytes_per_s <= 1.0
-    alone = device.allocate(empty, Load(readers=1)).read_bytes_per_s
+    alone = device.allocate(empty, DeviceLoad(readers=1)).read_bytes_per_s
     assert grant.read_bytes_per_s > 0.99 * alone
     flooded = device.allocate(empty, load._replace(client_write_bytes_per_s=1e9))
     assert pytest.approx(0.02) == flooded.client_write_share
@@ -243,7 +243,7 @@ def test_bursts_after_pauses_as_measured(burst_mib: int, pause_s: float, expecte
 def test_gp2_burst_timeline() -> None:
     """gp2 gives 3,000 IOPS for 5.4 million / (3,000 - 1,500) seconds, then 1,500, by the provider's formula."""
     device = setup("aws_gp2").device
-    load = Load(client_read_iops=1e5, client_read_depth=64.0)
+    load = DeviceLoad(client_read_iops=1e5, client_read_depth=64.0)
     grant = device.allocate(device.initial(), load)
     assert pytest.approx(3000.0, rel=0.03) == grant.client_read_share * 1e5
     assert pytest.approx(3600.0, rel=0.06) == grant.valid_for_s
@@ -260,7 +260,7 @@ def test_fair_level() -> None:
 
 def test_reads_and_writes_share_a_half_duplex_link() -> None:
     """SATA's link carries one direction at a time; NVMe without channel contention carries both at full rate."""
-    load = Load(readers=4, writers=4, queue_depth=8.0)
+    load = DeviceLoad(readers=4, writers=4, queue_depth=8.0)
     sata = flash("intel_s4500")
     grant = sata.allocate(sata.initial(), load)
     assert 4 * (grant.read_bytes_per_s + grant.write_bytes_per_s) <= 500e6
@@ -274,11 +274,11 @@ def test_deeper_queues_approach_the_rated_bandwidth() -> None:
     """A single reader on the 970 PRO stays below 3500 MB/s and comes closer to it with more outstanding requests."""
     device = flash("samsung_970_pro")
     rates = [
-        device.allocate(device.initial(), Load(readers=1, queue_depth=d)).read_bytes_per_s for d in (1.0, 2.0, 8.0)
+        device.allocate(device.initial(), DeviceLoad(readers=1, queue_depth=d)).read_bytes_per_s for d in (1.0, 2.0, 8.0)
     ]
     assert rates == sorted(rates)
     assert 3000e6 < rates[0] < rates[-1] <= 3500e6
-    small = device.allocate(device.initial(), Load(readers=1, read_request_bytes=4096.0)).read_bytes_per_s
+    small = device.allocate(device.initial(), DeviceLoad(readers=1, read_request_bytes=4096.0)).read_bytes_per_s
     assert pytest.approx(4096 / (73e-6 + 4096 / 3500e6)) == small
 
 
@@ -291,34 +291,34 @@ def test_measured_small_writes_at_depth_one(name: str, iops: float) -> None:
     For the 990 PRO the measured value is the middle of its range.
     """
     device = setup(name).device
-    grant = device.allocate(device.initial(), Load(writers=1, write_request_bytes=16384.0))
+    grant = device.allocate(device.initial(), DeviceLoad(writers=1, write_request_bytes=16384.0))
     assert pytest.approx(iops, rel=0.04) == grant.write_bytes_per_s / 16384
 
 
 def test_hard_disk_loses_to_seeks() -> None:
     """Two streams of 2 MiB requests pay 8.5 + 4.17 ms each; smaller requests lose more; client reads always seek."""
     device = setup("st1000dm010").device
-    alone = device.allocate(None, Load(readers=1)).read_bytes_per_s
+    alone = device.allocate(None, DeviceLoad(readers=1)).read_bytes_per_s
     assert alone == 210e6
-    two = 2 * device.allocate(None, Load(readers=2)).read_bytes_per_s
+    two = 2 * device.allocate(None, DeviceLoad(readers=2)).read_bytes_per_s
     turn_s = 8.5e-3 + 30 / 7200 + 2 * MIB / 210e6
     assert pytest.approx(2 * MIB / turn_s) == two
-    assert 2 * device.allocate(None, Load(readers=2, read_request_bytes=65536.0)).read_bytes_per_s < two / 10
-    grant = device.allocate(None, Load(client_read_iops=1000.0))
+    assert 2 * device.allocate(None, DeviceLoad(readers=2, read_request_bytes=65536.0)).read_bytes_per_s < two / 10
+    grant = device.allocate(None, DeviceLoad(client_read_iops=1000.0))
     assert pytest.approx(1 / (8.5e-3 + 30 / 7200), rel=0.01) == grant.client_read_share * 1000
 
 
 def test_persistent_memory_falls_with_threads() -> None:
     """Write bandwidth peaks at four to five threads; read bandwidth grows with threads through the measured points."""
     device = setup("optane_pmm").device
-    written = [n * device.allocate(None, Load(writers=n)).write_bytes_per_s for n in range(1, 25)]
+    written = [n * device.allocate(None, DeviceLoad(writers=n)).write_bytes_per_s for n in range(1, 25)]
     assert written.index(max(written)) + 1 in (4, 5)
     assert pytest.approx(7.5e9, rel=0.02) == written[-1]
     assert written[23] < 0.65 * max(written)
-    read = [n * device.allocate(None, Load(readers=n)).read_bytes_per_s for n in (1, 4, 16)]
+    read = [n * device.allocate(None, DeviceLoad(readers=n)).read_bytes_per_s for n in (1, 4, 16)]
     assert [pytest.approx(x * 1e9, rel=0.01) for x in (2.88, 11.63, 34.88)] == read
     single = setup("optane_pmm_single").device
-    assert 12 * single.allocate(None, Load(writers=12)).write_bytes_per_s < 0.55 * 2.2e9
+    assert 12 * single.allocate(None, DeviceLoad(writers=12)).write_bytes_per_s < 0.55 * 2.2e9
 
 
 def test_a_kernel_thread_copies_the_writes_that_a_cap_lets_pass() -> None:
@@ -326,8 +326,8 @@ def test_a_kernel_thread_copies_the_writes_that_a_cap_lets_pass() -> None:
     capped, loosely = (setup("optane_pmm", write_cap=cap).device for cap in (8e8, 4e9))
     others = (setup("optane_pmm"), setup("optane_pmm", read_cap=1e9), setup("nvme", write_cap=8e8))
 
-    assert [0.4, 1.0] == pytest.approx([worker_share(d, 0.5e-9) for d in (capped, loosely)])
-    assert [worker_share(d.device, 0.5e-9) for d in others] == [0.0] * 3
+    assert [0.4, 1.0] == pytest.approx([d.worker_share(0.5e-9) for d in (capped, loosely)])
+    assert [d.device.worker_share(0.5e-9) for d in others] == [0.0] * 3
 
 
 def test_copying_threads_cause_core_contention() -> None:
@@ -359,9 +359,9 @@ def test_probability_that_no_core_is_free() -> None:
 def test_a_cap_on_operations_counts_small_ones() -> None:
     """Small reads and writes use up the operations of a slice although they have no bytes."""
     device = setup("samsung_970_pro", iops_cap=500).device
-    before = device.allocate(device.initial(), Load(readers=1, writers=1))
+    before = device.allocate(device.initial(), DeviceLoad(readers=1, writers=1))
     flow = Flow(read_bytes=4096.0, write_bytes=4096.0, small_reads=49.5, small_writes=49.5)
     used = device.advance(device.initial(), 0.01, flow)
-    later = device.allocate(used, Load(readers=1, writers=1))
+    later = device.allocate(used, DeviceLoad(readers=1, writers=1))
     assert min(before.read_bytes_per_s, before.write_bytes_per_s) > 1e8
     assert max(later.read_bytes_per_s, later.write_bytes_per_s) < 10.0

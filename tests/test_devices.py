@@ -10,15 +10,15 @@ import pytest
 from device_catalogue import NAMES, drive, setup
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lsmlab.models.devices.base import Device, Flow, Load
+from lsmlab.models.devices.base import Device, DeviceLoad, Flow
+from lsmlab.models.devices.capped import Capped, Window
 from lsmlab.models.devices.cloud import Cloud
 from lsmlab.models.devices.flash import FlashDrive
 from lsmlab.models.devices.pmem import Pmem
-from lsmlab.models.devices.throttled import Throttled, Window
 
 MIB = 2.0**20
 LOADS = st.builds(
-    Load,
+    DeviceLoad,
     readers=st.integers(0, 12),
     writers=st.integers(0, 12),
     read_request_bytes=st.sampled_from([4096.0, 32768.0, 2 * MIB]),
@@ -38,14 +38,14 @@ SOLID_STATE = [n for n in NAMES if isinstance(setup(n).device, FlashDrive | Clou
 """Devices that do not lose bandwidth with more streams, unlike hard disks and persistent memory."""
 
 
-def unthrottled(name: str) -> Device:
+def uncapped(name: str) -> Device:
     """Return the device without a cap."""
     device = setup(name).device
-    assert not isinstance(device, Throttled)
+    assert not isinstance(device, Capped)
     return device
 
 
-def rates(device: Device, state: Any, load: Load) -> tuple[float, float]:
+def rates(device: Device, state: Any, load: DeviceLoad) -> tuple[float, float]:
     """Return the bytes per second read and written under a load."""
     grant = device.allocate(state, load)
     read = load.readers * grant.read_bytes_per_s
@@ -57,7 +57,7 @@ def rates(device: Device, state: Any, load: Load) -> tuple[float, float]:
 def limits(device: Device) -> tuple[float, float]:
     """Return the rated bytes per second of reads alone and of writes alone."""
     if isinstance(device, Pmem):  # the best point of its curves
-        streams = [Load(readers=n, writers=0) for n in range(1, 25)]
+        streams = [DeviceLoad(readers=n, writers=0) for n in range(1, 25)]
         best_read = max(rates(device, None, load)[0] for load in streams)
         best_write = max(rates(device, None, load._replace(readers=0, writers=load.readers))[1] for load in streams)
         return best_read * 1.02, best_write * 1.02  # the best over all request sizes is up to 2 % higher
@@ -70,9 +70,9 @@ def limits(device: Device) -> tuple[float, float]:
 @every_device
 @settings(max_examples=30, deadline=None)
 @given(load=LOADS)
-def test_grants_are_valid(name: str, load: Load) -> None:
+def test_grants_are_valid(name: str, load: DeviceLoad) -> None:
     """Every requester gets a positive rate, shares are at most 1, times are positive, totals are within the ratings."""
-    device = unthrottled(name)
+    device = uncapped(name)
     grant = device.allocate(device.initial(), load)
     assert (load.readers > 0) == (grant.read_bytes_per_s > 0)
     assert (load.writers > 0) == (grant.write_bytes_per_s > 0)
@@ -91,13 +91,13 @@ def test_grants_are_valid(name: str, load: Load) -> None:
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in CURVES])
 @settings(max_examples=25, deadline=None)
 @given(load=LOADS)
-def test_more_bandwidth_never_grants_less(name: str, load: Load) -> None:
+def test_more_bandwidth_never_grants_less(name: str, load: DeviceLoad) -> None:
     """Twice the bandwidth and IOPS never lowers the rate of a background stream or of a client.
 
     Twice the bandwidth alone may: where the number of requests is the limit, faster transfers let one requester issue
     more of them. Client reads and streams are tested separately, since slower clients leave more to the streams.
     """
-    device: Any = unthrottled(name)
+    device: Any = uncapped(name)
     keys = (
         "read_bandwidth",
         "write_bandwidth",
@@ -121,9 +121,9 @@ def test_more_bandwidth_never_grants_less(name: str, load: Load) -> None:
 @pytest.mark.parametrize("name", SOLID_STATE)
 @settings(max_examples=25, deadline=None)
 @given(load=LOADS)
-def test_more_streams_never_move_less_on_solid_state(name: str, load: Load) -> None:
+def test_more_streams_never_move_less_on_solid_state(name: str, load: DeviceLoad) -> None:
     """One more reader never lowers the total bytes read, nor one more writer the total bytes written."""
-    device = unthrottled(name)
+    device = uncapped(name)
     state = device.initial()
     load = load._replace(client_read_iops=0.0)  # small reads do yield to a large stream
     read, write = rates(device, state, load)
@@ -136,9 +136,9 @@ def test_more_streams_never_move_less_on_solid_state(name: str, load: Load) -> N
 @every_device
 @settings(max_examples=25, deadline=None)
 @given(load=LOADS)
-def test_advancing_in_two_steps_gives_the_same_state(name: str, load: Load) -> None:
+def test_advancing_in_two_steps_gives_the_same_state(name: str, load: DeviceLoad) -> None:
     """Advancing by one step at constant rates gives the same state as advancing by its two halves."""
-    device = unthrottled(name)
+    device = uncapped(name)
     state = device.initial()
     grant = device.allocate(state, load)
     step = min(0.5, grant.valid_for_s / 2)
@@ -158,13 +158,13 @@ def test_advancing_in_two_steps_gives_the_same_state(name: str, load: Load) -> N
 @pytest.mark.parametrize(
     "load",
     [
-        Load(writers=2, readers=2),
-        Load(writers=3, client_write_bytes_per_s=2e6, client_read_iops=20.0),
-        Load(readers=1, client_read_iops=1e5, client_read_depth=8.0),
+        DeviceLoad(writers=2, readers=2),
+        DeviceLoad(writers=3, client_write_bytes_per_s=2e6, client_read_iops=20.0),
+        DeviceLoad(readers=1, client_read_iops=1e5, client_read_depth=8.0),
     ],
     ids=["streams", "writers and log", "reads"],
 )
-def test_caps_hold_over_long_times(name: str, load: Load) -> None:
+def test_caps_hold_over_long_times(name: str, load: DeviceLoad) -> None:
     """In a minute, no direction transfers more than cap x time plus one slice; saturating writes use all of it."""
     cap, iops, seconds = 4 * MIB, 30.0, 60.0
     device = setup(name, write_cap="4MiB/s", read_cap="4MiB/s").device
@@ -188,10 +188,10 @@ CAPS = st.none() | st.sampled_from([1e5, 3e6, 2e8, 5e9])
 @settings(max_examples=30, deadline=None)
 @given(load=LOADS, write_cap=CAPS, read_cap=CAPS, iops_cap=st.none() | st.sampled_from([20.0, 5e3]))
 def test_without_allowance_no_direction_exceeds_its_cap(
-    name: str, load: Load, write_cap: float | None, read_cap: float | None, iops_cap: float | None
+    name: str, load: DeviceLoad, write_cap: float | None, read_cap: float | None, iops_cap: float | None
 ) -> None:
     """With the allowance used up, no direction exceeds its caps, and every requester still gets a rate above 0."""
-    device = Throttled(unthrottled(name), write_cap=write_cap, read_cap=read_cap, iops_cap=iops_cap)
+    device = Capped(uncapped(name), write_cap=write_cap, read_cap=read_cap, iops_cap=iops_cap)
     full = Window(left_s=0.2, passed_bytes=1e15, passed_ios=1e15)
     empty = device.initial()._replace(read=full, write=full)
     grant = device.allocate(empty, load)
@@ -209,17 +209,17 @@ def test_without_allowance_no_direction_exceeds_its_cap(
 @every_device
 def test_a_throttle_without_caps_changes_nothing(name: str) -> None:
     """Without caps the device is not wrapped; a cap far above the device leaves its grants unchanged."""
-    load = Load(readers=3, writers=2, client_read_iops=50.0, client_write_bytes_per_s=1e5)
-    plain, capped = unthrottled(name), setup(name, write_cap="1PB/s", read_cap="1PB/s").device
-    assert isinstance(capped, Throttled)
+    load = DeviceLoad(readers=3, writers=2, client_read_iops=50.0, client_write_bytes_per_s=1e5)
+    plain, capped = uncapped(name), setup(name, write_cap="1PB/s", read_cap="1PB/s").device
+    assert isinstance(capped, Capped)
     assert plain.allocate(plain.initial(), load) == capped.allocate(capped.initial(), load)
 
 
 @every_device
 def test_facts_and_fsync(name: str) -> None:
     """An fsync takes time; write amplification is at least 1 for flash, and rated endurance is positive."""
-    device = unthrottled(name)
-    state, _, _ = drive(device, Load(writers=2), 10.0)
+    device = uncapped(name)
+    state, _, _ = drive(device, DeviceLoad(writers=2), 10.0)
     assert device.fsync_s(state) > 0
     facts = device.facts(state, 1e9)
     assert isinstance(device, FlashDrive) == (facts.flash_write_amplification is not None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import FifoOptions, RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, DoNothing, Drop, RunningJob
 from lsmlab.models.policies.rocksdb.fifo import FifoPicker
 from lsmlab.models.tree.files import SortedFile
@@ -22,6 +24,12 @@ def l0_tree(sizes: list[int], created_s: list[float] | None = None) -> Tree:
     times = created_s or [0.0] * len(sizes)
     count = len(sizes)
     return Tree(l0=[SortedFile(count - i, 0, 99, sizes[i], created_s=times[i]) for i in range(count)])
+
+
+def fifo(version: Version, **options: Any) -> FifoPicker:
+    """Return the picker of these options, members of compaction_options_fifo included."""
+    style = {f.name: options.pop(f.name) for f in fields(FifoOptions) if f.name in options}
+    return FifoPicker(RocksDbOptions(**options, compaction_options_fifo=FifoOptions(**style)), version)
 
 
 def sizes_after_flushes(picker: FifoPicker, flushes: int) -> list[list[int]]:
@@ -41,7 +49,7 @@ def test_compacted_files_fill_the_limit_then_the_oldest_is_deleted() -> None:
 
     Source: (behaviour/universal-and-fifo.md, Worked FIFO sequences).
     """
-    picker = FifoPicker(V98, max_table_files_size=2000, allow_compaction=True, write_buffer_size=125)
+    picker = fifo(V98, max_table_files_size=2000, allow_compaction=True, write_buffer_size=125)
     states = sizes_after_flushes(picker, 21)
     assert states[3] == [400]
     assert states[19] == [400] * 5
@@ -50,7 +58,7 @@ def test_compacted_files_fill_the_limit_then_the_oldest_is_deleted() -> None:
 
 def test_without_compaction_each_flush_deletes_one_file() -> None:
     """Twenty files fit, and the twenty-first deletes one (behaviour/universal-and-fifo.md, Worked FIFO sequences)."""
-    states = sizes_after_flushes(FifoPicker(V98, max_table_files_size=2000), 22)
+    states = sizes_after_flushes(fifo(V98, max_table_files_size=2000), 22)
     assert [len(state) for state in states[19:]] == [20, 20, 20]
 
 
@@ -60,7 +68,7 @@ def test_ttl_deletes_expired_files() -> None:
     Source: (behaviour/universal-and-fifo.md, Worked FIFO sequences).
     """
     tree = l0_tree([1] * 6, [2, 1, 1, 0, 0, 0])
-    pick = FifoPicker(V98, max_table_files_size=20, ttl=3).pick(tree, (), 4.0)
+    pick = fifo(V98, max_table_files_size=20, ttl=3).pick(tree, (), 4.0)
     assert Drop(((0, tuple(reversed(tree.l0[3:]))),), "FIFOTtl", 3.0) == pick
 
 
@@ -70,7 +78,7 @@ def test_size_rule_applies_if_ttl_leaves_too_much() -> None:
     Source: (behaviour/universal-and-fifo.md, Worked FIFO sequences).
     """
     tree = l0_tree([1] * 6, [2, 1, 1, 0, 0, 0])
-    pick = FifoPicker(V98, max_table_files_size=2, ttl=3).pick(tree, (), 4.0)
+    pick = fifo(V98, max_table_files_size=2, ttl=3).pick(tree, (), 4.0)
     assert isinstance(pick, Drop)
     assert (pick.reason, len(pick.inputs[0][1])) == ("FIFOMaxSize", 4)
 
@@ -78,20 +86,20 @@ def test_size_rule_applies_if_ttl_leaves_too_much() -> None:
 @pytest.mark.parametrize(("version", "score"), [(V78, 2.0), (V98, 1.2)])
 def test_score(version: Version, score: float) -> None:
     """7.8 takes the largest part of the score; later versions use the file count only if the size part is below 1."""
-    picker = FifoPicker(version, max_table_files_size=5, allow_compaction=True, level0_file_num_compaction_trigger=3)
+    picker = fifo(version, max_table_files_size=5, allow_compaction=True, level0_file_num_compaction_trigger=3)
     assert pytest.approx(score) == picker.scores(l0_tree([1] * 6))[0]
 
 
 def test_expired_files_need_compaction() -> None:
     """Expired files that are not busy raise the score once the current time is known."""
     tree = l0_tree([1, 1], [5, 0])
-    picker = FifoPicker(V98, ttl=3)
+    picker = fifo(V98, ttl=3)
     assert [picker.needs_compaction(tree, now_s) for now_s in (0.0, 3.0, 4.0)] == [False, False, True]
 
 
 def test_intra_l0_compaction_needs_small_files() -> None:
     """Files of 0.82 memtables are compacted from the trigger on, files of one whole memtable only twelve at a time."""
-    small = FifoPicker(V98, allow_compaction=True, write_buffer_size=100)
+    small = fifo(V98, allow_compaction=True, write_buffer_size=100)
     pick = small.pick(l0_tree([82] * 4), (), 0.0)
     assert isinstance(pick, Compaction)
     assert (pick.reason, pick.output_level, len(pick.inputs[0][1])) == ("FIFOReduceNumFiles", 0, 4)
@@ -102,15 +110,15 @@ def test_intra_l0_compaction_needs_small_files() -> None:
 def test_compaction_inputs_end_at_a_large_busy_or_excess_file() -> None:
     """A large compacted file or a busy file ends the inputs; max_compaction_bytes limits them."""
     options: dict[str, Any] = {"allow_compaction": True, "write_buffer_size": 100}
-    mixed = FifoPicker(V98, **options).pick(l0_tree([10] * 5 + [40, 40]), (), 0.0)
+    mixed = fifo(V98, **options).pick(l0_tree([10] * 5 + [40, 40]), (), 0.0)
     assert isinstance(mixed, Compaction)
     assert len(mixed.inputs[0][1]) == 5
     tree = l0_tree([10] * 7)
     tree.mark(0, [tree.l0[5]], busy=True)
-    beside = FifoPicker(V98, **options).pick(tree, (RunningJob(0, 0, 0, 99, intra_l0=True),), 0.0)
+    beside = fifo(V98, **options).pick(tree, (RunningJob(0, 0, 0, 99, intra_l0=True),), 0.0)
     assert isinstance(beside, Compaction)
     assert len(beside.inputs[0][1]) == 5
-    limited = FifoPicker(V98, max_compaction_bytes=40, **options).pick(l0_tree([10] * 9), (), 0.0)
+    limited = fifo(V98, max_compaction_bytes=40, **options).pick(l0_tree([10] * 9), (), 0.0)
     assert isinstance(limited, Compaction)
     assert len(limited.inputs[0][1]) == 4
 
@@ -118,7 +126,7 @@ def test_compaction_inputs_end_at_a_large_busy_or_excess_file() -> None:
 def test_deletions_wait_for_running_jobs() -> None:
     """While a compaction runs, a store that is too large or has expired files deletes nothing."""
     tree = l0_tree([10, 10, 10])
-    picker = FifoPicker(V98, max_table_files_size=15, ttl=3)
+    picker = fifo(V98, max_table_files_size=15, ttl=3)
     assert isinstance(picker.pick(tree, (), 100.0), Drop)
     assert picker.pick(tree, (RunningJob(0, 0, 0, 99, intra_l0=True),), 100.0) == NOTHING
 
@@ -131,13 +139,13 @@ def test_levels_below_l0_are_deleted_first(version: Version, limit: int, dropped
     """Since 7.8 the deepest level is deleted first, in key order; 7.8 and 7.9 delete a file even without an excess."""
     last = [SortedFile(1, 0, 9, 10), SortedFile(2, 10, 19, 10)]
     tree = Tree(l0=[SortedFile(7, 0, 99, 10)], levels=[Level(last if n == 3 else []) for n in range(7)])
-    pick = FifoPicker(version, max_table_files_size=limit).pick(tree, (), 0.0)
+    pick = fifo(version, max_table_files_size=limit).pick(tree, (), 0.0)
     assert dropped == ([f.number for _, group in pick.inputs for f in group] if isinstance(pick, Drop) else [])
 
 
 def test_zero_limit_deletes_everything() -> None:
     """With db_bench's default max_table_files_size=0, every flushed file is deleted."""
-    picker = FifoPicker(V98, max_table_files_size=0, allow_compaction=True)
+    picker = fifo(V98, max_table_files_size=0, allow_compaction=True)
     assert sizes_after_flushes(picker, 3) == [[], [], []]
     assert not picker.needs_compaction(l0_tree([]), 0.0)
 
@@ -147,4 +155,4 @@ def test_options_without_a_model_are_refused(name: str) -> None:
     """Temperatures and separated blobs raise InputError that names the option."""
     options: dict[str, Any] = {name: 1}
     with pytest.raises(InputError, match=name):
-        FifoPicker(V98, **options)
+        fifo(V98, **options)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from log_sample import Sample
-from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import perturbed, read_parameters

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsmlab.models.engines.families import make_engines
+from lsmlab.models.engines.make import make_engines
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.import_log import import_log

@@ -27,7 +27,7 @@ ROOMS = {
         "engines",
     ],
     "models/policies": [
-        "rate_limiter", "flush_rules", "optional", "decisions", "scheduling", "tuning", "parts",
+        "rate_limiter", "decisions", "scheduling", "tuning", "parts",
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [

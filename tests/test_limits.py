@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from lsmlab.models.devices.background_cap import BackgroundCap
-from lsmlab.models.devices.base import Load
-from lsmlab.models.devices.limits import with_limits
-from lsmlab.models.devices.make import make_device
+from lsmlab.models.devices.base import DeviceLoad
+from lsmlab.models.devices.capped import BackgroundCap
+from lsmlab.models.devices.make import make_device, with_limits
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.simulation import run
@@ -59,8 +58,8 @@ def test_background_jobs_share_a_cap() -> None:
 def test_a_background_cap_spares_clients() -> None:
     """Under the cap client reads are served as on the idle device, up to the share of time that jobs use it."""
     device = make_device(compose(["device=samsung_970_pro"])["device"]).device
-    load = Load(readers=4, writers=4, client_read_iops=20_000.0, client_read_depth=8.0)
-    alone = Load(client_read_iops=20_000.0, client_read_depth=8.0)
+    load = DeviceLoad(readers=4, writers=4, client_read_iops=20_000.0, client_read_depth=8.0)
+    alone = DeviceLoad(client_read_iops=20_000.0, client_read_depth=8.0)
     capped = BackgroundCap(device, 50e6).allocate(device.initial(), load)
 
     assert capped.client_read_share == 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from lsmlab.models.workloads.mt19937 import FillRandomKeys, Mt19937x64, fillrandom_keys
+from lsmlab.models.workloads.mt19937 import FillRandomKeys, Mt19937x64
 
 
 def test_standard_check_value() -> None:
@@ -33,10 +33,10 @@ def test_seed_is_taken_modulo_64_bits() -> None:
 def test_fillrandom_takes_every_second_number() -> None:
     """Keys are every second output of the generator seeded with seed + thread, modulo the key space."""
     raw = Mt19937x64(42 + 3).take(20)
-    assert fillrandom_keys(42, 3, 10, 1000).tolist() == [int(x) % 1000 for x in raw[1::2]]
+    assert FillRandomKeys(42, 3, 1000).take(10).tolist() == [int(x) % 1000 for x in raw[1::2]]
 
 
 def test_fillrandom_continues() -> None:
     """A writer's keys do not depend on the number of keys per call."""
     keys = FillRandomKeys(1, 1, 10**6)
-    assert [*keys.take(3).tolist(), *keys.take(7).tolist()] == fillrandom_keys(1, 1, 10, 10**6).tolist()
+    assert [*keys.take(3).tolist(), *keys.take(7).tolist()] == FillRandomKeys(1, 1, 10**6).take(10).tolist()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
+from lsmlab.models.policies.rocksdb.scheduler import RocksDbScheduler
 from lsmlab.models.version import Version
 
 OLD, NEW = Version(7, 8), Version(8, 3)
@@ -14,6 +17,11 @@ USUAL = (0.5, 0.5)
 """Random numbers that keep the usual order USER, HIGH, MID, LOW."""
 MB = 1_000_000
 LOW, MID, HIGH, USER = Priority.LOW, Priority.MID, Priority.HIGH, Priority.USER
+
+
+def limited(version: Version, rate: int, **options: Any) -> RateLimiter:
+    """Return the limiter of a rate in bytes/s and other options."""
+    return RateLimiter(RocksDbOptions(rate_limiter_bytes_per_sec=rate, **options), version)
 
 
 def drive(limiter: RateLimiter, until_s: float, writers: dict[str, tuple[Priority, int]]) -> dict[str, int]:
@@ -40,21 +48,21 @@ def drive(limiter: RateLimiter, until_s: float, writers: dict[str, tuple[Priorit
 @pytest.mark.parametrize("step_bytes", [4096, 300_000, 1 << 20, 7 * MB])
 def test_long_run_rate(version: Version, step_bytes: int) -> None:
     """Saturating writers get the rate, plus at most one refill, for any size of their requests."""
-    limiter = RateLimiter(version, 20 * MB)
+    limiter = limited(version, 20 * MB)
     drive(limiter, 60.0, {"a": (LOW, step_bytes), "b": (LOW, step_bytes), "c": (HIGH, step_bytes)})
     assert 1200 * MB - 2 * limiter.refill_bytes <= sum(limiter.granted_bytes) <= 1200 * MB + limiter.refill_bytes
 
 
 def test_equal_writers_share_equally() -> None:
     """Writers of one priority alternate by pieces, also if one of them requests much more at a time."""
-    limiter = RateLimiter(NEW, 20 * MB)
+    limiter = limited(NEW, 20 * MB)
     done = drive(limiter, 60.0, {"a": (LOW, 1 << 20), "b": (LOW, 40 << 20)})
     assert pytest.approx(1.0, abs=0.1) == done["a"] / done["b"]
 
 
 def test_priority_order_of_a_refill() -> None:
     """USER goes first, then HIGH, MID, LOW; a piece that does not fit is granted in part and keeps its place."""
-    limiter = RateLimiter(NEW, 10 * MB)
+    limiter = limited(NEW, 10 * MB)
     for priority in Priority:
         assert not limiter.request(0.0, 400_000, priority, priority.name)
     assert limiter.refill(0.0, USUAL) == ["USER", "HIGH"]
@@ -66,7 +74,7 @@ def test_fairness_changes_the_order() -> None:
     """The first random number puts HIGH behind MID and LOW, the second MID behind LOW, each with chance 1/fairness."""
     orders = {}
     for coins in ((0.05, 0.5), (0.5, 0.05), (0.05, 0.05), (0.1, 0.1)):
-        limiter = RateLimiter(NEW, 4 * MB)
+        limiter = limited(NEW, 4 * MB)
         for priority in Priority:
             limiter.request(0.0, 100_000, priority, priority.name[0])
         orders[coins] = "".join(str(token) for token in limiter.refill(0.0, coins))
@@ -76,7 +84,7 @@ def test_fairness_changes_the_order() -> None:
 
 def test_priority_decides_only_the_queued_pieces() -> None:
     """Priority orders only queued pieces: after one piece each, HIGH and LOW alternate in a refill of ten pieces."""
-    limiter = RateLimiter(NEW, 100 * MB, buffer_bytes=MB)
+    limiter = limited(NEW, 100 * MB, writable_file_max_buffer_size=MB)
     limiter.request(0.0, 50 * MB, HIGH, "flush")
     limiter.request(0.0, 50 * MB, LOW, "compaction")
     limiter.refill(0.0, USUAL)
@@ -85,7 +93,7 @@ def test_priority_decides_only_the_queued_pieces() -> None:
 
 def test_idle_credit_is_one_period() -> None:
     """After any idle time, at most the rest of one refill is free, plus one refill at the first wait."""
-    limiter = RateLimiter(NEW, 10 * MB)
+    limiter = limited(NEW, 10 * MB)
     limiter.request(0.0, 1, LOW, "first")
     assert limiter.refill(0.0, USUAL) == ["first"]
     assert limiter.request(1000.0, MB - 1, LOW, "rest")
@@ -101,7 +109,7 @@ def test_a_request_takes_a_partial_grant_since_8_3() -> None:
     """Since 8.3 a request takes the available bytes and waits for the rest; before, smaller requests get them."""
     granted = {}
     for version in (OLD, NEW):
-        limiter = RateLimiter(version, 10 * MB)
+        limiter = limited(version, 10 * MB)
         limiter.request(0.0, 600_000, LOW, "first")
         limiter.refill(0.0, USUAL)
         limiter.request(0.0, 500_000, LOW, "second")
@@ -111,7 +119,7 @@ def test_a_request_takes_a_partial_grant_since_8_3() -> None:
 
 def test_old_refill_adds_to_the_remainder() -> None:
     """Before 8.3 a refill is added to a remainder that is smaller than a refill."""
-    limiter = RateLimiter(OLD, 10 * MB)
+    limiter = limited(OLD, 10 * MB)
     limiter.request(0.0, 600_000, LOW, "first")
     limiter.refill(0.0, USUAL)
     limiter.request(0.0, 500_000, LOW, "second")
@@ -121,7 +129,7 @@ def test_old_refill_adds_to_the_remainder() -> None:
 
 def test_drains_count_the_waits_for_a_refill() -> None:
     """Each refill with a waiting request counts as a drain; a refill at the time of the request does not."""
-    limiter = RateLimiter(NEW, 10 * MB)
+    limiter = limited(NEW, 10 * MB)
     limiter.request(0.0, 3 * MB, LOW, "a")
     assert limiter.drains == 0
     assert [limiter.refill(t, USUAL) for t in (0.0, 0.1, 0.2)] == [[], [], ["a"]]
@@ -134,7 +142,7 @@ def test_drains_count_the_waits_for_a_refill() -> None:
 )
 def test_auto_tune(drains: int, rate: int) -> None:
     """Auto-tuning starts at half the maximum and changes the rate every 100 periods by the share of drained ones."""
-    limiter = RateLimiter(NEW, 100 * MB, auto_tuned=True)
+    limiter = limited(NEW, 100 * MB, rate_limiter_auto_tuned=True)
     assert limiter.rate_bytes_per_s == 50 * MB
     limiter.drains = drains
     limiter.request(9.9, 0, LOW, "early")
@@ -145,7 +153,7 @@ def test_auto_tune(drains: int, rate: int) -> None:
 
 def test_auto_tune_stays_within_its_range() -> None:
     """Under saturation, the rate rises to its maximum; with single requests, it falls to a twentieth."""
-    limiter = RateLimiter(NEW, 100 * MB, auto_tuned=True)
+    limiter = limited(NEW, 100 * MB, rate_limiter_auto_tuned=True)
     drive(limiter, 300.0, {"a": (LOW, MB)})
     assert limiter.rate_bytes_per_s == 100 * MB
     limiter.request(1000.0, 0, LOW, "b")
@@ -155,7 +163,7 @@ def test_auto_tune_stays_within_its_range() -> None:
 
 def test_refill_before_its_time_does_nothing() -> None:
     """A refill that is not due, or without a waiting request, grants nothing."""
-    limiter = RateLimiter(NEW, 10 * MB)
+    limiter = limited(NEW, 10 * MB)
     assert limiter.refill(0.0, USUAL) == []
     limiter.request(0.0, 2 * MB, LOW, "a")
     limiter.refill(0.0, USUAL)
@@ -166,4 +174,15 @@ def test_refill_before_its_time_does_nothing() -> None:
 def test_a_rate_of_zero_is_refused() -> None:
     """A rate of 0 raises InputError."""
     with pytest.raises(InputError, match="must be positive"):
-        RateLimiter(NEW, 0)
+        limited(NEW, 0)
+
+
+def test_limiter_of_the_scheduler() -> None:
+    """Rate 0 makes no limiter; else rate and period apply, and an auto-tuned limiter starts at half of the maximum."""
+    assert RocksDbScheduler(RocksDbOptions(), OLD).limiter() is None
+    options = RocksDbOptions(
+        rate_limiter_bytes_per_sec=20 * MB, rate_limiter_auto_tuned=True, rate_limiter_refill_period_us=50_000
+    )
+    limiter = RocksDbScheduler(options, OLD).limiter()
+    assert limiter is not None
+    assert (limiter.rate_bytes_per_s, limiter.refill_bytes) == (10_000_000, 500_000)

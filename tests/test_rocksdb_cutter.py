@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import CutContext
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
 from lsmlab.models.policies.rocksdb.subcompactions import ANCHORS, subcompaction_cuts, subcompaction_keys
@@ -25,17 +26,15 @@ def stream(n: int, entry_bytes: float = 10.0, gap: int = 1) -> MergedStream:
     return MergedStream(np.arange(n, dtype=np.int64) * gap, np.arange(n + 1) * entry_bytes)
 
 
-def context(
-    files: list[tuple[int, int, int]], target: int = 100, most: int = 10_000, split_key: int | None = None, level: int = 2
-) -> CutContext:
+def context(files: list[tuple[int, int, int]], target: int = 100, most: int = 10_000, level: int = 2) -> CutContext:
     """Return the context of a job with these grandparent files (lo, hi, size)."""
     lo, hi, size = (np.array([f[i] for f in files], dtype=np.int64) for i in range(3))
-    return CutContext(level, target, most, not files, lo, hi, size, split_key)
+    return CutContext(level, target, most, not files, lo, hi, size)
 
 
 def test_no_cut_in_l0() -> None:
     """An L0 output is never split."""
-    assert RocksDbCutter(V78).cuts(stream(40), context([], level=0)) == []
+    assert RocksDbCutter(RocksDbOptions(), V78).cuts(stream(40), context([], level=0)) == []
 
 
 def test_grandparent_boundaries_lower_the_limit() -> None:
@@ -45,7 +44,7 @@ def test_grandparent_boundaries_lower_the_limit() -> None:
 
     Between adjacent grandparent files two boundaries are passed at once.
     """
-    cutter = RocksDbCutter(V78)
+    cutter = RocksDbCutter(RocksDbOptions(), V78)
     assert cutter.cuts(stream(12), context([(6, 50, 1)])) == [6]
     assert cutter.cuts(stream(12), context([(5, 50, 1)])) == []
     assert cutter.cuts(stream(12), context([(0, 5, 1), (6, 50, 1)])) == [6]
@@ -57,14 +56,14 @@ def test_grandparent_boundaries_lower_the_limit() -> None:
 def test_twice_the_target_at_most() -> None:
     """With grandparents and no boundary in reach, a file grows to twice the target; up to 7.7 to the target only."""
     far = context([(0, 1000, 1)])
-    assert RocksDbCutter(V78).cuts(stream(50), far) == [20, 40]
-    assert RocksDbCutter(V77).cuts(stream(50), far) == [10, 20, 30, 40]
-    assert RocksDbCutter(V78, level_compaction_dynamic_file_size=False).cuts(stream(50), far) == [10, 20, 30, 40]
+    assert RocksDbCutter(RocksDbOptions(), V78).cuts(stream(50), far) == [20, 40]
+    assert RocksDbCutter(RocksDbOptions(), V77).cuts(stream(50), far) == [10, 20, 30, 40]
+    assert RocksDbCutter(RocksDbOptions(level_compaction_dynamic_file_size=False), V78).cuts(stream(50), far) == [10, 20, 30, 40]
 
 
 def test_skipped_grandparent_file() -> None:
     """Skipping a grandparent file of more than an eighth of the target ends the output at any size."""
-    cutter = RocksDbCutter(V78)
+    cutter = RocksDbCutter(RocksDbOptions(), V78)
     keys = np.array([0, 1, 100, 101], dtype=np.int64)
     merged = MergedStream(keys, np.arange(5) * 10.0)
     assert cutter.cuts(merged, context([(50, 60, 13)])) == [2]  # from gap to gap: two boundaries
@@ -76,17 +75,11 @@ def test_skipped_grandparent_file() -> None:
 def test_overlap_limit() -> None:
     """A file ends when its size and that of the grandparent files it overlaps exceed max_compaction_bytes."""
     files = [(i * 3, i * 3 + 2, 400) for i in range(4)]
-    assert RocksDbCutter(V78).cuts(stream(12), context(files, target=10_000, most=800)) == [3, 6, 9]
-    assert RocksDbCutter(V78).cuts(stream(12), context(files, target=10_000, most=1200))[:1] == [6]
+    assert RocksDbCutter(RocksDbOptions(), V78).cuts(stream(12), context(files, target=10_000, most=800)) == [3, 6, 9]
+    assert RocksDbCutter(RocksDbOptions(), V78).cuts(stream(12), context(files, target=10_000, most=1200))[:1] == [6]
     # Up to 7.7 only passed files count, and 5.7 also checks at keys between their ends.
-    assert RocksDbCutter(V75).cuts(stream(12), context(files, target=10_000, most=860)) == [9]
-    assert RocksDbCutter(V57).cuts(stream(12), context(files, target=10_000, most=860)) == [7]
-
-
-def test_round_robin_split() -> None:
-    """Round-robin compaction ends one file at the output level's cursor."""
-    assert RocksDbCutter(V78).cuts(stream(20), context([], split_key=7)) == [7, 17]
-    assert RocksDbCutter(V78).cuts(stream(20), context([], split_key=10)) == [10]
+    assert RocksDbCutter(RocksDbOptions(), V75).cuts(stream(12), context(files, target=10_000, most=860)) == [9]
+    assert RocksDbCutter(RocksDbOptions(), V57).cuts(stream(12), context(files, target=10_000, most=860)) == [7]
 
 
 def walk_aligned(merged: MergedStream, job: CutContext, aligned: bool) -> list[int]:
@@ -162,11 +155,11 @@ def random_job(seed: int) -> tuple[MergedStream, CutContext]:
 def test_cuts_equal_the_walk(seed: int) -> None:
     """The vectorised cutter of every version cuts at the same keys as the key-by-key walk."""
     merged, job = random_job(seed)
-    assert walk_aligned(merged, job, aligned=True) == list(RocksDbCutter(V78).cuts(merged, job))
-    plain = RocksDbCutter(V78, level_compaction_dynamic_file_size=False)
+    assert walk_aligned(merged, job, aligned=True) == list(RocksDbCutter(RocksDbOptions(), V78).cuts(merged, job))
+    plain = RocksDbCutter(RocksDbOptions(level_compaction_dynamic_file_size=False), V78)
     assert walk_aligned(merged, job, aligned=False) == list(plain.cuts(merged, job))
-    assert walk_overlap(merged, job, every_key=False) == list(RocksDbCutter(V77).cuts(merged, job))
-    assert walk_overlap(merged, job, every_key=True) == list(RocksDbCutter(V57).cuts(merged, job))
+    assert walk_overlap(merged, job, every_key=False) == list(RocksDbCutter(RocksDbOptions(), V77).cuts(merged, job))
+    assert walk_overlap(merged, job, every_key=True) == list(RocksDbCutter(RocksDbOptions(), V57).cuts(merged, job))
 
 
 def finished_blocks(entries: int, block_entries: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -180,7 +173,7 @@ def finished_blocks(entries: int, block_entries: int) -> tuple[NDArray[np.int64]
 
 def test_cuts_by_blocks() -> None:
     """Cuts depend on the finished blocks of the current file; a new file starts a new block."""
-    n, cutter = 60, RocksDbCutter(V78)
+    n, cutter = 60, RocksDbCutter(RocksDbOptions(), V78)
 
     def finished_from(start: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         first, size = finished_blocks(n - start, 4)

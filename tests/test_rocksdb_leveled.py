@@ -6,17 +6,16 @@ Source: (behaviour/leveled-compaction.md, Leveled compaction).
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from goldens import Arguments, PickerSession, run_golden
 from hypothesis import given
 from hypothesis import strategies as st
-from lsmlab.models.options.fields import CompactionPri, Compression
+from lsmlab.models.options.fields import CompactionPri, Compression, RocksDbOptions, UniversalOptions
 from lsmlab.models.policies.decisions import Compaction, Move, Picker, RunningJob
-from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
-from lsmlab.models.policies.rocksdb.levels import LevelRules
 from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, Release, overlap_bytes
 from lsmlab.models.policies.rocksdb.priority import SORTED_FILES, PriorityLists
 from lsmlab.models.policies.rocksdb.unstable_sort import sorted_as_libstdcxx
@@ -31,25 +30,24 @@ VERSIONS = [Version.parse(v) for v in ("5.7", "6.4", "7.5", "7.8", "8.3", "9.8",
 
 def rocksdb(arguments: Arguments) -> Picker:
     """Return a leveled picker for the arguments of a golden text."""
-    rules = LevelRules(
-        Version.parse(arguments.pop("version")),
+    options = RocksDbOptions(
         max_bytes_for_level_base=int(arguments.pop("base", "1000")),
         max_bytes_for_level_multiplier=float(arguments.pop("multiplier", "10")),
         level_compaction_dynamic_level_bytes=arguments.pop("dynamic", "no") == "yes",
         level0_file_num_compaction_trigger=int(arguments.pop("trigger", "4")),
         num_levels=int(arguments.pop("num_levels", "7")),
-    )
-    picker = LeveledPicker(
-        rules,
         max_compaction_bytes=int(arguments.pop("max_compaction_bytes", "2500")),
         compaction_pri=CompactionPri(arguments.pop("pri", "kMinOverlappingRatio")),
-        universal_allow_trivial_move=arguments.pop("universal_allow_trivial_move", "no") == "yes",
-        ignore_max_compaction_bytes_for_input=arguments.pop("ignore_max_compaction_bytes_for_input", "yes") == "yes",
-        compression=CompressionByLevel(
-            per_level=tuple(Compression(name) for name in arguments.pop("compression_per_level", "").split(",") if name),
-            bottommost=Compression(arguments.pop("bottommost_compression", "kDisableCompressionOption")),
+        compaction_options_universal=UniversalOptions(
+            allow_trivial_move=arguments.pop("universal_allow_trivial_move", "no") == "yes"
         ),
+        ignore_max_compaction_bytes_for_input=arguments.pop("ignore_max_compaction_bytes_for_input", "yes") == "yes",
+        compression_per_level=tuple(
+            Compression(name) for name in arguments.pop("compression_per_level", "").split(",") if name
+        ),
+        bottommost_compression=Compression(arguments.pop("bottommost_compression", "kDisableCompressionOption")),
     )
+    picker = LeveledPicker(options, Version.parse(arguments.pop("version")))
     assert not arguments, f"unknown options {arguments}"
     return picker
 
@@ -79,12 +77,16 @@ def random_tree(seed: int, counts: tuple[int, ...] = (3, 6, 40, 120)) -> Tree:
     return tree
 
 
+def small_options(**values: Any) -> RocksDbOptions:
+    """Return options for levels of a few hundred bytes."""
+    return RocksDbOptions(max_bytes_for_level_base=300, max_compaction_bytes=2000, **values)
+
+
 @given(st.integers(0, 10_000), st.sampled_from(VERSIONS), st.booleans(), st.sampled_from(list(CompactionPri)))
 def test_picks_do_not_conflict_with_running_jobs(seed: int, version: Version, dynamic: bool, pri: CompactionPri) -> None:
     """A pick shares no file with a running job, and its output overlaps no running output of the same level."""
     tree = random_tree(seed)
-    rules = LevelRules(version, max_bytes_for_level_base=300, level_compaction_dynamic_level_bytes=dynamic)
-    picker = LeveledPicker(rules, max_compaction_bytes=2000, compaction_pri=pri)
+    picker = LeveledPicker(small_options(level_compaction_dynamic_level_bytes=dynamic, compaction_pri=pri), version)
     running: list[RunningJob] = []
     for _ in range(12):
         pick = picker.pick(tree, running, 0.0)
@@ -104,8 +106,7 @@ def test_picks_do_not_conflict_with_running_jobs(seed: int, version: Version, dy
 def test_compaction_takes_all_overlapping_files(seed: int, version: Version, dynamic: bool) -> None:
     """A compaction takes every file of the output level, and every L0 file, that overlaps its inputs."""
     tree = random_tree(seed)
-    rules = LevelRules(version, max_bytes_for_level_base=300, level_compaction_dynamic_level_bytes=dynamic)
-    pick = LeveledPicker(rules, max_compaction_bytes=2000).pick(tree, [], 0.0)
+    pick = LeveledPicker(small_options(level_compaction_dynamic_level_bytes=dynamic), version).pick(tree, [], 0.0)
     if not isinstance(pick, Compaction | Move) or pick.output_level == 0:
         return
     chosen = {f.number for _, files in pick.inputs for f in files}
@@ -216,6 +217,5 @@ def _row(rng: np.random.Generator, lo: int, width: int, step: int) -> list[Sorte
 def test_disabled() -> None:
     """With disable_auto_compactions, no compaction is ever due."""
     tree = random_tree(3)
-    rules = LevelRules(Version(7, 8), max_bytes_for_level_base=300)
-    assert LeveledPicker(rules).needs_compaction(tree, 0.0)
-    assert not LeveledPicker(rules, disable_auto_compactions=True).needs_compaction(tree, 0.0)
+    assert LeveledPicker(small_options(), Version(7, 8)).needs_compaction(tree, 0.0)
+    assert not LeveledPicker(small_options(disable_auto_compactions=True), Version(7, 8)).needs_compaction(tree, 0.0)

@@ -11,13 +11,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rocksdb.levels import (
     LevelRules,
     average_value,
     bottommost_bytes,
     compensated_size,
 )
-from lsmlab.models.policies.rocksdb.slots import slots
+from lsmlab.models.policies.rocksdb.scheduler import slots
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
@@ -39,14 +40,15 @@ def tree_of(*level_bytes: int, l0: int = 0, l0_bytes: int = 0) -> Tree:
 
 def test_static_targets_of_the_defaults() -> None:
     """The default targets grow from 256 MiB tenfold per level (behaviour/leveled-compaction.md, Static targets)."""
-    targets = LevelRules(V78).targets(Tree())
+    targets = LevelRules(RocksDbOptions(), V78).targets(Tree())
     assert targets.base_level == 1
     assert [math.inf, *(256 * MIB * 10**i for i in range(6))] == list(targets.size_bytes)
 
 
 def test_additional_multipliers() -> None:
     """target[i] is also multiplied by multiplier_additional[i - 1]; a missing entry counts as 1."""
-    rules = LevelRules(V78, max_bytes_for_level_base=100, max_bytes_for_level_multiplier_additional=(7, 3, 2))
+    options = RocksDbOptions(max_bytes_for_level_base=100, max_bytes_for_level_multiplier_additional=(7, 3, 2))
+    rules = LevelRules(options, V78)
     assert list(rules.targets(Tree()).size_bytes[1:5]) == [100, 3000, 60_000, 600_000]
 
 
@@ -60,10 +62,10 @@ def test_a_large_l0_keeps_the_base_level(version: str, l0_files: int, base_level
     The last level of 830 MiB gives level 5 a size of 83 MiB: more than 64 MiB of max_bytes_for_level_base and than 32 MiB of L0,
     so level 4 opens, but less than 96 MiB of L0.
     """
-    rules = LevelRules(
-        Version.parse(version), max_bytes_for_level_base=64 * MIB, level_compaction_dynamic_level_bytes=True,
-        level0_file_num_compaction_trigger=8,
-    )  # fmt: skip
+    options = RocksDbOptions(
+        max_bytes_for_level_base=64 * MIB, level_compaction_dynamic_level_bytes=True, level0_file_num_compaction_trigger=8
+    )
+    rules = LevelRules(options, Version.parse(version))
     targets = rules.targets(tree_of(0, 0, 0, 0, 80 * MIB, 830 * MIB, l0=l0_files, l0_bytes=8 * MIB))
 
     assert (base_level, base_mib * MIB) == (targets.base_level, targets.size_bytes[base_level])
@@ -73,12 +75,11 @@ def test_a_large_l0_keeps_the_base_level(version: str, l0_files: int, base_level
 def test_dynamic_targets_are_valid(sizes: list[int], multiplier: float) -> None:
     """Levels above the base level are empty without target; other targets ascend from max_bytes_for_level_base up."""
     tree = tree_of(*sizes)
+    options = RocksDbOptions(
+        max_bytes_for_level_base=10**6, max_bytes_for_level_multiplier=multiplier, level_compaction_dynamic_level_bytes=True
+    )
     for version in (Version(5, 7), Version(6, 4), V78, Version(9, 8)):
-        rules = LevelRules(
-            version, max_bytes_for_level_base=10**6, max_bytes_for_level_multiplier=multiplier,
-            level_compaction_dynamic_level_bytes=True,
-        )  # fmt: skip
-        targets = rules.targets(tree)
+        targets = LevelRules(options, version).targets(tree)
         base = targets.base_level
         assert all(tree.size_bytes(level) == 0 for level in range(1, base))
         assert [math.inf] * base == list(targets.size_bytes[:base])
@@ -92,9 +93,10 @@ def test_dynamic_targets_are_valid(sizes: list[int], multiplier: float) -> None:
 @pytest.mark.parametrize(("version", "expected"), [("5.7", 8), ("6.4", 2), ("7.8", 2), ("11.8", 2)])
 def test_target_file_size(version: str, expected: int) -> None:
     """Target file sizes grow from L2 on; with dynamic levels from two levels below the base level on, except in 5.7."""
-    rules = LevelRules(Version.parse(version), target_file_size_base=1, target_file_size_multiplier=2)
+    options = RocksDbOptions(target_file_size_base=1, target_file_size_multiplier=2)
+    rules = LevelRules(options, Version.parse(version))
     assert [rules.target_file_size(level, 1) for level in range(7)] == [1, 1, 2, 4, 8, 16, 32]
-    dynamic = replace(rules, level_compaction_dynamic_level_bytes=True)
+    dynamic = LevelRules(replace(options, level_compaction_dynamic_level_bytes=True), rules.version)
     assert expected == dynamic.target_file_size(4, base_level=2)
 
 
@@ -104,7 +106,7 @@ def test_running_jobs_lower_the_score_but_not_pending_bytes() -> None:
     Sources: (behaviour/leveled-compaction.md, Pending compaction bytes) and (behaviour/leveled-compaction.md, Scores).
     """
     tree = tree_of(500 * MIB, 3000 * MIB, l0=4, l0_bytes=60 * MIB)
-    rules = LevelRules(V78)
+    rules = LevelRules(RocksDbOptions(), V78)
     targets = rules.targets(tree)
     pending = rules.pending_bytes(tree, targets)
     assert rules.scores(tree, targets) == [1.0, 500 / 256, 3000 / 2560, 0, 0, 0]
@@ -119,7 +121,7 @@ def test_pending_bytes_by_hand() -> None:
 
     Source: (behaviour/leveled-compaction.md, Pending compaction bytes).
     """
-    rules = LevelRules(V78, max_bytes_for_level_base=1000)
+    rules = LevelRules(RocksDbOptions(max_bytes_for_level_base=1000), V78)
     tree = tree_of(1500, 12_000, 40_000, l0=4, l0_bytes=300)
     l1 = int(1700 * (12_000 / 2700 + 1))
     l2 = int(3700 * (40_000 / 13_700 + 1))
@@ -128,7 +130,7 @@ def test_pending_bytes_by_hand() -> None:
 
 def test_pending_bytes_carry_over_an_empty_level() -> None:
     """Below a level above its target an empty level adds nothing, but the excess is passed on."""
-    rules = LevelRules(V78, max_bytes_for_level_base=1000)
+    rules = LevelRules(RocksDbOptions(max_bytes_for_level_base=1000), V78)
     tree = tree_of(15_000, 0, 200_000)
     assert int(4000 * (200_000 / 14_000 + 1)) == rules.pending_bytes(tree, rules.targets(tree))
 
@@ -174,11 +176,12 @@ def test_slots(jobs: int, expected: tuple[int, int]) -> None:
 
     Source: (behaviour/jobs-and-threads.md, Slots).
     """
-    assert expected == slots(jobs, speedup=True)
-    assert (expected[0], 1) == slots(jobs, speedup=False)
+    options = RocksDbOptions(max_background_jobs=jobs)
+    assert expected == slots(options, speedup=True)
+    assert (expected[0], 1) == slots(options, speedup=False)
 
 
 def test_slots_from_the_old_options() -> None:
     """Either of the old options replaces both numbers; one left at -1 counts as 1."""
-    assert slots(2, -1, 6, speedup=True) == (1, 6)
-    assert slots(8, 3, -1, speedup=True) == (3, 1)
+    assert slots(RocksDbOptions(max_background_compactions=6), speedup=True) == (1, 6)
+    assert slots(RocksDbOptions(max_background_jobs=8, max_background_flushes=3), speedup=True) == (3, 1)

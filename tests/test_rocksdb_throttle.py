@@ -7,19 +7,20 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
-from lsmlab.models.policies.rocksdb.delay import DelayBucket, get_delay, on_delay, sleep_shares, sleep_step_us, slept_us
+from lsmlab.models.policies.rocksdb.delay import DelayBucket, get_delay, sleep_shares
 from lsmlab.models.policies.rocksdb.throttle import MIN_RATE, RocksDbThrottle
 from lsmlab.models.version import Version
 
 V57, V78, V98 = Version(5, 7), Version(7, 8), Version(9, 8)
-LOGGED = RocksDbThrottle(
-    V78,
+OPTIONS = RocksDbOptions(
     max_write_buffer_number=5,
     soft_pending_compaction_bytes_limit=10**8,
     hard_pending_compaction_bytes_limit=2 * 10**8,
     delayed_write_rate=8 << 20,
 )
+LOGGED = RocksDbThrottle(OPTIONS, V78)
 """Options of the run with the listed stall lines (behaviour/log-and-statistics.md, Stall lines)."""
 
 
@@ -108,21 +109,21 @@ def test_stall_conditions(inputs: StallInputs, cause: StallCause | None, line: s
 def test_memtable_delay_needs_more_than_three_buffers() -> None:
     """With two or three buffers, there are memtable stops but no memtable slowdowns."""
     for buffers in (2, 3):
-        throttle = replace(LOGGED, max_write_buffer_number=buffers)
+        throttle = RocksDbThrottle(replace(OPTIONS, max_write_buffer_number=buffers), V78)
         causes = [throttle.cause(StallInputs(n, 0, 0)) for n in range(buffers + 1)]
         assert [None] * buffers + [StallCause.MEMTABLE_STOP] == causes
 
 
 def test_memtables_waiting_to_be_merged_cause_no_delay() -> None:
     """Memtables that wait for min_write_buffer_number_to_merge cause no delay, except in 5.7."""
-    merging = replace(LOGGED, min_write_buffer_number_to_merge=4)
+    merging = RocksDbThrottle(replace(OPTIONS, min_write_buffer_number_to_merge=4), V78)
     assert merging.cause(StallInputs(4, 0, 0)) is None
-    assert replace(merging, version=V57).cause(StallInputs(4, 0, 0)) == StallCause.MEMTABLE_SLOWDOWN
+    assert RocksDbThrottle(merging.options, V57).cause(StallInputs(4, 0, 0)) == StallCause.MEMTABLE_SLOWDOWN
 
 
 def test_disabled_compactions() -> None:
     """With disable_auto_compactions, only memtables stall writes, and the rate is the maximum."""
-    throttle = replace(LOGGED, disable_auto_compactions=True)
+    throttle = RocksDbThrottle(replace(OPTIONS, disable_auto_compactions=True), V78)
     assert throttle.cause(StallInputs(0, 99, 10**12)) is None
     assert throttle.recompute(delayed(10**6), StallInputs(4, 0, 10**9)).rate_bytes_per_s == 8 << 20
 
@@ -161,7 +162,7 @@ def test_worked_decay() -> None:
 
     Source: (behaviour/write-stalls.md, Delayed write rate).
     """
-    throttle = RocksDbThrottle(V78)
+    throttle = RocksDbThrottle(RocksDbOptions(), V78)
     state, rates = throttle.initial(), []
     for _ in range(33):
         state = throttle.recompute(state, StallInputs(1, 20, 10**9))
@@ -198,24 +199,22 @@ def test_rate_stays_in_bounds(steps: list[tuple[int, int, int]]) -> None:
 )
 def test_pressure_threshold(version: str, bottommost: int, expected: int) -> None:
     """Pending bytes from which compactions run in parallel, by version (behaviour/write-stalls.md, Pressure)."""
-    assert expected == RocksDbThrottle(Version.parse(version)).pressure_pending_bytes(bottommost)
+    assert expected == RocksDbThrottle(RocksDbOptions(), Version.parse(version)).pressure_pending_bytes(bottommost)
 
 
 def test_pressure_without_a_soft_limit() -> None:
-    """With a soft limit of 0, compactions always run in parallel, without a line; since 9.0 also for marked files."""
-    throttle = replace(LOGGED, soft_pending_compaction_bytes_limit=0, hard_pending_compaction_bytes_limit=0)
+    """With a soft limit of 0, compactions always run in parallel, without a line."""
+    unlimited = replace(OPTIONS, soft_pending_compaction_bytes_limit=0, hard_pending_compaction_bytes_limit=0)
+    throttle = RocksDbThrottle(unlimited, V78)
     state = throttle.recompute(throttle.initial(), StallInputs(0, 0, 0))
     assert (state.pressure, state.line) == (True, None)
-    marked = StallInputs(0, 0, 0, marked_files=2)
-    assert not LOGGED.recompute(LOGGED.initial(), marked).pressure
-    line = replace(LOGGED, version=V98).recompute(LOGGED.initial(), marked).line
-    assert line == "Increasing compaction threads because we have 2 files marked for compaction"
 
 
 @pytest.mark.parametrize(("trigger", "slowdown", "expected"), [(4, 20, 8), (4, 12, 6), (2, 40, 4), (8, 8, 8)])
 def test_pressure_files(trigger: int, slowdown: int, expected: int) -> None:
     """Number of L0 files from which compactions run in parallel (behaviour/write-stalls.md, Pressure)."""
-    throttle = replace(LOGGED, level0_file_num_compaction_trigger=trigger, level0_slowdown_writes_trigger=slowdown)
+    options = replace(OPTIONS, level0_file_num_compaction_trigger=trigger, level0_slowdown_writes_trigger=slowdown)
+    throttle = RocksDbThrottle(options, V78)
     assert expected == throttle.pressure_l0_files
 
 
@@ -264,21 +263,6 @@ def test_bucket_keeps_the_rate(version: Version, group: int, rate: int) -> None:
         bucket, sleep = get_delay(bucket, group, now, rate, version)
         now += sleep + 1
     assert groups * group / rate == pytest.approx((now - begin) / 1e6, rel=0.03)
-
-
-def test_reset_of_the_bucket() -> None:
-    """Since 6.19 the bucket is emptied at the start of a delay, before at each recompute that ends in a delay."""
-    full = DelayBucket(500, 9000)
-    assert full == on_delay(full, was_delayed=True, version=V78)
-    assert DelayBucket() == on_delay(full, was_delayed=False, version=V78)
-    assert DelayBucket() == on_delay(full, was_delayed=True, version=Version(6, 18))
-
-
-def test_sleep_steps() -> None:
-    """Sleeps are whole steps of 1001 us, before 6.19 of 1000 us (behaviour/write-stalls.md, Sleeps and stops)."""
-    assert (sleep_step_us(V78), sleep_step_us(V57)) == (1001, 1000)
-    assert [slept_us(t, V78) for t in (0, 1000, 1002)] == [0, 1001, 2002]
-    assert [slept_us(t, V57) for t in (1000, 1024)] == [1000, 2000]
 
 
 def test_delayed_writers_sleep_in_steps() -> None:

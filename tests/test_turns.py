@@ -7,7 +7,7 @@ from collections import deque
 
 import numpy as np
 import pytest
-from lsmlab.models.devices.base import Load
+from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.sharing import Service, share
 
 PIECE_BYTES = 128 * 2**10
@@ -48,7 +48,7 @@ def granted_per_s(readers: int, writers: int, threads: int, thinking_s: float) -
     """Return the reads per second at the latency that the device grants, by fixed-point iteration."""
     reads = threads / (DRIVE.client_read_latency_s + thinking_s)
     for _ in range(200):
-        load = Load(
+        load = DeviceLoad(
             readers=readers, writers=writers, client_read_iops=reads, client_read_bytes=READ_BYTES, client_read_depth=threads
         )
         latency_s = share(DRIVE, load).client_read_latency_s

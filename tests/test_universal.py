@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RocksDbOptions, StopStyle, UniversalOptions
 from lsmlab.models.policies.decisions import Compaction, DoNothing, Move, RunningJob
 from lsmlab.models.policies.rocksdb.universal import UNLIMITED_BYTES, UniversalPicker, sorted_runs
 from lsmlab.models.tree.files import SortedFile
@@ -17,6 +19,14 @@ from lsmlab.models.version import Version
 GOLDEN = Path(__file__).parent / "testdata" / "compaction" / "universal.txt"
 LETTER = {"UniversalSizeAmplification": "A", "UniversalSizeRatio": "R", "UniversalSortedRunNum": "N"}
 V78, V87 = Version(7, 8), Version(8, 7)
+
+
+def universal(version: Version, **options: Any) -> UniversalPicker:
+    """Return the picker of these options, members of compaction_options_universal included."""
+    style = {f.name: options.pop(f.name) for f in fields(UniversalOptions) if f.name in options}
+    if options.pop("similar_size", False):
+        style["stop_style"] = StopStyle.SIMILAR_SIZE
+    return UniversalPicker(RocksDbOptions(**options, compaction_options_universal=UniversalOptions(**style)), version)
 
 
 def blocks() -> dict[str, tuple[dict[str, str], list[str]]]:
@@ -56,7 +66,7 @@ def apply(tree: Tree, pick: Compaction, number: int) -> None:
 
 def run_states(picker: UniversalPicker, wanted: int, only: str | None) -> list[str]:
     """Return the sorted runs after each compaction of the sequential model."""
-    tree, states, number = build_tree(picker.num_levels, []), [], 0
+    tree, states, number = build_tree(picker.options.num_levels, []), [], 0
     while len(states) < wanted and number < 10_000:
         number += 1
         tree.install((), [(0, [SortedFile(number, 0, 99, 1)])])
@@ -75,7 +85,7 @@ def test_worked_sequences(name: str) -> None:
     options, states = blocks()[name]
     version, only = Version.parse(options.pop("version")), options.pop("only", None)
     values: dict[str, Any] = {key: int(value) for key, value in options.items()} | without_rules(only)
-    assert states == run_states(UniversalPicker(version, **values), len(states), only)
+    assert states == run_states(universal(version, **values), len(states), only)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +97,7 @@ def test_placement(merged: list[int], output: int) -> None:
 
     Source: (behaviour/universal-and-fifo.md, Worked universal sequences).
     """
-    picker = UniversalPicker(V78, num_levels=6)
+    picker = universal(V78, num_levels=6)
     runs = sorted_runs(build_tree(6, [1, 1, 1], {4: 10, 5: 100}))
     assert output == picker.output_level(runs, merged[-1] + 1)
 
@@ -95,7 +105,7 @@ def test_placement(merged: list[int], output: int) -> None:
 def test_output_above_an_occupied_first_level_is_l0() -> None:
     """If L1 is occupied, compactions of newer runs write one file of unlimited size to L0."""
     tree = build_tree(3, [1, 1, 1, 1], {1: 1000, 2: 100_000})
-    pick = UniversalPicker(V78, num_levels=3).pick(tree, (), 0.0)
+    pick = universal(V78, num_levels=3).pick(tree, (), 0.0)
     assert isinstance(pick, Compaction)
     assert (pick.output_level, pick.max_output_bytes, pick.reason) == (0, UNLIMITED_BYTES, "UniversalSizeRatio")
     assert pick.inputs == ((0, tuple(tree.l0)),)
@@ -104,7 +114,7 @@ def test_output_above_an_occupied_first_level_is_l0() -> None:
 def test_full_compaction_lists_every_level_once() -> None:
     """The inputs of a size amplification job are L0, newest first, and each level; the output is the last level."""
     tree = build_tree(7, [3, 3, 3], {5: 5, 6: 6})
-    pick = UniversalPicker(V78).pick(tree, (), 0.0)
+    pick = universal(V78).pick(tree, (), 0.0)
     assert isinstance(pick, Compaction)
     assert [level for level, _ in pick.inputs] == [0, 5, 6]
     assert (tuple(tree.l0), 0, 6, None) == (
@@ -121,7 +131,7 @@ def test_score_counts_free_runs_and_stalls_count_all_runs() -> None:
     Source: (behaviour/universal-and-fifo.md, When a universal compaction is tried; Stalls under universal compaction).
     """
     tree = build_tree(7, [1, 1, 100], {6: 1000})
-    picker = UniversalPicker(V78)
+    picker = universal(V78)
     assert (picker.needs_compaction(tree, 0.0), picker.scores(tree)[0]) == (True, 1.0)
     tree.mark(6, tree.levels[6].files, busy=True)
     assert (picker.needs_compaction(tree, 0.0), picker.stall_run_count(tree), picker.scores(tree)[0]) == (
@@ -138,10 +148,10 @@ def test_compaction_beside_a_busy_run_writes_above_it() -> None:
     """While the last level is busy, compactions of newer runs write to the level above it."""
     tree = build_tree(7, [1, 1, 1, 1], {6: 100})
     tree.mark(6, tree.levels[6].files, busy=True)
-    pick = UniversalPicker(V78).pick(tree, (RunningJob(0, 6, 0, 99),), 0.0)
+    pick = universal(V78).pick(tree, (RunningJob(0, 6, 0, 99),), 0.0)
     assert isinstance(pick, Compaction)
     assert pick.output_level == 5
-    blocked = UniversalPicker(V78).pick(tree, (RunningJob(0, 5, 0, 99),), 0.0)
+    blocked = universal(V78).pick(tree, (RunningJob(0, 5, 0, 99),), 0.0)
     assert DoNothing() == blocked
 
 
@@ -150,7 +160,7 @@ def test_busy_run_in_front_of_the_oldest(version: Version, expected: int | None)
     """At a busy run in front of the oldest, 7.8 gives up size amplification; since 8.7 it takes the runs behind."""
     tree = build_tree(7, [100, 100, 1, 300], {6: 10})
     tree.mark(0, [tree.l0[2]], busy=True)
-    picker = UniversalPicker(version, max_merge_width=1)
+    picker = universal(version, max_merge_width=1)
     pick = picker.pick(tree, (), 0.0)
     assert expected == (len([f for _, g in pick.inputs for f in g]) if isinstance(pick, Compaction) else None)
 
@@ -160,7 +170,7 @@ def test_run_limit_of_max_read_amp() -> None:
     mib = 1 << 20
     size = {"write_buffer_size": 256 * mib, "size_ratio": 10}
     limits = [
-        UniversalPicker(Version(*version), max_read_amp=amp, **size).run_limit(20 * 1024 * mib)
+        universal(Version(*version), max_read_amp=amp, **size).run_limit(20 * 1024 * mib)
         for version, amp in (((9, 4), 0), ((9, 4), 6), ((9, 4), -1), ((9, 3), 0))
     ]
     assert limits == [8, 6, 4, 4]
@@ -169,7 +179,7 @@ def test_run_limit_of_max_read_amp() -> None:
 def test_periodic_compaction_writes_to_the_last_level() -> None:
     """An old file causes a compaction of all runs behind the last busy one to the last level, below the trigger too."""
     tree = build_tree(7, [1, 1], {6: 10})
-    picker = UniversalPicker(V78, periodic_compaction_seconds=100)
+    picker = universal(V78, periodic_compaction_seconds=100)
     assert (False, DoNothing()) == (picker.needs_compaction(tree, 100.0), picker.pick(tree, (), 100.0))
     tree.mark(0, [tree.l0[0]], busy=True)
     pick = picker.pick(tree, (), 101.0)
@@ -183,12 +193,12 @@ def test_trivial_move_of_disjoint_runs() -> None:
     l0 = [SortedFile(9 - i, 100 * i, 100 * i + 50, 10) for i in range(4)]
     last = SortedFile(1, 1000, 1050, 10)
     tree = Tree(l0=l0, levels=[Level([last] if n == 6 else []) for n in range(7)])
-    move = UniversalPicker(V78, allow_trivial_move=True).pick(tree, (), 0.0)
+    move = universal(V78, allow_trivial_move=True).pick(tree, (), 0.0)
     assert isinstance(move, Move)
     assert (((0, tuple(l0)),), 6) == (move.inputs, move.output_level)
-    assert isinstance(UniversalPicker(V78).pick(tree, (), 0.0), Compaction)
+    assert isinstance(universal(V78).pick(tree, (), 0.0), Compaction)
     l0[3].hi = 1000
-    assert isinstance(UniversalPicker(V78, allow_trivial_move=True).pick(tree, (), 0.0), Compaction)
+    assert isinstance(universal(V78, allow_trivial_move=True).pick(tree, (), 0.0), Compaction)
 
 
 def test_compression_size_percent() -> None:
@@ -199,17 +209,15 @@ def test_compression_size_percent() -> None:
     tree = build_tree(7, [1, 1, 1, 1], {6: 96})
     answers = []
     for percent in (-1, 95, 96, 97):
-        picker = UniversalPicker(V78, compression_size_percent=percent)
+        picker = universal(V78, compression_size_percent=percent)
         pick = picker.pick(tree, (), 0.0)
         assert isinstance(pick, Compaction)
         answers.append(picker.compresses(tree, pick))
     assert answers == [True, False, False, True]
 
 
-@pytest.mark.parametrize(
-    "options", [{"incremental": True}, {"max_read_amp": 3}, {"level0_file_num_compaction_trigger": 0}]
-)
+@pytest.mark.parametrize("options", [{"incremental": True}, {"max_read_amp": 3}])
 def test_options_without_a_model_are_refused(options: dict[str, Any]) -> None:
     """Incremental mode and impossible limits raise InputError."""
     with pytest.raises(InputError, match=next(iter(options))):
-        UniversalPicker(Version(9, 8), **options)
+        universal(Version(9, 8), **options)

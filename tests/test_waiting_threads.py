@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.base import Load
+from lsmlab.models.devices.base import DeviceLoad
+from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.make import DeviceSettings, DeviceSetup
 from lsmlab.models.devices.nvme import Nvme
 from lsmlab.models.devices.pmem import Pmem
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
-from lsmlab.models.devices.throttled import Throttled
 from lsmlab.sim.clients.group import WRITE
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.machine.make import _binding_caps
@@ -49,13 +49,13 @@ def a_drive(**constants: float) -> Nvme:
 def test_a_small_request_waits_for_half_a_piece_of_the_stream_in_front() -> None:
     """A read waits for u / (1 - u) of half a piece of 128 KiB beside a stream that uses the share u (Pollaczek-Khinchine)."""
     drive = a_drive()
-    load = Load(writers=1, write_limit_bytes_per_s=0.25e9)
+    load = DeviceLoad(writers=1, write_limit_bytes_per_s=0.25e9)
 
     queued_s = drive.allocate(drive.initial(), load).queued_s
 
     piece_s = INTERLEAVE_BYTES / 1e9
     assert queued_s == pytest.approx(0.25 / 0.75 * piece_s / 2.0)
-    assert drive.allocate(drive.initial(), Load()).queued_s == 0.0
+    assert drive.allocate(drive.initial(), DeviceLoad()).queued_s == 0.0
 
 
 def op_times(*, busy: float, queued_s: float) -> OpTimes:
@@ -106,7 +106,7 @@ def test_a_cap_binds_below_the_bandwidth_of_several_streams() -> None:
     )  # fmt: skip
 
     def writes_capped(cap: float) -> bool:
-        return _binding_caps(DeviceSetup(Throttled(memory, write_cap=cap), 0.0, None, DeviceSettings(), ""))[1]
+        return _binding_caps(DeviceSetup(Capped(memory, write_cap=cap), DeviceSettings()))[1]
 
     assert writes_capped(2.0e9)
     assert writes_capped(2.5e9)

@@ -11,11 +11,12 @@ are NamedTuples, whose creation takes a third of the time of a frozen dataclass.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 
-class Load(NamedTuple):
+class DeviceLoad(NamedTuple):
     """Load on the device at one instant.
 
     Background streams (flushes, compactions) use any rate that they are granted. Clients (WAL writes, point reads) have a
@@ -108,28 +109,117 @@ class DeviceFacts:
     """Rated total bytes written (TBW)."""
 
 
-class Device(Protocol):
-    """Storage device. Implementations are frozen dataclasses of physical parameters, one class per file.
+DeviceClass = Literal["nvme", "sata", "hdd", "pmem", "cloud", "other"]
+"""Classes of devices."""
 
-    A device may also have `peaks() -> Peaks`; a cap above the peak then costs no simulation time. With `takes_turns` = True the
-    station computes `Load.write_turn_bytes`.
+STATE_STEP_S: Final = 1.0
+"""Simulated seconds between two updates of the state of most devices."""
+
+
+class Device(ABC):
+    """Storage device. Subclasses are frozen dataclasses of physical parameters, one class per file.
+
+    Abstract methods and attributes without a value have no default; all others have that of a device without the property.
     """
 
-    @property
-    def name(self) -> str:
-        """Name of the device in results."""
+    device_class: ClassVar[DeviceClass] = "other"
+    name: str
+    """Name of the device in results."""
+    capacity: float | None = None
+    """Bytes that the device holds; None: unknown or unlimited."""
+    takes_turns: ClassVar[bool] = False
+    """Whether the rate of writers depends on `DeviceLoad.write_turn_bytes`, which the station then computes."""
+    copies_in_caller: ClassVar[bool] = False
+    """Whether a writing thread copies the bytes itself and keeps its core."""
+    state_step_s: ClassVar[float] = STATE_STEP_S
+    """Simulated seconds between two calls of `advance`; 0: the device must know every transfer at once."""
+    file_discards: float = 0.0
+    """Discards per deleted file that count as writes."""
 
+    @abstractmethod
     def initial(self) -> Any:
         """State at time 0 (an immutable value; None for a device without state)."""
 
-    def allocate(self, state: Any, load: Load) -> Grant:
+    @abstractmethod
+    def allocate(self, state: Any, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
 
-    def advance(self, state: Any, elapsed_s: float, flow: Flow) -> Any:
-        """Compute the state after `elapsed_s` seconds with the transfers `flow`."""
-
+    @abstractmethod
     def fsync_s(self, state: Any) -> float:
         """Time of one fsync of metadata (manifest, directory) in s, without the transfer of data."""
 
+    def advance(self, state: Any, elapsed_s: float, flow: Flow) -> Any:  # noqa: ARG002
+        """Compute the state after `elapsed_s` seconds with the transfers `flow`. Default: the same state."""
+        return state
+
+    def facts(self, state: Any, live_bytes: float) -> DeviceFacts:  # noqa: ARG002
+        """Return wear and write amplification inside the device, for `live_bytes` of data on it. Default: none."""
+        return DeviceFacts()
+
+    def peaks(self) -> Peaks:
+        """Return upper bounds of the rates; a cap above them costs no simulation time. Default: infinity."""
+        return Peaks()
+
+    @property
+    def uncapped(self) -> Device:
+        """Return the device without caps on bytes and operations. Default: itself."""
+        return self
+
+    def worker_share(self, write_alone_s: float) -> float:  # noqa: ARG002
+        """Return the share of the time in which a kernel thread copies the writes that a cap has let pass. Default: 0.
+
+        `write_alone_s`: seconds per byte that one thread needs without a cap.
+        """
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Layer(Device):
+    """Rules over a device: a limit of its user or its provider. All that a subclass does not change is of the device below."""
+
+    device: Device
+
+    @property
+    def device_class(self) -> DeviceClass:  # type: ignore[override]
+        """Class of the device below."""
+        return self.device.device_class
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Name of the device below."""
+        return self.device.name
+
+    @property
+    def capacity(self) -> float | None:  # type: ignore[override]
+        """Capacity of the device below."""
+        return self.device.capacity
+
+    @property
+    def takes_turns(self) -> bool:  # type: ignore[override]
+        """Whether writers take turns on the device below."""
+        return self.device.takes_turns
+
+    @property
+    def copies_in_caller(self) -> bool:  # type: ignore[override]
+        """Whether a writing thread keeps its core."""
+        return self.device.copies_in_caller
+
+    def initial(self) -> Any:
+        """State of the device below."""
+        return self.device.initial()
+
+    def advance(self, state: Any, elapsed_s: float, flow: Flow) -> Any:
+        """Advance the state of the device below."""
+        return self.device.advance(state, elapsed_s, flow)
+
+    def fsync_s(self, state: Any) -> float:
+        """Time of an fsync of the device below."""
+        return self.device.fsync_s(state)
+
     def facts(self, state: Any, live_bytes: float) -> DeviceFacts:
-        """Return wear and write amplification inside the device, for `live_bytes` of data on it."""
+        """Return the facts of the device below."""
+        return self.device.facts(state, live_bytes)
+
+    def peaks(self) -> Peaks:
+        """Upper bounds of the rates of the device below."""
+        return self.device.peaks()

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load, Peaks
+from lsmlab.models.devices.base import Device, DeviceClass, DeviceLoad, Flow, Grant, Peaks
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
@@ -25,7 +25,7 @@ class CloudState(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cloud:
+class Cloud(Device):
     """Network volume or local disk of a provider, described by its limits.
 
     A request takes max(operations / IOPS limit, bytes / bandwidth limit) of the volume's time. Reads and writes share
@@ -33,6 +33,7 @@ class Cloud:
     lasts, and then the baseline. One operation transfers at most `io_size`.
     """
 
+    device_class: ClassVar[DeviceClass] = "cloud"
     name: str = "cloud"
     read_bandwidth: float = quantity("bytes_per_s", low=1.0)
     write_bandwidth: float = quantity("bytes_per_s", low=1.0)
@@ -68,7 +69,7 @@ class Cloud:
         """State with full credit."""
         return CloudState(self.burst_ios, self.burst_bytes)
 
-    def allocate(self, state: CloudState, load: Load) -> Grant:
+    def allocate(self, state: CloudState, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`, valid until the credit is used up."""
         no_ios = self.baseline_iops is not None and state.ios <= self.baseline_iops * _EMPTY_S
         no_bytes = self.baseline_bandwidth is not None and state.bytes <= self.baseline_bandwidth * _EMPTY_S
@@ -96,11 +97,7 @@ class Cloud:
         """Time of one synchronous write of metadata in s."""
         return self.fsync_latency
 
-    def facts(self, state: CloudState, live_bytes: float) -> DeviceFacts:
-        """Return no facts: the provider bears the wear."""
-        return DeviceFacts()
-
-    def _credit_s(self, state: CloudState, grant: Grant, load: Load, no_ios: bool, no_bytes: bool) -> float:
+    def _credit_s(self, state: CloudState, grant: Grant, load: DeviceLoad, no_ios: bool, no_bytes: bool) -> float:
         """Time in s until one of the credits is used up."""
         read = load.readers * grant.read_bytes_per_s
         write = load.writers * grant.write_bytes_per_s + load.client_write_bytes_per_s * grant.client_write_share
@@ -123,7 +120,7 @@ class Cloud:
     def _services(self) -> dict[tuple[bool, bool, float, float, float], Service]:
         return {}
 
-    def _service(self, no_ios: bool, no_bytes: bool, load: Load) -> Service:
+    def _service(self, no_ios: bool, no_bytes: bool, load: DeviceLoad) -> Service:
         key = (no_ios, no_bytes, load.read_request_bytes, load.write_request_bytes, load.client_read_bytes)
         service = self._services.get(key)
         if service is None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.make import DeviceSetup, make_device
-from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import build, format_bytes, parse_quantity, quantity
+from lsmlab.models.units import build, field_values, format_bytes, parse_quantity, quantity
 
 _METADATA: Final = ("description", "source", "assumptions")
 
@@ -112,13 +112,13 @@ def devices_over_time(
 ) -> tuple[DeviceSetup, tuple[DeviceChange, ...]]:
     """Return the device at the start and from each change on. Raises InputError that names the key.
 
-    If any of them has a cap, all are `Throttled`, so that they share one kind of state.
+    If any of them has a cap, all are `Capped`, so that they share one kind of state.
     """
     start = make_device(device, allowed)
     later = [_changed(device, start, change, f"conditions.changes[{i}]", allowed) for i, change in enumerate(changes)]
-    if any(isinstance(setup.device, Throttled) for setup in (start, *(d.setup for d in later))):
-        start = start.throttled()
-        later = [dataclasses.replace(d, setup=d.setup.throttled()) for d in later]
+    if any(isinstance(setup.device, Capped) for setup in (start, *(d.setup for d in later))):
+        start = start.capped()
+        later = [dataclasses.replace(d, setup=d.setup.capped()) for d in later]
     return start, tuple(later)
 
 
@@ -148,11 +148,10 @@ def _mapping(value: object, where: str) -> Mapping[str, Any]:
 
 def _scaled(start: DeviceSetup, key: str, factor: object, where: str) -> float | None:
     """Return a number of the device times a factor; None if the device does not know it."""
-    own = start.device.device if isinstance(start.device, Throttled) else start.device
-    for holder in (own, start.settings):
-        value = getattr(holder, key, None)
-        names = {f.name for f in dataclasses.fields(holder)}  # type: ignore[arg-type]
-        if key in names and (value is None or (isinstance(value, int | float) and not isinstance(value, bool))):
+    own = field_values(start.device.uncapped)
+    for values in (own, field_values(start.settings)):
+        value = values.get(key)
+        if key in values and (value is None or _is_number(value)):
             try:
                 ratio = parse_quantity(factor, "ratio")  # type: ignore[arg-type]
             except (InputError, TypeError, AttributeError):
@@ -160,8 +159,9 @@ def _scaled(start: DeviceSetup, key: str, factor: object, where: str) -> float |
             if not ratio > 0.0:
                 raise InputError(f"{where}.{key}: {factor!r} must be above 0")
             return None if value is None else value * ratio
-    numbers = sorted(
-        f.name for f in dataclasses.fields(own)  # type: ignore[arg-type]
-        if isinstance(getattr(own, f.name), int | float) and not isinstance(getattr(own, f.name), bool)
-    )  # fmt: skip
+    numbers = sorted(name for name, value in own.items() if _is_number(value))
     raise InputError(f"{where}.{key}: this device has no such number; its numbers: {', '.join(numbers)}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

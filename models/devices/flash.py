@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load, Peaks
+from lsmlab.models.devices.base import Device, DeviceFacts, DeviceLoad, Flow, Grant, Peaks
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES, Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
@@ -71,7 +71,7 @@ class FlashState(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlashDrive:
+class FlashDrive(Device):
     """Flash drive: bandwidth, IOPS and latency, SLC cache, garbage collection, wear. Base of Nvme and SataSsd."""
 
     name: str
@@ -146,7 +146,7 @@ class FlashDrive:
         """State with an empty cache and no data except `filled`."""
         return FlashState(amplification=self._amplification(0.0, 0.0))
 
-    def allocate(self, state: FlashState, load: Load) -> Grant:
+    def allocate(self, state: FlashState, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`, valid until the SLC cache changes its mode."""
         service = self._service(state.amplification, state.slc_full)
         grant = share(service, load)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load, Peaks
+from lsmlab.models.devices.base import Device, DeviceClass, DeviceLoad, Grant, Peaks
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.units import quantity
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hdd:
+class Hdd(Device):
     """Hard disk with conventional recording.
 
     A single stream is sequential. With two or more, each turn of a stream (its outstanding requests, one after the
@@ -21,8 +21,8 @@ class Hdd:
     back. The model assumes no gain from reordering of queued reads.
     """
 
+    device_class: ClassVar[DeviceClass] = "hdd"
     takes_turns: ClassVar[bool] = True
-    """The rate of writers depends on `Load.write_turn_bytes`."""
     name: str = "hdd"
     read_bandwidth: float = quantity("bytes_per_s", low=1.0)
     write_bandwidth: float = quantity("bytes_per_s", low=1.0)
@@ -45,7 +45,7 @@ class Hdd:
     def initial(self) -> None:
         """Return None: the model of a disk has no state."""
 
-    def allocate(self, state: None, load: Load) -> Grant:
+    def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
         depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
         turn = load.write_turn_bytes / load.write_request_bytes
@@ -55,16 +55,9 @@ class Hdd:
             service = self._services[key] = self._make_service(*key)
         return share(service, load)
 
-    def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
-        """Return None: there is no state."""
-
     def fsync_s(self, state: None) -> float:
         """Time of one journal commit in s."""
         return self.fsync_latency
-
-    def facts(self, state: None, live_bytes: float) -> DeviceFacts:
-        """Return no facts: a disk has no flash and no rated write endurance."""
-        return DeviceFacts()
 
     @cached_property
     def _services(self) -> dict[tuple[int, float, float], Service]:

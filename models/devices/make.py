@@ -1,4 +1,4 @@
-"""Devices from the `device` group of a configuration."""
+"""Devices from the groups `device` and `limits` of a configuration."""
 
 from __future__ import annotations
 
@@ -8,28 +8,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lsmlab.models.devices.background_cap import BackgroundCap
-from lsmlab.models.devices.base import Device
-from lsmlab.models.devices.throttled import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, Throttled
+from lsmlab.models.devices.base import Device, DeviceClass
+from lsmlab.models.devices.capped import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, BackgroundCap, Capped
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
-from lsmlab.models.units import build, quantity
+from lsmlab.models.units import build, field_values, quantity
 
 METADATA: Final = ("description", "source", "assumptions")
 """Keys of a device's YAML for its readers, without effect on the device."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeviceSettings:
-    """Settings of every device, in addition to the parameters of its class."""
+class Limits:
+    """Caps that a cgroup or a cloud provider sets, whatever drive the machine has; the `limits` group. None: no limit."""
 
     write_cap: float | None = quantity("bytes_per_s", None, low=1.0)
-    """Cap on all writes together, as a block cgroup sets it; None: no cap."""
+    """Cap on all writes together."""
     read_cap: float | None = quantity("bytes_per_s", None, low=1.0)
     iops_cap: float | None = quantity("per_s", None, low=1.0)
     """Cap on operations per second, for reads and for writes separately."""
     background_cap: float | None = quantity("bytes_per_s", None, low=1.0)
     """Cap on the bytes that flushes and compactions read and write together; clients do not count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceSettings(Limits):
+    """Settings of every device, in addition to the parameters of its class."""
+
     wal_fsync_latency: float | None = quantity("seconds", None, low=0.0)
     """Time of an fsync of the WAL on the idle device, with which a synced write waits; None: `fsync_latency`."""
     throttle_slice: float = quantity("seconds", SLICE_S, low=1e-3)
@@ -57,26 +62,31 @@ class DeviceSettings:
 
 @dataclass(frozen=True)
 class DeviceSetup:
-    """Device with its settings and capacity."""
+    """Device with its settings."""
 
     device: Device
-    page_cache_bytes: float
-    capacity_bytes: float | None
-    """Capacity; None: unknown or unlimited."""
     settings: DeviceSettings
-    target: str
-    """Dotted name of the device's class."""
+
+    @property
+    def page_cache_bytes(self) -> float:
+        """Size of the page cache; 0: direct I/O."""
+        return self.settings.page_cache
+
+    @property
+    def capacity_bytes(self) -> float | None:
+        """Capacity; None: unknown or unlimited."""
+        return self.device.capacity
 
     @property
     def direct_io(self) -> bool:
         """Return whether all reads and writes bypass the page cache."""
-        return self.page_cache_bytes == 0
+        return self.settings.page_cache == 0
 
-    def throttled(self) -> DeviceSetup:
-        """Return the same device as `Throttled`, with or without caps."""
-        if isinstance(self.device, Throttled):
+    def capped(self) -> DeviceSetup:
+        """Return the same device as `Capped`, with or without caps."""
+        if isinstance(self.device, Capped):
             return self
-        return dataclasses.replace(self, device=_throttled(self.device, self.settings))
+        return dataclasses.replace(self, device=_capped(self.device, self.settings))
 
 
 def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: str = "device") -> DeviceSetup:
@@ -85,9 +95,8 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
     `_target_` names a frozen dataclass that implements `Device`, inside lsmlab or one of the packages in `allowed`.
     Raises InputError for any other target, unknown keys and bad values.
     """
-    target = mapping.get("_target_")
-    cls = _device_class(target, ("lsmlab", *allowed), where)
-    own = {f.name for f in dataclasses.fields(cls) if f.init}
+    cls = device_type(mapping, allowed, where)
+    own = {f.name for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     common = {f.name for f in dataclasses.fields(DeviceSettings)}
     device_values: dict[str, Any] = {}
     settings_values: dict[str, Any] = {}
@@ -104,25 +113,32 @@ def make_device(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: 
             settings_values[key] = mapping[key]
     settings = build(DeviceSettings, settings_values, where)
     device: Device = build(cls, device_values, where)
-    return DeviceSetup(
-        device=_throttle(device, settings),
-        page_cache_bytes=settings.page_cache,
-        capacity_bytes=getattr(device, "capacity", None),
-        settings=settings,
-        target=str(target),
-    )
+    return DeviceSetup(_with_caps(device, settings), settings)
 
 
-def _throttle(device: Device, settings: DeviceSettings) -> Device:
+def with_limits(device: Mapping[str, Any], limits: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the `device` group under the caps of the `limits` group; a cap that the device group sets stays.
+
+    Raises InputError for an unknown key or a bad value of `limits`.
+    """
+    if limits is not None and not isinstance(limits, Mapping):
+        raise InputError(f"limits: {limits!r} must be a mapping such as {{write_cap: 80MiB/s}}, or choose limits=none")
+    values = {key: value for key, value in (limits or {}).items() if key not in METADATA}
+    caps = build(Limits, values, "limits")
+    set_caps = {key: cap for key, cap in field_values(caps).items() if cap is not None and device.get(key) is None}
+    return {**device, **set_caps}
+
+
+def _with_caps(device: Device, settings: DeviceSettings) -> Device:
     if settings.background_cap is not None:
         device = BackgroundCap(device, settings.background_cap)
     if settings.write_cap is None and settings.read_cap is None and settings.iops_cap is None:
         return device
-    return _throttled(device, settings)
+    return _capped(device, settings)
 
 
-def _throttled(device: Device, settings: DeviceSettings) -> Throttled:
-    return Throttled(
+def _capped(device: Device, settings: DeviceSettings) -> Capped:
+    return Capped(
         device,
         write_cap=settings.write_cap,
         read_cap=settings.read_cap,
@@ -134,8 +150,16 @@ def _throttled(device: Device, settings: DeviceSettings) -> Throttled:
     )
 
 
-def _device_class(target: Any, packages: Sequence[str], where: str) -> type[Any]:
-    cls = load_class(target, packages, where, "lsmlab.models.devices.nvme.Nvme")
-    if not dataclasses.is_dataclass(cls) or not hasattr(cls, "allocate"):
-        raise InputError(f"{where}._target_: {target} is not a device; name a frozen dataclass with allocate()")
+def device_type(mapping: Mapping[str, Any], allowed: Sequence[str] = (), where: str = "device") -> type[Device]:
+    """Return the class that `_target_` of the `device` group names. Raises InputError if it is no device."""
+    target = mapping.get("_target_")
+    cls = load_class(target, ("lsmlab", *allowed), where, "lsmlab.models.devices.nvme.Nvme")
+    if not dataclasses.is_dataclass(cls) or not issubclass(cls, Device):
+        raise InputError(f"{where}._target_: {target} is not a device; name a frozen dataclass that extends Device")
     return cls
+
+
+def device_class_of(mapping: Mapping[str, Any]) -> DeviceClass:
+    """Return the class of the device of a `device` group; "other" for one of another package."""
+    ours = str(mapping.get("_target_", "")).startswith("lsmlab.")
+    return device_type(mapping).device_class if ours else "other"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from lsmlab.models.devices.base import DeviceClass
 from lsmlab.models.devices.flash import FlashDrive
 from lsmlab.models.units import quantity
 
@@ -12,6 +14,7 @@ from lsmlab.models.units import quantity
 class Nvme(FlashDrive):
     """NVMe drive. Its link is full duplex; reads and writes share its channels."""
 
+    device_class: ClassVar[DeviceClass] = "nvme"
     name: str = "nvme"
     channel_contention: float = quantity("ratio", 1.0, high=1.0)
     """1: a channel cannot read while it writes, so r/R + w/W <= 1; 0: only r <= R and w <= W; between: the sum <= 2 - c.

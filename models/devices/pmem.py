@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.base import Device, DeviceClass, DeviceFacts, DeviceLoad, Grant
 from lsmlab.models.devices.sharing import Service, share
 from lsmlab.models.units import quantity
 
@@ -70,9 +70,10 @@ class Layout(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pmem:
+class Pmem(Device):
     """Persistent memory behind a file system: the total bandwidth rises with threads and, for writes, falls again."""
 
+    device_class: ClassVar[DeviceClass] = "pmem"
     name: str = "pmem"
     layout: Layout = Layout.INTERLEAVED6
     read_latency: float = quantity("seconds")
@@ -89,15 +90,14 @@ class Pmem:
     stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     """Maximum write bandwidth of one thread through file system and block driver; None: that of the curve."""
     copies_in_caller: ClassVar[bool] = True
-    """Whether a writing thread keeps its core: the driver copies in the thread of the caller (Linux
-    drivers/nvdimm/pmem.c)."""
+    """The driver copies in the thread of the caller (Linux drivers/nvdimm/pmem.c)."""
     capacity: float | None = quantity("bytes", None)
     endurance: float | None = quantity("bytes", None)
 
     def initial(self) -> None:
         """Return None: the model of persistent memory has no state."""
 
-    def allocate(self, state: None, load: Load) -> Grant:
+    def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
         if load.queue_depth > 1.0:  # the driver copies in the caller's thread, without a queue
             load = load._replace(queue_depth=1.0)
@@ -108,9 +108,6 @@ class Pmem:
         if service is None:
             service = self._services[key] = self._make_service(*key)
         return share(service, load)
-
-    def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
-        """Return None: there is no state."""
 
     def fsync_s(self, state: None) -> float:
         """Time of one synchronous write of metadata in s."""

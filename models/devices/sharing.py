@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 
 from lsmlab.models.costs.transfers import lone_request_s
-from lsmlab.models.devices.base import Grant, Load
+from lsmlab.models.devices.base import DeviceLoad, Grant
 
 INTERLEAVE_BYTES: Final = 128.0 * 2**10
 """Unit in which a solid-state device alternates between requests: 128 KiB, the smallest common NVMe transfer limit
@@ -93,7 +93,7 @@ class _Costs(NamedTuple):
     """1 if reads and writes exclude each other, up to 2 if not."""
 
 
-def _costs(s: Service, load: Load) -> _Costs:
+def _costs(s: Service, load: DeviceLoad) -> _Costs:
     read_bytes, write_bytes = load.read_request_bytes, load.write_request_bytes
     depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
     read_own = depth * read_bytes / lone_request_s(read_bytes, s.read_latency_s, s.stream_read_bandwidth)
@@ -112,7 +112,7 @@ def _costs(s: Service, load: Load) -> _Costs:
 
 
 @lru_cache(maxsize=8192)
-def share(service: Service, load: Load) -> Grant:
+def share(service: Service, load: DeviceLoad) -> Grant:
     """Divide the time of the medium between background streams, client reads and WAL writes.
 
     The rate of a stream alone is depth * size / (latency + size / stream bandwidth). Client reads count as
@@ -150,7 +150,7 @@ def share(service: Service, load: Load) -> Grant:
     )
 
 
-def _divide(c: _Costs, load: Load, reading: float) -> tuple[float, float, float, float, float]:
+def _divide(c: _Costs, load: DeviceLoad, reading: float) -> tuple[float, float, float, float, float]:
     """Compute max-min fair rates of a reader, a writer, the WAL and client reads, and the time used without client reads."""
     readers, writers, log = load.readers, load.writers, load.client_write_bytes_per_s
     reads, writes = [], []
@@ -194,7 +194,7 @@ class _Waiting(NamedTuple):
     on average when the read arrives (the residual time of the Pollaczek-Khinchine formula)."""
 
 
-def _waiting(s: Service, load: Load, c: _Costs) -> _Waiting:
+def _waiting(s: Service, load: DeviceLoad, c: _Costs) -> _Waiting:
     """Compute the work in front of a client read under `load`."""
     read_piece_s = min(load.read_request_bytes, s.interleave_bytes) * c.read_byte_s
     write_piece_s = min(load.write_request_bytes, s.interleave_bytes) * c.write_byte_s

@@ -1,97 +1,212 @@
-"""Engine contract: the five policies of a store and the options that they share."""
+"""Engine: policies over one set of options. RocksDB is the engine with RocksDB's policies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Final
 
-from lsmlab.models.engines.table_reads import TableReads
-from lsmlab.models.options.fields import Compression
-from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.decisions import Compaction, Cutter, Picker, Throttle
-from lsmlab.models.policies.flush_rules import KeepsHotKeys
+from lsmlab.models.engines.table_reads import TableReads, table_cache_size
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import CompactionStyle, Compression, RocksDbOptions
+from lsmlab.models.options.options import resolve_options, value_of
+from lsmlab.models.policies.decisions import Compaction
+from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.rocksdb.compression import CODECS, compresses, flush_compression, level_compression
+from lsmlab.models.policies.rocksdb.levels import LevelRules
+from lsmlab.models.policies.rocksdb.parts import (
+    NoTuner,
+    RocksDbCutting,
+    RocksDbFilter,
+    RocksDbPicker,
+    RocksDbScheduling,
+    RocksDbThrottling,
+)
+from lsmlab.models.policies.rocksdb.subcompactions import subcompaction_cuts
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
+from lsmlab.models.tree.blocks import BlockFormat
 from lsmlab.models.tree.files import KeyArray
-from lsmlab.models.tree.table_format import TableFormat
+from lsmlab.models.tree.memtable import mean_node_bytes, memtable_capacity
+from lsmlab.models.tree.table_format import Filter, TableFormat
 from lsmlab.models.tree.tree import Tree
+from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
 
+KEEPS_OPTIONS_SINCE: Final = Version(9, 11)
+"""Before, a flush or compaction installed its version with the options at its start, which undid a SetOptions during the
+job until the next install (RocksDB pull request 13294, January 2025)."""
+NO_COMPRESSION_NOTE: Final = (
+    "compression: none, because the configuration does not set it. RocksDB's default depends on the libraries that "
+    "it was built with, and the ratio on the data; set engine.options.compression and engine.compression_ratio"
+)
 
-class Engine(Protocol):
-    """Interface of an engine to the simulation; `lsmlab.models.engines.rocksdb` implements it."""
 
-    name: str
-    version: Version
-    options: RocksDbOptions
-    notes: Sequence[str]
-    """Changes that sanitising made to options, in words, for the summary of a run."""
-    picker: Picker
-    throttle: Throttle
-    cutter: Cutter
-    compression_ratio: float
-    """Compressed bytes over uncompressed bytes of blocks that are compressed; 1 if no level has compression."""
-    table_format: TableFormat
-    """Table options that each SST file keeps."""
-    flushes_one_memtable: bool
+@dataclass(frozen=True)
+class EngineSettings:
+    """The `engine` group of a configuration."""
+
+    version: str = "8.11"
+    """Release whose rules and defaults apply."""
+    preset: str = "library"
+    """Source of the defaults of options: "library", or "db_bench" for the defaults of its flags."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """RocksDB options by RocksDB's names; None keeps the default."""
+    compression_ratio: float = quantity("ratio", 0.5, low=0.01, high=1.0)
+    """Compressed bytes over uncompressed bytes of a data block, if a compression is set (db_bench
+    --compression_ratio)."""
+    name: str = "rocksdb"
+    picker: Any = field(default_factory=RocksDbPicker)
+    cutter: Any = field(default_factory=RocksDbCutting)
+    throttle: Any = field(default_factory=RocksDbThrottling)
+    scheduler: Any = field(default_factory=RocksDbScheduling)
+    tuner: Any = field(default_factory=NoTuner)
+    filter: Any = field(default_factory=RocksDbFilter)
+    """Settings objects of the policies (`lsmlab.models.policies.parts.make_part`)."""
+
+
+class Engine:
+    """Combination of policies; a subclass differs from RocksDB in its memtable, flush or tables too."""
+
+    Settings: ClassVar = EngineSettings
+    """Class of the settings, built from the `engine` group."""
+    flushes_one_memtable: bool = False
     """Whether a flush takes only the oldest immutable memtable (LevelDB, vLSM) or all of them."""
-    flush_keeps_versions: bool
+    flush_keeps_versions: ClassVar[bool] = False
     """Whether a flush writes every entry of the memtable, overwritten ones too (LevelDB), or the newest of each key."""
+    table_filter: ClassVar[Filter] = Filter.FAST_LOCAL
+    mapped_tables: ClassVar[float | None] = None
+    """None: the engine's iterators read ahead (`TableReads`)."""
 
-    hot_keys: KeepsHotKeys | None
-    """The picker, if it keeps hot keys of a full memtable in memory (TRIAD)."""
-    values_in_wal: bool
-    """Whether L0 files contain offsets into the WAL instead of values (TRIAD)."""
-    table_reads: TableReads
-    """Rules by which the engine reads tables."""
-    reverts_options: bool
-    """Whether a job that ends reinstalls the options with which it began (RocksDB before 9.11)."""
+    def __init__(self, settings: EngineSettings) -> None:
+        """Build the engine. Raises InputError for bad options and incompatible policies."""
+        self.name = settings.name
+        self.version = Version.parse(settings.version)
+        overrides = {name: value for name, value in settings.options.items() if value is not None}
+        notes: list[str] = []
+        if not {"compression", "compression_per_level", "bottommost_compression"} & overrides.keys():
+            overrides["compression"] = "none"
+            notes.append(NO_COMPRESSION_NOTE)
+        resolved = resolve_options(self.version, _preset(settings.preset), overrides)
+        self.options: RocksDbOptions = resolved.options
+        self.notes: Sequence[str] = [*resolved.notes, *notes]
+        """Changes that sanitising made to options, in words, for the summary of a run."""
+        self.parts = Parts(
+            settings.picker, settings.cutter, settings.throttle, settings.scheduler, settings.tuner, settings.filter
+        )
+        self.compression_ratio = settings.compression_ratio if compresses(self.options) else 1.0
+        """Compressed bytes over uncompressed bytes of blocks that are compressed; 1 if no level has compression."""
+        bits = self.parts.filter.make(self._base).bits_per_key
+        last = _table_format(self.options, self.table_filter, self.compression_ratio)
+        levels = range(self.options.num_levels)
+        self.table_formats = tuple(last._replace(bloom_bits=bits(level, len(levels))) for level in levels)
+        """Table options that each new SST file keeps, by level."""
+        self.table_format = self.table_formats[-1]
+        """Table options of the last level, which has most files."""
+        self.reads_filters = any(one.bloom_bits > 0.0 for one in self.table_formats)
+        """Whether the store reads filters: without any of its own, it reads none of files written before."""
+        self.table_reads = TableReads(
+            table_cache_size(self.options.max_open_files), self.table_filter, self.mapped_tables
+        )
+        self.reverts_options = self.version < KEEPS_OPTIONS_SINCE
+        """Whether a job that ends reinstalls the options with which it began (RocksDB before 9.11)."""
+        self.parts.check(self._base)
+        self._assemble()
+
+    def _assemble(self) -> None:
+        """Make the policies and everything else that depends on options that may change."""
+        base = self._base
+        self.rules = LevelRules(self.options, self.version)
+        self.picker = self.parts.picker.make(base)
+        self.cutter = self.parts.cutter.make(base)
+        self.throttle = self.parts.throttle.make(base)
+        self.flushes_one_memtable = type(self).flushes_one_memtable or self.throttle.flushes_one_memtable
+
+    @property
+    def _base(self) -> Base:
+        return Base(self.options, self.version)
+
+    def scheduler(self) -> Scheduler:
+        """Return a scheduler in its state at the open of a store."""
+        return self.parts.scheduler.make(self._base)
+
+    def tuner(self) -> Tuner | None:
+        """Return a tuner in its state at the open of a store; None if options never change."""
+        return self.parts.tuner.make(self._base)
+
+    def retuned(self, changes: Changes) -> Engine:
+        """Return the same engine with changed options; values derived at open stay, as with SetOptions."""
+        engine = copy(self)
+        options = {name: value for name, value in changes.items() if "." not in name}
+        engine.options = replace(self.options, **options)
+        engine.parts = self.parts.changed(changes)
+        engine.reverts_options = self.reverts_options and len(options) == len(changes)  # policies are not RocksDB's
+        engine._assemble()
+        return engine
+
+    def setting(self, name: str) -> Any:
+        """Return the value of an option or of a policy's setting (`picker.threshold`)."""
+        group, dot, key = name.partition(".")
+        return self.parts.setting(group, key) if dot else value_of(self.options, name)
+
+    def new_tree(self) -> Tree:
+        """Return an empty tree."""
+        return Tree(num_levels=self.options.num_levels)
+
+    def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
+        """Writes that fill a memtable (behaviour/write-path.md, Bytes of a put; When a memtable is full)."""
+        options = self.options
+        capacity = memtable_capacity(
+            options.write_buffer_size, version=self.version, arena_block_size=options.arena_block_size
+        )
+        node = (1.0 - delete_share) * mean_node_bytes(key_bytes, value_bytes, version=self.version)
+        node += delete_share * mean_node_bytes(key_bytes, 0, version=self.version)
+        return max(1.0, capacity / node)
 
     @property
     def smallest_file_bytes(self) -> int:
         """Size in bytes of the smallest full file of any level."""
+        return self.options.target_file_size_base
 
-    def scheduler(self) -> Scheduler:
-        """Return a scheduler in its state at the open of a store."""
-
-    def tuner(self) -> Tuner | None:
-        """Return a tuner in its state at the open of a store; None if options never change."""
-
-    def retuned(self, changes: Changes) -> Engine:
-        """Return the same engine with options changed at run time."""
-
-    def setting(self, name: str) -> Any:
-        """Return the value of an option or of a policy's setting (`picker.threshold`), by its name in `Changes`."""
-
-    def new_tree(self) -> Tree:
-        """Return an empty tree."""
-
-    def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
-        """Writes of the average size that fill a memtable."""
-
-    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:
-        """Level to which a flush writes a file with keys in [lo, hi]."""
-
-    def flush_compression(self) -> Compression:
-        """Return the compression of flushed files."""
+    def flush_compression(self, tree: Tree) -> Compression:
+        """Compression of flushed files: GetCompressionFlush (behaviour/compaction-jobs.md, Compression of outputs)."""
+        return flush_compression(self.options) if self.picker.compresses(tree, None) else Compression.NONE
 
     def level_compression(self, tree: Tree, level: int) -> Compression:
-        """Return the compression of files that compactions write to a level."""
+        """Compression of files that compactions write to a level (behaviour/compaction-jobs.md, Compression of outputs)."""
+        base_level = self.rules.targets(tree).base_level if self.options.compression_per_level else 1
+        return level_compression(self.options, level, base_level, tree.last_nonempty_level())
 
     def output_compression(self, tree: Tree, pick: Compaction) -> Compression:
-        """Return the compression of the outputs of a compaction that was just picked."""
+        """Compression of the outputs of a compaction that was just picked."""
+        return self.level_compression(tree, pick.output_level) if self.picker.compresses(tree, pick) else Compression.NONE
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
         """Target file size of a level in bytes."""
-
-    def grandparent_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """Level whose files guide the cutting of outputs; None without one."""
+        own = self.picker.target_file_size(tree, output_level)
+        return self.rules.target_file_size(output_level, 0) if own is None else own
 
     def subcompaction_bounds(self, tree: Tree, pick: Compaction, keys: KeyArray) -> Sequence[int]:
-        """Ascending positions in the merged `keys` at which the job splits into subcompactions."""
+        """Positions in `keys` at which a job splits (behaviour/compaction-jobs.md, Subcompactions)."""
+        most, levelled = self.options.max_subcompactions, self.options.compaction_style is CompactionStyle.LEVEL
+        if most <= 1 or pick.output_level == 0 or (levelled and pick.start_level != 0) or len(keys) < 2:
+            return ()
+        return subcompaction_cuts(
+            pick.inputs, keys, most, self.target_file_bytes(tree, pick.output_level), self.version
+        )
 
-    def bottommost_bytes(self, tree: Tree, pending_bytes: int) -> int:
-        """Bytes of files that overlap no deeper file, if the throttle needs them at this debt (8.10+); else 0."""
 
-    def inspects_keys(self, output_level: int) -> bool:
-        """Return whether the cutter inspects every key of a job that writes to `output_level`, which takes CPU time."""
+def _table_format(options: RocksDbOptions, kind: Filter, compression_ratio: float) -> TableFormat:
+    last = options.num_levels - 1
+    return TableFormat(
+        filter=kind, format_version=options.format_version,
+        block_format=BlockFormat(options.block_size, options.block_size_deviation, options.block_restart_interval),
+        compression_ratio=compression_ratio, decompress=CODECS[level_compression(options, last, 1, last)].decompress,
+    )  # fmt: skip
+
+
+def _preset(name: str) -> Any:
+    if name not in ("library", "db_bench"):
+        raise InputError(f"engine.preset: {name!r} is not one of library, db_bench")
+    return name

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from lsmlab.models.engines.rocksdb import RocksDb
+from typing import ClassVar
+
+from lsmlab.models.engines.engine import Engine
 from lsmlab.models.tree.memtable import leveldb_memtable_entries
 from lsmlab.models.tree.table_format import Filter
 
 
-class LevelDb(RocksDb):
-    """LevelDB as a combination of policies; implements `lsmlab.models.engines.engine.Engine`.
+class LevelDb(Engine):
+    """LevelDB as a combination of policies.
 
     Blocks, filters and index entries of its files have the sizes of RocksDB's within 1 %, so one computation serves both.
     """
 
     flushes_one_memtable = True
-    flush_keeps_versions = True
-    table_filter = Filter.STANDARD
-    mapped_tables = 1000.0
+    flush_keeps_versions: ClassVar[bool] = True
+    table_filter: ClassVar[Filter] = Filter.STANDARD
+    mapped_tables: ClassVar[float | None] = 1000.0
     """Maximum of mapped tables in util/env_posix.cc on 64-bit systems, kDefaultMmapLimit.
 
     See (behaviour/leveldb.md, LevelDB constants).

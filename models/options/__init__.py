@@ -2,7 +2,6 @@
 
 - options: the options in force in a store, from version, preset and overrides; fields: the options as dataclasses.
 - defaults: defaults by version; values: typed values from text; sanitise: RocksDB's changes when it opens a store.
-- scope: options of a database and of one column family; families: options in which families differ.
 - options_file: OPTIONS files and LOG headers of real stores; options_text: their syntax; options_writer: OPTIONS files with
   changed options.
 """

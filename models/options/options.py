@@ -19,7 +19,7 @@ from lsmlab.models.options.fields import (
     UniversalOptions,
 )
 from lsmlab.models.options.sanitise import sanitise
-from lsmlab.models.options.values import STRUCTS, WHERE, compose, flatten, option_types, read_value
+from lsmlab.models.options.values import STRUCTS, WHERE, compose, flatten, option_types, plain, read_value
 from lsmlab.models.version import Version
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "UniversalOptions",
     "options_template",
     "resolve_options",
+    "value_of",
 ]
 
 OLDEST = Version(5, 7)
@@ -69,8 +70,8 @@ def resolve_options(version: Version, preset: Preset, overrides: Mapping[str, An
         releases = releases_of(version, name)
         if releases is None:
             values[name] = value
-        elif value != values.get(name, _class_default(name)):
-            text = getattr(value, "value", value)
+        elif value != values.get(name, value_of(_DEFAULTS, name)):
+            text = plain(value)
             raise InputError(
                 f"{WHERE}.{name}: RocksDB {version} does not have this option ({releases}), so it cannot be {text}; "
                 "remove it or choose another engine.version"
@@ -94,16 +95,17 @@ def options_template() -> str:
         if head != struct and head:
             lines.append(f"{head}:")
         struct = head
-        lines.append(f"{'  ' if head else ''}{member}: null  # {_format(_class_default(name))}")
+        lines.append(f"{'  ' if head else ''}{member}: null  # {_format(value_of(_DEFAULTS, name))}")
     return "\n".join(lines) + "\n"
 
 
 _DEFAULTS = RocksDbOptions()
 
 
-def _class_default(name: str) -> Any:
+def value_of(options: RocksDbOptions, name: str) -> Any:
+    """Return the value of an option by its flat name, such as `compaction_options_fifo.allow_compaction`."""
     head, _, member = name.rpartition(".")
-    return getattr(getattr(_DEFAULTS, head) if head in STRUCTS else _DEFAULTS, member)
+    return getattr(getattr(options, head) if head in STRUCTS else options, member)
 
 
 def _format(value: Any) -> str:
@@ -111,4 +113,4 @@ def _format(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return "[]"
-    return str(getattr(value, "value", value))
+    return str(plain(value))

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import DATABASE_OPTIONS
 from lsmlab.models.options.options_text import Entry, is_log, parse_struct, read_ini, read_log
-from lsmlab.models.options.values import STRUCTS, WHERE, option_types, read_value
+from lsmlab.models.options.values import STRUCTS, WHERE, option_types, plain, read_value
 from lsmlab.models.version import Version
 
 _NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|(0x)?0+|", re.IGNORECASE)
@@ -229,3 +230,15 @@ _LISTS: Final = {
 }
 _NEVER_IN_FILES: Final = frozenset({"bloom_bits", "cache_size", "disable_wal", "sync"})
 """Options of the model that are db_bench flags or write options: the reader ignores these names in files."""
+
+
+def differing_options(first: OptionsFile, family: OptionsFile) -> dict[str, Any]:
+    """Return the options of a column family that differ from those of the first one, by flat name, as YAML has values.
+
+    These are the options of `engine.families.<name>.options`. Options of the whole database are left out.
+    """
+    return {
+        option: plain(value)
+        for option, value in family.overrides.items()
+        if option not in DATABASE_OPTIONS and value != first.overrides.get(option)
+    }

@@ -60,7 +60,7 @@ def sanitise(options: RocksDbOptions, version: Version) -> tuple[RocksDbOptions,
 
 
 def _show(value: Any) -> str:
-    return str(getattr(value, "value", value)).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _memtables(draft: Draft) -> None:

@@ -1,7 +1,8 @@
-"""Policies of an engine: picker, cutter, throttle, scheduler and tuner. Contracts first, then one package per lineage.
+"""Policies of an engine. Contracts first, then one package per lineage.
 
-- decisions: contracts of pickers, cutters and throttles; scheduling: of schedulers; tuning: of tuners.
-- optional: optional protocols of pickers and throttles; flush_rules: optional decisions about flushes.
-- parts: settings of the five policies, and the test that they are compatible; rate_limiter: RocksDB's rate limiter.
-- rocksdb, leveldb, pebblesdb, vlsm, silk, adoc, ldc, triad, lazy_leveling: the policies of each system or paper.
+- decisions: contracts of pickers, cutters, throttles and filter policies; scheduling: of schedulers; tuning: of tuners.
+- parts: settings of the policies, and the test that they are compatible; rate_limiter: RocksDB's rate limiter.
+- rocksdb, leveldb, pebblesdb, vlsm, silk, adoc: packages with the policies of a system or paper.
+- ldc: links instead of compactions; triad: deferred L0 compactions, hot keys in memory, the WAL as L0; lazy_leveling: tiering
+  above a levelled last level.
 """

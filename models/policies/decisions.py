@@ -1,4 +1,4 @@
-"""Contracts of pickers, cutters and throttles, and the decisions that they return. The simulation carries them out.
+"""Contracts of pickers, cutters, throttles and filter policies, and their decisions, which the simulation carries out.
 
 A policy is a pure object: its methods take a tree, the running jobs and the load, and return an immutable object. It has
 no clock (time is an argument), no device and no randomness, and it never changes its arguments. Objects that a job makes
@@ -7,13 +7,15 @@ are named tuples: a frozen dataclass of the same size takes more than twice as l
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
-from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Placement, Tree
 from numpy.typing import NDArray
@@ -128,34 +130,100 @@ def in_scope(pick: Pick, scope: Scope) -> Pick:
     return NOTHING
 
 
-class Picker(Protocol):
-    """Compaction picker: the choice of the next job."""
+Bits = NDArray[np.bool_]
+Counts = NDArray[np.float64]
 
-    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
-        """Return whether the store should queue for compaction (RocksDB: some score >= 1)."""
 
+class Picker(ABC):
+    """Compaction picker: the choice of the next job.
+
+    Abstract methods have no default. All others have RocksDB's behaviour with levelled files in L0; a picker of a store that
+    differs overrides them.
+    """
+
+    @abstractmethod
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
         """Return the next job for this state, or DoNothing. `tree` marks busy files."""
 
-    def pending_bytes(self, tree: Tree) -> int:
-        """Estimated bytes that compaction has yet to rewrite (RocksDB's estimated pending compaction bytes)."""
-
-    def stall_run_count(self, tree: Tree) -> int:
-        """Count that the L0 triggers compare: L0 files under levelled compaction, sorted runs under universal."""
-
-    def level_targets(self, tree: Tree) -> Sequence[float]:
-        """Target bytes per level (index = level; infinity where a level has no target)."""
-
+    @abstractmethod
     def scores(self, tree: Tree) -> Sequence[float]:
         """Compaction score per level, for the stats table."""
 
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
+        """Return whether the store should queue for compaction (RocksDB: some score >= 1). Default: whether there is a pick."""
+        return self.pick(tree, (), now_s, scope) is not NOTHING
 
-@runtime_checkable
-class SizesFiles(Protocol):
-    """Picker with target file sizes of its own instead of those of the options."""
+    def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
+        """Estimated bytes that compaction has yet to rewrite (RocksDB's estimated pending compaction bytes). Default: 0."""
+        return 0
 
-    def target_file_size(self, tree: Tree, level: int) -> int:
-        """Target size of files that a job writes to `level` now. Unit: bytes."""
+    def bottommost_bytes(self, tree: Tree) -> int:  # noqa: ARG002
+        """Return `StallInputs.bottommost_bytes`. Default: 0, not needed."""
+        return 0
+
+    def stall_run_count(self, tree: Tree) -> int:
+        """Count that the L0 triggers compare. Default: L0 files, those being compacted included."""
+        return len(tree.l0)
+
+    def level_targets(self, tree: Tree) -> Sequence[float]:
+        """Target bytes per level (index = level; infinity where a level has no target). Default: no level has one."""
+        return (math.inf,) * tree.num_levels
+
+    def settled_level(self, tree: Tree, size_bytes: float) -> int | None:  # noqa: ARG002
+        """Level with nearly all of `size_bytes` of a store without pending compactions. Default, None: by `level_targets`."""
+        return None
+
+    # ---- files ----
+
+    def target_file_size(self, tree: Tree, level: int) -> int | None:  # noqa: ARG002
+        """Target bytes of files that a job writes to `level` now. Default, None: by the options, with static levels."""
+        return None
+
+    def compresses(self, tree: Tree, pick: Compaction | None) -> bool:  # noqa: ARG002
+        """Return whether the outputs of `pick`, or of a flush (None), may be compressed. Default: yes."""
+        return True
+
+    divides_levels: ClassVar[bool] = False
+    """Whether files must not span certain keys, `borders`."""
+
+    def borders(self, keys: KeyArray, weight: float, level: int) -> KeyArray:  # noqa: ARG002
+        """Select from `keys`, of `weight` real keys each, those at which a file of the level must begin. Default: none."""
+        return NO_KEYS
+
+    def metadata_bytes(self, tree: Tree) -> int:  # noqa: ARG002
+        """Memory in bytes of metadata beside the list of files, for example of PebblesDB's guards. Default: 0."""
+        return 0
+
+    # ---- flushes and reads ----
+
+    def flush_level(self, tree: Tree, lo: int, hi: int) -> int:  # noqa: ARG002
+        """Level to which a flush writes a file with keys in [lo, hi]. Default: L0."""
+        return 0
+
+    def allowed_seeks(self, size_bytes: int) -> float:  # noqa: ARG002
+        """Misses that a file of that size may have before its compaction, after which `Tree.exhausted` lists it.
+
+        Default: infinity, so the store does not count them.
+        """
+        return math.inf
+
+    @property
+    def keeps_hot_keys(self) -> bool:
+        """Return whether `hot` selects keys of full memtables that stay in memory (TRIAD). Default: no."""
+        return False
+
+    def hot(self, updates: Counts, keys: Counts, entries: float) -> Bits:  # noqa: ARG002
+        """Return the mask of the memtable's keys that stay in memory instead of being flushed. Default: none.
+
+        `updates`: writes of each carried key since the memtable was created; `keys`: real keys that each carried key
+        represents; `entries`: writes in the memtable. All arrays have the same shape.
+        """
+        return np.zeros(len(keys), dtype=np.bool_)
+
+    @property
+    def values_in_wal(self) -> bool:
+        """Return whether L0 files contain offsets into the WAL, from which compactions read values (TRIAD). Default: no."""
+        return False
 
 
 class StallCause(Enum):
@@ -192,8 +260,6 @@ class StallInputs(NamedTuple):
     bottommost_bytes: int = 0
     """Bytes of all files that overlap no deeper file, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not
     needed."""
-    marked_files: int = 0
-    """Files marked for compaction (9.0+)."""
     others_delayed: bool = False
     """Whether another column family of the database holds a delay token."""
     others_stopped: bool = False
@@ -234,32 +300,46 @@ class ThrottleState(NamedTuple):
         return self.pressure or self.cause is not None
 
 
-class Throttle(Protocol):
+class Throttle(ABC):
     """Write throttle: slowdowns and stops of writes."""
 
+    flushes_one_memtable: ClassVar[bool] = False
+    """Whether each memtable becomes a file of its own; else a flush takes all immutable memtables."""
+
+    @abstractmethod
     def initial(self) -> ThrottleState:
         """State at the open of a store."""
 
+    @abstractmethod
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:
         """Compute the state after an install (RocksDB: RecalculateWriteStallConditions)."""
 
 
-class Cutter(Protocol):
+class Cutter(ABC):
     """Cutter: the ends of the output files of a compaction."""
 
-    def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """Level of the files in `CutContext.grandparent_*` for outputs in [lo, hi]; None without one."""
-
+    @abstractmethod
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
         """Ascending positions in `merged.keys` at which a new file starts (0 and the end are implied)."""
 
+    def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:  # noqa: ARG002
+        """Level of the files in `CutContext.grandparent_*` for outputs in [lo, hi]. Default: None, no level."""
+        return None
 
-@runtime_checkable
-class InspectsKeys(Protocol):
-    """Cutter that inspects every key of some jobs, which takes CPU time (`Host.overlap_check`)."""
+    def inspects_keys(self, output_level: int) -> bool:  # noqa: ARG002
+        """Return whether the cutter inspects every key of a job that writes to `output_level`. Default: no.
 
-    def inspects_keys(self, output_level: int) -> bool:
-        """Return whether the cutter inspects the keys of jobs that write to `output_level`."""
+        It takes CPU time (`Host.overlap_check`).
+        """
+        return False
+
+
+class FilterPolicy(ABC):
+    """Filter policy: the size of the filters of new files."""
+
+    @abstractmethod
+    def bits_per_key(self, level: int, num_levels: int) -> float:
+        """Filter bits per key of the files that a job writes to a level of `num_levels`; 0: no filter."""
 
 
 class CutContext(NamedTuple):
@@ -276,8 +356,3 @@ class CutContext(NamedTuple):
     """Largest keys (inclusive). Shape (g,)."""
     grandparent_size: NDArray[np.int64]
     """File sizes in bytes. Shape (g,)."""
-    split_key: int | None = None
-    """Key at which round-robin compaction ends a file: the output level's cursor.
-
-    See (behaviour/compaction-jobs.md, Output cutting).
-    """

@@ -1,19 +1,19 @@
-"""Settings of the five policies of an engine, and the test that they are compatible.
+"""Settings of the policies of an engine, and the test that they are compatible.
 
 The entry of a policy in `configs/engine/<group>/` names a frozen dataclass: its fields are the keys of the entry, its
-method `make` builds the policy. An optional method `refuses` gives the reason if another policy or an option is
-incompatible.
+method `make` builds the policy, and its method `refuses` gives the reason if another policy or an option is incompatible.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, TypeVar
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.decisions import Cutter, Picker, Throttle
+from lsmlab.models.policies.decisions import Cutter, FilterPolicy, Picker, Throttle
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.targets import load_class
@@ -33,58 +33,52 @@ class Base:
     version: Version
 
 
-class PickerPart(Protocol):
-    """Settings of a picker."""
-
-    def make(self, base: Base) -> Picker:
-        """Build the picker. Raises InputError for options that the picker does not support."""
+P_co = TypeVar("P_co", covariant=True)
 
 
-class CutterPart(Protocol):
-    """Settings of a cutter."""
+class PolicySettings(ABC, Generic[P_co]):
+    """Settings of one policy; a subclass is a frozen dataclass whose fields are the keys of an entry."""
 
-    def make(self, base: Base) -> Cutter:
-        """Build the cutter."""
+    @abstractmethod
+    def make(self, base: Base) -> P_co:
+        """Build the policy; a scheduler or tuner in its state at the open of a store (no tuner: options never change).
 
+        Raises InputError for options that the policy does not support.
+        """
 
-class ThrottlePart(Protocol):
-    """Settings of a throttle."""
-
-    def make(self, base: Base) -> Throttle:
-        """Build the throttle."""
-
-
-class SchedulerPart(Protocol):
-    """Settings of a scheduler."""
-
-    def make(self, base: Base) -> Scheduler:
-        """Build a scheduler in its state at the open of a store."""
-
-
-class TunerPart(Protocol):
-    """Settings of a tuner."""
-
-    def make(self, base: Base) -> Tuner | None:
-        """Build a tuner in its state at the open of a store; None = options never change."""
+    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+        """Return the reason, in words for the user, if another policy or an option is incompatible. Default: None."""
+        return None
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Settings of the five policies."""
+    """Settings of the policies."""
 
-    picker: PickerPart
-    cutter: CutterPart
-    throttle: ThrottlePart
-    scheduler: SchedulerPart
-    tuner: TunerPart
+    picker: PolicySettings[Picker]
+    cutter: PolicySettings[Cutter]
+    throttle: PolicySettings[Throttle]
+    scheduler: PolicySettings[Scheduler]
+    tuner: PolicySettings[Tuner | None]
+    filter: PolicySettings[FilterPolicy]
 
     def check(self, base: Base) -> None:
         """Raise InputError with the reason if a policy refuses another policy or an option."""
-        for field in fields(self):
-            refuses = getattr(getattr(self, field.name), "refuses", None)
-            reason = refuses(self, base) if refuses is not None else None
+        for group, part in self.by_group().items():
+            reason = part.refuses(self, base)
             if reason:
-                raise InputError(f"engine.{field.name}: {reason}")
+                raise InputError(f"engine.{group}: {reason}")
+
+    def by_group(self) -> dict[str, PolicySettings[Any]]:
+        """Return the settings by the name of their group."""
+        return {
+            "picker": self.picker, "cutter": self.cutter, "throttle": self.throttle, "scheduler": self.scheduler,
+            "tuner": self.tuner, "filter": self.filter,
+        }  # fmt: skip
+
+    def setting(self, group: str, key: str) -> Any:
+        """Return the value of a policy's setting, such as `threshold` of the group `picker`."""
+        return vars(self.by_group()[group])[key]
 
     def changed(self, changes: Changes) -> Parts:
         """Return the parts with the settings that a tuner changes (`picker.threshold`)."""
@@ -92,18 +86,19 @@ class Parts:
         for name, value in changes.items():
             group, dot, key = name.partition(".")
             if dot:
-                parts = replace(parts, **{group: replace(getattr(parts, group), **{key: value})})
+                part: Any = parts.by_group()[group]
+                parts = replace(parts, **{group: replace(part, **{key: value})})
         return parts
 
 
 GROUPS: Final = tuple(f.name for f in fields(Parts))
-"""Names of the groups: picker, cutter, throttle, scheduler, tuner."""
+"""Names of the groups: picker, cutter, throttle, scheduler, tuner, filter."""
 
 
 def make_part(group: str, values: Mapping[str, Any], allowed: Sequence[str] = ()) -> Any:
     """Build the settings object of an entry of `engine/<group>`. Raises InputError for a bad target, key or value."""
     where = f"engine.{group}"
     cls = load_class(values.get("_target_"), ("lsmlab", *allowed), where, _EXAMPLE)
-    if not hasattr(cls, "make"):
-        raise InputError(f"{where}._target_: {values['_target_']} is not a {group}: it has no make; write it like {_EXAMPLE}")
+    if not issubclass(cls, PolicySettings):
+        raise InputError(f"{where}._target_: {values['_target_']} is no PolicySettings of a {group}; write it like {_EXAMPLE}")
     return build(cls, {k: v for k, v in values.items() if k not in METADATA}, where)

@@ -18,6 +18,7 @@ from enum import IntEnum
 from typing import Final, Protocol
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.version import Version
 
 _TICK_S: Final = 0.5e-6
@@ -84,37 +85,33 @@ class _Waiter:
 class RateLimiter:
     """Token bucket in bytes, refilled once per period while a writer waits.
 
-    `rate_bytes_per_s` is the maximum of an auto-tuned limiter. `single_burst_bytes` 0 means one period's refill.
+    A writer requests `writable_file_max_buffer_size` at once.
     """
 
+    options: RocksDbOptions
     version: Version
-    rate_bytes_per_s: int
-    auto_tuned: bool = False
-    refill_period_s: float = 0.1
-    fairness: int = 10
-    single_burst_bytes: int = 0
-    buffer_bytes: int = 1 << 20
-    """Bytes of one request of a writer (writable_file_max_buffer_size)."""
-    created_s: float = 0.0
+    rate_bytes_per_s: int = field(init=False)
+    """Bytes granted per second; the maximum of an auto-tuned limiter is `rate_limiter_bytes_per_sec`."""
     available_bytes: int = field(default=0, init=False)
-    next_refill_s: float = field(init=False)
+    next_refill_s: float = field(default=0.0, init=False)
     """Earliest time of the next refill in s; a time in the past means at once."""
     drains: int = field(default=0, init=False)
     """Number of times that the tokens ran out and a writer waited for a refill (ticker rate_limiter.drains)."""
     granted_bytes: list[int] = field(default_factory=lambda: [0] * len(Priority), init=False)
     """Bytes granted per priority."""
-    _max_bytes_per_s: int = field(init=False)
     _queues: list[deque[_Waiter]] = field(init=False)
-    _tuned_s: float = field(init=False)
+    _period_s: float = field(init=False)
+    _tuned_s: float = field(default=0.0, init=False)
     _tuned_drains: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        if self.rate_bytes_per_s <= 0 or self.refill_period_s <= 0 or self.fairness < 1 or self.buffer_bytes <= 0:
-            raise InputError("rate limiter: rate, refill period, fairness and buffer size must be positive")
-        self._max_bytes_per_s = self.rate_bytes_per_s
-        if self.auto_tuned:
+        options = self.options
+        self._period_s = options.rate_limiter_refill_period_us / 1e6
+        self.rate_bytes_per_s = options.rate_limiter_bytes_per_sec
+        if self.rate_bytes_per_s <= 0:
+            raise InputError("rate limiter: the rate must be positive")
+        if options.rate_limiter_auto_tuned:
             self.rate_bytes_per_s = max(1, self.rate_bytes_per_s // 2)
-        self.next_refill_s = self._tuned_s = self.created_s
         self._queues = [deque() for _ in Priority]
 
     @property
@@ -125,7 +122,7 @@ class RateLimiter:
     @property
     def refill_bytes(self) -> int:
         """Bytes of one refill."""
-        return max(1, int(self.rate_bytes_per_s * self.refill_period_s + 1e-6))
+        return max(1, int(self.rate_bytes_per_s * self._period_s + 1e-6))
 
     def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
         """Request `size_bytes`. True: all granted. False: the writer waits until `refill` returns `token`."""
@@ -144,7 +141,7 @@ class RateLimiter:
         """
         if not self.waiting or now_s < self.next_refill_s - _TICK_S:
             return []
-        self.next_refill_s = now_s + self.refill_period_s
+        self.next_refill_s = now_s + self._period_s
         if self.version >= _PARTIAL_SINCE:
             self.available_bytes = self.refill_bytes
         elif self.available_bytes < self.refill_bytes:
@@ -183,7 +180,7 @@ class RateLimiter:
 
     def _order(self, coins: tuple[float, float]) -> tuple[Priority, ...]:
         """Return the order of service (GeneratePriorityIterationOrderLocked)."""
-        high_last, mid_last = (coin * self.fairness < 1 for coin in coins)
+        high_last, mid_last = (coin * self.options.rate_limiter_fairness < 1 for coin in coins)
         low_mid = (Priority.LOW, Priority.MID) if mid_last else (Priority.MID, Priority.LOW)
         return (Priority.USER, *low_mid, Priority.HIGH) if high_last else (Priority.USER, Priority.HIGH, *low_mid)
 
@@ -196,8 +193,7 @@ class RateLimiter:
 
     def _take_piece(self, waiter: _Waiter) -> bool:
         """Request the next piece (GenericRateLimiter::Request); return True if it is granted at once."""
-        burst = self.single_burst_bytes or self.refill_bytes
-        waiter.piece_bytes = min(waiter.left_bytes, self.buffer_bytes, burst)
+        waiter.piece_bytes = min(waiter.left_bytes, self.options.writable_file_max_buffer_size, self.refill_bytes)
         if self.version >= _PARTIAL_SINCE or self.available_bytes >= waiter.piece_bytes:
             self._grant(waiter, min(self.available_bytes, waiter.piece_bytes))
         return waiter.piece_bytes == 0
@@ -215,19 +211,20 @@ class RateLimiter:
 
     def _tune_if_due(self, now_s: float) -> None:
         """Adapt the rate every 100 periods to the share of periods in which the tokens ran out (TuneLocked)."""
-        periods = (now_s - self._tuned_s + _TICK_S) / self.refill_period_s
-        if not self.auto_tuned or periods < _REFILLS_PER_TUNE:
+        periods = (now_s - self._tuned_s + _TICK_S) / self._period_s
+        if not self.options.rate_limiter_auto_tuned or periods < _REFILLS_PER_TUNE:
             return
-        elapsed = -int(-(periods - 2 * _TICK_S / self.refill_period_s) // 1)  # rounded up
+        elapsed = -int(-(periods - 2 * _TICK_S / self._period_s) // 1)  # rounded up
         drained_percent = (self.drains - self._tuned_drains) * 100 // elapsed
-        floor = self._max_bytes_per_s // _RANGE_FACTOR
+        most = self.options.rate_limiter_bytes_per_sec
+        floor = most // _RANGE_FACTOR
         rate = self.rate_bytes_per_s
         if drained_percent == 0:
             rate = floor
         elif drained_percent < _LOW_PERCENT:
             rate = max(floor, rate * 100 // (100 + _ADJUST_PERCENT))
         elif drained_percent > _HIGH_PERCENT:
-            rate = min(self._max_bytes_per_s, rate * (100 + _ADJUST_PERCENT) // 100)
+            rate = min(most, rate * (100 + _ADJUST_PERCENT) // 100)
         self.rate_bytes_per_s = max(1, rate)
         self._tuned_s = now_s
         self._tuned_drains = self.drains

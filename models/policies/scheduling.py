@@ -6,16 +6,14 @@ keeps its state in its own fields; time, load and random numbers are arguments.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
 
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Scope
 from lsmlab.models.policies.rate_limiter import Limiter, Priority
-
-if TYPE_CHECKING:
-    from lsmlab.models.options.options import RocksDbOptions
 
 
 class JobKind(Enum):
@@ -166,32 +164,28 @@ class ClientWindow:
     """Device traffic of clients: reads that missed every cache, and WAL writes that reach the device."""
 
 
-class Scheduler(Protocol):
-    """Scheduler of background jobs. One object per store; it may have state."""
+class Scheduler(ABC):
+    """Scheduler of background jobs. One object per store; it may have state. The defaults are RocksDB's."""
 
-    splits_l0: bool
+    splits_l0: bool = False
     """Whether the scheduler starts compactions by scope (L0 or DEEP), unlike RocksDB, which takes the highest score."""
-    preemptive: bool
+    preemptive: bool = False
     """Whether `plan` may return Pause, Discard or victims; if not, jobs run in coarse steps (and simulate faster)."""
-    chunk_bytes: int
+    chunk_bytes: int = 0
     """Preemptive schedulers: maximum of bytes that a job writes between two points at which it can halt."""
-    window_s: float
+    window_s: float = 0.0
     """Length of the windows after which the store calls `observe`, in s; 0 = never."""
-    every_window: bool
+    every_window: bool = False
     """Whether `observe` runs after every window; if not, only after a window in which client rates changed and the
     window after it, because all others give the same result."""
-    limits_reads: bool
+    limits_reads: bool = False
     """Whether background reads pass the rate limiter too (RocksDB: writes only)."""
 
-    def limiter(self) -> Limiter | None:
-        """Return the rate limiter of background I/O at open; None without one. Called once per run."""
-
+    @abstractmethod
     def most_jobs(self) -> tuple[int, int]:
         """Maximum (flushes, compactions) that this scheduler ever runs at once."""
 
-    def priority(self, kind: JobKind, urgent: bool) -> Priority:
-        """Return the priority of a job's I/O in the limiter. `urgent`: the job opened its files during a write stall."""
-
+    @abstractmethod
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:
         """Return the actions for this state.
 
@@ -201,8 +195,20 @@ class Scheduler(Protocol):
         preemptive schedulers only.
         """
 
-    def observe(self, view: StoreView, clients: ClientWindow) -> float | None:
-        """Evaluate a window at its end; return the limiter's new rate in bytes/s, or None for no change. `plan` follows."""
+    def limiter(self) -> Limiter | None:
+        """Return the rate limiter of background I/O at open; called once per run. Default: None, no limiter."""
+        return None
 
-    def retuned(self, options: RocksDbOptions) -> None:
-        """Apply options that a tuner changed."""
+    def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002
+        """Return the priority of a job's I/O in the limiter. `urgent`: the job opened its files during a write stall.
+
+        Default: HIGH for flushes, LOW for compactions.
+        """
+        return Priority.HIGH if kind is JobKind.FLUSH else Priority.LOW
+
+    def observe(self, view: StoreView, clients: ClientWindow) -> float | None:  # noqa: ARG002
+        """Evaluate a window at its end; return the limiter's new rate in bytes/s, or None for no change. `plan` follows."""
+        return None
+
+    def retuned(self, options: RocksDbOptions) -> None:  # noqa: B027
+        """Apply options that a tuner changed. Default: the scheduler uses none."""

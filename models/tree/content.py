@@ -58,14 +58,17 @@ class Content:
     """Converter from key arrays to files with sizes. One per run: all shards share it."""
 
     def __init__(
-        self, sample: KeyWeights, entry: EntryBytes, values: Any = None, mean_value_bytes: float = 0.0
+        self, sample: KeyWeights, levels: Sequence[EntryBytes], values: Any = None, mean_value_bytes: float = 0.0
     ) -> None:
-        """Take the carried keys and the bytes per entry.
+        """Take the carried keys and the bytes per entry of each level.
 
         `values.of(codes)` gives value sizes in bytes where they vary with the key; None where all puts have one size.
         """
         self.sample = sample
-        self.entry = entry
+        self.levels = levels
+        """Bytes per entry of the files that jobs write to a level; levels differ in their filters only."""
+        self.entry = levels[-1]
+        """Bytes per entry of the last level."""
         self._values = values
         self._mean_value = mean_value_bytes
         weight = sample.weights(np.zeros(1, dtype=np.int64))
@@ -140,9 +143,15 @@ class Content:
         stream, counts = self.stream(keys, None)
         return self.file_bytes(float(counts[-1]), float(stream.cumulative_bytes[-1]))
 
-    def file_bytes(self, entries: float, data_bytes: float) -> int:
-        """Size in bytes of a file with `entries` in `data_bytes` of blocks."""
-        return max(1, round(data_bytes + entries * self.entry.tail + self.entry.fixed))
+    @property
+    def table_formats(self) -> tuple[TableFormat, ...]:
+        """Formats of new files, that of the last level first."""
+        return tuple(dict.fromkeys(entry.table_format for entry in reversed(self.levels)))
+
+    def file_bytes(self, entries: float, data_bytes: float, level: int = -1) -> int:
+        """Size in bytes of a file of a level, by default the last, with `entries` in `data_bytes` of blocks."""
+        entry = self.levels[level]
+        return max(1, round(data_bytes + entries * entry.tail + entry.fixed))
 
     def files(
         self,
@@ -153,8 +162,10 @@ class Content:
         numbers: Iterator[int],
         now_s: float,
         inputs: Sequence[SortedFile] = (),
+        *,
+        level: int,
     ) -> list[SortedFile]:
-        """Cut the stream into files that end at `cuts` (ascending positions; 0 and the end are implied).
+        """Cut the stream into files of a level that end at `cuts` (ascending positions; 0 and the end are implied).
 
         `inputs`: files of the compaction that writes the stream; none for a flush.
         """
@@ -162,7 +173,7 @@ class Content:
         oldest = min([f.smallest_seqno for f in inputs], default=0)
         newest = max([f.largest_seqno for f in inputs], default=0)
         n = len(keys)
-        table_format = self.entry.table_format
+        table_format = self.levels[level].table_format
         files: list[SortedFile] = []
         start = 0
         data = stream.cumulative_bytes
@@ -171,7 +182,7 @@ class Content:
                 continue
             part = keys[start:end].copy()  # a view would keep the whole job's keys alive
             count = entries.item(end) - entries.item(start)
-            size = self.file_bytes(count, data.item(end) - data.item(start))
+            size = self.file_bytes(count, data.item(end) - data.item(start), level)
             file = SortedFile(
                 number=next(numbers), lo=part.item(0), hi=part.item(-1), size_bytes=size, entries=count, keys=part,
                 created_s=now_s, table_format=table_format,

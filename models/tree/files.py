@@ -56,7 +56,7 @@ class SortedFile:
     """Parts of frozen files that the next compaction merges into this file, oldest first; newer than the file's own
     keys."""
     seeks: float = 0.0
-    """Lookups that missed in the file since it came to its level; counted only for `CountsSeeks` pickers."""
+    """Lookups that missed in the file since it came to its level; counted only if the picker has `allowed_seeks`."""
     live_slices: int = 0
     """Slices of a frozen file that no compaction has merged yet."""
     table_format: TableFormat = DEFAULT_TABLE_FORMAT

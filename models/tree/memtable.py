@@ -39,10 +39,10 @@ def batch_bytes(key_size: int, value_size: int, *, puts: int = 1) -> int:
     return _BATCH_HEADER_BYTES + puts * one
 
 
-def encoded_entry_bytes(key_size: int, value_size: int, *, protection_bytes: int = 0) -> int:
+def encoded_entry_bytes(key_size: int, value_size: int) -> int:
     """Bytes of one entry in the memtable without its skip-list node: the summand of `total_data_size` in the LOG."""
     internal = key_size + SEQNO_BYTES
-    return varint_length(internal) + internal + varint_length(value_size) + value_size + protection_bytes
+    return varint_length(internal) + internal + varint_length(value_size) + value_size
 
 
 def total_data_size(entries: int, key_size: int, value_size: int) -> int:
@@ -63,21 +63,20 @@ def default_arena_block_size(write_buffer_size: int, version: Version) -> int:
     return max(_round_up(block, _MIN_ARENA_BLOCK), _MIN_ARENA_BLOCK)
 
 
-def node_bytes(height: int, key_size: int, value_size: int, *, version: Version, protection_bytes: int = 0) -> int:
+def node_bytes(height: int, key_size: int, value_size: int, *, version: Version) -> int:
     """Arena bytes of one entry whose skip-list node has `height` levels (1 to 12)."""
-    encoded = encoded_entry_bytes(key_size, value_size, protection_bytes=protection_bytes)
+    encoded = encoded_entry_bytes(key_size, value_size)
     return _round_up(_round_up(_POINTER_BYTES * height + encoded, _POINTER_BYTES), arena_alignment(version))
 
 
-def mean_node_bytes(key_size: int, value_size: int, *, version: Version, protection_bytes: int = 0) -> float:
+def mean_node_bytes(key_size: int, value_size: int, *, version: Version) -> float:
     """Mean arena bytes of one entry over the random node heights: 145.07 for 16 B keys and 100 B values."""
     mean = 0.0
     for height in range(1, _MAX_HEIGHT + 1):
         probability = _BRANCHING ** (1 - height)
         if height < _MAX_HEIGHT:
             probability *= 1 - 1 / _BRANCHING
-        size = node_bytes(height, key_size, value_size, version=version, protection_bytes=protection_bytes)
-        mean += probability * size
+        mean += probability * node_bytes(height, key_size, value_size, version=version)
     return mean
 
 

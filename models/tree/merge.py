@@ -77,7 +77,7 @@ def live_keys(files: Sequence[SortedFile], most_keys: int = 1 << 18) -> Iterator
 
     A part merges about `most_keys` keys of the files, so that the memory does not grow with the store.
     """
-    lows, highs = (np.array([getattr(f, end) for f in files], dtype=np.int64) for end in ("lo", "hi"))
+    lows, highs = (np.array(ends, dtype=np.int64) for ends in ([f.lo for f in files], [f.hi for f in files]))
     sizes = np.array([len(f.keys) for f in files], dtype=np.int64)
     order = lows.argsort(kind="stable")
     places = np.cumsum(sizes[order]).searchsorted(np.arange(most_keys, int(sizes.sum()), most_keys))

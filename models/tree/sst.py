@@ -78,22 +78,6 @@ def index_bytes(
     return handles + keys + per_block * len(begins) + RESTART_BYTES + BLOCK_TRAILER_BYTES
 
 
-def file_bytes(
-    ids: IntArray,
-    layout: BlockLayout,
-    start: int,
-    end: int,
-    key_size: int,
-    *,
-    bits_per_key: float = 0.0,
-    format_version: int = DEFAULT_FORMAT_VERSION,
-) -> int:
-    """Size in bytes of a file with entries [start, end): exact up to the few bytes by which `TAIL_BYTES` varies."""
-    filter_size = bloom_filter_bytes(end - start, bits_per_key, format_version=format_version)
-    index = index_bytes(ids, layout, start, end, key_size, format_version=format_version)
-    return layout.data_bytes(start, end) + index + filter_size + TAIL_BYTES
-
-
 @lru_cache(maxsize=4096)
 def expected_entry_bytes(
     key_size: int,

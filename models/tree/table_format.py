@@ -37,9 +37,13 @@ class TableFormat(NamedTuple):
     decompress: float = 0.0
     """CPU time to decompress a byte of the last level, which has most blocks, divided by that of LZ4."""
 
-    def opened_by(self, store: TableFormat) -> TableFormat:
-        """Return the format as a store with the table options `store` reads it: without filters of its own, it reads none."""
-        return self if store.bloom_bits > 0.0 else self._replace(bloom_bits=0.0)
+    def opened(self, reads_filters: bool) -> TableFormat:
+        """Return the format as a store reads it: one without filters of its own reads none."""
+        return self if reads_filters else self._replace(bloom_bits=0.0)
+
+    def same_blocks(self, other: TableFormat) -> bool:
+        """Return whether the formats differ at most in the bits of their filters."""
+        return self._replace(bloom_bits=other.bloom_bits) == other
 
     @property
     def block_size(self) -> int:

@@ -1,8 +1,7 @@
 """Workloads: groups of clients with their operations, keys, values and pace.
 
-- base: workloads and client groups; make: workloads from configurations; families: load per column family;
-  values: value sizes; arrivals: open and closed
-  loop.
+- base: workloads and client groups; make: workloads, and the load of column families, from configurations; values: value
+  sizes; arrivals: open and closed loop.
 - choosers: distributions over keys, uniform and sequential; ranks: popularity by rank; skewed: keys by rank or recency;
   key_ranges: keys of mixgraph; popularity: access probabilities of blocks.
 - reads: filters, block cache, files per read.

@@ -37,8 +37,6 @@ class ClosedLoop:
     """Keys and values written per second (--benchmark_write_rate_limit), or None."""
     limit_ops_per_s: float | None = None
     """Operations per second (--benchmark_read_rate_limit), or None."""
-    refill_s: float = 0.1
-    """Refill period of the limiter (`NewGenericRateLimiter`'s default, 100 ms)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from statistics import NormalDist
 from typing import Final
@@ -15,6 +16,7 @@ from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import KeyOrder, Ordered
 from lsmlab.models.tree.keys import KeySample, choose_rate
 from lsmlab.models.tree.merge import Tombstones, merge_runs
+from lsmlab.models.units import field_values
 from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop
 from lsmlab.models.workloads.choosers import (
     Chooser,
@@ -49,7 +51,7 @@ class Mix:
     read_modify_write: float = 0.0
 
     def __post_init__(self) -> None:
-        shares = [getattr(self, f.name) for f in fields(self)]
+        shares = list(field_values(self).values())
         if min(shares) < 0 or abs(sum(shares) - 1.0) > 1e-6:
             raise InputError(f"fractions of operations sum to {sum(shares):g}; they must sum to 1, none negative")
 
@@ -305,3 +307,11 @@ def fill_together(
 ) -> tuple[KeyArray, Tombstones]:
     """Distinct keys of a memtable after each stream has written its count of entries."""
     return merge_runs([stream.fill(count, rng) for stream, count in zip(streams, counts, strict=True) if count > 0])
+
+
+class WorkloadSettings(ABC):
+    """Settings of a workload; a subclass is a frozen dataclass whose fields are the keys of an entry."""
+
+    @abstractmethod
+    def workload(self) -> Workload:
+        """Build the workload. Raises InputError for values that do not fit together."""

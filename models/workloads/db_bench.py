@@ -13,7 +13,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import ClosedLoop
-from lsmlab.models.workloads.base import Clients, Mix, Workload
+from lsmlab.models.workloads.base import Clients, Mix, Workload, WorkloadSettings
 from lsmlab.models.workloads.choosers import Chooser, SequentialKeys, UniformKeys
 from lsmlab.models.workloads.values import FixedSize, NormalSize, UniformSize, ValueSizes
 
@@ -27,7 +27,7 @@ class SizeDistribution(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DbBench:
+class DbBench(WorkloadSettings):
     """Flags common to all benchmarks."""
 
     num: int = quantity("count", 1_000_000, low=1)

@@ -9,7 +9,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.key_order import Hashed, InsertRanges, KeyOrder, Ordered
-from lsmlab.models.units import quantity
+from lsmlab.models.units import field_values, quantity
 from lsmlab.models.workloads.arrivals import (
     DAY_S,
     Arrivals,
@@ -19,7 +19,7 @@ from lsmlab.models.workloads.arrivals import (
     PeaksValleys,
     Sine,
 )
-from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload, share_notes
+from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload, WorkloadSettings, share_notes
 from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, Hotspot, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
@@ -58,7 +58,7 @@ class InsertKeys(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MixedWorkload:
+class MixedWorkload(WorkloadSettings):
     """Settings common to generic workloads. The proportions are relative: the model divides them by their sum."""
 
     num: int = quantity("count", 10_000_000, low=1)
@@ -112,9 +112,14 @@ class MixedWorkload:
         # without inserts the order would only spread popular keys, which the distribution does if its name says so
         return orders[self.insert_keys] if self.insert else Ordered()
 
+    def proportions(self) -> dict[str, float]:
+        """Return the proportions of operations by name."""
+        values = field_values(self)
+        return {name: values[name] for name in _PROPORTIONS}
+
     def mix(self) -> Mix:
         """Return the proportions, divided by their sum. Raises InputError if all are 0."""
-        shares = tuple(getattr(self, name) for name in _PROPORTIONS)
+        shares = self.proportions().values()
         total = sum(shares)
         if total <= 0:
             raise InputError(f"{', '.join(_PROPORTIONS)}: one of them must be above 0")
@@ -135,7 +140,7 @@ class MixedWorkload:
             clients.name, (clients,), self.key_size, values, population=self.num,
             preload_keys=round(self.num * self.preload), duration_s=duration_s, shards=self.shards,
             shard_spread=self.shard_spread, key_order=self.order(),
-            notes=share_notes({name: getattr(self, name) for name in _PROPORTIONS}),
+            notes=share_notes(self.proportions()),
         )  # fmt: skip
 
 

@@ -99,8 +99,3 @@ class FillRandomKeys:
     def take(self, count: int) -> NDArray[np.int64]:
         """Draw the next `count` key ids. Shape (count,)."""
         return (self._generator.take(2 * count)[1::2] % self._num).astype(np.int64)
-
-
-def fillrandom_keys(seed: int, thread: int, count: int, num: int) -> NDArray[np.int64]:
-    """Draw the first `count` key ids of `FillRandomKeys(seed, thread, num)`. Shape (count,)."""
-    return FillRandomKeys(seed, thread, num).take(count)

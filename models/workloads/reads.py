@@ -263,22 +263,17 @@ def scan_device_reads(runs: Sequence[ScannedRun], entries: float) -> tuple[float
     return requests, read_bytes
 
 
-def readahead(
-    blocks: float,
-    block_bytes: float,
-    first_bytes: float = READAHEAD_FIRST_BYTES,
-    most_bytes: float = READAHEAD_MOST_BYTES,
-) -> tuple[float, float]:
+def readahead(blocks: float, block_bytes: float) -> tuple[float, float]:
     """Return (requests, bytes) of an iterator that reads `blocks` consecutive blocks of one file from the device.
 
     The first two blocks take a request each. Each further request reads a block and a readahead of 8 KiB at first,
     doubling up to 256 KiB. The bytes include unused readahead. Fractions of a block are interpolated.
     """
     whole = math.floor(blocks)
-    low = _readahead(whole, block_bytes, first_bytes, most_bytes)
+    low = _readahead(whole, block_bytes)
     if blocks == whole:
         return low
-    high = _readahead(whole + 1, block_bytes, first_bytes, most_bytes)
+    high = _readahead(whole + 1, block_bytes)
     part = blocks - whole
     return low[0] + part * (high[0] - low[0]), low[1] + part * (high[1] - low[1])
 
@@ -321,12 +316,12 @@ def table_opens(searched: Sequence[TableClass], open_tables: float) -> float:
     return total * (1.0 - lru_cache(Popularity(chance, tables), open_tables).hit_rate())
 
 
-def _readahead(blocks: int, block_bytes: float, first_bytes: float, most_bytes: float) -> tuple[float, float]:
+def _readahead(blocks: int, block_bytes: float) -> tuple[float, float]:
     single = min(blocks, READAHEAD_AFTER)
     requests, size, wanted = single, single * block_bytes, blocks * block_bytes
-    ahead = first_bytes
-    while size < wanted and ahead < most_bytes:
-        requests, size, ahead = requests + 1, size + block_bytes + ahead, min(most_bytes, 2 * ahead)
+    ahead = READAHEAD_FIRST_BYTES
+    while size < wanted and ahead < READAHEAD_MOST_BYTES:
+        requests, size, ahead = requests + 1, size + block_bytes + ahead, min(READAHEAD_MOST_BYTES, 2 * ahead)
     if size < wanted:
         more = math.ceil((wanted - size) / (block_bytes + ahead))
         requests, size = requests + more, size + more * (block_bytes + ahead)

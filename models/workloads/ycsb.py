@@ -17,7 +17,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.key_order import Hashed, KeyOrder, Ordered
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop, ConstantRate
-from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload, share_notes
+from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload, WorkloadSettings, share_notes
 from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, YCSB_SCRAMBLED_ITEMS, Exponential, Hotspot, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
@@ -57,7 +57,7 @@ class ScanLengths(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ycsb:
+class Ycsb(WorkloadSettings):
     """Core workload. The proportions are relative: the model divides them by their sum, as YCSB does."""
 
     name: str = "ycsb"

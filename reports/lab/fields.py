@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.limits import Limits
-from lsmlab.models.devices.make import METADATA, DeviceSettings
+from lsmlab.models.devices.make import METADATA, DeviceSettings, Limits
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.options.values import STRUCTS, plain
@@ -101,11 +100,11 @@ def _group_fields(
 
 
 def _top_fields(config: Mapping[str, Any]) -> Iterator[Field]:
-    from lsmlab.models.engines.rocksdb import RocksDb
+    from lsmlab.models.engines.engine import EngineSettings
 
     for name in ("version", "preset", "compression_ratio"):
         if name in config["engine"]:
-            yield _field(f"engine.{name}", getattr(RocksDb, "Settings"), name, config["engine"][name])  # noqa: B009
+            yield _field(f"engine.{name}", EngineSettings, name, config["engine"][name])
     yield Field("seed", str(config["seed"]), "count", "0 or more", description="seed of all random numbers")
 
 

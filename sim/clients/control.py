@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import simpy
-from lsmlab.models.policies.optional import CountsSeeks
 from lsmlab.models.policies.scheduling import ClientWindow
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.workloads.base import Workload
@@ -157,6 +156,6 @@ def start_control(
             controls.append(Tuning(env, database, tuner, clients, len(databases)))
     families = [family for database in databases for family in database.families]
     picker = families[0].latest_options.picker
-    if reads is not None and isinstance(picker, CountsSeeks) and picker.allowed_seeks(0) < math.inf:
+    if reads is not None and picker.allowed_seeks(0) < math.inf:
         controls.append(Seeks(env, families, clients, reads, workload.entry_bytes))
     return controls

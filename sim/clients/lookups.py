@@ -68,7 +68,7 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
     n = len(codes)
     probed: list[TableClass] = []
     formats = family.table_formats
-    opened = [table_format.opened_by(formats[0]) for table_format in formats]
+    opened = [table_format.opened(family.latest_options.reads_filters) for table_format in formats]
     rates = {
         table_format: false_positive_rate(one.bloom_bits, one.filter)
         for table_format, one in zip(formats, opened, strict=True)

@@ -25,7 +25,7 @@ from lsmlab.models.costs.operations import (
     wal_fsync_factor,
     write_cpu,
 )
-from lsmlab.models.devices.throttled import SYNC_WRITES
+from lsmlab.models.devices.capped import SYNC_WRITES
 from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
 from lsmlab.sim.clients.latency import Unstalled, spread_of

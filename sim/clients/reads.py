@@ -17,7 +17,7 @@ import numpy as np
 import simpy
 from lsmlab.models.costs.operations import Searched, block_requests, point_read_cpu, read_depth, scan_cpu
 from lsmlab.models.devices.conditions import BlockCache
-from lsmlab.models.engines.codecs import CODECS
+from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.table_format import TableFormat
@@ -85,7 +85,7 @@ class TreeReads:
         self._rng = rng
         options = own.engine.options
         self._format = own.engine.table_format
-        """Table format of the files that this run writes."""
+        """Table format of the files that this run writes to the last level."""
         self._readers = [c for c in setup.workload.clients if c.mix.gets + c.mix.scan > 0]
         self._scans = _scan_classes(self._readers)
         self._writes = any(c.mix.writes > 0.0 for c in setup.workload.clients)

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import simpy
-from lsmlab.models.policies.optional import CountsSeeks
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.clients.clients import ClientLoad
@@ -60,7 +59,6 @@ class Seeks:
     def _charge(self, family: ColumnFamily, gets: float, samples: float) -> None:
         """Charge the files of a family for `gets` point reads and `samples` samples of iterators."""
         picker = family.latest_options.picker
-        assert isinstance(picker, CountsSeeks)
         codes = self._reads.sample_codes(family.number).tolist()
         used_up: dict[int, tuple[int, SortedFile]] = {}
         for code in codes if gets + samples > 0.0 else ():

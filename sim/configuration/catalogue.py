@@ -12,7 +12,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
-PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
+PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner", "filter")
 """Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""
 GROUPS: Final = (
     "engine", *(f"engine/{part}" for part in PARTS), "device", "workload", "host", "limits", "conditions", "parameters", "keys",

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.families import differing_options
-from lsmlab.models.options.options_file import OptionsFile, read_options
+from lsmlab.models.options.options_file import OptionsFile, differing_options, read_options
 from lsmlab.models.options.values import plain
 from lsmlab.sim.configuration.overrides import literal, override_key
 

@@ -27,7 +27,7 @@ REMEDY: Final = "remove it, or add --trust if you trust its author"
 _ROOMS: Final = {
     "device": "lsmlab.models.devices", "workload": "lsmlab.models.workloads", "prefill": "lsmlab.models.workloads",
     "engine": "lsmlab.models.engines",
-    **{f"engine.{part}": "lsmlab.models.policies" for part in ("picker", "cutter", "throttle", "scheduler", "tuner")},
+    **{f"engine.{part}": "lsmlab.models.policies" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter")},
 }  # fmt: skip
 """Packages of LSMLab whose classes a `_target_` may name, by the key that contains the `_target_`."""
 _HYDRA_TARGETS: Final = (

@@ -9,9 +9,9 @@ import math
 from dataclasses import replace
 
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.base import Device, Load, Peaks
+from lsmlab.models.devices.base import Device, DeviceLoad, Peaks
+from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.make import DeviceSetup
-from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.workloads.base import Workload
 
@@ -23,18 +23,18 @@ def with_caps_that_can_bind(
 
     `block_bytes`: largest data block of any file.
     """
-    throttled = device.device
-    if not isinstance(throttled, Throttled):
+    capped = device.device
+    if not isinstance(capped, Capped):
         return device
-    uncapped = replace(device, device=throttled.device)
+    uncapped = replace(device, device=capped.device)
     rates = highest_rates(
         uncapped, engine, workload, host, wal_reaches_device=wal_reaches_device, block_bytes=block_bytes
     )
-    read_cap = _below(throttled.read_cap, rates.read_bytes_per_s)
-    write_cap = _below(throttled.write_cap, rates.write_bytes_per_s)
-    if read_cap is None and write_cap is None and throttled.iops_cap is None:
+    read_cap = _below(capped.read_cap, rates.read_bytes_per_s)
+    write_cap = _below(capped.write_cap, rates.write_bytes_per_s)
+    if read_cap is None and write_cap is None and capped.iops_cap is None:
         return uncapped
-    return replace(device, device=replace(throttled, read_cap=read_cap, write_cap=write_cap))
+    return replace(device, device=replace(capped, read_cap=read_cap, write_cap=write_cap))
 
 
 def highest_rates(
@@ -48,14 +48,14 @@ def highest_rates(
     writes whole files at once, only the device's own peaks hold.
     """
     device = setup.device
-    peaks = device.peaks() if hasattr(device, "peaks") else Peaks()
+    peaks = device.peaks()
     options = engine.options
     direct_reads = options.use_direct_reads or setup.direct_io
     direct_writes = options.use_direct_io_for_flush_and_compaction or setup.direct_io
     if engine.tuner() is not None or not (direct_reads and direct_writes):
         return peaks
     state = device.initial()
-    alone = device.allocate(state, Load(readers=1)), device.allocate(state, Load(writers=1))
+    alone = device.allocate(state, DeviceLoad(readers=1)), device.allocate(state, DeviceLoad(writers=1))
     read_s, write_s = 1.0 / alone[0].read_bytes_per_s, 1.0 / alone[1].write_bytes_per_s
     flushes, compactions = (workload.shards * jobs for jobs in engine.scheduler().most_jobs())
     threads = compactions * options.max_subcompactions
@@ -72,7 +72,7 @@ def _aged_wal(engine: Engine, workload: Workload, host: Host) -> float:
 
 def _client_reads(device: Device, workload: Workload, block_bytes: float) -> float:
     """Return the highest rate of client reads: each thread waits for one block at a time, in bytes/s."""
-    load = Load(client_read_iops=1.0, client_read_bytes=block_bytes)
+    load = DeviceLoad(client_read_iops=1.0, client_read_bytes=block_bytes)
     latency_s = device.allocate(device.initial(), load).client_read_latency_s
     return sum(c.threads for c in workload.clients) * block_bytes / latency_s if latency_s > 0.0 else math.inf
 

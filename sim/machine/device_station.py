@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from typing import Any, Final
+from typing import Any
 
 import simpy
-from lsmlab.models.devices.base import Device, Flow, Grant, Load
-from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.devices.base import STATE_STEP_S, Device, DeviceLoad, Flow, Grant
+from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.observers import Observers
-
-STATE_STEP_S: Final = 1.0
-"""Simulated seconds between two updates of a device's state, unless the device has a `state_step_s`."""
 
 
 class DeviceStation:
@@ -44,15 +41,12 @@ class DeviceStation:
         self._small_writes = self._small_reads = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
-        self._loads: dict[tuple[int, int, float], Load] = {}
+        self._loads: dict[tuple[int, int, float], DeviceLoad] = {}
         """Load by numbers of readers and writers and bytes per turn of a writer, at the present demand of the clients."""
-        self._takes_turns = bool(getattr(device, "takes_turns", False))
-        """Whether the rate of writers depends on the bytes that each submitted at a time."""
         self._submitted: list[tuple[simpy.Event, float]] = []
         """End and bytes of each background write, of a device that takes turns."""
-        self._grants: dict[Load, Grant] = {}
+        self._grants: dict[DeviceLoad, Grant] = {}
         """Grant by load, in the present state of the device."""
-        self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
         """Bytes read, bytes written, reads and writes during `_owed_s` that are not in the device's state yet."""
@@ -88,18 +82,17 @@ class DeviceStation:
 
         `device`: None for the present one.
         """
-        device = device or self.device
-        device = device.device if isinstance(device, Throttled) else device
+        device = (device or self.device).uncapped
         read_request, write_request, depth = self._shape
-        read = device.allocate(device.initial(), Load(1, 0, read_request, write_request, depth))
-        write = device.allocate(device.initial(), Load(0, 1, read_request, write_request, depth))
+        read = device.allocate(device.initial(), DeviceLoad(1, 0, read_request, write_request, depth))
+        write = device.allocate(device.initial(), DeviceLoad(0, 1, read_request, write_request, depth))
         return 1.0 / read.read_bytes_per_s, 1.0 / write.write_bytes_per_s
 
     @property
     def request_bytes(self) -> tuple[float, float]:
         """Bytes per operation of a background reader and writer, as a cap on operations counts them."""
         read_bytes, write_bytes, _ = self._shape
-        if not isinstance(self.device, Throttled):
+        if not isinstance(self.device, Capped):
             return read_bytes, write_bytes
         return min(read_bytes, self.device.read_io_bytes), min(write_bytes, self.device.io_bytes)
 
@@ -123,7 +116,7 @@ class DeviceStation:
     @property
     def discards_per_file(self) -> float:
         """Operations that a cap on operations counts for a deleted file (discards)."""
-        return float(getattr(self.device, "file_discards", 0.0))
+        return self.device.file_discards
 
     def count_small(self, writes: float = 0.0, reads: float = 0.0) -> None:
         """Count small requests, whose bytes are negligible."""
@@ -147,8 +140,6 @@ class DeviceStation:
         """Go on with other parameters of the device; its state stays."""
         self.settle()
         self.device = device
-        self._state_step_s = float(getattr(device, "state_step_s", STATE_STEP_S))
-        self._takes_turns = bool(getattr(device, "takes_turns", False))
         self._grants.clear()
         self._replan()
         self.replaced()
@@ -167,7 +158,7 @@ class DeviceStation:
     @property
     def bursty(self) -> bool:
         """Whether the bandwidth now depends on the bytes of the last moments (a cap with its allowance)."""
-        return self._state_step_s == 0.0
+        return self.device.state_step_s == 0.0
 
     def settle(self) -> None:
         """Bring the accounts up to now."""
@@ -178,7 +169,7 @@ class DeviceStation:
         event = self._env.event()
         self._sync()
         queue.join(size_bytes, event)
-        if self._takes_turns and queue is self._writers:
+        if self.device.takes_turns and queue is self._writers:
             self._submitted.append((event, size_bytes))
         self.log.start(event, consumer, self._env.now, size_bytes)
         self._replan()
@@ -212,7 +203,7 @@ class DeviceStation:
         owed[2] += requests
         owed[3] += write_bytes / self._shape[1]
         self._owed_s += elapsed_s
-        if self._owed_s >= self._state_step_s or grant.valid_for_s != math.inf:
+        if self._owed_s >= self.device.state_step_s or grant.valid_for_s != math.inf:
             self._tell_device()
 
     def _tell_device(self) -> None:
@@ -267,10 +258,10 @@ class DeviceStation:
 
     def _allocate(self) -> Grant:
         readers, writers = len(self._readers), len(self._writers)
-        key = (readers, writers, self._turn_bytes() if self._takes_turns and readers + writers > 1 else math.inf)
+        key = (readers, writers, self._turn_bytes() if self.device.takes_turns and readers + writers > 1 else math.inf)
         load = self._loads.get(key)
         if load is None:
-            load = self._loads[key] = Load(readers, writers, *self._shape, *self._clients, write_turn_bytes=key[2])
+            load = self._loads[key] = DeviceLoad(readers, writers, *self._shape, *self._clients, write_turn_bytes=key[2])
         grant = self._grants.get(load)
         if grant is None:
             grant = self._grants[load] = self.device.allocate(self.state, load)

@@ -12,7 +12,7 @@ import simpy
 from lsmlab.models.costs.cores import wake_ups
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends, job_start
-from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, SYNC_WRITES, copies_in_caller, worker_share
+from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation
@@ -89,7 +89,7 @@ class Machine:
         self.style = style
         self.limiter = limiter
         self.journal = journal
-        copies = copies_in_caller(device.device)
+        copies = device.device.copies_in_caller
         self._copies = copies and not device.writes_in_order
         """Whether the thread of a job copies data to the device itself; writes that queue for a cap are copied by a kernel
         thread."""
@@ -213,7 +213,7 @@ class Machine:
             return
         self._queued_writes += change
         if change > 0 and self._queued_writes == 1:
-            self._worker_share = worker_share(self.device.device, self._write_alone)
+            self._worker_share = self.device.device.worker_share(self._write_alone)
             self.cores.copying(self._worker_share)
         elif self._queued_writes == 0:
             self.cores.copying(-self._worker_share)

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 import simpy
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.base import Load
+from lsmlab.models.devices.base import DeviceLoad
+from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.make import DeviceSetup
-from lsmlab.models.devices.throttled import Throttled
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Limiter
@@ -142,11 +142,11 @@ def _binding_caps(setup: DeviceSetup) -> tuple[bool, bool, bool]:
     Requests wait for a cap on bytes if it is below the device's own bandwidth, which may need several streams.
     """
     caps = setup.device
-    if not isinstance(caps, Throttled):
+    if not isinstance(caps, Capped):
         return False, False, False
     idle = caps.device.initial()
-    read = max(n * caps.device.allocate(idle, Load(readers=n, queue_depth=64.0)).read_bytes_per_s for n in _STREAMS)
-    write = max(n * caps.device.allocate(idle, Load(writers=n, queue_depth=64.0)).write_bytes_per_s for n in _STREAMS)
+    read = max(n * caps.device.allocate(idle, DeviceLoad(readers=n, queue_depth=64.0)).read_bytes_per_s for n in _STREAMS)
+    write = max(n * caps.device.allocate(idle, DeviceLoad(writers=n, queue_depth=64.0)).write_bytes_per_s for n in _STREAMS)
     reads_capped = caps.read_cap is not None and read > caps.read_cap
     writes_capped = caps.write_cap is not None and write > caps.write_cap
     return reads_capped, writes_capped, caps.iops_cap is not None
@@ -156,7 +156,7 @@ def _burst_bytes(devices: Sequence[DeviceSetup], limiter: Limiter | None) -> flo
     """Smallest allowance of background I/O in bytes: of a cap per slice, of the rate limiter per refill; None: no limit."""
     bursts: list[float] = []
     for caps in (setup.device for setup in devices):
-        if isinstance(caps, Throttled):
+        if isinstance(caps, Capped):
             rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap is not None]
             rates += [caps.iops_cap * caps.io_bytes] if caps.iops_cap is not None else []
             bursts += [rate * caps.slice_s for rate in rates]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lsmlab.models.policies.optional import KeepsMetadata
 from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.store.column_family import ColumnFamily
 
@@ -21,7 +20,7 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
     filters = tails = metadata = 0.0
     for family in families:
         setup_of = next(one for one in setup.families if one.name == family.name)
-        opened = {table_format: table_format.opened_by(family.table_formats[0]) for table_format in family.table_formats}
+        opened = {table_format: table_format.opened(family.latest_options.reads_filters) for table_format in family.table_formats}
         tail_bytes = {table_format: setup_of.entry_in(one).tail for table_format, one in opened.items()}
         files = list(family.tree.files())
         open_share = min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))
@@ -30,8 +29,7 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
             filter_bytes = bloom_filter_bytes(file.entries, table_format.bloom_bits, format_version=table_format.format_version)
             filters += open_share * filter_bytes
             tails += open_share * file.entries * tail_bytes[file.table_format]
-        picker = family.latest_options.picker
-        metadata += picker.metadata_bytes(family.tree) if isinstance(picker, KeepsMetadata) else 0
+        metadata += family.latest_options.picker.metadata_bytes(family.tree)
     parts = {
         "memtable_bytes": sum(s.options.max_write_buffer_number * s.options.write_buffer_size for s in families),
         "block_cache_bytes": setup.engine.options.cache_size,

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import simpy
 from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
-from lsmlab.models.devices.base import Load, Peaks
+from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.workloads.arrivals import ClosedLoop, mean_rate
 from lsmlab.models.workloads.base import Clients
@@ -112,7 +112,7 @@ def _rate_per_s(group: Clients, setup: Setup, until_s: float) -> float:
     if not isinstance(arrivals, ClosedLoop):
         return mean_rate(arrivals, min(until_s, 86400.0), np.random.default_rng(0))
     device = setup.device_setup.device
-    load = Load(client_read_iops=1.0, client_read_bytes=float(setup.engine.options.block_size))
+    load = DeviceLoad(client_read_iops=1.0, client_read_bytes=float(setup.engine.options.block_size))
     block_s = device.allocate(device.initial(), load).client_read_latency_s
     block_s += point_read_cpu(Searched(runs=1.0, blocks=1.0, calls=1.0, requests=1.0)).seconds(host)
     gets, writes = group.mix.gets + group.mix.scan, group.mix.writes
@@ -133,15 +133,13 @@ def _write_limit(setup: Setup, family: FamilySetup, writes: float) -> float:
     """Return the entries per second that the jobs of all databases can compact, with `writes` entries in the tree."""
     device = setup.device_setup.device
     options, host, entry = family.engine.options, setup.host, max(1.0, family.content.entry.put)
-    alone = device.allocate(device.initial(), Load(readers=1)), device.allocate(device.initial(), Load(writers=1))
+    alone = device.allocate(device.initial(), DeviceLoad(readers=1)), device.allocate(device.initial(), DeviceLoad(writers=1))
     cpu_s = host.compaction_byte + host.compaction_record / entry
     thread = 1.0 / (1.0 / alone[0].read_bytes_per_s + cpu_s + 1.0 / alone[1].write_bytes_per_s)
     _, compactions = family.engine.scheduler().most_jobs()
     shape = tree_shape(setup, family, writes)
     threads = setup.workload.shards * compactions
-    peaks = device.peaks() if hasattr(device, "peaks") else Peaks()
-    cap = getattr(device, "write_cap", None) or math.inf
-    total = min(threads * options.max_subcompactions * thread, peaks.write_bytes_per_s, cap)
+    total = min(threads * options.max_subcompactions * thread, device.peaks().write_bytes_per_s)
     # one compaction at a time moves L0 to L1
     in_l0 = setup.workload.shards * options.max_subcompactions * thread / 2.0
     return min(total / shape.write_amplification, in_l0) / entry

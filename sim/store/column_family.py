@@ -80,8 +80,8 @@ class ColumnFamily:
         self.written_bytes: dict[int, int] = defaultdict(int)
         """Bytes of SST files that flushes, compactions and `preload` have added so far, by level."""
         self.content = parts.content
-        self.table_formats: tuple[TableFormat, ...] = (parts.content.entry.table_format,)
-        """Table formats that SST files may have: that of new files first, then those of files at the start."""
+        self.table_formats: tuple[TableFormat, ...] = parts.content.table_formats
+        """Table formats that SST files may have: those of new files first, then those of files at the start."""
         self.recorder = parts.recorder
         self.events = StoreEvents()
         parts.recorder.observe(self.events)
@@ -113,7 +113,7 @@ class ColumnFamily:
 
     def switch_memtable(self, switch: Switch) -> bool:
         """Make the active memtable immutable, except its hot keys (SwitchMemtable). Return whether there is data to flush."""
-        memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.hot_keys)
+        memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.picker)
         if memtable is None:
             return False
         memtable.first_wal = self.database.wals.switch_memtable(self.number, memtable.wal_bytes)
@@ -210,12 +210,11 @@ class ColumnFamily:
         """
         engine, database = self.version_options, self.database
         picker = engine.picker
-        pending = picker.pending_bytes(self.tree)
         self.stall_inputs = inputs = StallInputs(
             immutables=len(self.immutables),
             l0_files=picker.stall_run_count(self.tree),
-            pending_bytes=pending,
-            bottommost_bytes=engine.bottommost_bytes(self.tree, pending),
+            pending_bytes=picker.pending_bytes(self.tree),
+            bottommost_bytes=picker.bottommost_bytes(self.tree),
         )
         before = self.throttle
         database.write_controller.recompute(self, engine.throttle, inputs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from lsmlab.models.policies.flush_rules import KeepsHotKeys
+from lsmlab.models.policies.decisions import Picker
 from lsmlab.models.tree.content import KeyWeights
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.merge import Tombstones, merge_runs
@@ -68,13 +68,13 @@ class Memtables:
         self._sample = sample
         self.kept_hot_keys = KeptHotKeys()
 
-    def full(self, entries: float, wal_bytes: float, hot_keys: KeepsHotKeys | None) -> Memtable | None:
+    def full(self, entries: float, wal_bytes: float, picker: Picker) -> Memtable | None:
         """Return the memtable to flush after `entries` writes; None if all its keys stay in memory.
 
-        `hot_keys`: rule that selects the keys that stay in memory; None: no key stays. Keys that stay are written to the
-        WAL again, so that the WAL of the flushed memtable can be deleted.
+        `picker` selects the keys that stay. They are written to the WAL again, so that the WAL of the flushed memtable can be
+        deleted.
         """
-        if hot_keys is None and not len(self.kept_hot_keys.keys):
+        if not picker.keeps_hot_keys and not len(self.kept_hot_keys.keys):
             keys, tombstones = self._source.memtable(self._number, entries)
             return Memtable(entries, keys, tombstones, wal_bytes)
         before = self.kept_hot_keys
@@ -83,8 +83,8 @@ class Memtables:
         _, updates = sum_updates([(new, updates), (before.keys, np.ones(len(before.keys)))])
         weights = np.broadcast_to(np.asarray(self._sample.weights(keys), dtype=np.float64), keys.shape)
         hot = np.zeros(len(keys), dtype=np.bool_)
-        if hot_keys is not None and len(keys):
-            hot = hot_keys.hot(updates, weights, entries + before.entries)
+        if picker.keeps_hot_keys and len(keys):
+            hot = picker.hot(updates, weights, entries + before.entries)
         self.kept_hot_keys = KeptHotKeys(keys[hot], _flags(tombstones, hot), float(weights[hot].sum()))
         if hot.all():
             return None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from lsmlab.models.devices.make import device_class_of
+
 OPTIONS: Final = "engine.options"
 _MIB: Final = 1 << 20
 _SIZES: Final = {"TiB": 1 << 40, "GiB": 1 << 30, "MiB": _MIB, "KiB": 1 << 10}
@@ -136,9 +138,8 @@ def _io(o: Mapping[str, Any]) -> Iterator[Candidate]:
 
 
 def _machine(config: Mapping[str, Any], cores: float) -> Iterator[Candidate]:
-    target = str((config.get("device") or {}).get("_target_", ""))
-    better = {"Hdd": ("sata", "nvme"), "SataSsd": ("nvme",)}.get(target.rpartition(".")[2], ("samsung_pm1743",))
-    for device in better:
+    better = {"hdd": ("sata", "nvme"), "sata": ("nvme",)}
+    for device in better.get(device_class_of(config.get("device") or {}), ("samsung_pm1743",)):
         yield Candidate((f"device={device}",), "a faster drive", Kind.MACHINE)
     limits = config.get("limits") or {}
     if any(limits.get(key) is not None for key in ("write_cap", "read_cap", "iops_cap")):

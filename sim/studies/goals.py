@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lsmlab.models.engines.families import make_engines
+from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, parse_quantity
 from lsmlab.models.workloads.arrivals import ClosedLoop

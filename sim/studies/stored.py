@@ -13,7 +13,7 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.overrides import override_key, prepare
 from lsmlab.sim.yaml_text import read_yaml
 
-_POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner"))
+_POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter"))
 _REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "conditions", "workload", "keys")
 """Groups whose entry a change may replace."""
 _OF_THE_DEPLOYMENT: Final = ("page_cache", "write_cap", "read_cap", "iops_cap")

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, DoNothing, Move, Pick
-from lsmlab.models.policies.lazy_leveling.picker import LazyLevelingPicker
+from lsmlab.models.policies.lazy_leveling import LazyLevelingPicker
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import merge_files
 from lsmlab.models.tree.tree import Tree
@@ -29,7 +30,8 @@ class Steps:
     """A store whose jobs take no time: flushes of distinct keys, each followed by all compactions that are due."""
 
     def __init__(self, ratio: int, tiered: bool = False) -> None:
-        self.picker = LazyLevelingPicker(ratio, BYTES, tiered)
+        options = RocksDbOptions(max_bytes_for_level_multiplier=float(ratio), write_buffer_size=BYTES)
+        self.picker = LazyLevelingPicker(options, tiered)
         self.tree = Tree(num_levels=5)
         self.written = [0] * 5
         """Bytes written to each level, in flushes."""
@@ -148,7 +150,7 @@ def test_the_page_shows_the_engines_files() -> None:
     shown_files = dict(SHOWN.findall(PAGE.read_text(encoding="utf-8")))
 
     assert {
-        "models/policies/lazy_leveling/picker.py", "configs/engine/picker/lazy_leveling.yaml",
+        "models/policies/lazy_leveling.py", "configs/engine/picker/lazy_leveling.yaml",
         "configs/engine/lazy_leveling.yaml", "tests/testdata/engines/lazy_leveling.txt",
     } == set(shown_files)  # fmt: skip
     assert {path: (ROOT / path).read_text(encoding="utf-8") for path in shown_files} == shown_files

@@ -153,5 +153,5 @@ def test_flushes_stay_in_l0_while_files_are_frozen() -> None:
     free, _ = parse_tree(["L1: 5[0-10]=100 4[50-60]=100"])
     engine = engine_of("engine=ldc")
 
-    assert 0 == engine.flush_level(tree, 30, 40)
-    assert 2 == engine.flush_level(free, 30, 40)
+    assert 0 == engine.picker.flush_level(tree, 30, 40)
+    assert 2 == engine.picker.flush_level(free, 30, 40)

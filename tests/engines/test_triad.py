@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from lsmlab.models.policies.triad.picker import Triad, overlap_ratio
+from lsmlab.models.policies.triad import Triad, overlap_ratio
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result

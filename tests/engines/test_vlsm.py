@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from engine_goldens import engine_of
 from lsmlab.models.policies.decisions import Compaction, RunningJob
-from lsmlab.models.policies.rocksdb.inputs import span
+from lsmlab.models.policies.rocksdb.inputs import key_range
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.vlsm.overflow import incoming_bytes
 from lsmlab.models.policies.vlsm.picker import GOOD
@@ -179,7 +179,7 @@ def room_for_one_of_four() -> tuple[Tree, list[RunningJob]]:
     assert 1 == first.start_level
     for level, files in first.inputs:
         tree.mark(level, files, busy=True)
-    return tree, [RunningJob(1, 2, *span([f for _, files in first.inputs for f in files]), incoming_bytes(first))]
+    return tree, [RunningJob(1, 2, *key_range([f for _, files in first.inputs for f in files]), incoming_bytes(first))]
 
 
 def test_jobs_that_make_room_for_l0_run_side_by_side() -> None:
@@ -206,7 +206,7 @@ def test_rocksdb_io_makes_room_in_parallel_and_compacts_no_l0_files_with_each_ot
     assert isinstance(first, Compaction)
     for level, files in first.inputs:
         tree.mark(level, files, busy=True)
-    running = [RunningJob(1, 2, *span([f for _, files in first.inputs for f in files]), incoming_bytes(first))]
+    running = [RunningJob(1, 2, *key_range([f for _, files in first.inputs for f in files]), incoming_bytes(first))]
     second = picker.pick(tree, running, 0.0)
 
     assert isinstance(second, Compaction)

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 from lsmlab.models.costs.cores import busy_probability, client_wake_up, core_share
 from lsmlab.models.costs.operations import throughput_share
+from lsmlab.models.devices.capped import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.devices.flash import SMALL_REQUEST_BYTES, request_s
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
-from lsmlab.models.devices.throttled import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lsmlab.models.engines.families import DEFAULT_FAMILY
-from lsmlab.models.options.families import differing_options
+from lsmlab.models.engines.make import DEFAULT_FAMILY
+from lsmlab.models.options.options_file import differing_options
 from lsmlab.models.options.values import plain
 from lsmlab.models.version import Version
 from lsmlab.sim.yaml_text import to_yaml

@@ -10,7 +10,7 @@ import numpy as np
 from lsmlab.models.costs import jobs as job_costs
 from lsmlab.models.costs.cost import Cost
 from lsmlab.models.costs.host import Host
-from lsmlab.models.engines.codecs import CODECS
+from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.validation.calibrate.scaled_defaults import codec_costs
 from lsmlab.validation.calibrate.terms import design, is_estimated
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.devices.limits import Limits
+from lsmlab.models.devices.make import Limits
 from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, Inferred, infer, limited_by_store

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from lsmlab.models.engines.families import DEFAULT_FAMILY
+from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.tree.memtable import encoded_entry_bytes
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.workload import InferredWorkload, client_threads, infer_workload, set_rate

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.engines.families import DEFAULT_FAMILY
+from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import OptionsFile, points, read_options
 from lsmlab.models.workloads.trace import TraceColumn, read_trace

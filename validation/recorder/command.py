@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.engines.families import make_engines
+from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.values import plain, read_value
 from lsmlab.models.units import parse_quantity

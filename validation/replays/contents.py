@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from lsmlab.models.engines.rocksdb import RocksDb
+from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.decisions import CutContext
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
 from lsmlab.models.tree.blocks import BlockLayout
@@ -36,7 +36,7 @@ class _Job:
 class Contents:
     """Computes the exact keys of every file of the replayed tree and compares predicted with recorded sizes."""
 
-    def __init__(self, workload: Workload, engine: RocksDb, timeline: Timeline) -> None:
+    def __init__(self, workload: Workload, engine: Engine, timeline: Timeline) -> None:
         self._workload = workload
         self._engine = engine
         self._timeline = timeline
@@ -54,7 +54,7 @@ class Contents:
     ) -> None:
         """Store the inputs and the cutting context of a compaction, which depend on the tree at its pick."""
         engine = self._engine
-        parents = engine.grandparent_level(tree, output, lo, hi)
+        parents = engine.cutter.guide_level(tree, output, lo, hi)
         files: list[SortedFile] = []
         if parents is not None:
             first, last = tree.levels[parents].overlapping(lo, hi)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lsmlab.models.engines.rocksdb import RocksDb, RocksDbSettings
+from lsmlab.models.engines.engine import Engine, EngineSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.version import Version
@@ -38,10 +38,10 @@ class Recording:
     workload: Workload | None
     """None if the keys are unknown; then the replay does not check the contents of files."""
 
-    def engine(self) -> RocksDb:
+    def engine(self) -> Engine:
         """Return the model of RocksDB with the version and options of the recording."""
         version = str(Version.parse(self.log.version))
-        return RocksDb(RocksDbSettings(version=version, options=dict(self.options)))
+        return Engine(EngineSettings(version=version, options=dict(self.options)))
 
 
 def load_recording(directory: Path) -> Recording:

@@ -87,9 +87,11 @@ class Replay:
 
     def _recompute(self, step: Switch | Commit) -> None:
         self.changed = False
-        pending = self.engine.picker.pending_bytes(self.tree)
-        inputs = StallInputs(self.immutables, self.engine.picker.stall_run_count(self.tree), pending,
-                             self.engine.bottommost_bytes(self.tree, pending))  # fmt: skip
+        picker = self.engine.picker
+        pending = picker.pending_bytes(self.tree)
+        inputs = StallInputs(
+            self.immutables, picker.stall_run_count(self.tree), pending, picker.bottommost_bytes(self.tree)
+        )
         self.throttle = self.engine.throttle.recompute(self.throttle, inputs)
         recorded = step.line.text if step.line else None
         expected = self.throttle.line.rstrip() if self.throttle.line else None

@@ -12,8 +12,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.adoc.tuner import Knobs
+from lsmlab.models.policies.adoc.tuner import Knobs, KnobTuner
 from lsmlab.models.policies.parts import Base
 from lsmlab.models.policies.tuning import Changes, FlushDone, Interval
 from lsmlab.models.units import quantity
@@ -35,27 +34,16 @@ class AdocCode(Knobs):
 
 
 @dataclass(slots=True)
-class AdocCodeTuner:
+class AdocCodeTuner(KnobTuner):
     """Implements `tuning.Tuner`. Windows without a finished flush, and the first window with one, change no option."""
 
     settings: AdocCode
-    options: RocksDbOptions
-    """Options at the open of the store."""
-    jobs: int = field(init=False)
-    """J: current number of threads."""
-    batch_bytes: int = field(init=False)
-    """B: current batch size."""
     windows: int = field(default=0, init=False)
     """Number of windows with a finished flush."""
     best_speed: float = field(default=0.0, init=False)
     """F_max: highest mean flush speed of a window in MB/s since the open."""
     skipped_flushes: list[FlushDone] = field(default_factory=list, init=False)
     """Flushes of skipped windows; the next evaluated window counts them."""
-    interval_s: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.jobs, self.batch_bytes = self.options.max_background_jobs, self.options.write_buffer_size
-        self.interval_s = self.settings.interval
 
     def observe(self, interval: Interval) -> Changes:
         """Apply to each knob the last of its rules that matches; changes to the same value count as changes too."""

@@ -12,9 +12,9 @@ from enum import Enum
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.parts import Base
-from lsmlab.models.policies.tuning import Changes, Interval
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.parts import Base, PolicySettings
+from lsmlab.models.policies.tuning import Changes, Interval, Tuner
 from lsmlab.models.units import quantity
 
 
@@ -30,7 +30,7 @@ class Overflow(Enum):
 
 
 @dataclass(frozen=True)
-class Knobs:
+class Knobs(PolicySettings[Tuner | None]):
     """Settings common to `adoc` and `adoc_code`: the two knobs, threads and batch size, and their bounds."""
 
     threads: bool = True
@@ -51,9 +51,10 @@ class Knobs:
     def __post_init__(self) -> None:
         if not (self.threads or self.batch):
             raise InputError("threads and batch are both false; set one to true, or choose engine/tuner=none")
-        for knob in ("threads", "batch"):
-            if getattr(self, f"least_{knob}") > getattr(self, f"most_{knob}"):
-                raise InputError(f"least_{knob} may not be above most_{knob}")
+        if self.least_threads > self.most_threads:
+            raise InputError("least_threads may not be above most_threads")
+        if self.least_batch > self.most_batch:
+            raise InputError("least_batch may not be above most_batch")
 
     def clamped_threads(self, jobs: int) -> int:
         """Clamp a number of threads to the bounds."""
@@ -85,10 +86,10 @@ class Adoc(Knobs):
 
 
 @dataclass(slots=True)
-class AdocTuner:
-    """Implements `tuning.Tuner`: additive increase or halving, once per window, for the first overflow present."""
+class KnobTuner:
+    """State common to both tuners."""
 
-    settings: Adoc
+    settings: Knobs
     options: RocksDbOptions
     """Options at the open of the store, for triggers and limits."""
     jobs: int = field(init=False)
@@ -100,6 +101,13 @@ class AdocTuner:
     def __post_init__(self) -> None:
         self.jobs, self.batch_bytes = self.options.max_background_jobs, self.options.write_buffer_size
         self.interval_s = self.settings.interval
+
+
+@dataclass(slots=True)
+class AdocTuner(KnobTuner):
+    """Implements `tuning.Tuner`: additive increase or halving, once per window, for the first overflow present."""
+
+    settings: Adoc
 
     def overflow(self, interval: Interval) -> Overflow | None:
         """Return the first overflow present: L0, redundancy, memory, "handled in this order".

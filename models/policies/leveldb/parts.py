@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from lsmlab.models.policies.decisions import CutContext, StallCause, StallInputs, ThrottleState
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.decisions import CutContext, Cutter, StallCause, StallInputs, Throttle, ThrottleState
 from lsmlab.models.policies.leveldb.picker import GRANDPARENT_FILES
-from lsmlab.models.policies.parts import Base, Parts
-from lsmlab.models.policies.rate_limiter import Priority
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.scheduling import (
     Action,
-    ClientWindow,
-    JobKind,
     JobState,
     Pause,
     Resume,
+    Scheduler,
     StartCompaction,
     StartFlush,
     StoreView,
@@ -29,13 +28,9 @@ from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
 
-if TYPE_CHECKING:
-    from lsmlab.models.options.options import RocksDbOptions
-    from lsmlab.models.policies.rate_limiter import RateLimiter
-
 
 @dataclass(frozen=True)
-class LevelDbCutting:
+class LevelDbCutting(PolicySettings[Cutter]):
     """`engine/cutter=leveldb`."""
 
     def make(self, base: Base) -> LevelDbCutter:  # noqa: ARG002
@@ -44,7 +39,7 @@ class LevelDbCutting:
 
 
 @dataclass(frozen=True)
-class LevelDbCutter:
+class LevelDbCutter(Cutter):
     """Implements `decisions.Cutter`: a file ends at the target size, or earlier if it overlaps too much of the level below."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:  # noqa: ARG002
@@ -81,7 +76,7 @@ class LevelDbCutter:
 
 
 @dataclass(frozen=True)
-class LevelDbThrottling:
+class LevelDbThrottling(PolicySettings[Throttle]):
     """`engine/throttle=leveldb`. The L0 triggers are those of the options: 8 and 12 files in LevelDB."""
 
     sleep: float = quantity("seconds", 1e-3, low=1e-6)
@@ -89,46 +84,40 @@ class LevelDbThrottling:
 
     def make(self, base: Base) -> LevelDbThrottle:
         """Build the throttle of the options."""
-        options = base.options
-        return LevelDbThrottle(
-            options.level0_slowdown_writes_trigger, options.level0_stop_writes_trigger, options.max_write_buffer_number,
-            self.sleep,
-        )  # fmt: skip
+        return LevelDbThrottle(base.options, self.sleep)
 
 
 @dataclass(frozen=True)
-class LevelDbThrottle:
+class LevelDbThrottle(Throttle):
     """Implements `decisions.Throttle` (MakeRoomForWrite).
 
     In LevelDB a full memtable stays active while its writer waits for the immutable one; here it is already immutable
-    and its flush is held. So `max_memtables` immutable memtables mean one in a flush and a full active one.
+    and its flush is held. So `max_write_buffer_number` immutable memtables mean one in a flush and a full active one.
     """
 
-    slowdown_files: int = 8
-    stop_files: int = 12
-    max_memtables: int = 2
-    sleep_s: float = 1e-3
+    options: RocksDbOptions
+    sleep_s: float
 
     def initial(self) -> ThrottleState:
         """State at the open of a store: no stall."""
         return ThrottleState(None, 0, 0, pressure=False)
 
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:  # noqa: ARG002 - has no memory
-        """Slow writes down from `stop_files` on too, until the memtable is full; then stop them."""
-        held = inputs.l0_files >= self.stop_files
+        """Slow writes down from the stop trigger on too, until the memtable is full; then stop them."""
+        held = inputs.l0_files >= self.options.level0_stop_writes_trigger
         cause: StallCause | None = None
-        if inputs.immutables >= self.max_memtables:
+        if inputs.immutables >= self.options.max_write_buffer_number:
             cause = StallCause.MEMTABLE_STOP
         elif held and inputs.immutables > 0:
             cause = StallCause.L0_STOP
-        elif inputs.l0_files >= self.slowdown_files:
+        elif inputs.l0_files >= self.options.level0_slowdown_writes_trigger:
             cause = StallCause.L0_SLOWDOWN
         sleep_s = self.sleep_s if cause is StallCause.L0_SLOWDOWN else 0.0
         return ThrottleState(cause, 0, inputs.pending_bytes, pressure=False, hold_flushes=held, sleep_s=sleep_s)
 
 
 @dataclass(frozen=True)
-class OneThread:
+class OneThread(PolicySettings[Scheduler]):
     """`engine/scheduler=leveldb`: one background thread for flushes and compactions."""
 
     chunk: int = quantity("bytes", 256 << 10, low=1 << 12)
@@ -152,8 +141,8 @@ class OneThread:
 _NOTHING: Final[tuple[Action, ...]] = ()
 
 
-@dataclass(slots=True)
-class OneThreadScheduler:
+@dataclass
+class OneThreadScheduler(Scheduler):
     """Implements `scheduling.Scheduler`. A flush halts the running compaction, which resumes after the flush.
 
     A memtable that becomes full during a flush is not yet immutable when that flush ends, because its writer must wake
@@ -162,25 +151,13 @@ class OneThreadScheduler:
     """
 
     chunk_bytes: int
+    preemptive: bool = field(default=True, init=False)
     writer_sleeps: bool = field(default=False, init=False)
     """Whether a memtable became full during the current flush or the flush that has just ended."""
-    splits_l0: bool = field(default=False, init=False)
-    preemptive: bool = field(default=True, init=False)
-    window_s: float = field(default=0.0, init=False)
-    every_window: bool = field(default=False, init=False)
-    limits_reads: bool = field(default=False, init=False)
-
-    def limiter(self) -> RateLimiter | None:
-        """Return None: LevelDB has no rate limiter."""
-        return None
 
     def most_jobs(self) -> tuple[int, int]:
         """Return one flush, which takes the thread from the compaction."""
         return 1, 0
-
-    def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002
-        """Return LOW; without a limiter the priority has no effect."""
-        return Priority.LOW
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:  # noqa: ARG002
         """Run one job at a time: a flush first, inside a running compaction; else resume or start a compaction."""
@@ -197,10 +174,3 @@ class OneThreadScheduler:
         if jobs:
             return [Resume(job.job) for job in jobs if job.state is not JobState.RUNNING]
         return (StartCompaction(),) if view.compaction_waiting else _NOTHING
-
-    def observe(self, view: StoreView, clients: ClientWindow) -> float | None:  # noqa: ARG002
-        """Return None; never called, because `window_s` is 0."""
-        return None
-
-    def retuned(self, options: RocksDbOptions) -> None:
-        """Ignore changed options: the scheduler uses none."""

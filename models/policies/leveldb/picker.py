@@ -10,17 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope, in_scope
-from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
+from lsmlab.models.policies.rocksdb.l0 import closure
 from lsmlab.models.policies.rocksdb.levels import LevelRules
-from lsmlab.models.policies.rocksdb.parts import level_rules
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
 
 GRANDPARENT_FILES: Final = 10
 """Maximum overlap with the level after next, in files of target size (MaxGrandParentOverlapBytes)."""
@@ -38,7 +41,7 @@ Files = tuple[SortedFile, ...]
 
 
 @dataclass(frozen=True)
-class LevelDbPicking:
+class LevelDbPicking(PolicySettings[Picker]):
     """`engine/picker=leveldb`. Level targets, file size and the L0 trigger are those of the options."""
 
     order: str = "round_robin"
@@ -52,50 +55,39 @@ class LevelDbPicking:
 
     def make(self, base: Base) -> LevelDbPicker:
         """Build the picker of the options."""
-        return LevelDbPicker(
-            fixed_levels(base), base.options.target_file_size_base, self.order,
-            self.seek_compaction, base.options.disable_auto_compactions,
-        )  # fmt: skip
+        return LevelDbPicker(base.options, base.version, self)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Refuse options without levels."""
-        return needs_levels(base)
-
-
-def fixed_levels(base: Base) -> LevelRules:
-    """Return level rules with static targets, the only ones of LevelDB, at any setting of the options."""
-    return level_rules(replace(base.options, level_compaction_dynamic_level_bytes=False), base.version)
-
-
-def needs_levels(base: Base) -> str | None:
-    """Return the reason if the options do not fit LevelDB's levels, else None."""
-    options = base.options
-    if options.compaction_style is not CompactionStyle.LEVEL:
-        return (
-            f"LevelDB's picker needs levels, not {options.compaction_style.value}; set engine.options.compaction_style to "
-            "level"
-        )
-    if options.num_levels < 2:
-        return "LevelDB's picker needs a level below L0; set engine.options.num_levels to 2 or more"
-    return None
+        options = base.options
+        if options.compaction_style is not CompactionStyle.LEVEL:
+            return (
+                f"LevelDB's picker needs levels, not {options.compaction_style.value}; set engine.options.compaction_style "
+                "to level"
+            )
+        if options.num_levels < 2:
+            return "LevelDB's picker needs a level below L0; set engine.options.num_levels to 2 or more"
+        return None
 
 
 @dataclass(frozen=True)
-class LevelDbPicker:
-    """Implements `decisions.Picker`, `optional.PlacesFlushes` and `CountsSeeks`."""
+class LevelDbPicker(Picker):
+    """Implements `decisions.Picker`."""
 
-    rules: LevelRules
-    file_bytes: int
-    """Target file size F."""
-    order: str = "round_robin"
-    seek_compaction: bool = True
-    disable_auto_compactions: bool = False
+    options: RocksDbOptions
+    version: Version
+    settings: LevelDbPicking
+
+    @cached_property
+    def rules(self) -> LevelRules:
+        """Level rules with static targets, the only ones of LevelDB, at any setting of the options."""
+        return LevelRules(replace(self.options, level_compaction_dynamic_level_bytes=False), self.version)
 
     # --- scores and debt ----------------------------------------------------------------------------------------------
 
     def scores(self, tree: Tree) -> list[float]:
         """Score of L0 by files, of others by bytes (Finalize), without busy files: LevelDB runs one job at a time."""
-        result = [sum(not f.busy for f in tree.l0) / self.rules.level0_file_num_compaction_trigger]
+        result = [sum(not f.busy for f in tree.l0) / self.options.level0_file_num_compaction_trigger]
         targets = self.level_targets(tree)
         for number in range(1, tree.num_levels - 1):
             level = tree.levels[number]
@@ -110,13 +102,9 @@ class LevelDbPicker:
         """Compute RocksDB's estimate of the debt, for tuners and reports; LevelDB has none and its throttle ignores it."""
         return self.rules.pending_bytes(tree, self.rules.targets(tree))
 
-    def stall_run_count(self, tree: Tree) -> int:
-        """Number of L0 files, busy ones included."""
-        return len(tree.l0)
-
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
         """Return whether a level is over its target or a file over its allowed seeks (VersionSet::NeedsCompaction)."""
-        if self.disable_auto_compactions:
+        if self.options.disable_auto_compactions:
             return False
         if scope is not Scope.ANY or tree.exhausted:
             return self.pick(tree, (), now_s, scope) is not NOTHING
@@ -163,7 +151,7 @@ class LevelDbPicker:
         """Pick a file of L0 and all files that overlap it, directly or through others."""
         if any(job.start_level == 0 for job in running):
             return NOTHING
-        return self._pick_file(tree, running, 0, _widened(tree, first.lo, first.hi), reason, score)
+        return self._pick_file(tree, running, 0, tuple(closure(tree.l0, first.lo, first.hi)), reason, score)
 
     def first_of_l0(self, tree: Tree) -> SortedFile:
         """Return the first file of L0 in key order that ends after the cursor, else the first file."""
@@ -173,7 +161,7 @@ class LevelDbPicker:
     def candidates(self, tree: Tree, level: int) -> Iterator[SortedFile]:
         """Return the files of a level in the order of picks, without busy files."""
         run = tree.levels[level]
-        if self.order == "min_overlap":
+        if self.settings.order == "min_overlap":
             order = sorted(range(len(run)), key=lambda i: _overlap_ratio(run.files[i], tree.levels[level + 1]))
         else:
             first = int(run.hi.searchsorted(tree.round_robin_key[level], side="left"))
@@ -188,14 +176,13 @@ class LevelDbPicker:
         See (behaviour/leveldb.md, LevelDB inputs).
         """
         below = tree.levels[level + 1]
-        lo, hi = bounds(upper)
+        lo, hi = key_range(upper)
         i, j = below.overlapping(lo, hi)
         lower = tuple(below.files[i:j])
         if lower:
             upper = self._grown(tree, level, upper, lower)
-        lo, hi = bounds((*upper, *lower))
-        blocked = any(job.output_level == level + 1 and job.lo <= hi and lo <= job.hi for job in running)
-        if blocked or any(f.busy for f in (*upper, *lower)):
+        lo, hi = key_range((*upper, *lower))
+        if conflicts(running, level + 1, lo, hi) or any(f.busy for f in (*upper, *lower)):
             return NOTHING
         next_key = max(f.hi for f in upper) + 1
         if len(upper) == 1 and not lower and self._grandparents(tree, level, lo, hi) <= self._most_grandparents:
@@ -205,19 +192,19 @@ class LevelDbPicker:
 
     def _grown(self, tree: Tree, level: int, upper: Files, lower: Files) -> Files:
         """Add files of the upper level if they add none of the lower one."""
-        lo, hi = bounds((*upper, *lower))
+        lo, hi = key_range((*upper, *lower))
         grown = _overlapping(tree, level, lo, hi)
         if len(grown) <= len(upper):
             return upper
         size = sum(f.size_bytes for f in (*grown, *lower))
-        if size >= EXPANDED_FILES * self.file_bytes or any(f.busy for f in grown):
+        if size >= EXPANDED_FILES * self.options.target_file_size_base or any(f.busy for f in grown):
             return upper
-        i, j = tree.levels[level + 1].overlapping(*bounds(grown))
+        i, j = tree.levels[level + 1].overlapping(*key_range(grown))
         return grown if j - i == len(lower) else upper
 
     @property
     def _most_grandparents(self) -> int:
-        return GRANDPARENT_FILES * self.file_bytes
+        return GRANDPARENT_FILES * self.options.target_file_size_base
 
     def _grandparents(self, tree: Tree, level: int, lo: int, hi: int) -> int:
         """Bytes of the level after next that overlap [lo, hi]."""
@@ -247,12 +234,7 @@ class LevelDbPicker:
 
     def allowed_seeks(self, size_bytes: int) -> float:
         """Misses that a file may have before its compaction; infinity without seek compactions."""
-        return float(max(LEAST_SEEKS, size_bytes // SEEK_BYTES)) if self.seek_compaction else float("inf")
-
-
-def bounds(files: Sequence[SortedFile]) -> tuple[int, int]:
-    """Smallest and largest key of several files."""
-    return min(f.lo for f in files), max(f.hi for f in files)
+        return float(max(LEAST_SEEKS, size_bytes // SEEK_BYTES)) if self.settings.seek_compaction else float("inf")
 
 
 def live_exhausted(tree: Tree) -> Iterator[tuple[int, SortedFile]]:
@@ -264,20 +246,10 @@ def live_exhausted(tree: Tree) -> Iterator[tuple[int, SortedFile]]:
 
 def _overlapping(tree: Tree, level: int, lo: int, hi: int) -> Files:
     if level == 0:
-        return _widened(tree, lo, hi)
+        return tuple(closure(tree.l0, lo, hi))
     run = tree.levels[level]
     i, j = run.overlapping(lo, hi)
     return tuple(run.files[i:j])
-
-
-def _widened(tree: Tree, lo: int, hi: int) -> Files:
-    """Return the files of L0 that overlap [lo, hi] directly or through others, newest first (GetOverlappingInputs)."""
-    while True:
-        files = tuple(f for f in tree.l0 if f.lo <= hi and lo <= f.hi)
-        wider = (min(lo, *(f.lo for f in files)), max(hi, *(f.hi for f in files))) if files else (lo, hi)
-        if wider == (lo, hi):
-            return files
-        lo, hi = wider
 
 
 def _between_busy(tree: Tree, lo: int, hi: int) -> bool:
@@ -287,7 +259,7 @@ def _between_busy(tree: Tree, lo: int, hi: int) -> bool:
         held += level.busy
     if not held:
         return False
-    first, last = bounds(held)
+    first, last = key_range(held)
     return first <= hi and lo <= last
 
 

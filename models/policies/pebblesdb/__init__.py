@@ -1,5 +1,5 @@
 """PebblesDB's policies.
 
-- picker: compactions of full guards; guards: keys that divide levels; fixed_size: cutter at the target size.
-- clients: write throttle, and compactions driven by seeks.
+- picker: compactions of full guards; guards: keys that divide levels.
+- parts: cutter, write throttle, and compactions driven by seeks.
 """

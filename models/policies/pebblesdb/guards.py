@@ -10,26 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import unique_sorted
 from lsmlab.models.tree.tree import Tree
+from lsmlab.models.workloads.hashes import splitmix_64
 from numpy.typing import NDArray
-
-_MIX: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-"""Multipliers of SplitMix64's finaliser. PebblesDB uses MurmurHash3; any hash that mixes all bits serves."""
 
 
 def hash_fractions(keys: KeyArray) -> NDArray[np.float64]:
-    """Hash each key to a pseudo-random number in [0, 1), always the same for the same key."""
-    bits = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-    bits = (bits ^ (bits >> np.uint64(30))) * _MIX[0]
-    bits = (bits ^ (bits >> np.uint64(27))) * _MIX[1]
-    bits ^= bits >> np.uint64(31)
-    return bits / 2.0**64
+    """Hash each key to a pseudo-random number in [0, 1), always the same for the same key.
+
+    PebblesDB uses MurmurHash3; any hash that mixes all bits serves.
+    """
+    return splitmix_64(keys) / 2.0**64
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Pick, RunningJob, Scope
-from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Pick, Picker, RunningJob, Scope
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.pebblesdb.guards import GuardedLevel, Guards
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
@@ -29,7 +29,7 @@ _SMALL: Final = 1.5
 
 
 @dataclass(frozen=True)
-class PebblesDb:
+class PebblesDb(PolicySettings[Picker]):
     """`engine/picker=pebblesdb`. File and guard sizes are multiples of the option target_file_size_base."""
 
     top_level_bits: int = 27
@@ -58,8 +58,7 @@ class PebblesDb:
 
     def make(self, base: Base) -> PebblesPicker:
         """Build the picker of the options."""
-        options = base.options
-        return PebblesPicker(self, options.target_file_size_base, options.level0_file_num_compaction_trigger)
+        return PebblesPicker(base.options, self)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Refuse RocksDB's other compaction styles, which guards replace, and fewer than 3 levels."""
@@ -70,13 +69,12 @@ class PebblesDb:
 
 
 @dataclass
-class PebblesPicker:
+class PebblesPicker(Picker):
     """Implements `decisions.Picker`; its only state are caches of functions of the tree."""
 
+    divides_levels: ClassVar[bool] = True
+    options: RocksDbOptions
     settings: PebblesDb
-    file_bytes: int
-    """Value of target_file_size_base."""
-    l0_trigger: int
     guards: Guards = field(init=False, repr=False)
     _scores: WeakKeyDictionary[GuardedLevel, NDArray[np.float64]] = field(
         init=False, repr=False, default_factory=WeakKeyDictionary
@@ -92,7 +90,7 @@ class PebblesPicker:
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Highest score of a level's guards; in the last level of guards that a compaction leaves with fewer files."""
-        scores = [len(tree.l0) / self.l0_trigger]
+        scores = [len(tree.l0) / self.options.level0_file_num_compaction_trigger]
         last = tree.num_levels - 1
         scores += [float(self._guard_scores(tree, level).max(initial=0.0)) for level in range(1, last)]
         return [*scores, float(self._guard_scores(tree, last)[self._due_guards(tree, last)].max(initial=0.0))]
@@ -224,22 +222,14 @@ class PebblesPicker:
     # ---- other queries of the store ----
 
     def _size(self, sizes: Sequence[int], level: int) -> int:
-        return sizes[min(level, len(sizes) - 1)] * self.file_bytes
+        return sizes[min(level, len(sizes) - 1)] * self.options.target_file_size_base
 
     def pending_bytes(self, tree: Tree) -> int:
         """Bytes of the guards with a score of 1. PebblesDB has no estimate of debt, and its policies use none."""
-        due = sum(f.size_bytes for f in tree.l0) if len(tree.l0) >= self.l0_trigger else 0
+        due = sum(f.size_bytes for f in tree.l0) if len(tree.l0) >= self.options.level0_file_num_compaction_trigger else 0
         for level in range(1, tree.num_levels):
             due += int(self.guards.levels(tree)[level].size_bytes[self._due_guards(tree, level)].sum())
         return due
-
-    def stall_run_count(self, tree: Tree) -> int:
-        """Number of L0 files, busy ones included."""
-        return len(tree.l0)
-
-    def level_targets(self, tree: Tree) -> Sequence[float]:
-        """Return infinity for all levels: guards have targets, levels have none."""
-        return (math.inf,) * tree.num_levels
 
     def target_file_size(self, tree: Tree, level: int) -> int:  # noqa: ARG002
         """Size in bytes of the largest file of a level."""

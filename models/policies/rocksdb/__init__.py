@@ -1,12 +1,12 @@
 """RocksDB's policies.
 
-- parts: settings of the five policies; tiered: pickers of the universal and FIFO styles from options.
+- parts: settings of the policies, and the filter policy.
 - leveled: the levelled picker; levels: targets, scores, debt; inputs: inputs of a compaction.
 - priority: order of files; overlap_order: that of kMinOverlappingRatio, updated with each change; unstable_sort: equal
   elements in the order of std::sort.
 - l0: rules for level 0; universal and fifo: the other pickers.
-- compression: compression types by level.
+- compression: compression types by level, and their CPU costs.
 - cutter: ends of output files; boundaries: files of the grandparent level; subcompactions: parallel parts of a job.
 - errors: effects of failed jobs, and the recovery.
-- throttle: write stalls; delay: sleep of delayed writers; scheduler: background jobs; slots: their number.
+- throttle: write stalls; delay: sleep of delayed writers; scheduler: background jobs and their number.
 """

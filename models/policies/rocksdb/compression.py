@@ -1,39 +1,65 @@
-"""Compression type of the files of each level."""
+"""Compression: the type of each level's files, and the CPU costs of the types, relative to those of LZ4.
+
+See (behaviour/compaction-jobs.md, Compression of outputs).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from lsmlab.models.options.fields import Compression
+from lsmlab.models.options.fields import Compression, RocksDbOptions
+
+
+def compresses(options: RocksDbOptions) -> bool:
+    """Return whether the files of any level may be compressed."""
+    kinds = options.compression_per_level or (options.compression,)
+    return any(kind.compresses for kind in (*kinds, options.bottommost_compression))
+
+
+def flush_compression(options: RocksDbOptions) -> Compression:
+    """Return the compression of flushes, GetCompressionFlush."""
+    return options.compression_per_level[0] if options.compression_per_level else options.compression
+
+
+def level_compression(options: RocksDbOptions, level: int, base_level: int, last_level: int) -> Compression:
+    """Return the compression of compactions to `level`, GetCompressionType.
+
+    `compression_per_level` lists the types of L0, the base level and the levels below it. `last_level` is the deepest
+    level with files.
+    """
+    if options.bottommost_compression is not Compression.DISABLED and level >= last_level:
+        return options.bottommost_compression
+    kinds = options.compression_per_level
+    if not kinds:
+        return options.compression
+    index = 0 if level == 0 else level - base_level + 1
+    return kinds[max(0, min(index, len(kinds) - 1))]
 
 
 @dataclass(frozen=True, slots=True)
-class CompressionByLevel:
-    """Compression types by level, from three options (behaviour/compaction-jobs.md, Compression of outputs)."""
+class Codec:
+    """CPU time per uncompressed byte, divided by that of LZ4 (`Host.compress_byte`, `Host.decompress_byte`)."""
 
-    compression: Compression = Compression.SNAPPY
-    per_level: tuple[Compression, ...] = ()
-    """`compression_per_level`: of L0, the base level and the levels below it; overrides `compression`."""
-    bottommost: Compression = Compression.DISABLED
-    """`bottommost_compression`: of compactions to the last level with files; DISABLED: as its level."""
+    compress: float
+    decompress: float
 
-    @property
-    def compresses(self) -> bool:
-        """Return whether the files of any level may be compressed."""
-        return any(c.compresses for c in (*(self.per_level or (self.compression,)), self.bottommost))
 
-    def flushed(self) -> Compression:
-        """Return the compression of flushes, GetCompressionFlush."""
-        return self.per_level[0] if self.per_level else self.compression
+_STORED: Final = Codec(0.0, 0.0)
+CODECS: Final = {
+    Compression.NONE: _STORED,
+    Compression.DISABLED: _STORED,
+    Compression.LZ4: Codec(1.0, 1.0),
+    Compression.SNAPPY: Codec(1.0, 1.3),
+    Compression.ZSTD: Codec(3.8, 6.7),
+    Compression.ZSTD_NOT_FINAL: Codec(3.8, 6.7),
+    Compression.ZLIB: Codec(14.0, 19.0),
+    Compression.LZ4HC: Codec(4.2, 1.0),
+    Compression.BZIP2: Codec(180.0, 190.0),
+    Compression.XPRESS: Codec(1.0, 1.3),
+}
+"""Costs of RocksDB's compression types at their default levels.
 
-    def compacted(self, level: int, base_level: int, last_level: int) -> Compression:
-        """Return the compression of compactions to `level`, GetCompressionType.
-
-        `last_level` is the deepest level with files.
-        """
-        if self.bottommost is not Compression.DISABLED and level >= last_level:
-            return self.bottommost
-        if not self.per_level:
-            return self.compression
-        index = 0 if level == 0 else level - base_level + 1
-        return self.per_level[max(0, min(index, len(self.per_level) - 1))]
+Source: benchmarks/codecs.py on an EPYC of family 26, blocks of 4 KiB of which 30 to 70 % is random (docs/decisions/0031).
+Xpress, which exists on Windows only, is assumed to cost as much as Snappy.
+"""

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import CutContext, Cutter
 from lsmlab.models.policies.rocksdb.boundaries import (
     BlockGrowth,
     Crossings,
@@ -19,7 +20,6 @@ from lsmlab.models.policies.rocksdb.boundaries import (
     crossings,
     ends,
 )
-from lsmlab.models.policies.rocksdb.subcompactions import subcompaction_cuts as subcompaction_cuts
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Tree
@@ -36,21 +36,18 @@ SKIPPABLE_DIVISOR: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RocksDbCutter:
+class RocksDbCutter(Cutter):
     """Implements `decisions.Cutter`."""
 
+    options: RocksDbOptions
     version: Version
-    level_compaction_dynamic_file_size: bool = True
-    """7.8 to 8.11: whether outputs end at grandparent boundaries."""
-    levelled: bool = True
-    """Whether the store is levelled: only then do files of deeper levels guide the cuts."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """First level below the output that overlaps the job; up to 5.7 exactly the next one.
+        """First level below the output that overlaps the job, up to 5.7 exactly the next one; None for other styles.
 
         See (behaviour/compaction-jobs.md, Output cutting).
         """
-        if not self.levelled:
+        if self.options.compaction_style is not CompactionStyle.LEVEL:
             return None
         levels = range(output_level + 1, tree.num_levels)
         for level in levels[:1] if self.version <= (5, 7) else levels:
@@ -77,24 +74,20 @@ class RocksDbCutter:
         if context.output_level == 0 or not len(keys):
             return []
         if self.version < (7, 8):
-            return _CutsByOverlap(self.version).cuts(keys, context, growth)
+            return _cuts_by_overlap(keys, context, growth, every_key=self.version <= (5, 7))
         return self._cuts_at_boundaries(keys, context, growth)
 
     def _cuts_at_boundaries(self, keys: KeyArray, context: CutContext, growth: Callable[[int], Growth]) -> list[int]:
-        aligned = self.level_compaction_dynamic_file_size or self.version >= (9, 0)
+        aligned = self.options.level_compaction_dynamic_file_size or self.version >= (9, 0)
         walk = crossings(keys, context)
         alone = context.bottommost or not len(context.grandparent_size) or not aligned
         most = context.target_bytes if alone else 2 * context.target_bytes
-        n = forced = len(keys)
-        if context.split_key is not None:
-            forced = int(keys.searchsorted(context.split_key, side="left"))
+        n = len(keys)
         cuts: list[int] = []
         start, step = 0, 0
         while True:
             file = growth(start)
             limit = min(file.reach(most), n)
-            if start < forced < limit:
-                limit = forced
             at, step = _cut_at_boundary(walk, step, file, limit, context, aligned)
             if at >= n:
                 return cuts
@@ -133,44 +126,40 @@ def _cut_at_boundary(
     return limit, len(counts)
 
 
-@dataclass(frozen=True, slots=True)
-class _CutsByOverlap:
-    """Cutter up to 7.7: files of the target size, cut early only where they overlap too many grandparent bytes.
+def _cuts_by_overlap(
+    keys: KeyArray, context: CutContext, growth: Callable[[int], Growth], *, every_key: bool
+) -> list[int]:
+    """Cut up to 7.7: files of the target size, cut early only where they overlap too many grandparent bytes.
 
     The overlap counts grandparent files whose end the stream has passed. Only a cut by overlap resets it. A step that
-    ends a file for its size does not update the overlap: files that end in this step count one key later.
+    ends a file for its size does not update the overlap: files that end in this step count one key later. `every_key`: 5.7
+    tests the limit at every key, later releases where a grandparent file ends.
     """
-
-    version: Version
-
-    def cuts(self, keys: KeyArray, context: CutContext, growth: Callable[[int], Growth]) -> list[int]:
-        """Positions at which a new file starts."""
-        positions, passed = ends(keys, context)
-        n, target, most = len(keys), context.target_bytes, context.max_compaction_bytes
-        every_key = self.version <= (5, 7)
-        cuts: list[int] = []
-        start, step, overlap = 0, 0, 0
-        while True:
-            file = growth(start)
-            full = min(file.reach(target), n)
-            at = full
-            while True:  # over the grandparent ends that this file passes before it is full
-                upto = positions[step] if step < len(positions) else n
-                if every_key:
-                    first = max(file.exceed(most - overlap) if overlap <= most else 0, start + 1)
-                    if first < min(full, max(upto, start + 1)):
-                        at, overlap = first, 0
-                        break
-                if upto >= full:
+    positions, passed = ends(keys, context)
+    n, target, most = len(keys), context.target_bytes, context.max_compaction_bytes
+    cuts: list[int] = []
+    start, step, overlap = 0, 0, 0
+    while True:
+        file = growth(start)
+        full = min(file.reach(target), n)
+        at = full
+        while True:  # over the grandparent ends that this file passes before it is full
+            upto = positions[step] if step < len(positions) else n
+            if every_key:
+                first = max(file.exceed(most - overlap) if overlap <= most else 0, start + 1)
+                if first < min(full, max(upto, start + 1)):
+                    at, overlap = first, 0
                     break
-                seen_at = max(upto, start + 1)
-                while step < len(positions) and positions[step] <= seen_at:
-                    overlap += passed[step]
-                    step += 1
-                if seen_at < full and overlap + file.before(seen_at) > most:
-                    at, overlap = seen_at, 0
-                    break
-            if at >= n:
-                return cuts
-            cuts.append(at)
-            start = at
+            if upto >= full:
+                break
+            seen_at = max(upto, start + 1)
+            while step < len(positions) and positions[step] <= seen_at:
+                overlap += passed[step]
+                step += 1
+            if seen_at < full and overlap + file.before(seen_at) > most:
+                at, overlap = seen_at, 0
+                break
+        if at >= n:
+            return cuts
+        cuts.append(at)
+        start = at

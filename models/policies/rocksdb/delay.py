@@ -16,10 +16,6 @@ REFILL_US: Final = 1000
 """Interval between two refills of the credit, and shortest sleep, since 6.19."""
 OLD_REFILL_US: Final = 1024
 """Interval between two refills before 6.19 (kRefillInterval)."""
-SLEEP_US: Final = 1001
-"""Length of one step of a delayed writer's sleep since 6.19 (kDelayInterval)."""
-OLD_SLEEP_US: Final = 1000
-"""Length of one step of a delayed writer's sleep before 6.19."""
 _REWRITE: Final = (6, 19)
 _US_PER_S: Final = 1_000_000
 
@@ -31,11 +27,6 @@ class DelayBucket:
     credit_bytes: int = 0
     refill_us: int = 0
     """Time of the next refill (6.19+), or of the last refill or the end of the last sleep (before 6.19). 0: unset."""
-
-
-def on_delay(bucket: DelayBucket, was_delayed: bool, version: Version) -> DelayBucket:
-    """State after a recompute that results in a delay: empty at the start of the delay; before 6.19 always empty."""
-    return bucket if was_delayed and version >= _REWRITE else DelayBucket()
 
 
 def get_delay(
@@ -74,20 +65,6 @@ def _get_delay_old(bucket: DelayBucket, group_bytes: int, now_us: int, rate: int
         return DelayBucket(credit + refill - group_bytes, now_us + OLD_REFILL_US), OLD_REFILL_US + debt_us
     sleep_us = int(group_bytes / rate * _US_PER_S) + debt_us
     return DelayBucket(credit, now_us + sleep_us), sleep_us
-
-
-def sleep_step_us(version: Version) -> int:
-    """Length of one step of a delayed writer's sleep in microseconds; the writer tests for the end of the delay after each."""
-    return SLEEP_US if version >= _REWRITE else OLD_SLEEP_US
-
-
-def slept_us(delay_us: int, version: Version) -> int:
-    """Sleep in microseconds for `delay_us` if the delay does not end: whole steps, DelayWrite.
-
-    See (behaviour/write-stalls.md, Sleeps and stops).
-    """
-    step = sleep_step_us(version)
-    return -(-delay_us // step) * step
 
 
 _STEADY_GROUPS: Final = 600

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Drop, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Drop, Pick, Picker, RunningJob, Scope, in_scope
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -26,45 +27,34 @@ _MERGE_FACTOR: Final = 1.1
 
 
 @dataclass(frozen=True)
-class FifoPicker:
-    """Implements `decisions.Picker`. Sizes in bytes, ages in seconds since a file was written."""
+class FifoPicker(Picker):
+    """Implements `decisions.Picker`. Raises InputError for temperatures and blobs, which are not modelled."""
 
+    options: RocksDbOptions
     version: Version
-    max_table_files_size: int = 1 << 30
-    allow_compaction: bool = False
-    ttl: int = 30 * 86_400
-    level0_file_num_compaction_trigger: int = 4
-    write_buffer_size: int = 64 << 20
-    max_compaction_bytes: int = 1600 << 20
-    age_for_warm: int = 0
-    max_data_files_size: int = 0
-    use_kv_ratio_compaction: bool = False
-    disable_auto_compactions: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("age_for_warm", "max_data_files_size", "use_kv_ratio_compaction"):
-            if getattr(self, name):
+        style = self.options.compaction_options_fifo
+        for name, value in (
+            ("age_for_warm", style.age_for_warm), ("max_data_files_size", style.max_data_files_size),
+            ("use_kv_ratio_compaction", style.use_kv_ratio_compaction),
+        ):  # fmt: skip
+            if value:
                 raise InputError(f"compaction_options_fifo.{name} is not modelled; leave it at its default")
-        if self.level0_file_num_compaction_trigger < 1:
-            raise InputError("level0_file_num_compaction_trigger must be at least 1")
+
+    @property
+    def _most_bytes(self) -> int:
+        return self.options.compaction_options_fifo.max_table_files_size
+
+    @property
+    def _compacts(self) -> bool:
+        return self.options.compaction_options_fifo.allow_compaction
 
     # ---- queries at every install ----
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
         """Return whether the score is >= 1 (NeedsCompaction); RocksDB tests this at installs only, so a ttl acts late."""
-        return not self.disable_auto_compactions and self._score(tree, now_s) >= 1
-
-    def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
-        """Return 0: FIFO has no debt estimate."""
-        return 0
-
-    def stall_run_count(self, tree: Tree) -> int:
-        """Number of L0 files, for the pressure rule alone: FIFO's slowdown and stop triggers are infinite."""
-        return len(tree.l0)
-
-    def level_targets(self, tree: Tree) -> Sequence[float]:
-        """Return infinity for all levels: no level has a target."""
-        return (math.inf,) * tree.num_levels
+        return not self.options.disable_auto_compactions and self._score(tree, now_s) >= 1
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Score of level 0 without the part of expired files, which needs the time; 0 for other levels.
@@ -77,18 +67,18 @@ class FifoPicker:
         """Compute the score, ComputeCompactionScore for FIFO (behaviour/universal-and-fifo.md, FIFO score)."""
         free = [f for f in tree.l0 if not f.busy]
         total = sum(f.compensated_bytes for f in free)
-        limit = self.max_table_files_size
+        limit = self._most_bytes
         score = total / limit if limit else (math.inf if total else 0.0)
         every_part = self.version < _LATER_PARTS_ONLY_BELOW_ONE_SINCE
-        if self.allow_compaction and (every_part or score < 1):
-            score = max(score, len(free) / self.level0_file_num_compaction_trigger)
-        if self.ttl and (every_part or score < 1):
+        if self._compacts and (every_part or score < 1):
+            score = max(score, len(free) / self.options.level0_file_num_compaction_trigger)
+        if self.options.ttl and (every_part or score < 1):
             score = max(score, float(sum(self._expired(f, now_s) for f in free)))
         return score
 
     def _expired(self, file: SortedFile, now_s: float) -> bool:
         """Return whether a file is older than the ttl; RocksDB compares whole seconds."""
-        return math.isfinite(now_s) and int(file.created_s) < int(now_s) - self.ttl
+        return math.isfinite(now_s) and int(file.created_s) < int(now_s) - self.options.ttl
 
     # ---- picking ----
 
@@ -101,11 +91,11 @@ class FifoPicker:
 
     def _next(self, tree: Tree, running: Sequence[RunningJob], now_s: float) -> Pick:
         alone = not any(job.start_level == 0 for job in running)
-        dropped = self._by_age(tree, now_s) if self.ttl and alone else []
+        dropped = self._by_age(tree, now_s) if self.options.ttl and alone else []
         if dropped:
             return self._drop(tree, 0, dropped, "FIFOTtl", now_s)
         level = tree.last_nonempty_level() if self.version >= _DRAINS_LEVELS_SINCE else 0
-        excess = tree.total_bytes() - self.max_table_files_size
+        excess = tree.total_bytes() - self._most_bytes
         if level == 0 and excess <= 0:
             return self._compact(tree, now_s)
         if not alone:
@@ -121,7 +111,7 @@ class FifoPicker:
                 break
             taken.append(file)
         remaining = tree.size_bytes(0) - sum(f.size_bytes for f in taken)
-        return taken if remaining <= self.max_table_files_size else []
+        return taken if remaining <= self._most_bytes else []
 
     def _by_size(self, tree: Tree, level: int, excess: int) -> list[SortedFile]:
         """Oldest files of level 0, or files with the smallest keys of the level to drain: PickSizeCompaction.
@@ -143,17 +133,18 @@ class FifoPicker:
     def _compact(self, tree: Tree, now_s: float) -> Pick:
         """Compact the newest files while the bytes per removed file do not rise (FindIntraL0Compaction)."""
         l0 = tree.l0
-        if not self.allow_compaction or not l0 or l0[0].busy:
+        if not self._compacts or not l0 or l0[0].busy:
             return NOTHING
         total, compensated, per_file, end = l0[0].size_bytes, l0[0].compensated_bytes, _UNLIMITED_BYTES, 1
         while end < len(l0):
             total += l0[end].size_bytes
             compensated += l0[end].compensated_bytes
-            if l0[end].busy or total // end > per_file or compensated > self.max_compaction_bytes:
+            if l0[end].busy or total // end > per_file or compensated > self.options.max_compaction_bytes:
                 break
             per_file = total // end
             end += 1
-        if end < self.level0_file_num_compaction_trigger or per_file >= int(_MERGE_FACTOR * self.write_buffer_size):
+        most = int(_MERGE_FACTOR * self.options.write_buffer_size)
+        if end < self.options.level0_file_num_compaction_trigger or per_file >= most:
             return NOTHING
         score = self._score(tree, now_s)
         return Compaction(0, 0, ((0, tuple(l0[:end])),), "FIFOReduceNumFiles", score, max_output_bytes=_UNLIMITED_BYTES)

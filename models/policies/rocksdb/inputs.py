@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lsmlab.models.options.fields import CompactionPri, RocksDbOptions
 from lsmlab.models.policies.decisions import RunningJob
 from lsmlab.models.policies.rocksdb import l0
 from lsmlab.models.tree.files import SortedFile
@@ -40,18 +41,19 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class InputRules:
-    """Options and version switches that select the further inputs of a compaction."""
+    """Rules that select the further inputs of a compaction."""
 
+    options: RocksDbOptions
     version: Version
-    max_compaction_bytes: int
-    round_robin: bool
-    compression_per_level: bool
-    unlimited_growth: bool
-    """Option ignore_max_compaction_bytes_for_input (7.8 to 8.11)."""
+
+    @property
+    def round_robin(self) -> bool:
+        """Return whether the files of a level are picked in key order."""
+        return self.options.compaction_pri is CompactionPri.ROUND_ROBIN
 
     def extend_move(self, tree: Tree, seed: Seed) -> None:
         """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; both sides since 8.3)."""
-        if self.version < (7, 5) or self.compression_per_level:
+        if self.version < (7, 5) or self.options.compression_per_level:
             return
         below, files = tree.levels[seed.output], tree.levels[seed.level].files
         start, at = seed.files[0], seed.first
@@ -68,7 +70,7 @@ class InputRules:
                 if b > a:
                     break
                 total += file.size_bytes
-                if total > self.max_compaction_bytes:
+                if total > self.options.max_compaction_bytes:
                     break
                 seed.files.insert(len(seed.files) if i > at else 0, file)
                 seed.first = min(seed.first, i)
@@ -88,7 +90,7 @@ class InputRules:
                 return
             a, b = below.overlapping(lo, hi)
             total += file.size_bytes
-            if below.any_busy(a, b) or total + below.bytes_of(a, b) > self.max_compaction_bytes:
+            if below.any_busy(a, b) or total + below.bytes_of(a, b) > self.options.max_compaction_bytes:
                 return
             seed.files.append(file)
             if total > excess:
@@ -99,9 +101,9 @@ class InputRules:
 
         See (behaviour/leveled-compaction.md, Growing the inputs).
         """
-        if self.version < (7, 8) or (self.version < (9, 0) and not self.unlimited_growth):
-            return self.max_compaction_bytes
-        return NO_LIMIT if self.version < (9, 2) else 2 * self.max_compaction_bytes
+        if self.version < (7, 8) or (self.version < (9, 0) and not self.options.ignore_max_compaction_bytes_for_input):
+            return self.options.max_compaction_bytes
+        return NO_LIMIT if self.version < (9, 2) else 2 * self.options.max_compaction_bytes
 
     def grow(self, tree: Tree, seed: Seed, a: int, b: int) -> None:
         """Add files of the start level if they add none of the output level, whose input files are [a, b).
@@ -109,13 +111,13 @@ class InputRules:
         First tries all files that overlap the range of both levels, then only the files inside it (levels >= 1).
         """
         below = tree.levels[seed.output]
-        lo, hi = span(seed.files)
+        lo, hi = key_range(seed.files)
         all_lo, all_hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
         room = self.growth_limit() - below.compensated_bytes_of(a, b)
         from_lo = lo if self.round_robin and seed.level else all_lo
         grown = self._overlapping(tree, seed.level, from_lo, all_hi)
         if self._fits(grown, seed, room):
-            c, d = below.overlapping(*span(grown))
+            c, d = below.overlapping(*key_range(grown))
             if d - c == b - a and not below.any_busy(c, d):
                 seed.files = grown
                 return
@@ -142,7 +144,7 @@ class InputRules:
         return sum(f.compensated_bytes for f in grown) < room
 
 
-def span(files: Sequence[SortedFile]) -> tuple[int, int]:
+def key_range(files: Sequence[SortedFile]) -> tuple[int, int]:
     """Smallest and largest key of `files`, in any order."""
     if len(files) == 1:
         return files[0].lo, files[0].hi

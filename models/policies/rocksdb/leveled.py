@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lsmlab.models.options.fields import CompactionPri
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.rocksdb import l0
-from lsmlab.models.policies.rocksdb.compression import CompressionByLevel
-from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, span
+from lsmlab.models.policies.rocksdb.compression import level_compression
+from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, key_range
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, bottommost_bytes, order_by_score
 from lsmlab.models.policies.rocksdb.priority import PriorityLists
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
 
 
 @dataclass(slots=True)
@@ -34,36 +35,21 @@ class _Derived:
 
 
 @dataclass
-class LeveledPicker:
-    """Implements `decisions.Picker`. Its fields are options and caches of functions of the tree; it has no state."""
+class LeveledPicker(Picker):
+    """Implements `decisions.Picker`. It keeps caches of functions of the tree and no other state."""
 
-    rules: LevelRules
-    max_compaction_bytes: int = 25 * (64 << 20)
-    """Limit on the growth of inputs (by version), intra-L0 compactions and trivial moves; the first file may exceed
-    it."""
-    compaction_pri: CompactionPri = CompactionPri.MIN_OVERLAPPING_RATIO
-    ignore_max_compaction_bytes_for_input: bool = True
-    """7.8 to 8.11: whether input growth is unlimited."""
-    compression: CompressionByLevel = field(default_factory=CompressionByLevel)
-    """Different compressions of two levels prevent a trivial move between them; this picker has no other use for
-    them."""
-    universal_allow_trivial_move: bool = False
-    """`compaction_options_universal.allow_trivial_move`: before 7.0 it prevents all moves of levelled compaction."""
-    disable_auto_compactions: bool = False
+    options: RocksDbOptions
+    version: Version
+    rules: LevelRules = field(init=False, repr=False)
     _lists: PriorityLists = field(init=False, repr=False)
     _last: _Derived | None = field(init=False, repr=False, default=None)
     """Values of the state of a tree at the last query; the store asks for them several times per install."""
     _inputs: InputRules = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._lists = PriorityLists(self.compaction_pri, self.rules.version)
-        self._inputs = InputRules(
-            version=self.rules.version,
-            max_compaction_bytes=self.max_compaction_bytes,
-            round_robin=self.compaction_pri is CompactionPri.ROUND_ROBIN,
-            compression_per_level=bool(self.compression.per_level),
-            unlimited_growth=self.ignore_max_compaction_bytes_for_input,
-        )
+        self.rules = LevelRules(self.options, self.version)
+        self._lists = PriorityLists(self.options.compaction_pri, self.version)
+        self._inputs = InputRules(self.options, self.version)
 
     # ---- queries at every install ----
 
@@ -77,15 +63,9 @@ class LeveledPicker:
     def _targets(self, tree: Tree) -> Targets:
         return self._derived(tree).targets
 
-    def _scores(self, tree: Tree) -> Sequence[float]:
-        last = self._derived(tree)
-        if last.marks != tree.marks:
-            last.marks, last.scores = tree.marks, self.rules.scores(tree, last.targets)
-        return last.scores
-
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
         """Return whether some level has a score >= 1 (LevelCompactionPicker::NeedsCompaction)."""
-        if self.disable_auto_compactions:
+        if self.options.disable_auto_compactions:
             return False
         scores = self.scores(tree)
         if scope is Scope.ANY:
@@ -97,12 +77,21 @@ class LeveledPicker:
         return self._derived(tree).pending_bytes
 
     def bottommost_bytes(self, tree: Tree) -> int:
-        """Bytes of the files that overlap no deeper file, for `StallInputs.bottommost_bytes` (8.10+; 0 before)."""
-        return bottommost_bytes(tree) if self.rules.version >= (8, 10) else 0
+        """Bytes of files that overlap no deeper file: RocksDB 8.10+ compares an eighth of them with the debt.
 
-    def stall_run_count(self, tree: Tree) -> int:
-        """Number of L0 files, those being compacted included (l0_delay_trigger_count)."""
-        return len(tree.l0)
+        See (behaviour/write-stalls.md, Pressure).
+        The deepest level counts whole, the levels above it in part. The method returns the bytes of the deepest level if
+        they alone decide the comparison, or if the debt is over a quarter of the soft limit, which decides it too; and the
+        bytes of all levels below L0 if an eighth of them is not above the debt. Few debts are between these bounds.
+        """
+        if self.version < (8, 10):
+            return 0
+        pending, last = self.pending_bytes(tree), tree.last_nonempty_level()
+        deepest = tree.size_bytes(last)
+        if 8 * pending < deepest or 4 * pending >= self.options.soft_pending_compaction_bytes_limit > 0:
+            return deepest
+        levels = sum(level.size_bytes for level in tree.levels[1 : last + 1])
+        return levels if 0 < levels <= 8 * pending else bottommost_bytes(tree)
 
     def level_targets(self, tree: Tree) -> Sequence[float]:
         """Target bytes per level (behaviour/leveled-compaction.md, Static targets; Dynamic targets)."""
@@ -110,11 +99,10 @@ class LeveledPicker:
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Score per level, without the last (behaviour/leveled-compaction.md, Scores)."""
-        return self._scores(tree)
-
-    def base_level(self, tree: Tree) -> int:
-        """Output level of compactions from L0."""
-        return self._targets(tree).base_level
+        last = self._derived(tree)
+        if last.marks != tree.marks:
+            last.marks, last.scores = tree.marks, self.rules.scores(tree, last.targets)
+        return last.scores
 
     def target_file_size(self, tree: Tree, level: int) -> int:
         """Target size of files that a job writes to `level` now. Unit: bytes."""
@@ -132,7 +120,7 @@ class LeveledPicker:
     def pick_level(self, tree: Tree, running: Sequence[RunningJob], level: int) -> Pick:
         """Return the compaction from `level` at any score; never an intra-L0 compaction."""
         targets = self._targets(tree)
-        score = self._scores(tree)[level]
+        score = self.scores(tree)[level]
         if level == 0:
             return self._from_seed(tree, running, targets, self._seed_l0(tree, running, targets, score))
         return self._from_seed(tree, running, targets, self._seed_level(tree, running, level, score))
@@ -143,7 +131,7 @@ class LeveledPicker:
         if seed.output == 0:
             return Compaction(0, 0, ((0, tuple(seed.files)),), seed.reason, seed.score, seed.cursor)
         if seed.level == 0 and not seed.disjoint:
-            seed.files = l0.closure(tree.l0, *span(seed.files))
+            seed.files = l0.closure(tree.l0, *key_range(seed.files))
             if any(f.busy for f in seed.files):
                 return NOTHING
         elif seed.level > 0 and self._inputs.round_robin:
@@ -154,7 +142,7 @@ class LeveledPicker:
         self, tree: Tree, running: Sequence[RunningJob], targets: Targets, scope: Scope
     ) -> Seed | None:
         """Choose level and first files: SetupInitialFiles (behaviour/leveled-compaction.md, Level order)."""
-        scores = self._scores(tree)
+        scores = self.scores(tree)
         l0_blocked = False
         for level in order_by_score(scores):
             score = scores[level]
@@ -176,20 +164,20 @@ class LeveledPicker:
         return None
 
     def _intra_l0(self, tree: Tree, score: float) -> Seed | None:
-        limit = None if self.rules.version <= (5, 7) else self.max_compaction_bytes
-        files = l0.cost_based(tree.l0, self.rules.level0_file_num_compaction_trigger, limit)
+        limit = None if self.version <= (5, 7) else self.options.max_compaction_bytes
+        files = l0.cost_based(tree.l0, self.options.level0_file_num_compaction_trigger, limit)
         return Seed(0, 0, files, score) if files else None
 
     def _seed_l0(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, score: float) -> Seed | None:
         """Choose first files of level 0: PickFileToCompact (behaviour/leveled-compaction.md, L0 compactions)."""
-        version, base = self.rules.version, targets.base_level
+        version, base = self.version, targets.base_level
         busy = any(job.start_level == 0 for job in running)
-        if not busy and version >= (7, 5) and not self.compression.per_level:
+        if not busy and version >= (7, 5) and not self.options.compression_per_level:
             files = l0.movable(tree.l0, tree.levels[base])
             if files:
                 return Seed(0, base, files, score, disjoint=True)
         if version >= (9, 0):
-            trigger, factor = self.rules.level0_file_num_compaction_trigger, self.rules.max_bytes_for_level_multiplier
+            trigger, factor = self.options.level0_file_num_compaction_trigger, self.options.max_bytes_for_level_multiplier
             files = l0.size_based(tree.l0, trigger, tree.levels[base], factor)
             if files:
                 return Seed(0, 0, files, score)
@@ -220,7 +208,7 @@ class LeveledPicker:
                     return None
                 continue
             seed = Seed(number, output, [file], score, None if round_robin else position, first=index)
-            if self.rules.version <= (5, 7) and conflicts(running, output, *span(seed.files)):
+            if self.version <= (5, 7) and conflicts(running, output, *key_range(seed.files)):
                 return None
             if below[0] == below[1]:
                 self._inputs.extend_move(tree, seed)
@@ -234,7 +222,7 @@ class LeveledPicker:
 
         In 5.7 the caller makes the second test and skips the level when it fails.
         """
-        if self.rules.version > (5, 7) and conflicts(running, output, file.lo, file.hi):
+        if self.version > (5, 7) and conflicts(running, output, file.lo, file.hi):
             return None
         below = tree.levels[output]
         a, b = below.overlapping(file.lo, file.hi)
@@ -246,13 +234,13 @@ class LeveledPicker:
         See (behaviour/leveled-compaction.md, Growing the inputs; Trivial moves).
         """
         below = tree.levels[seed.output]
-        lo, hi = span(seed.files)
+        lo, hi = key_range(seed.files)
         a, b = below.overlapping(lo, hi)
         if b > a:
             if below.any_busy(a, b):
                 return NOTHING
             self._inputs.grow(tree, seed, a, b)
-            lo, hi = span(seed.files)
+            lo, hi = key_range(seed.files)
             lo, hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
         if conflicts(running, seed.output, lo, hi):
             return NOTHING
@@ -267,20 +255,21 @@ class LeveledPicker:
 
         See (behaviour/leveled-compaction.md, Trivial moves).
         """
-        if self.universal_allow_trivial_move and self.rules.version < (7, 0):
-            return False
+        if self.options.compaction_options_universal.allow_trivial_move and self.version < (7, 0):
+            return False  # the option of the universal style prevents all moves of this one
         if seed.level == 0 and not seed.disjoint:
-            alone = self.rules.version >= (11, 0) and len(seed.files) == 1
+            alone = self.version >= (11, 0) and len(seed.files) == 1
             if not alone and not l0.disjoint(tree.l0):
                 return False
         base, last = targets.base_level, tree.last_nonempty_level()
-        if self.compression.compacted(seed.level, base, last) is not self.compression.compacted(seed.output, base, last):
+        before, after = (level_compression(self.options, level, base, last) for level in (seed.level, seed.output))
+        if before is not after:
             return False
         if seed.output + 1 >= tree.num_levels:
             return True
         deeper = tree.levels[seed.output + 1]
         return all(
-            f.size_bytes + deeper.bytes_of(*deeper.overlapping(f.lo, f.hi)) <= self.max_compaction_bytes
+            f.size_bytes + deeper.bytes_of(*deeper.overlapping(f.lo, f.hi)) <= self.options.max_compaction_bytes
             for f in seed.files
         )
 

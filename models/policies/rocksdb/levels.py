@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -63,56 +64,45 @@ class Targets(NamedTuple):
 
 @dataclass(frozen=True)
 class LevelRules:
-    """Options that set targets, scores and debt. Sizes in bytes, defaults as in the library.
+    """Targets, scores and debt of levelled compaction, from the options."""
 
-    See (behaviour/options.md, Defaults).
-    """
-
+    options: RocksDbOptions
     version: Version
-    max_bytes_for_level_base: int = 256 << 20
-    max_bytes_for_level_multiplier: float = 10.0
-    max_bytes_for_level_multiplier_additional: tuple[int, ...] = ()
-    """Extra factor per level, static targets only; missing entries are 1."""
-    level_compaction_dynamic_level_bytes: bool = False
-    num_levels: int = 7
-    level0_file_num_compaction_trigger: int = 4
-    target_file_size_base: int = 64 << 20
-    target_file_size_multiplier: int = 1
 
     @property
     def dynamic(self) -> bool:
         """Return whether targets follow the size of the largest level."""
-        return self.level_compaction_dynamic_level_bytes
+        return self.options.level_compaction_dynamic_level_bytes
 
     # ---- targets (behaviour/leveled-compaction.md, Static targets; Dynamic targets) ----
 
     def targets(self, tree: Tree) -> Targets:
         """Compute the targets of this version of the tree (CalculateBaseBytes). Cheap enough to call again."""
-        return self._dynamic_targets(tree) if self.level_compaction_dynamic_level_bytes else self._static_targets
+        return self._dynamic_targets(tree) if self.options.level_compaction_dynamic_level_bytes else self._static_targets
 
     @cached_property
     def _static_targets(self) -> Targets:
-        target = [math.inf, float(self.max_bytes_for_level_base)]
-        size = self.max_bytes_for_level_base
-        for level in range(2, self.num_levels):
-            size = multiply(multiply(size, self.max_bytes_for_level_multiplier), self._additional(level - 1))
+        target = [math.inf, float(self.options.max_bytes_for_level_base)]
+        size = self.options.max_bytes_for_level_base
+        for level in range(2, self.options.num_levels):
+            size = multiply(multiply(size, self.options.max_bytes_for_level_multiplier), self._additional(level - 1))
             target.append(size)
-        return Targets(1, tuple(target[: self.num_levels]), multiplier=self.max_bytes_for_level_multiplier)
+        return Targets(1, tuple(target[: self.options.num_levels]), multiplier=self.options.max_bytes_for_level_multiplier)
 
     def _additional(self, level: int) -> int:
-        extra = self.max_bytes_for_level_multiplier_additional
+        extra = self.options.max_bytes_for_level_multiplier_additional
         return extra[level] if level < len(extra) else 1
 
     def _dynamic_targets(self, tree: Tree) -> Targets:
-        last = self.num_levels - 1
+        last = self.options.num_levels - 1
         sizes = [0] + [tree.levels[level].size_bytes for level in range(1, last + 1)]
         largest = max(sizes)
         if largest == 0:  # no files below L0: L0 compacts directly into the last level
-            return Targets(last, (math.inf,) * self.num_levels, multiplier=0.0)
+            return Targets(last, (math.inf,) * self.options.num_levels, multiplier=0.0)
         first = next(level for level, size in enumerate(sizes) if size)
-        factor = self.max_bytes_for_level_multiplier
+        factor = self.options.max_bytes_for_level_multiplier
         to_l0 = (5, 18) <= self.version < (7, 5)  # no level below L0 is smaller than L0 (base_bytes_max)
-        upper = max(self.max_bytes_for_level_base, tree.size_bytes(0)) if to_l0 else self.max_bytes_for_level_base
+        upper = max(self.options.max_bytes_for_level_base, tree.size_bytes(0)) if to_l0 else self.options.max_bytes_for_level_base
         lower = int(upper / factor)
         size, unnecessary = largest, -1
         for level in range(last - 1, first - 1, -1):
@@ -133,7 +123,7 @@ class LevelRules:
             unnecessary = -1
         target = [math.inf] * base
         size = base_size
-        for level in range(base, self.num_levels):
+        for level in range(base, self.options.num_levels):
             if level > base:
                 size = multiply(size, factor)
             target.append(max(size, upper))
@@ -145,13 +135,13 @@ class LevelRules:
         See (behaviour/leveled-compaction.md, Dynamic targets).
         """
         l0_bytes = tree.size_bytes(0)
-        factor = self.max_bytes_for_level_multiplier
-        backlogged = l0_bytes > self.max_bytes_for_level_base or (
-            len(tree.l0) // 2 >= self.level0_file_num_compaction_trigger
+        factor = self.options.max_bytes_for_level_multiplier
+        backlogged = l0_bytes > self.options.max_bytes_for_level_base or (
+            len(tree.l0) // 2 >= self.options.level0_file_num_compaction_trigger
         )
         if l0_bytes <= base_size or not backlogged:
             return base_size, factor
-        steps = self.num_levels - base - 1
+        steps = self.options.num_levels - base - 1
         return l0_bytes, 1.0 if steps == 0 else (largest / l0_bytes) ** (1.0 / steps)
 
     def target_file_size(self, level: int, base_level: int) -> int:
@@ -163,9 +153,9 @@ class LevelRules:
 
     @cached_property
     def _target_file_sizes(self) -> tuple[int, ...]:
-        sizes = [self.target_file_size_base] * 2
-        for _ in range(2, self.num_levels):
-            sizes.append(multiply(sizes[-1], self.target_file_size_multiplier))
+        sizes = [self.options.target_file_size_base] * 2
+        for _ in range(2, self.options.num_levels):
+            sizes.append(multiply(sizes[-1], self.options.target_file_size_multiplier))
         return tuple(sizes)
 
     # ---- scores (behaviour/leveled-compaction.md, Scores) ----
@@ -178,10 +168,10 @@ class LevelRules:
             if not file.busy:
                 free += 1
                 free_bytes += file.compensated_bytes
-        score = free / self.level0_file_num_compaction_trigger
+        score = free / self.options.level0_file_num_compaction_trigger
         if not self.dynamic or self.version < (7, 5):
             scores = [max(score, free_bytes / self._l0_limit(targets))]
-            for level in range(1, self.num_levels - 1):
+            for level in range(1, self.options.num_levels - 1):
                 scores.append(tree.levels[level].free_compensated_bytes / targets.size_bytes[level])
             return scores
         scores = [self._dynamic_l0_score(tree, targets, score, free_bytes)]
@@ -194,11 +184,11 @@ class LevelRules:
         Source: ComputeCompactionScore, l0_target_size (in 6.13.2, not in 6.12.7).
         """
         if not self.dynamic or self.version < (6, 13) or targets.multiplier == 0.0:
-            return self.max_bytes_for_level_base
-        return max(self.max_bytes_for_level_base, int(targets.size_bytes[targets.base_level] / targets.multiplier))
+            return self.options.max_bytes_for_level_base
+        return max(self.options.max_bytes_for_level_base, int(targets.size_bytes[targets.base_level] / targets.multiplier))
 
     def _dynamic_l0_score(self, tree: Tree, targets: Targets, score: float, free_bytes: int) -> float:
-        if free_bytes >= self.max_bytes_for_level_base:
+        if free_bytes >= self.options.max_bytes_for_level_base:
             score = max(score, 1.01)  # the debt estimate counts L0 from here on, so L0 must be eligible for compaction
         base_target = targets.size_bytes[targets.base_level]
         if free_bytes > base_target:
@@ -208,7 +198,7 @@ class LevelRules:
     def _add_dynamic_scores(self, scores: list[float], tree: Tree, targets: Targets, l0_bytes: int) -> None:
         coming = float(l0_bytes)  # bytes that later compactions move down from above
         unnecessary = targets.lowest_unnecessary_level
-        for number in range(1, self.num_levels - 1):
+        for number in range(1, self.options.num_levels - 1):
             level, target = tree.levels[number], targets.size_bytes[number]
             free, total = level.free_compensated_bytes, level.size_bytes
             score = free / target if free < target else free / (target + coming) * SCORE_SCALE
@@ -227,12 +217,12 @@ class LevelRules:
         pending, carry = 0, 0
         l0_bytes = tree.size_bytes(0)
         triggered = (
-            len(tree.l0) >= self.level0_file_num_compaction_trigger or l0_bytes >= self.max_bytes_for_level_base
+            len(tree.l0) >= self.options.level0_file_num_compaction_trigger or l0_bytes >= self.options.max_bytes_for_level_base
         )
         if triggered:
             pending = carry = l0_bytes
         base = targets.base_level
-        for number in range(base, self.num_levels - 1):
+        for number in range(base, self.options.num_levels - 1):
             size = tree.levels[number].size_bytes
             if triggered and number == base:
                 pending += size

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.decisions import StallCause, StallInputs, Throttle, ThrottleState
 from lsmlab.models.version import Version
 
 MIN_RATE: Final = 16 << 10
@@ -28,28 +29,15 @@ _SLOWDOWN_DIVISOR: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class RocksDbThrottle:
-    """Implements `decisions.Throttle` for one column family. Defaults are the library's.
+class RocksDbThrottle(Throttle):
+    """Implements `decisions.Throttle` for one column family."""
 
-    See (behaviour/options.md, Defaults).
-    """
-
+    options: RocksDbOptions
     version: Version
-    max_write_buffer_number: int = 2
-    min_write_buffer_number_to_merge: int = 1
-    level0_file_num_compaction_trigger: int = 4
-    level0_slowdown_writes_trigger: int = 20
-    level0_stop_writes_trigger: int = 36
-    soft_pending_compaction_bytes_limit: int = 64 << 30
-    hard_pending_compaction_bytes_limit: int = 256 << 30
-    delayed_write_rate: int = 16 << 20
-    """Highest delayed write rate, bytes/s."""
-    max_bytes_for_level_base: int = 256 << 20
-    disable_auto_compactions: bool = False
 
     def initial(self) -> ThrottleState:
         """State at the open of a store: no stall, the highest rate, no previous debt."""
-        return ThrottleState(None, self.delayed_write_rate, 0, pressure=False)
+        return ThrottleState(None, self.options.delayed_write_rate, 0, pressure=False)
 
     def recompute(self, state: ThrottleState, inputs: StallInputs) -> ThrottleState:
         """Compute the state after an install: after every memtable switch, flush, compaction or move, never by a timer."""
@@ -59,7 +47,7 @@ class RocksDbThrottle:
         if cause is None:
             pressure, line = self._pressure(inputs)
             if state.delayed or inputs.others_delayed:
-                rate = min(self.delayed_write_rate, int(rate * RECOVERY))
+                rate = min(self.options.delayed_write_rate, int(rate * RECOVERY))
         elif cause.stops:
             line = self._stop_line(cause, inputs)
         else:
@@ -72,18 +60,18 @@ class RocksDbThrottle:
 
         See (behaviour/write-stalls.md, Stall conditions).
         """
-        immutables, compacts = inputs.immutables, not self.disable_auto_compactions
-        soft, hard = self.soft_pending_compaction_bytes_limit, self.hard_pending_compaction_bytes_limit
-        if immutables >= self.max_write_buffer_number:
+        immutables, compacts = inputs.immutables, not self.options.disable_auto_compactions
+        soft, hard = self.options.soft_pending_compaction_bytes_limit, self.options.hard_pending_compaction_bytes_limit
+        if immutables >= self.options.max_write_buffer_number:
             return StallCause.MEMTABLE_STOP
-        if compacts and inputs.l0_files >= self.level0_stop_writes_trigger:
+        if compacts and inputs.l0_files >= self.options.level0_stop_writes_trigger:
             return StallCause.L0_STOP
         if compacts and 0 < hard <= inputs.pending_bytes:
             return StallCause.PENDING_STOP
-        mergeable = self.version <= (5, 7) or immutables - 1 >= self.min_write_buffer_number_to_merge
-        if self.max_write_buffer_number > 3 and immutables >= self.max_write_buffer_number - 1 and mergeable:
+        mergeable = self.version <= (5, 7) or immutables - 1 >= self.options.min_write_buffer_number_to_merge
+        if self.options.max_write_buffer_number > 3 and immutables >= self.options.max_write_buffer_number - 1 and mergeable:
             return StallCause.MEMTABLE_SLOWDOWN
-        if compacts and 0 <= self.level0_slowdown_writes_trigger <= inputs.l0_files:
+        if compacts and 0 <= self.options.level0_slowdown_writes_trigger <= inputs.l0_files:
             return StallCause.L0_SLOWDOWN
         if compacts and 0 < soft <= inputs.pending_bytes:
             return StallCause.PENDING_SLOWDOWN
@@ -97,8 +85,8 @@ class RocksDbThrottle:
         SetupDelay applies its penalty after a stop only while writes are delayed. A single column family releases its
         delay at a stop, so this penalty never applies here.
         """
-        rate, highest, previous = state.rate_bytes_per_s, self.delayed_write_rate, state.previous_pending_bytes
-        if self.disable_auto_compactions:
+        rate, highest, previous = state.rate_bytes_per_s, self.options.delayed_write_rate, state.previous_pending_bytes
+        if self.options.disable_auto_compactions:
             rate = highest
         elif (state.delayed or inputs.others_delayed) and highest > MIN_RATE:
             if state.stopped or inputs.others_stopped or self._near_stop(inputs, cause):
@@ -111,9 +99,9 @@ class RocksDbThrottle:
 
     def _near_stop(self, inputs: StallInputs, cause: StallCause) -> bool:
         if cause is StallCause.L0_SLOWDOWN:
-            return inputs.l0_files >= self.level0_stop_writes_trigger - 2
+            return inputs.l0_files >= self.options.level0_stop_writes_trigger - 2
         if cause is StallCause.PENDING_SLOWDOWN:
-            soft, hard = self.soft_pending_compaction_bytes_limit, self.hard_pending_compaction_bytes_limit
+            soft, hard = self.options.soft_pending_compaction_bytes_limit, self.options.hard_pending_compaction_bytes_limit
             return hard > 0 and inputs.pending_bytes - soft > 3 * (hard - soft) // 4
         return False
 
@@ -124,25 +112,23 @@ class RocksDbThrottle:
         if inputs.l0_files >= self.pressure_l0_files:
             return True, f"{prefix}we have {inputs.l0_files} level-0 files "
         if inputs.pending_bytes >= self.pressure_pending_bytes(inputs.bottommost_bytes):
-            if self.soft_pending_compaction_bytes_limit == 0:
+            if self.options.soft_pending_compaction_bytes_limit == 0:
                 return True, None
             return True, f"{prefix}of estimated pending compaction bytes {inputs.pending_bytes}"
-        if self.version >= (9, 0) and inputs.marked_files >= 2:
-            return True, f"{prefix}we have {inputs.marked_files} files marked for compaction"
         return False, None
 
     @property
     def pressure_l0_files(self) -> int:
         """Number of L0 files from which compactions run in parallel (GetL0FileCountForCompactionSpeedup)."""
-        trigger, slowdown = self.level0_file_num_compaction_trigger, self.level0_slowdown_writes_trigger
+        trigger, slowdown = self.options.level0_file_num_compaction_trigger, self.options.level0_slowdown_writes_trigger
         return min(2 * trigger, trigger + (slowdown - trigger) // 4)
 
     def pressure_pending_bytes(self, bottommost_bytes: int) -> int:
         """Debt in bytes from which compactions run in parallel (GetPendingCompactionBytesForCompactionSpeedup)."""
-        quarter = self.soft_pending_compaction_bytes_limit // _SLOWDOWN_DIVISOR
+        quarter = self.options.soft_pending_compaction_bytes_limit // _SLOWDOWN_DIVISOR
         if self.version < (8, 10) or bottommost_bytes == 0:
             return quarter
-        least = 2 * self.max_bytes_for_level_base if self.version >= (9, 8) else 0
+        least = 2 * self.options.max_bytes_for_level_base if self.version >= (9, 8) else 0
         return min(max(bottommost_bytes // _BOTTOMMOST_DIVISOR, least), quarter)
 
     # ---- LOG lines (behaviour/log-and-statistics.md, Stall lines) ----
@@ -150,7 +136,7 @@ class RocksDbThrottle:
     def _memtables(self, inputs: StallInputs) -> str:
         return (
             f"we have {inputs.immutables} immutable memtables (waiting for flush), "
-            f"max_write_buffer_number is set to {self.max_write_buffer_number}"
+            f"max_write_buffer_number is set to {self.options.max_write_buffer_number}"
         )
 
     def _stop_line(self, cause: StallCause, inputs: StallInputs) -> str:

@@ -5,14 +5,15 @@ See (behaviour/universal-and-fifo.md, Universal and FIFO compaction).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope, in_scope
+from lsmlab.models.options.fields import RocksDbOptions, StopStyle, UniversalOptions
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
+from lsmlab.models.policies.rocksdb.l0 import disjoint
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -48,41 +49,32 @@ def sorted_runs(tree: Tree) -> list[SortedRun]:
 
 
 @dataclass(frozen=True)
-class UniversalPicker:
-    """Implements `decisions.Picker`. Options in bytes, percent and counts, defaults as in the library.
+class UniversalPicker(Picker):
+    """Implements `decisions.Picker`. Raises InputError for incremental mode, which is not modelled.
 
     See (behaviour/universal-and-fifo.md, Universal options).
     """
 
+    options: RocksDbOptions
     version: Version
-    num_levels: int = 7
-    level0_file_num_compaction_trigger: int = 4
-    """Number of sorted runs from which compaction starts."""
-    level0_stop_writes_trigger: int = 36
-    size_ratio: int = 1
-    min_merge_width: int = 2
-    max_merge_width: int = 2**32 - 1
-    max_size_amplification_percent: int = 200
-    compression_size_percent: int = -1
-    similar_size: bool = False
-    """Whether stop_style is kCompactionStopStyleSimilarSize."""
-    allow_trivial_move: bool = False
-    incremental: bool = False
-    max_read_amp: int = -1
-    write_buffer_size: int = 64 << 20
-    periodic_compaction_seconds: int = 0
-    disable_auto_compactions: bool = False
 
     def __post_init__(self) -> None:
-        if self.incremental:
+        trigger, most = self.options.level0_file_num_compaction_trigger, self._style.max_read_amp
+        if self._style.incremental:
             raise InputError("compaction_options_universal.incremental is not modelled; switch it off")
-        if self.level0_file_num_compaction_trigger < 1:
-            raise InputError("level0_file_num_compaction_trigger must be at least 1")
-        if 0 < self.max_read_amp < self.level0_file_num_compaction_trigger:
+        if 0 < most < trigger:
             raise InputError(
-                f"compaction_options_universal.max_read_amp: {self.max_read_amp} may not be below "
-                f"level0_file_num_compaction_trigger {self.level0_file_num_compaction_trigger}; or use 0 or -1"
+                f"compaction_options_universal.max_read_amp: {most} may not be below "
+                f"level0_file_num_compaction_trigger {trigger}; or use 0 or -1"
             )
+
+    @property
+    def _style(self) -> UniversalOptions:
+        return self.options.compaction_options_universal
+
+    @property
+    def _similar_size(self) -> bool:
+        return self._style.stop_style is StopStyle.SIMILAR_SIZE
 
     # ---- queries at every install ----
 
@@ -91,16 +83,9 @@ class UniversalPicker:
 
         See (behaviour/universal-and-fifo.md, When a universal compaction is tried).
         """
-        if self.disable_auto_compactions:
+        if self.options.disable_auto_compactions:
             return False
         return self._score(tree) >= 1 or self._is_periodic_due(tree, now_s)
-
-    def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
-        """Return 0: universal compaction has no debt estimate.
-
-        See (behaviour/universal-and-fifo.md, Stalls under universal compaction).
-        """
-        return 0
 
     def stall_run_count(self, tree: Tree) -> int:
         """Number of sorted runs, busy ones included, which the L0 triggers compare.
@@ -108,10 +93,6 @@ class UniversalPicker:
         See (behaviour/universal-and-fifo.md, Stalls under universal compaction).
         """
         return len(tree.l0) + sum(len(level) > 0 for level in tree.levels[1:])
-
-    def level_targets(self, tree: Tree) -> Sequence[float]:
-        """Return infinity for all levels: no level has a target."""
-        return (math.inf,) * tree.num_levels
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Score of level 0; 0 for other levels.
@@ -124,21 +105,25 @@ class UniversalPicker:
         """Compute the score (ComputeCompactionScore): a deeper level counts as free if its first file is free."""
         free = sum(not f.busy for f in tree.l0)
         free += sum(len(level) > 0 and not level.files[0].busy for level in tree.levels[1:])
-        return free / self.level0_file_num_compaction_trigger
+        return free / self.options.level0_file_num_compaction_trigger
 
-    def compresses(self, tree: Tree, pick: Compaction) -> bool:
+    def compresses(self, tree: Tree, pick: Compaction | None) -> bool:
         """Return whether RocksDB compresses the outputs of `pick`, just chosen on `tree` (compression_size_percent).
 
         See (behaviour/universal-and-fifo.md, Compression of universal outputs).
         """
-        if self.compression_size_percent < 0 or pick.reason not in ("UniversalSizeRatio", "UniversalSortedRunNum"):
+        if self._style.compression_size_percent < 0:
+            return True
+        if pick is None:
+            return False
+        if pick.reason not in ("UniversalSizeRatio", "UniversalSortedRunNum"):
             return True
         runs = sorted_runs(tree)
         oldest = pick.inputs[-1][1][-1]
         end = 1 + next(i for i, run in enumerate(runs) if any(f is oldest for f in run.files))
         older = sum(run.size_bytes for run in runs[end:])
         total = sum(run.compensated_bytes for run in runs)
-        return older * 100 < total * self.compression_size_percent
+        return older * 100 < total * self._style.compression_size_percent
 
     # ---- picking ----
 
@@ -152,11 +137,11 @@ class UniversalPicker:
             span = self._periodic(runs, now_s)
             if span is not None and scope is not Scope.L0:
                 return self._job(tree, runs, span, "PeriodicCompaction")
-        if len(runs) < self.level0_file_num_compaction_trigger:
+        if len(runs) < self.options.level0_file_num_compaction_trigger:
             return NOTHING
         for reason, span in (
             ("UniversalSizeAmplification", self._size_amplification(runs)),
-            ("UniversalSizeRatio", self._merge_runs(runs, self.size_ratio, self.max_merge_width)),
+            ("UniversalSizeRatio", self._merge_runs(runs, self._style.size_ratio, self._style.max_merge_width)),
             ("UniversalSortedRunNum", self._run_number(runs)),
         ):
             if span is not None and not self._conflicts(runs, span, running):
@@ -166,8 +151,8 @@ class UniversalPicker:
         return NOTHING
 
     def _is_periodic_due(self, tree: Tree, now_s: float) -> bool:
-        limit_s = now_s - self.periodic_compaction_seconds
-        if self.periodic_compaction_seconds == 0 or limit_s <= 0:
+        limit_s = now_s - self.options.periodic_compaction_seconds
+        if self.options.periodic_compaction_seconds == 0 or limit_s <= 0:
             return False
         levels = (tree.l0, *(level.files for level in tree.levels[1:]))
         return any(f.created_s < limit_s and not f.busy for files in levels for f in files)
@@ -178,7 +163,7 @@ class UniversalPicker:
         while start > 0 and not runs[start - 1].busy:
             start -= 1
         if start == n - 1:  # the oldest run alone, unless none of its files is old
-            limit_s = now_s - self.periodic_compaction_seconds
+            limit_s = now_s - self.options.periodic_compaction_seconds
             return (start, n) if any(f.created_s < limit_s for f in runs[start].files) else None
         return (start, n) if start < n else None
 
@@ -195,7 +180,7 @@ class UniversalPicker:
             excluded = self._leave_out_newest(runs, start, candidates)
             candidates -= sum(run.compensated_bytes for run in runs[start : start + excluded])
             start += excluded
-        if candidates * 100 < self.max_size_amplification_percent * runs[base].size_bytes:
+        if candidates * 100 < self._style.max_size_amplification_percent * runs[base].size_bytes:
             return None
         return start, base + 1
 
@@ -220,14 +205,14 @@ class UniversalPicker:
         in_l0 = sum(run.level == 0 for run in runs[start:base])
         if in_l0 == 0:
             return 0
-        stop = self.level0_stop_writes_trigger
+        stop = self.options.level0_stop_writes_trigger
         cap = min(in_l0 - 1, count - 1)
         spare = stop - min(stop, count + 1)
-        most = min(self.max_merge_width - min(self.max_merge_width, spare), cap)
-        least = min(self.min_merge_width - min(self.min_merge_width, spare), cap)
+        most = min(self._style.max_merge_width - min(self._style.max_merge_width, spare), cap)
+        least = min(self._style.min_merge_width - min(self._style.min_merge_width, spare), cap)
         left, excluded = candidates - sum(run.compensated_bytes for run in runs[start : start + least]), 0
         for newest in range(least, most + 1):
-            if left * 100 < self.max_size_amplification_percent * runs[base].size_bytes or left < candidates * 9 // 10:
+            if left * 100 < self._style.max_size_amplification_percent * runs[base].size_bytes or left < candidates * 9 // 10:
                 break
             excluded = newest
             left -= runs[start + newest].compensated_bytes
@@ -243,24 +228,24 @@ class UniversalPicker:
 
     def run_limit(self, largest_run_bytes: int) -> int:
         """Limit on free runs if the largest has `largest_run_bytes` (max_read_amp, 9.4+; before: the trigger)."""
-        trigger = self.level0_file_num_compaction_trigger
-        if self.version < _READ_AMP_SINCE or self.max_read_amp < 0:
+        trigger = self.options.level0_file_num_compaction_trigger
+        if self.version < _READ_AMP_SINCE or self._style.max_read_amp < 0:
             return trigger
-        if self.max_read_amp > 0:
-            return self.max_read_amp
-        if self.similar_size:
+        if self._style.max_read_amp > 0:
+            return self._style.max_read_amp
+        if self._similar_size:
             return trigger
-        limit, level_bytes, total = 1, float(self.write_buffer_size), 0.0
+        limit, level_bytes, total = 1, float(self.options.write_buffer_size), 0.0
         while level_bytes < largest_run_bytes:
             total += level_bytes
-            level_bytes = (100.0 + self.size_ratio) / 100.0 * total
+            level_bytes = (100.0 + self._style.size_ratio) / 100.0 * total
             limit += 1
         return limit
 
     def _merge_runs(self, runs: Sequence[SortedRun], ratio: int, most: int) -> tuple[int, int] | None:
         """Select runs of similar size from the newest on (PickCompactionToReduceSortedRuns)."""
-        most = min(self.max_merge_width, most)
-        fewest = max(2, self.min_merge_width)
+        most = min(self._style.max_merge_width, most)
+        fewest = max(2, self._style.min_merge_width)
         for start, first in enumerate(runs):
             if first.busy:
                 continue
@@ -269,7 +254,7 @@ class UniversalPicker:
                 run = runs[end]
                 if run.busy or collected * (100.0 + ratio) / 100.0 < run.size_bytes:
                     break
-                if not self.similar_size:
+                if not self._similar_size:
                     collected += run.compensated_bytes
                 elif run.size_bytes * (100.0 + ratio) / 100.0 < collected:
                     break
@@ -288,15 +273,14 @@ class UniversalPicker:
         See (behaviour/universal-and-fifo.md, Universal output level).
         """
         if end == len(runs):
-            return self.num_levels - 1
+            return self.options.num_levels - 1
         return max(0, runs[end].level - 1)
 
     def _conflicts(self, runs: Sequence[SortedRun], span: tuple[int, int], running: Sequence[RunningJob]) -> bool:
         """Return whether a running job writes to the same level in the same key range."""
         output = self.output_level(runs, span[1])
         files = [f for run in runs[span[0] : span[1]] for f in run.files]
-        lo, hi = min(f.lo for f in files), max(f.hi for f in files)
-        return output > 0 and any(j.output_level == output and j.lo <= hi and lo <= j.hi for j in running)
+        return output > 0 and conflicts(running, output, *key_range(files))
 
     def _job(self, tree: Tree, runs: Sequence[SortedRun], span: tuple[int, int], reason: str) -> Compaction | Move:
         start, end = span
@@ -305,7 +289,7 @@ class UniversalPicker:
         for run in runs[start:end]:
             inputs[run.level] = inputs.get(run.level, ()) + run.files
         groups, score = tuple(inputs.items()), self._score(tree)
-        if self.allow_trivial_move and output > 0 and reason != "PeriodicCompaction" and _disjoint(tree, groups):
+        if self._style.allow_trivial_move and output > 0 and reason != "PeriodicCompaction" and _disjoint(tree, groups):
             moved = tuple(group for group in groups if group[0] != output)
             return Move(first, output, moved, reason, score)
         full = True if reason in ("UniversalSizeAmplification", "PeriodicCompaction") else None
@@ -319,11 +303,4 @@ def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) ->
     See (behaviour/universal-and-fifo.md, Universal trivial move).
     """
     files = [f for _, group in groups for f in group]
-    if not _apart(files):
-        return False
-    return groups[0][0] != 0 or _apart(tree.l0)
-
-
-def _apart(files: Sequence[SortedFile]) -> bool:
-    ordered = sorted(files, key=lambda f: f.lo)
-    return all(a.hi < b.lo for a, b in pairwise(ordered))
+    return disjoint(files) and (groups[0][0] != 0 or disjoint(tree.l0))

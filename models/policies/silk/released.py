@@ -12,19 +12,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.parts import Base, Parts
-from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
-from lsmlab.models.policies.rocksdb.slots import slots
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.rate_limiter import RateLimiter
+from lsmlab.models.policies.rocksdb.scheduler import slots
 from lsmlab.models.policies.scheduling import (
     Action,
     ClientWindow,
     JobKind,
     Pool,
+    Scheduler,
     StartCompaction,
     StartFlush,
     StoreView,
 )
+from lsmlab.models.policies.silk.split_limiter import with_rate
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
 
@@ -33,7 +35,7 @@ MB = 1e6
 
 
 @dataclass(frozen=True)
-class SilkCode:
+class SilkCode(PolicySettings[Scheduler]):
     """`engine/scheduler=silk_code`. Defaults are the constants in the code."""
 
     total_bandwidth: float = quantity("bytes_per_s", 200e6, low=1.0)
@@ -76,8 +78,8 @@ class SilkCode:
         return None
 
 
-@dataclass(slots=True)
-class SilkCodeScheduler:
+@dataclass
+class SilkCodeScheduler(Scheduler):
     """Implements `scheduling.Scheduler`."""
 
     settings: SilkCode
@@ -93,12 +95,7 @@ class SilkCodeScheduler:
     queue: list[JobKind] = field(default_factory=list, init=False)
     """Jobs that wait for a thread of the high pool, first in, first out; all compactions count as DEEP before their
     pick."""
-    splits_l0: bool = field(default=False, init=False)
-    preemptive: bool = field(default=False, init=False)
-    chunk_bytes: int = field(default=0, init=False)
-    window_s: float = field(init=False)
     every_window: bool = field(default=True, init=False)
-    limits_reads: bool = field(default=False, init=False)
     _ops: float = field(default=0.0, init=False)
     """Operations of all clients since the last report."""
     _since_s: float = field(default=0.0, init=False)
@@ -111,30 +108,14 @@ class SilkCodeScheduler:
         """Apply the options to the slots at once."""
         self.options = options
 
-    def _slots(self, speedup: bool) -> tuple[int, int]:
-        options = self.options
-        jobs = (options.max_background_jobs, options.max_background_flushes, options.max_background_compactions)
-        return slots(*jobs, speedup=speedup)
-
     def most_jobs(self) -> tuple[int, int]:
         """Return the slots of both pools as compactions: they may fill both."""
-        flushes, compactions = self._slots(speedup=True)
+        flushes, compactions = slots(self.options, speedup=True)
         return flushes, flushes + compactions
 
     def limiter(self) -> RateLimiter | None:
         """Return RocksDB's limiter, whose rate `observe` sets."""
-        if not self.settings.limiter:
-            return None
-        options = self.options
-        return RateLimiter(
-            version=self.version, rate_bytes_per_s=round(self.rate_bytes_per_s),
-            refill_period_s=options.rate_limiter_refill_period_us / 1e6, fairness=options.rate_limiter_fairness,
-            buffer_bytes=options.writable_file_max_buffer_size,
-        )  # fmt: skip
-
-    def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
-        """Return LOW for every compaction, from L0 too, and HIGH for flushes."""
-        return Priority.HIGH if kind is JobKind.FLUSH else Priority.LOW
+        return RateLimiter(with_rate(self.options, self.rate_bytes_per_s), self.version) if self.settings.limiter else None
 
     def observe(self, view: StoreView, clients: ClientWindow) -> float | None:
         """Run the monitor: client traffic is the report of one thread times the number of threads and the value size."""
@@ -170,7 +151,7 @@ class SilkCodeScheduler:
         A column family is in the queue once, so a compaction that waits for a high thread keeps the low pool empty too.
         Then the code's other conditions for the high pool (fewer than two waiting, or running flushes) are always true.
         """
-        flushes, compactions = self._slots(view.speedup)
+        flushes, compactions = slots(self.options, speedup=view.speedup)
         actions: list[Action] = []
         low: list[Action] = []
         if view.flush_waiting and JobKind.FLUSH not in self.queue and view.flushes < flushes:
@@ -180,7 +161,7 @@ class SilkCodeScheduler:
                 self.queue.append(JobKind.DEEP)
             elif not self.closed and view.compactions < compactions:
                 low.append(StartCompaction(Pool.LOW))
-        threads, _ = self._slots(speedup=True)
+        threads, _ = slots(self.options, speedup=True)
         free = threads - sum(job.pool is Pool.HIGH for job in view.jobs)
         while free > 0 and self.queue:
             kind = self.queue.pop(0)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Scope
-from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rate_limiter import Limiter, Priority, RateLimiter
 from lsmlab.models.policies.scheduling import (
     Action,
@@ -24,17 +24,18 @@ from lsmlab.models.policies.scheduling import (
     Pause,
     Pool,
     Resume,
+    Scheduler,
     StartCompaction,
     StartFlush,
     StoreView,
 )
-from lsmlab.models.policies.silk.split_limiter import SplitLimiter
+from lsmlab.models.policies.silk.split_limiter import SplitLimiter, with_rate
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
 
 
 @dataclass(frozen=True)
-class Silk:
+class Silk(PolicySettings[Scheduler]):
     """`engine/scheduler=silk`. Defaults are the paper's, for a device of 200 MB/s."""
 
     total_bandwidth: float = quantity("bytes_per_s", 200e6, low=1.0)
@@ -93,8 +94,8 @@ class Silk:
         return None
 
 
-@dataclass(slots=True)
-class SilkScheduler:
+@dataclass
+class SilkScheduler(Scheduler):
     """Implements `scheduling.Scheduler`."""
 
     settings: Silk
@@ -105,12 +106,6 @@ class SilkScheduler:
     rate_bytes_per_s: float = field(init=False)
     """I: current limit of background I/O."""
     low_threads: int = field(init=False)
-    splits_l0: bool = field(init=False)
-    preemptive: bool = field(init=False)
-    chunk_bytes: int = field(init=False)
-    window_s: float = field(init=False)
-    every_window: bool = field(default=False, init=False)
-    limits_reads: bool = field(init=False)
 
     def __post_init__(self) -> None:
         settings = self.settings
@@ -137,14 +132,10 @@ class SilkScheduler:
         """Return RocksDB's limiter, whose rate `observe` sets, or two with fixed shares; None without bandwidth limit."""
         if not self.settings.bandwidth:
             return None
-        options, rate, share = self.options, round(self.rate_bytes_per_s), self.settings.flush_share
-        period_s, buffer_bytes = options.rate_limiter_refill_period_us / 1e6, options.writable_file_max_buffer_size
-        if share is not None:
-            return SplitLimiter(self.version, rate, share, period_s, options.rate_limiter_fairness, buffer_bytes)
-        return RateLimiter(
-            version=self.version, rate_bytes_per_s=rate, refill_period_s=period_s,
-            fairness=options.rate_limiter_fairness, buffer_bytes=buffer_bytes,
-        )  # fmt: skip
+        options = with_rate(self.options, self.rate_bytes_per_s)
+        if self.settings.flush_share is not None:
+            return SplitLimiter(options, self.version, self.settings.flush_share)
+        return RateLimiter(options, self.version)
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:  # noqa: ARG002 - 5.7 has no priority for stalls
         """Return HIGH for flushes, MID for L0 compactions, LOW for deep ones (S3).

@@ -4,51 +4,49 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.models.version import Version
+
+
+def with_rate(options: RocksDbOptions, bytes_per_s: float) -> RocksDbOptions:
+    """Return the options of a limiter whose rate the scheduler sets."""
+    return replace(options, rate_limiter_bytes_per_sec=round(bytes_per_s), rate_limiter_auto_tuned=False)
 
 
 @dataclass(slots=True)
 class SplitLimiter:
     """Implements `rate_limiter.Limiter`. Neither side gets bandwidth that the other leaves unused."""
 
+    options: RocksDbOptions
+    """The sum of both rates is `rate_limiter_bytes_per_sec`."""
     version: Version
-    total_bytes_per_s: int
     high_share: float
     """Share of the priorities HIGH and USER; MID and LOW share the rest."""
-    refill_period_s: float = 0.1
-    fairness: int = 10
-    buffer_bytes: int = 1 << 20
     high: RateLimiter = field(init=False)
     low: RateLimiter = field(init=False)
 
     def __post_init__(self) -> None:
         if not 0.0 < self.high_share < 1.0:
             raise InputError(f"rate limiter: a share of {self.high_share:g} must be above 0 and below 1")
-        self.high, self.low = (
-            RateLimiter(
-                self.version, rate, refill_period_s=self.refill_period_s, fairness=self.fairness,
-                buffer_bytes=self.buffer_bytes,
-            )
-            for rate in self._rates()
-        )  # fmt: skip
+        rates = self._rates(self.options.rate_limiter_bytes_per_sec)
+        self.high, self.low = (RateLimiter(with_rate(self.options, rate), self.version) for rate in rates)
 
-    def _rates(self) -> tuple[int, int]:
-        high = max(1, round(self.total_bytes_per_s * self.high_share))
-        return high, max(1, self.total_bytes_per_s - high)
+    def _rates(self, total: int) -> tuple[int, int]:
+        high = max(1, round(total * self.high_share))
+        return high, max(1, total - high)
 
     @property
     def rate_bytes_per_s(self) -> int:
         """Sum of both rates in bytes/s."""
-        return self.total_bytes_per_s
+        return self.high.rate_bytes_per_s + self.low.rate_bytes_per_s
 
     @rate_bytes_per_s.setter
     def rate_bytes_per_s(self, rate: int) -> None:
-        self.total_bytes_per_s = rate
-        self.high.rate_bytes_per_s, self.low.rate_bytes_per_s = self._rates()
+        self.high.rate_bytes_per_s, self.low.rate_bytes_per_s = self._rates(rate)
 
     @property
     def waiting(self) -> bool:

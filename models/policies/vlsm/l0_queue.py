@@ -6,12 +6,11 @@ See (behaviour/vlsm.md, vLSM flush and L0).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import ClassVar, Final
 
-from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import StallInputs, ThrottleState
-from lsmlab.models.policies.parts import Base, Parts
-from lsmlab.models.policies.rocksdb.parts import RocksDbThrottling
+from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import StallInputs, Throttle, ThrottleState
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
 
 _NEVER: Final = 1 << 30
@@ -19,14 +18,14 @@ _NEVER: Final = 1 << 30
 
 
 @dataclass(frozen=True)
-class L0Queue:
+class L0Queue(PolicySettings[Throttle]):
     """`engine/throttle=l0_queue`. The queue's length Q0 is `level0_stop_writes_trigger`."""
 
     def make(self, base: Base) -> L0QueueThrottle:
         """Build RocksDB's throttle with held flushes in place of its L0 triggers."""
-        rocksdb = RocksDbThrottling().make(base)
-        unlimited = replace(rocksdb, level0_slowdown_writes_trigger=_NEVER, level0_stop_writes_trigger=_NEVER)
-        return L0QueueThrottle(base.options.level0_stop_writes_trigger, rocksdb.pressure_l0_files, unlimited)
+        unlimited = replace(base.options, level0_slowdown_writes_trigger=_NEVER, level0_stop_writes_trigger=_NEVER)
+        l0_files = RocksDbThrottle(base.options, base.version).pressure_l0_files
+        return L0QueueThrottle(base.options, l0_files, RocksDbThrottle(unlimited, base.version))
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Refuse styles that do not compact L0 into a deeper level, which would never empty the queue."""
@@ -39,18 +38,17 @@ class L0Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class L0QueueThrottle:
+class L0QueueThrottle(Throttle):
     """Implements `decisions.Throttle`."""
 
-    length: int
-    """Q0: number of L0 files from which no flush may start."""
+    flushes_one_memtable: ClassVar[bool] = True
+    """All files of the queue have the size S_M, even if several memtables have waited for room (R2)."""
+    options: RocksDbOptions
     pressure_l0_files: int
     """Number of L0 files from which compactions run in parallel, by RocksDB's formula over the triggers of the
     options."""
     rocksdb: RocksDbThrottle
     """RocksDB's rules for memtables and pending bytes."""
-    flushes_one_memtable: bool = True
-    """All files of the queue have the size S_M, even if several memtables have waited for room (R2)."""
 
     def initial(self) -> ThrottleState:
         """State at the open of a store."""
@@ -60,4 +58,4 @@ class L0QueueThrottle:
         """Compute the state after an install."""
         after = self.rocksdb.recompute(state, inputs)
         pressure = after.pressure or (after.cause is None and inputs.l0_files >= self.pressure_l0_files)
-        return after._replace(pressure=pressure, hold_flushes=inputs.l0_files >= self.length)
+        return after._replace(pressure=pressure, hold_flushes=inputs.l0_files >= self.options.level0_stop_writes_trigger)

@@ -8,19 +8,18 @@ See (background/rocksdb_io.md, What it changes).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, RunningJob, Scope, in_scope
-from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.options.fields import CompactionStyle
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
-from lsmlab.models.policies.rocksdb.parts import leveled_picker
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
 
 
 @dataclass(frozen=True)
-class Overflow:
+class Overflow(PolicySettings[Picker]):
     """`engine/picker=overflow`."""
 
     overflow_limit: int = quantity("bytes", 64 << 20)
@@ -28,9 +27,7 @@ class Overflow:
 
     def make(self, base: Base) -> OverflowPicker:
         """Build RocksDB's levelled picker with the limit."""
-        inner = leveled_picker(base)
-        common = {f.name: getattr(inner, f.name) for f in fields(LeveledPicker) if f.init}
-        return OverflowPicker(**common, overflow_limit=self.overflow_limit)
+        return OverflowPicker(base.options, base.version, self.overflow_limit)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Refuse styles without level targets."""
@@ -46,7 +43,7 @@ class Overflow:
 class OverflowPicker(LeveledPicker):
     """Implements `decisions.Picker`: RocksDB's picks, delayed until their output level has room."""
 
-    overflow_limit: int = 0
+    overflow_limit: int
 
     def pick(
         self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002

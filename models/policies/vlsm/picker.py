@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope, in_scope
-from lsmlab.models.policies.parts import Base, Parts
-from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, span
-from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
+from lsmlab.models.options.fields import CompactionStyle
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, key_range
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, multiply
-from lsmlab.models.policies.rocksdb.parts import leveled_picker
 from lsmlab.models.policies.vlsm.overflow import OverflowPicker, staying_l1_bytes
 from lsmlab.models.policies.vlsm.vsst import Overlap, VsstCutting
 from lsmlab.models.tree.files import SortedFile
@@ -37,7 +35,7 @@ POOR: Final = "VsstPoor"
 
 
 @dataclass(frozen=True)
-class Vlsm:
+class Vlsm(PolicySettings[Picker]):
     """`engine/picker=vlsm`. S_M is target_file_size_base, f is max_bytes_for_level_multiplier."""
 
     l1_capacity: int | None = quantity("bytes", None, low=1)
@@ -55,21 +53,12 @@ class Vlsm:
 
     def make(self, base: Base) -> VlsmPicker:
         """Build the picker of the options."""
-        inner, options = leveled_picker(base), base.options
-        growth, size = options.max_bytes_for_level_multiplier, options.target_file_size_base
+        options = base.options
         if options.num_levels < 3:
             raise InputError(f"engine.options.num_levels: {options.num_levels} leaves no L2 for vLSM; set it to 3 or more")
-        l1 = round(growth * size) if self.l1_capacity is None else self.l1_capacity
-        phi = self.phi
-        if phi is None:
-            phi = growth if self.l2_capacity is None else self.l2_capacity / l1
-        common = {f.name: getattr(inner.rules, f.name) for f in fields(LevelRules)}
-        common |= {"max_bytes_for_level_base": l1, "level_compaction_dynamic_level_bytes": False}
-        own = {f.name: getattr(inner, f.name) for f in fields(LeveledPicker) if f.init and f.name != "rules"}
-        return VlsmPicker(
-            PhiRules(**common, phi=phi), **own, overflow_limit=self.overflow_limit, growth=growth, unit_bytes=size,
-            overlap=self.overlap, vssts=self.vssts,
-        )  # fmt: skip
+        l1 = self.l1_capacity or round(options.max_bytes_for_level_multiplier * options.target_file_size_base)
+        options = replace(options, max_bytes_for_level_base=l1, level_compaction_dynamic_level_bytes=False)
+        return VlsmPicker(options, base.version, self.overflow_limit, self)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:
         """Refuse styles without levels, and a cutter with another measure of overlap."""
@@ -91,7 +80,7 @@ class Vlsm:
 class PhiRules(LevelRules):
     """Level targets with a separate growth factor from L1 to L2."""
 
-    phi: float = 8.0
+    phi: float
 
     def targets(self, tree: Tree) -> Targets:  # noqa: ARG002
         """Return the targets: L1, Φ times L1 for L2, and f times more for each deeper level."""
@@ -99,26 +88,39 @@ class PhiRules(LevelRules):
 
     @cached_property
     def _fixed(self) -> Targets:
-        sizes = [math.inf, float(self.max_bytes_for_level_base)]
-        for level in range(2, self.num_levels):
-            factor = self.phi if level == 2 else self.max_bytes_for_level_multiplier
+        sizes = [math.inf, float(self.options.max_bytes_for_level_base)]
+        for level in range(2, self.options.num_levels):
+            factor = self.phi if level == 2 else self.options.max_bytes_for_level_multiplier
             sizes.append(float(multiply(int(sizes[-1]), factor)))
-        return Targets(1, tuple(sizes[: self.num_levels]), multiplier=self.max_bytes_for_level_multiplier)
+        return Targets(1, tuple(sizes[: self.options.num_levels]), multiplier=self.options.max_bytes_for_level_multiplier)
 
 
 @dataclass
 class VlsmPicker(OverflowPicker):
     """Implements `decisions.Picker`: the shallowest job with room below; a level without room needs compaction first."""
 
-    growth: float = 8.0
-    unit_bytes: int = 8 << 20
-    """S_M: size of an L0 file, for which L1 must have room."""
-    overlap: Overlap = Overlap.COUNT
-    vssts: bool = True
+    settings: Vlsm
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        phi, l2 = self.settings.phi, self.settings.l2_capacity
+        if phi is None:
+            phi = self.growth if l2 is None else l2 / self.options.max_bytes_for_level_base
+        self.rules = PhiRules(self.options, self.version, phi)
+
+    @property
+    def growth(self) -> float:
+        """f: size ratio of two levels."""
+        return self.options.max_bytes_for_level_multiplier
+
+    @property
+    def unit_bytes(self) -> int:
+        """S_M: size of an L0 file, for which L1 must have room."""
+        return self.options.target_file_size_base
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
         """Return whether L0 has a free file, L1 lacks room for the next one, or a deeper level has reached its target."""
-        if self.disable_auto_compactions:
+        if self.options.disable_auto_compactions:
             return False
         waits = any(not f.busy for f in tree.l0)
         if scope is Scope.L0 or (waits and scope is Scope.ANY):
@@ -166,7 +168,7 @@ class VlsmPicker(OverflowPicker):
         oldest, level = tree.l0[-1], tree.levels[1]
         i, j = level.overlapping(oldest.lo, oldest.hi)
         files = tuple(level.files[i:j])
-        if level.any_busy(i, j) or conflicts(running, 1, *span([oldest, *files])):
+        if level.any_busy(i, j) or conflicts(running, 1, *key_range([oldest, *files])):
             return NOTHING
         score = self.scores(tree)[0]
         if not files and oldest.size_bytes <= self.unit_bytes and self._is_free(tree, oldest, 2):
@@ -203,15 +205,15 @@ class VlsmPicker(OverflowPicker):
 
     def good(self, level: Level, below: Level) -> NDArray[np.bool_]:
         """Return the mask of the good files of L1: their overlap with the present L2 is at most f. Shape (files,)."""
-        if not self.vssts:
+        if not self.settings.vssts:
             return np.ones(len(level), dtype=np.bool_)
         count, size_bytes = overlaps(level, below)
-        if self.overlap is Overlap.RATIO:
+        if self.settings.overlap is Overlap.RATIO:
             return np.asarray(size_bytes <= self.growth * level.size)
         return np.asarray(count <= self.growth)
 
     def _reason(self, good: Sequence[bool]) -> str:
-        if not self.vssts:
+        if not self.settings.vssts:
             return "LevelMaxLevelSize"
         return GOOD if all(good) else MIXED if any(good) else POOR
 

@@ -11,9 +11,9 @@ from enum import Enum
 from typing import Final
 
 import numpy as np
-from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import CutContext
-from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import CutContext, Cutter
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Tree
@@ -35,24 +35,23 @@ class Overlap(Enum):
 
 
 @dataclass(frozen=True)
-class FixedCutting:
+class FixedCutting(PolicySettings[Cutter]):
     """`engine/cutter=fixed`: files of the target size."""
 
     def make(self, base: Base) -> RocksDbCutter:
         """Build RocksDB's cutter up to 7.7."""
-        levelled = base.options.compaction_style is CompactionStyle.LEVEL
-        return RocksDbCutter(min(base.version, FIXED_UNTIL), levelled=levelled)
+        return RocksDbCutter(base.options, min(base.version, FIXED_UNTIL))
 
 
 @dataclass(frozen=True)
-class VsstCutting:
+class VsstCutting(PolicySettings[Cutter]):
     """`engine/cutter=vsst`: outputs to L1 as vSSTs, all others at the target size."""
 
     overlap: Overlap = Overlap.COUNT
 
     def make(self, base: Base) -> VsstCutter:
         """Build the cutter with f = max_bytes_for_level_multiplier."""
-        return VsstCutter(base.options.max_bytes_for_level_multiplier, self.overlap, FixedCutting().make(base))
+        return VsstCutter(base.options, self.overlap, FixedCutting().make(base))
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Refuse styles without levels: the cutter needs the files of L2."""
@@ -62,11 +61,10 @@ class VsstCutting:
 
 
 @dataclass(frozen=True, slots=True)
-class VsstCutter:
+class VsstCutter(Cutter):
     """Implements `decisions.Cutter`."""
 
-    growth: float
-    """f: maximum of L2 files (count), or of their bytes per byte (ratio), that a good vSST overlaps; S_m = S_M / f."""
+    options: RocksDbOptions
     overlap: Overlap
     fixed: RocksDbCutter
     """Cutter of the other levels."""
@@ -84,7 +82,7 @@ class VsstCutter:
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
         """Positions at which a new file starts."""
         if context.output_level == VSST_LEVEL:
-            return build_vssts(merged, context, self.growth, self.overlap)
+            return build_vssts(merged, context, self.options.max_bytes_for_level_multiplier, self.overlap)
         return self.fixed.cuts(merged, context)
 
 
@@ -93,7 +91,8 @@ def build_vssts(merged: MergedStream, context: CutContext, growth: float, overla
 
     A vSST closes before key i if key i would take its size over S_M, or if it has at least S_m and key i would take its
     overlap over f. The overlap is that of the range from the vSST's first key to key i, so it grows only where a key
-    enters another file of L2. `context.grandparent_*` are the files of L2, `context.target_bytes` is S_M.
+    enters another file of L2. `context.grandparent_*` are the files of L2, `context.target_bytes` is S_M. `growth` is f: the
+    maximum of L2 files (count), or of their bytes per byte (ratio), that a good vSST overlaps; S_m = S_M / f.
     """
     keys, size = merged.keys, merged.cumulative_bytes
     n = len(keys)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lsmlab.models.devices.base import Device
-from lsmlab.models.devices.throttled import Throttled
+from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.machine.machine import Consumer
 from lsmlab.sim.machine.transfers import TransferLog
@@ -83,7 +83,7 @@ def _transfers_under(setup: Setup, caps: Device, at_s: Floats) -> dict[str, Curv
 
     read_alone_s, write_alone_s = station.alone_s_per_byte(caps)
     curves = {"bandwidth": (at_s, use(reads, 1.0 / read_alone_s)[1] + use(writes, 1.0 / write_alone_s)[1])}
-    if isinstance(caps, Throttled):
+    if isinstance(caps, Capped):
         if caps.write_cap is not None:
             curves["write_cap"] = use(writes, caps.write_cap)
         if caps.read_cap is not None:

@@ -112,7 +112,7 @@ class Flushing:
         since_s = database.env.now
         yield from machine.finish_files(1)
         flush.progress.waits.sync_wait_s += database.env.now - since_s
-        if file is not None and family.latest_options.values_in_wal:
+        if file is not None and family.latest_options.picker.values_in_wal:
             file.wal_bytes = sum(m.wal_bytes for m in flush.memtables)  # the WALs live as long as the file
         flush.record.merged_s = database.env.now
 
@@ -188,7 +188,7 @@ class Flushing:
                     database.machine.wal_deleted(wal_bytes)
                     flush.freed_wal_bytes += wal_bytes
             if file is not None:
-                record.output_level = family.latest_options.flush_level(family.tree, file.lo, file.hi)
+                record.output_level = family.latest_options.picker.flush_level(family.tree, file.lo, file.hi)
                 apply_edit(family, record.job, added=[(record.output_level, [file])])
                 database.machine.cache.add_written(file)
             record.end_s = database.env.now

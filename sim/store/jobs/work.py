@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
-from lsmlab.models.engines.codecs import CODECS
 from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
+from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
@@ -68,11 +68,11 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
     """
     content, host = family.content, family.database.machine.host
     engine = family.latest_options
-    in_wal, compression = engine.values_in_wal, engine.flush_compression()
+    in_wal, compression = engine.picker.values_in_wal, engine.flush_compression(family.tree)
     stream, entries = (
         content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compression.compresses)
     )
-    files = content.files(stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now)
+    files = content.files(stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now, level=0)
     if files and engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     size = files[0].size_bytes if files else 0
@@ -92,7 +92,7 @@ def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entri
 
 def _keep_versions(content: Content, file: SortedFile, entries: float, data_bytes: float) -> None:
     """Scale the size and entries of a file of distinct keys to all `entries` written, overwritten ones included."""
-    file.size_bytes = file.compensated_bytes = content.file_bytes(entries, data_bytes * entries / file.entries)
+    file.size_bytes = file.compensated_bytes = content.file_bytes(entries, data_bytes * entries / file.entries, 0)
     file.deletions *= entries / file.entries
     file.entries = entries
 
@@ -146,7 +146,9 @@ def _outputs(
     if tombstones is not None:
         tombstones = tombstones[start : start + len(part.keys)]
     cuts = _cuts(family, pick, part) if len(part.keys) else ()
-    return family.content.files(part, entries, tombstones, cuts, database.file_numbers, database.env.now, inputs)
+    return family.content.files(
+        part, entries, tombstones, cuts, database.file_numbers, database.env.now, inputs, level=pick.output_level
+    )
 
 
 def _values_from_wal(family: JobContext, inputs: Sequence[SortedFile]) -> float:
@@ -194,7 +196,7 @@ def _compaction_cpu_s(
     saved_in = saved / entries_in if others else 0.0
     return compaction_cpu(
         host, entries_in=entries_in, entries_out=entries_out, raw_bytes=raw, block_bytes=engine.options.block_size, runs=runs,
-        checked_entries=entries_out if engine.inspects_keys(pick.output_level) else 0.0,
+        checked_entries=entries_out if engine.cutter.inspects_keys(pick.output_level) else 0.0,
         compression_ratio=1.0 - compressed * (1.0 - engine.compression_ratio) - saved_in / 2.0,
         compress_bytes=entries_out * raw_entry * CODECS[compression].compress,
         decompress_bytes=raw_entry * sum(
@@ -216,7 +218,7 @@ def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compr
     if engine.compression_ratio == 1.0:
         return []
     levels = [
-        (engine.flush_compression() if level == 0 else engine.level_compression(tree, level), files)
+        (engine.flush_compression(tree) if level == 0 else engine.level_compression(tree, level), files)
         for level, files in pick.inputs
     ]
     others = {f.number for f in _of_other_formats(family, pick)}
@@ -226,9 +228,9 @@ def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compr
 
 
 def _of_other_formats(family: JobContext, pick: Compaction) -> list[SortedFile]:
-    """Return the input files that were written with other table options than those of this run."""
+    """Return the input files whose blocks were written with other table options than those of this run."""
     own, *others = family.table_formats
-    return [f for _, files in pick.inputs for f in files if f.table_format != own] if others else []
+    return [f for _, files in pick.inputs for f in files if not f.table_format.same_blocks(own)] if others else []
 
 
 def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
@@ -248,7 +250,7 @@ def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[
 def _cutter_cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
     engine, tree = family.latest_options, family.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
-    grandparents = engine.grandparent_level(tree, pick.output_level, lo, hi)
+    grandparents = engine.cutter.guide_level(tree, pick.output_level, lo, hi)
     glo = ghi = gsize = NO_KEYS
     if grandparents is not None:
         level = tree.levels[grandparents]

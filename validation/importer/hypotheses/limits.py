@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from lsmlab.models.devices.throttled import IO_BYTES
+from lsmlab.models.devices.capped import IO_BYTES
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.calibrate.terms import job_cpu
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with

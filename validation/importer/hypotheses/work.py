@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from lsmlab.models.devices.throttled import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
 from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.timings.jobs import Job
 from numpy.typing import NDArray

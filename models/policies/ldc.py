@@ -10,18 +10,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, RunningJob, Scope, in_scope
 from lsmlab.models.policies.leveldb.picker import (
-    ORDERS,
     LevelDbPicker,
-    bounds,
-    fixed_levels,
+    LevelDbPicking,
     live_exhausted,
-    needs_levels,
 )
-from lsmlab.models.policies.parts import Base, Parts
-from lsmlab.models.policies.tuning import Changes, Interval
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.rocksdb.inputs import key_range
+from lsmlab.models.policies.tuning import Changes, Interval, Tuner
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
@@ -35,36 +33,18 @@ See (background/ldc.md, Assumptions).
 
 
 @dataclass(frozen=True)
-class LdcPicking:
-    """`engine/picker=ldc`."""
+class LdcPicking(LevelDbPicking):
+    """`engine/picker=ldc`. `order` and `seek_compaction` are LevelDB's: files are linked, or compacted if they have slices."""
 
     threshold: int | None = quantity("count", None, low=1)
     """SliceLink threshold T_s: number of slices at which a file compacts; None: the fan-out, the paper's best value."""
-    order: str = "round_robin"
-    """Order in which files of a level are linked: "round_robin" by key, or "min_overlap" with the next level (an
-    ablation)."""
-    seek_compaction: bool = True
-    """Whether files in which many lookups miss are linked, or compacted if they have slices."""
     l0_links: bool = False
     """Whether L0 files are linked to L1; else they compact with L1 as in LevelDB, and links begin at L1. The paper does not say
     (background/ldc.md, Assumptions)."""
 
-    def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise InputError(f"picker.order: {self.order!r} is not one of {', '.join(ORDERS)}")
-
     def make(self, base: Base) -> LdcPicker:
         """Build the picker of the options."""
-        options = base.options
-        threshold = self.threshold or max(1, round(options.max_bytes_for_level_multiplier))
-        return LdcPicker(
-            fixed_levels(base), options.target_file_size_base, self.order, self.seek_compaction,
-            options.disable_auto_compactions, threshold=threshold, l0_links=self.l0_links,
-        )  # fmt: skip
-
-    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """Refuse options without levels."""
-        return needs_levels(base)
+        return LdcPicker(base.options, base.version, self)
 
 
 @dataclass(frozen=True)
@@ -75,12 +55,16 @@ class LdcPicker(LevelDbPicker):
     further link, as `link` calls `merge` in the paper; this delays links from L0 when compactions cannot keep up.
     """
 
-    threshold: int = 10
-    l0_links: bool = False
+    settings: LdcPicking
+
+    @property
+    def threshold(self) -> int:
+        """T_s: number of slices at which a file compacts."""
+        return self.settings.threshold or fan_out(self.options)
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
         """Return whether a level is over its target, or a file has `threshold` slices or is over its allowed seeks."""
-        if not self.disable_auto_compactions and tree.frozen and next(self._ripe(tree), None) is not None:
+        if not self.options.disable_auto_compactions and tree.frozen and next(self._ripe(tree), None) is not None:
             return scope is Scope.ANY or self.pick(tree, (), now_s, scope) is not NOTHING
         return super().needs_compaction(tree, now_s, scope)
 
@@ -104,7 +88,7 @@ class LdcPicker(LevelDbPicker):
 
     def _size_pick(self, tree: Tree, running: Sequence[RunningJob], level: int, score: float) -> Pick:
         if level == 0:
-            if not self.l0_links or not len(tree.levels[1]):
+            if not self.settings.l0_links or not len(tree.levels[1]):
                 return super()._size_pick(tree, running, level, score)
             return self._linked(tree, 0, tuple(reversed(tree.l0)), "LevelL0FilesNum", score)
         for file in self.candidates(tree, level):
@@ -142,7 +126,7 @@ class LdcPicker(LevelDbPicker):
         A file with `threshold` slices takes no more before its compaction.
         """
         below = tree.levels[level + 1]
-        i, j = below.responsible(*bounds(files))
+        i, j = below.responsible(*key_range(files))
         full = bool((below.links[i:j] >= self.threshold).any())
         if full or below.any_busy(i, j) or any(f.busy for f in files):
             return NOTHING
@@ -161,6 +145,11 @@ class LdcPicker(LevelDbPicker):
         return _merged(level, run.files[int(run.links.argmax())], "AllLinked", score)
 
 
+def fan_out(options: RocksDbOptions) -> int:
+    """Return the size ratio of two levels as a whole number."""
+    return max(1, round(options.max_bytes_for_level_multiplier))
+
+
 def _merged(level: int, file: SortedFile, reason: str, score: float) -> Compaction:
     """Build the compaction of a file and its slices within their level (D3); in L1 not deferrable, as L0 waits for it."""
     return Compaction(level, level, ((level, (file,)),), reason, score, deferrable=level > 1)
@@ -170,7 +159,7 @@ def _merged(level: int, file: SortedFile, reason: str, score: float) -> Compacti
 
 
 @dataclass(frozen=True)
-class LdcAdapting:
+class LdcAdapting(PolicySettings[Tuner | None]):
     """`engine/tuner=ldc_adaptive`: D5, hill climbing on throughput. Step, window and range are choices of this model.
 
     See (background/ldc.md, Assumptions).
@@ -184,8 +173,8 @@ class LdcAdapting:
 
     def make(self, base: Base) -> LdcTuner:
         """Build a tuner that begins at the fan-out."""
-        fan_out = max(1, round(base.options.max_bytes_for_level_multiplier))
-        return LdcTuner(self, self.interval, fan_out, _MOST_THRESHOLD_FANOUTS * fan_out)
+        start = fan_out(base.options)
+        return LdcTuner(self, self.interval, start, _MOST_THRESHOLD_FANOUTS * start)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Refuse pickers without a threshold, and a threshold other than the fan-out."""

@@ -8,16 +8,15 @@ the copy in SILK's, have the first one commented out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope
-from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.options.fields import CompactionStyle
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rocksdb.inputs import Seed
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
-from lsmlab.models.policies.rocksdb.parts import leveled_picker
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
@@ -28,7 +27,7 @@ Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Triad:
+class Triad(PolicySettings[Picker]):
     """`engine/picker=triad`: RocksDB's levelled picker with TRIAD's techniques."""
 
     deferred_l0: bool = True
@@ -54,9 +53,7 @@ class Triad:
 
     def make(self, base: Base) -> TriadPicker:
         """Build RocksDB's levelled picker with the enabled techniques."""
-        inner = leveled_picker(base)
-        common = {f.name: getattr(inner, f.name) for f in fields(LeveledPicker) if f.init}
-        return TriadPicker(**common, triad=self)
+        return TriadPicker(base.options, base.version, self)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Refuse styles without levels; with `wal_as_l0` also a disabled WAL and intra-L0 compactions by size."""
@@ -80,9 +77,9 @@ class Triad:
 
 @dataclass
 class TriadPicker(LeveledPicker):
-    """Implements `decisions.Picker`, `decisions.KeepsHotKeys` and `decisions.UsesWal`."""
+    """Implements `decisions.Picker`."""
 
-    triad: Triad = Triad()
+    triad: Triad
 
     @property
     def values_in_wal(self) -> bool:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lsmlab.models.options.options import CompactionStyle
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, RunningJob, Scope, in_scope
-from lsmlab.models.policies.parts import Base, Parts
+from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
 
 
 @dataclass(frozen=True)
-class LazyLeveling:
+class LazyLeveling(PolicySettings[Picker]):
     """`engine/picker=lazy_leveling`. The size ratio T is the option max_bytes_for_level_multiplier."""
 
     tiered_last_level: bool = False
@@ -25,9 +25,7 @@ class LazyLeveling:
 
     def make(self, base: Base) -> LazyLevelingPicker:
         """Build the picker of the options."""
-        options = base.options
-        ratio = round(options.max_bytes_for_level_multiplier)
-        return LazyLevelingPicker(ratio, options.write_buffer_size, self.tiered_last_level)
+        return LazyLevelingPicker(base.options, self.tiered_last_level)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
         """Return the reason, in words for the user, if the picker does not support the options; else None."""
@@ -42,14 +40,19 @@ class LazyLeveling:
 
 
 @dataclass(frozen=True)
-class LazyLevelingPicker:
-    """Implements `decisions.Picker`."""
+class LazyLevelingPicker(Picker):
+    """Implements `decisions.Picker`.
 
-    ratio: int
-    """T: size ratio of two levels."""
-    buffer_bytes: int
-    """b: size of a memtable."""
+    There is no estimate of debt, and the L0 triggers compare L0 files (behaviour/lazy-leveling.md, Arrivals at a level).
+    """
+
+    options: RocksDbOptions
     tiered_last_level: bool = False
+
+    @property
+    def ratio(self) -> int:
+        """T: size ratio of two levels."""
+        return round(self.options.max_bytes_for_level_multiplier)
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:  # noqa: ARG002
         """Move the last level down if it exceeds its capacity; else compact L0 and all full levels below it."""
@@ -87,35 +90,20 @@ class LazyLevelingPicker:
         score = tree.size_bytes(last) / self.level_targets(tree)[last]
         return Move(last, last + 1, ((last, run),), "LevelGrows", score) if score > 1 else NOTHING
 
-    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
-        """Return whether the picker has a job."""
-        return self.pick(tree, (), now_s, scope) is not NOTHING
-
-    def pending_bytes(self, tree: Tree) -> int:  # noqa: ARG002
-        """Return 0: there is no estimate of debt (behaviour/lazy-leveling.md, Arrivals at a level)."""
-        return 0
-
-    def stall_run_count(self, tree: Tree) -> int:
-        """Number of L0 files, busy ones included, which the L0 triggers compare.
-
-        See (behaviour/lazy-leveling.md, Arrivals at a level).
-        """
-        return len(tree.l0)
-
     def level_targets(self, tree: Tree) -> Sequence[float]:
         """Capacity of each level: (T - 1) T^i b (behaviour/lazy-leveling.md, Fluid LSM-tree parameters)."""
-        return [(self.ratio - 1) * self.ratio**level * self.buffer_bytes for level in range(tree.num_levels)]
-
-    def settled_level(self, tree: Tree, size_bytes: float) -> int:
-        """Last level of a store of `size_bytes`."""
-        capacities = self.level_targets(tree)
-        return next((level for level in range(1, tree.num_levels) if size_bytes <= capacities[level]), tree.num_levels - 1)
+        return [(self.ratio - 1) * self.ratio**level * self.options.write_buffer_size for level in range(tree.num_levels)]
 
     def scores(self, tree: Tree) -> Sequence[float]:
         """Free runs over T, the number at which a level compacts; the last level has no score."""
         counts = [len(tree.l0)]
         counts += [len(free_runs(tree, level)) for level in range(1, tree.num_levels - 1)]
         return [count / self.ratio for count in counts]
+
+    def settled_level(self, tree: Tree, size_bytes: float) -> int:
+        """Last level of a store of `size_bytes`."""
+        capacities = self.level_targets(tree)
+        return next((level for level in range(1, tree.num_levels) if size_bytes <= capacities[level]), tree.num_levels - 1)
 
 
 def free_runs(tree: Tree, level: int) -> list[tuple[SortedFile, ...]]:

@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
-from lsmlab.models.devices.base import Device, DeviceFacts, Flow, Grant, Load
-from lsmlab.models.devices.throttle_limits import Direction, Rates, hold
+from lsmlab.models.devices.base import Device, DeviceFacts, DeviceLoad, Flow, Grant, Layer, Peaks
+from lsmlab.models.devices.cap_limits import Direction, Rates, hold
 from lsmlab.models.errors import InputError
 
 SLICE_S: Final = 0.1
@@ -57,7 +57,7 @@ class Window(NamedTuple):
     passed_ios: float = 0.0
 
 
-class ThrottleState(NamedTuple):
+class CapState(NamedTuple):
     """Windows of both directions, and the state of the device below."""
 
     inner: Any
@@ -70,32 +70,17 @@ class ThrottleState(NamedTuple):
 _NO_WINDOW: Final = Window()
 
 
-def copies_in_caller(device: Device) -> bool:
-    """Return whether a writing thread copies the bytes itself and keeps its core; also under a cap."""
-    inner = device.device if isinstance(device, Throttled) else device
-    return bool(getattr(inner, "copies_in_caller", False))
-
-
-def worker_share(device: Device, write_alone_s: float) -> float:
-    """Return the share of the time in which a kernel thread copies the writes that a cap has let pass; 0 for other devices.
-
-    The throttle dispatches held requests in a kernel thread (Linux block/blk-throttle.c `blk_throtl_dispatch_work_fn`), and a
-    driver that copies does so in that thread. `write_alone_s`: seconds per byte that one thread needs without a cap.
-    """
-    if not isinstance(device, Throttled) or not copies_in_caller(device):
-        return 0.0
-    caps = [device.write_cap, None if device.iops_cap is None else device.iops_cap * device.io_bytes]
-    return min([1.0, *(cap * write_alone_s for cap in caps if cap is not None)]) if any(caps) else 0.0
-
-
 @dataclass(frozen=True)
-class Throttled:
+class Capped(Layer):
     """Device under caps. Within the allowance of a slice requests run at the speed of the device, then wait for the next.
 
     `iops_cap` applies to reads and to writes separately, like riops and wiops.
     """
 
-    device: Device
+    state_step_s: ClassVar[float] = 0.0
+    """Slices are short."""
+    takes_turns: ClassVar[bool] = False
+    """The allowance decides which writer goes on, not the arm below."""
     write_cap: float | None = None
     """Cap on writes in bytes per second."""
     read_cap: float | None = None
@@ -109,21 +94,15 @@ class Throttled:
     file_discards: float = FILE_DISCARDS
 
     def __post_init__(self) -> None:
-        for key in ("write_cap", "read_cap", "iops_cap"):
-            cap = getattr(self, key)
+        for key, cap in (("write_cap", self.write_cap), ("read_cap", self.read_cap), ("iops_cap", self.iops_cap)):
             if cap is not None and cap <= 0:
                 raise InputError(f"{key}: must be above 0, or null for no cap")
 
-    @property
-    def name(self) -> str:
-        """Name of the device below."""
-        return self.device.name
-
-    def initial(self) -> ThrottleState:
+    def initial(self) -> CapState:
         """State without windows."""
-        return ThrottleState(self.device.initial())
+        return CapState(self.device.initial())
 
-    def allocate(self, state: ThrottleState, load: Load) -> Grant:
+    def allocate(self, state: CapState, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`, valid until an allowance is used up or the slice ends."""
         read, write = self._capped(load)
         limited = load
@@ -145,7 +124,7 @@ class Throttled:
             read, write = new_read or read, new_write or write
             limited = _limited(load, read, write)
 
-    def _capped(self, load: Load) -> tuple[Direction | None, Direction | None]:
+    def _capped(self, load: DeviceLoad) -> tuple[Direction | None, Direction | None]:
         """Return (reads, writes) of a load; None for a direction without caps or without requests."""
         read = write = None
         if self._caps_reads and (load.readers or load.client_read_iops > 0.0):
@@ -168,7 +147,7 @@ class Throttled:
     def _caps_writes(self) -> bool:
         return self.write_cap is not None or self.iops_cap is not None
 
-    def advance(self, state: ThrottleState, elapsed_s: float, flow: Flow) -> ThrottleState:
+    def advance(self, state: CapState, elapsed_s: float, flow: Flow) -> CapState:
         """Count the transfers against the allowance, and remove past slices from the windows."""
         clock_s = state.clock_s + elapsed_s
         read = write = _NO_WINDOW
@@ -178,7 +157,7 @@ class Throttled:
         if self._caps_writes:
             ios = max(flow.writes, flow.write_bytes / self.io_bytes) + flow.small_writes
             write = self._moved(state.write, elapsed_s, clock_s, flow.write_bytes, ios, self.write_cap)
-        return ThrottleState(self.device.advance(state.inner, elapsed_s, flow), read, write, clock_s)
+        return CapState(self.device.advance(state.inner, elapsed_s, flow), read, write, clock_s)
 
     def _moved(
         self, window: Window, elapsed_s: float, clock_s: float, size_bytes: float, ios: float, cap: float | None
@@ -202,18 +181,34 @@ class Throttled:
         end_s = math.ceil((clock_s + slice_s) / slice_s - _TICK_S) * slice_s
         return Window(age_s, end_s - clock_s, passed_bytes, passed_ios)
 
-    @property
-    def state_step_s(self) -> float:
-        """Return 0: the simulation must report every transfer at once, because slices are short."""
-        return 0.0
-
-    def fsync_s(self, state: ThrottleState) -> float:
+    def fsync_s(self, state: CapState) -> float:
         """Time of an fsync of the device below: the throttle does not count cache flushes."""
         return self.device.fsync_s(state.inner)
 
-    def facts(self, state: ThrottleState, live_bytes: float) -> DeviceFacts:
+    def facts(self, state: CapState, live_bytes: float) -> DeviceFacts:
         """Return the facts of the device below."""
         return self.device.facts(state.inner, live_bytes)
+
+    def peaks(self) -> Peaks:
+        """Upper bounds of the rates of the device below and of the caps on bytes."""
+        read, write = self.device.peaks()
+        return Peaks(min(read, self.read_cap or math.inf), min(write, self.write_cap or math.inf))
+
+    @property
+    def uncapped(self) -> Device:
+        """Return the device below."""
+        return self.device
+
+    def worker_share(self, write_alone_s: float) -> float:
+        """Return the share of the time in which a kernel thread copies the writes that a cap has let pass.
+
+        The throttle dispatches held requests in a kernel thread (Linux block/blk-throttle.c
+        `blk_throtl_dispatch_work_fn`), and a driver that copies does so in that thread.
+        """
+        caps = [self.write_cap, None if self.iops_cap is None else self.iops_cap * self.io_bytes]
+        if not self.copies_in_caller or not any(caps):
+            return 0.0
+        return min([1.0, *(cap * write_alone_s for cap in caps if cap is not None)])
 
     def _hold(self, side: Direction, rates: Rates, cap: float | None, window: Window) -> tuple[Direction | None, float]:
         """Return the direction with new limits from used-up allowances (None: no new limits), and their validity in s."""
@@ -235,7 +230,7 @@ class Throttled:
         return held if held is not side else None, valid_s
 
 
-def _limited(load: Load, read: Direction | None, write: Direction | None) -> Load:
+def _limited(load: DeviceLoad, read: Direction | None, write: Direction | None) -> DeviceLoad:
     """Return the load under the limits of both directions."""
     iops, read_limit = load.client_read_iops, load.read_limit_bytes_per_s
     logged, write_limit = load.client_write_bytes_per_s, load.write_limit_bytes_per_s
@@ -243,14 +238,14 @@ def _limited(load: Load, read: Direction | None, write: Direction | None) -> Loa
         iops, read_limit = iops * read.client_limit, read.limit
     if write is not None:
         logged, write_limit = logged * write.client_limit, write.limit
-    return Load(
+    return DeviceLoad(
         load.readers, load.writers, load.read_request_bytes, load.write_request_bytes, load.queue_depth,
         iops, load.client_read_bytes, load.client_read_depth, logged, read_limit, write_limit, load.write_turn_bytes,
     )  # fmt: skip
 
 
 def _answer(
-    load: Load, limited: Load, grant: Grant, read: Direction | None, write: Direction | None, valid_s: float
+    load: DeviceLoad, limited: DeviceLoad, grant: Grant, read: Direction | None, write: Direction | None, valid_s: float
 ) -> Grant:
     """Return the device's grant for the `limited` load as the grant for `load`, valid for `valid_s` at most."""
     if limited is load and valid_s >= grant.valid_for_s:
@@ -267,3 +262,27 @@ def _answer(
     elif served < 1.0 and load.client_read_iops > 0:  # Little's law: the maximum number of reads is outstanding
         latency_s = max(latency_s, max(1.0, load.client_read_depth) / (served * load.client_read_iops))
     return Grant(read_per_s, write_per_s, served, latency_s, logged, used, queued_s, min(valid_s, device_valid_s))
+
+
+@dataclass(frozen=True)
+class BackgroundCap(Layer):
+    """Device whose background streams share a rate: all are slowed by the same factor when they would exceed it.
+
+    Source: SILK's evaluation gives the store 200 MB/s for its internal operations (behaviour/evaluations.md, SILK's evaluation).
+    """
+
+    bytes_per_s: float
+
+    def allocate(self, state: Any, load: DeviceLoad) -> Grant:
+        """Compute the rates under `load`: the device's own, unless background streams would exceed the cap together."""
+        grant = self.device.allocate(state, load)
+        wanted = load.readers * grant.read_bytes_per_s + load.writers * grant.write_bytes_per_s
+        if wanted <= self.bytes_per_s:
+            return grant
+        share = self.bytes_per_s / wanted
+        return self.device.allocate(
+            state,
+            load._replace(
+                read_limit_bytes_per_s=share * grant.read_bytes_per_s, write_limit_bytes_per_s=share * grant.write_bytes_per_s
+            ),
+        )

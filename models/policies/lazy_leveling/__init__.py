@@ -1,1 +1,0 @@
-"""Lazy leveling of the Dostoevsky paper. picker: the picker."""

@@ -1,1 +1,0 @@
-"""LDC, lower-level driven compaction. picker: the picker with links, and the tuner of its threshold."""

@@ -1,1 +1,0 @@
-"""TRIAD. picker: RocksDB's levelled picker with deferred L0 compactions, hot keys in memory and the WAL as L0."""
