@@ -269,7 +269,7 @@ def test_comparison_marks_the_best(tmp_path: Path) -> None:
     fast, slow = (mine["ops_per_s"].text for mine in facts)
     assert f'<td class="number best">{fast}</td>' in page
     assert f'<td class="number">{slow}</td>' in page
-    assert f'best">{facts[0]["device_use"].text}' not in page
+    assert f'best">{facts[0]["device.utilisation"].text}' not in page
 
 
 def test_comparison_of_more_runs_than_colours(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import quote
 
 from lsmlab.reports import numbers
+from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.decisions.parts import differences_table, read_json
 from lsmlab.reports.figures.changes import SHOWN, change_figure
-from lsmlab.reports.figures.over_time import THROUGHPUT, overlaid
+from lsmlab.reports.figures.curves import overlaid
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.sim.decisions.answer import FILE
@@ -124,4 +125,4 @@ def _overlay(answer: Mapping[str, Any], directory: Path) -> Sequence[Any]:
     places = [Path(str(answer["subject"])), directory / str(answer["present"]["folder"])]
     if not answer["reproduction"] or not all((place / "series.parquet").is_file() for place in places):
         return []
-    return [overlaid(THROUGHPUT, [load_run(place) for place in places], ["LOG", "simulated present state"])]
+    return [overlaid(OPERATIONS, [load_run(place) for place in places], ["LOG", "simulated present state"])]

@@ -29,6 +29,11 @@ def exact_bands(run: RunData) -> bool:
     return len(run.stalls.get("start_s", ())) <= MOST_BANDS
 
 
+def bands_behind(run: RunData) -> list[Trace]:
+    """Return the bands for a figure whose legend does not explain them; [] for stalls without a band each."""
+    return stall_bands(run, legend=False) if exact_bands(run) else []
+
+
 def stall_bands(run: RunData, *, legend: bool = True) -> list[Trace]:
     """Return one filled trace per stall cause that occurred."""
     if not len(run.stalls.get("start_s", ())):

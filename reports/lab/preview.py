@@ -35,7 +35,9 @@ _START_S: Final = 0.02
 """CPU time of a run without jobs, in a process that has simulated before (measured)."""
 _PACES: Final[dict[tuple[str, ...], float]] = {}
 """Measured by estimated time of the last window, by kind of configuration: the estimate may be wrong by a factor of 3."""
-_FACTS: Final = ("ops_per_s", "write_p99", "read_p99", "stall_share", "lost_share", "w_amp")
+_FACTS: Final = (
+    "ops_per_s", "write_latency_s.p99", "read_latency_s.p99", "stall_fraction", "lost_operations.share", "write_amplification",
+)  # fmt: skip
 """Headline numbers of a run that the laboratory shows beside the curves."""
 
 

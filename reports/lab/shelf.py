@@ -28,7 +28,7 @@ UPLOADS: Final = "uploads"
 CHOICE: Final = "lab.json"
 """File with the choice of a kept run."""
 _OWN: Final = (COMPARISONS, IMPORTS, UPLOADS)
-_SHOWN: Final = ("ops_per_s", "write_p99", "stall_share", "w_amp")
+_SHOWN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification")
 _DIGEST: Final = 8
 
 
