@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ["models", "sim", "validation", "reports", "api"]
+LAYERS = ["models", "sim", "validation", "reports", "api", "programs"]
 """Folders from the bottom up: each may import itself and earlier ones. configs contains data only."""
 API = ROOT / "reports" / "api"
 """Folder that installs as lsmlab itself; it lies above the other folders of reports."""
+PROGRAMS = (ROOT / "reports" / "lab", ROOT / "reports" / "course", API / "course.py")
+"""Folders and files that use lsmlab as any program would."""
 ROOMS = {
     "models": [
         "errors", "sums", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
@@ -71,8 +73,16 @@ IO_MODULES = {
 
 def modules(folder: str) -> list[Path]:
     """Return the Python files of a folder."""
-    found = (p for p in (API if folder == "api" else ROOT / folder).rglob("*.py") if "__pycache__" not in p.parts)
-    return sorted(p for p in found if folder == "api" or API not in p.parents)
+    root = ROOT / {"api": "reports/api", "programs": "reports"}.get(folder, folder)
+    found = (p for p in root.rglob("*.py") if "__pycache__" not in p.parts)
+    return sorted(p for p in found if folder not in LAYERS or layer(p) == folder)
+
+
+def layer(path: Path) -> str:
+    """Return the layer of a file."""
+    if any(place in (path, *path.parents) for place in PROGRAMS):
+        return "programs"
+    return "api" if API in path.parents else path.relative_to(ROOT).parts[0]
 
 
 def module_name(path: Path) -> str:
