@@ -62,13 +62,10 @@ def _fact(run: RunData, metric: Metric) -> Fact | None:
     return _DETAILS[metric.name](run, fact) if metric.name in _DETAILS else fact
 
 
-def number(mapping: Any, *names: str) -> float | None:
-    """Return the first value of these keys that is a number (infinity included), else None."""
-    for name in names:
-        value = mapping.get(name) if isinstance(mapping, dict) else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
-            return float(value)
-    return None
+def number(mapping: Any, name: str) -> float | None:
+    """Return the value of a key if it is a number (infinity included), else None."""
+    value = mapping.get(name) if isinstance(mapping, dict) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value) else None
 
 
 def stall_share(run: RunData) -> float:

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.reports.trace.counters import l0_curve
+from lsmlab.reports.trace.counters import immutable_bytes, l0_curve
 from lsmlab.reports.trace.document import trace_events
-from lsmlab.reports.trace.memtables import immutable_bytes
 from lsmlab.sim.__main__ import main
 from report_fixture import write_run
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind, exact_bands, stall_bands
+from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind, condition_marks, exact_bands, stall_bands
 from lsmlab.reports.figures.base import Figure, Trace, envelope, line, time_axis
-from lsmlab.reports.figures.conditions import condition_marks
 from lsmlab.reports.palette import READ, WRITE
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline

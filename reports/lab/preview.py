@@ -12,9 +12,8 @@ from typing import Any, Final
 import lsmlab
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
+from lsmlab.reports.charts import L0, THROUGHPUT, of_run
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.levels import l0_and_memtables
-from lsmlab.reports.figures.throughput import throughput
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
@@ -132,7 +131,7 @@ def _within(deadline_s: float) -> Callable[[float, float], None]:
 
 def _drawn(run: RunData, whole_s: float) -> Curves:
     timeline = Timeline.of(run.times_s)
-    figures = [throughput(run, timeline), l0_and_memtables(run, timeline)]
+    figures = of_run((THROUGHPUT, L0), run, timeline)
     whole = run.duration_s >= 0.999 * whole_s or whole_s - run.duration_s < _SHORTEST_S
     notes = list(run.summary["notes"])
     return Curves([_plain(f) for f in figures], _facts(run), _window(run, whole_s, whole), run.duration_s, notes, whole)
