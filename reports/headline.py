@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.palette import stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.results.episodes.words import binding_cap
+from lsmlab.sim.studies.metrics import METRICS, Metric
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Fact:
     """One headline number."""
 
     key: str
+    """Path in summary.json."""
     label: str
     value: float
     text: str
@@ -30,19 +32,40 @@ class Fact:
     """Text of a comparison for a run without this number."""
 
 
+_FORMS: Final[dict[str, Callable[[float], str]]] = {
+    "ops/s": numbers.per_second, "s": numbers.seconds, "share": numbers.percent, "ratio": numbers.ratio,
+    "bytes/s": numbers.rate, "years": numbers.years, "count": numbers.count,
+}  # fmt: skip
+"""Function that formats a value of a metric on a page, by its unit."""
+_LOST: Final = Metric(
+    "lost_operations.share", "operations lost to stalls", "{:.1%}".format, share=True, unit="share",
+    note="of those that clients asked for",
+)  # fmt: skip
+"""No metric of decisions: `stall_fraction` is one already."""
+
+
 def headline(run: RunData) -> list[Fact]:
     """Return the headline numbers that the summary of a run contains, in the order of the page."""
-    makers = (_throughput, _p99, _p999, _slowest, _read_p99, _scan_p99, _stalls, _lost, _w_amp, _space_amp, _device, _endurance)
-    return [fact for fact in (make(run) for make in makers) if fact is not None]
+    shown = [metric for metric in METRICS if metric.note]
+    shown.insert([metric.name for metric in shown].index("stall_fraction") + 1, _LOST)
+    return [fact for fact in (_fact(run, metric) for metric in shown) if fact is not None]
 
 
-def number(mapping: Any, *names: str) -> float | None:
-    """Return the first value of these keys that is a number (infinity included), else None."""
-    for name in names:
-        value = mapping.get(name) if isinstance(mapping, dict) else None
-        if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value):
-            return float(value)
-    return None
+def _fact(run: RunData, metric: Metric) -> Fact | None:
+    path, _, key = metric.name.rpartition(".")
+    value = stall_share(run) if key == "stall_fraction" else number(run.summary.get(path) if path else run.summary, key)
+    if value is None:
+        return None
+    better = (1 if metric.higher_is_better else -1) if metric.judged else 0
+    missing = "unknown" if metric.unit == "years" else "none"
+    fact = Fact(metric.name, metric.title or metric.label, value, _FORMS[metric.unit](value), metric.note, better, missing)
+    return _DETAILS[metric.name](run, fact) if metric.name in _DETAILS else fact
+
+
+def number(mapping: Any, name: str) -> float | None:
+    """Return the value of a key if it is a number (infinity included), else None."""
+    value = mapping.get(name) if isinstance(mapping, dict) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value) else None
 
 
 def stall_share(run: RunData) -> float:
@@ -65,82 +88,38 @@ def dominating_cause(run: RunData) -> str | None:
     return max(stalls, key=lambda cause: stalls[cause]) if stalls else None
 
 
-def _throughput(run: RunData) -> Fact | None:
-    value = number(run.summary, "ops_per_s")
-    if value is None:
-        return None
-    user, both = number(run.summary, "user_bytes_written"), writes_and_reads(run)
-    note = f"{numbers.rate(user / run.duration_s)} of user data" if user and run.duration_s else "operations per second"
-    if both:
-        note = f"{numbers.per_second(both[0])} writes, {numbers.per_second(both[1])} reads"
-    return Fact("ops_per_s", "throughput", value, numbers.per_second(value), note, +1)
-
-
-def _latency(op: str, key: str, label: str, note: str) -> Callable[[RunData], Fact | None]:
-    def make(run: RunData) -> Fact | None:
-        value = number(run.summary.get(f"{op}_latency_s"), key)
-        if value is None:
-            return None
-        return Fact(f"{op}_{key}", label, value, numbers.seconds(value), note, -1)
-
-    return make
-
-
-_p99: Final = _latency("write", "p99", "write P99", "1 write in 100 is slower")
-_p999: Final = _latency("write", "p999", "write P99.9", "1 write in 1,000 is slower")
-_slowest: Final = _latency("write", "max", "slowest write", "maximum over the run")
-_read_p99: Final = _latency("read", "p99", "read P99", "1 read in 100 is slower")
-_scan_p99: Final = _latency("scan", "p99", "scan P99", "1 scan in 100 is slower")
-
-
-def _stalls(run: RunData) -> Fact:
-    share, cause = stall_share(run), dominating_cause(run)
-    note = f"mostly {stall_name(cause)}" if cause else "no write stalls"
-    return Fact("stall_share", "time in write stalls", share, numbers.percent(share), note, -1)
-
-
-def _lost(run: RunData) -> Fact | None:
-    """Return the share of operations that stalls cost, with the bottleneck behind them."""
-    value = number(run.summary.get("lost_operations"), "share")
-    if value is None:
-        return None
-    resource = str((run.summary.get("bottleneck") or {}).get("resource", "unknown")).replace("_", " ")
-    note = "of those that clients asked for" if resource in ("none", "unknown") else f"bottleneck: {resource}"
-    return Fact("lost_share", "operations lost to stalls", value, numbers.percent(value), note, -1)
-
-
-def _w_amp(run: RunData) -> Fact | None:
-    value = number(run.summary, "write_amplification")
-    if value is None:
-        return None
-    return Fact("w_amp", "write amplification", value, numbers.ratio(value), "bytes written per user byte", -1)
-
-
-def _space_amp(run: RunData) -> Fact | None:
-    value = number(run.summary, "space_amplification")
-    if value is None:
-        return None
-    return Fact("space_amp", "space amplification", value, numbers.ratio(value), "bytes stored per live byte", -1)
-
-
-def _device(run: RunData) -> Fact | None:
-    device = run.summary.get("device")
-    value = number(device, "utilisation")
-    if value is None:
-        return None
-    name = str(device.get("name") or "device") if isinstance(device, dict) else "device"
-    cap = binding_cap((run.summary.get("bottleneck") or {}).get("uses") or {})
-    note = f"of {cap}; {name} itself less" if cap else f"busy share of the time, {name}"
-    return Fact("device_use", "use of the cap" if cap else "device use", value, numbers.percent(value), note)
-
-
-def _endurance(run: RunData) -> Fact | None:
-    value = endurance_years(run)
-    if value is None:
-        return None
-    return Fact("endurance_years", "device endurance", value, numbers.years(value), "at this write rate", +1, "unknown")
-
-
 def endurance_years(run: RunData) -> float | None:
     """Return the years until the rated writes of the device are used up; None if it has no rating."""
     return number(run.summary.get("device"), "years_left")
+
+
+def _throughput(run: RunData, fact: Fact) -> Fact:
+    user, both = number(run.summary, "user_bytes_written"), writes_and_reads(run)
+    if both:
+        return replace(fact, note=f"{numbers.per_second(both[0])} writes, {numbers.per_second(both[1])} reads")
+    return replace(fact, note=f"{numbers.rate(user / run.duration_s)} of user data") if user and run.duration_s else fact
+
+
+def _stalls(run: RunData, fact: Fact) -> Fact:
+    cause = dominating_cause(run)
+    return replace(fact, note=f"mostly {stall_name(cause)}") if cause else fact
+
+
+def _lost(run: RunData, fact: Fact) -> Fact:
+    """Name the bottleneck behind the lost operations."""
+    resource = str((run.summary.get("bottleneck") or {}).get("resource", "unknown")).replace("_", " ")
+    return fact if resource in ("none", "unknown") else replace(fact, note=f"bottleneck: {resource}")
+
+
+def _device(run: RunData, fact: Fact) -> Fact:
+    name = str(run.summary["device"].get("name") or "device")
+    cap = binding_cap((run.summary.get("bottleneck") or {}).get("uses") or {})
+    if cap:
+        return replace(fact, label="use of the cap", note=f"of {cap}; {name} itself less")
+    return replace(fact, note=f"{fact.note}, {name}")
+
+
+_DETAILS: Final[dict[str, Callable[[RunData, Fact], Fact]]] = {
+    "ops_per_s": _throughput, "stall_fraction": _stalls, "lost_operations.share": _lost, "device.utilisation": _device,
+}  # fmt: skip
+"""Functions that make the note of a number more precise for a run."""

@@ -8,21 +8,14 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.answers.page import answers
+from lsmlab.reports.charts import RUN_OVER_TIME, RUN_WHOLE, of_run
 from lsmlab.reports.explorer.packing import compressed
 from lsmlab.reports.explorer.section import explorer_parts
-from lsmlab.reports.figures.amplification import amplification
 from lsmlab.reports.figures.base import Figure, figures_json
-from lsmlab.reports.figures.device import device_bandwidth
-from lsmlab.reports.figures.latency import latency_distribution
-from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
-from lsmlab.reports.figures.queue import blocked_writes
-from lsmlab.reports.figures.throughput import tail_over_time, throughput
-from lsmlab.reports.figures.tuning import tuned_options
 from lsmlab.reports.headline import headline, number
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.tables import column_families, configuration
@@ -30,26 +23,12 @@ from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import lead_sentences, summary_sentences
 
 _HERE = Path(__file__).parent
-_SHORT_TITLES: Final = {
-    "throughput": "Throughput", "queue": "Queue", "device-bandwidth": "Device", "l0-files": "L0", "level-sizes": "Levels",
-    "latency-over-time": "P99", "latency-distribution": "Latency", "amplification": "W-Amp", "tuning": "Tuning",
-}  # fmt: skip
-"""Names of figures in the table of contents."""
 
 
 def run_page(run: RunData) -> str:
     """Return the whole HTML page of a run."""
     timeline = Timeline.of(run.times_s)
-    over_time = [
-        throughput(run, timeline),
-        blocked_writes(run, timeline),
-        device_bandwidth(run, timeline),
-        l0_and_memtables(run, timeline),
-        level_sizes(run, timeline),
-        tail_over_time(run, timeline),
-        *tuned_options(run, timeline),
-    ]
-    others = [latency_distribution(run), amplification(run)]
+    over_time, others = of_run(RUN_OVER_TIME, run, timeline), of_run(RUN_WHOLE, run, timeline)
     explorer, end = explorer_parts(run, timeline, [section(figure) for figure in over_time], "simulated time (s)")
     body = (
         f"{contents([*over_time, *others])}{first_screen(run)}{in_numbers(run, summary_sentences(run))}{explorer}"
@@ -88,7 +67,7 @@ def section(figure: Figure) -> str:
 def contents(figures: Iterable[Figure], more: Iterable[tuple[str, str]] = ()) -> str:
     """Return the table of contents of a run's page, which stays at the top; `more`: id and name of further sections."""
     first = [("answers", "Answers"), ("numbers", "Numbers"), ("explorer", "Explorer"), ("tree", "Tree"), ("jobs", "Jobs")]
-    shown = [(f"section-{figure.id}", _SHORT_TITLES.get(figure.id, figure.title)) for figure in figures]
+    shown = [(f"section-{figure.id}", figure.short or figure.title) for figure in figures]
     links = [*first, *shown, *more, ("configuration", "Configuration")]
     items = "".join(f'<li><a href="#{place}">{html.escape(name)}</a></li>' for place, name in links)
     return f'<nav id="contents" aria-label="Contents"><ul>{items}</ul></nav>'

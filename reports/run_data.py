@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,19 +25,8 @@ EVENTS: Final = "events.parquet"
 _SHORTEST_S: Final = 0.1
 """Shortest time of the last row, in seconds, for which its rate is meaningful."""
 
-TABLES: Final = {
-    "series": re.compile(
-        r"t_s|(write|read)_(ops|p\d+_s|max_s|bytes_\w+)|user_bytes|stall_\w+_s|l0_files|immutables|pending_bytes"
-        r"|backlog_ops|level_bytes_\d+|option_\w+"
-    ),
-    "jobs": re.compile(
-        r"job|shard|column_family|kind|reason|(start|output)_level|\w+_s|input_files\w*|output_files|read_bytes\w*|write_bytes"
-        r"|moved_bytes|score|parent|unfinished|subcompactions"
-    ),
-    "stalls": re.compile(r"cause|start_s|end_s|shard|chain_jobs|unfinished|lost_ops"),
-    "latency": re.compile(r"op|upper_s|count"),
-}
-"""Tables of a run, <name>.parquet in its directory, with a pattern for the columns that the pages use."""
+TABLES: Final = ("series", "jobs", "stalls", "latency")
+"""Tables of a run that the pages need, <name>.parquet in its directory."""
 
 
 @dataclass(frozen=True)
@@ -151,12 +139,12 @@ def load_run(directory: Path) -> RunData:
     config = directory / "config.yaml"
     text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
     summary = read_summary(directory)
-    return run_data(directory, summary, text, lambda name: read_table(directory / f"{name}.parquet", TABLES[name].fullmatch))
+    return run_data(directory, summary, text, lambda name: read_table(directory / f"{name}.parquet"))
 
 
 def run_data(directory: Path, summary: dict[str, Any], config_text: str, table: Callable[[str], Any]) -> RunData:
     """Return the data of a run whose pyarrow Tables (series, jobs, stalls, latency) `table` returns by name."""
-    series, jobs, stalls, latency = (_selected(table(name), name) for name in TABLES)
+    series, jobs, stalls, latency = map(table, TABLES)
     chain_ends, chain_keys = _chains(stalls)
     return RunData(
         directory=directory,
@@ -169,10 +157,6 @@ def run_data(directory: Path, summary: dict[str, Any], config_text: str, table: 
         chain_keys=chain_keys,
         latency=_histograms(_columns(latency)),
     )
-
-
-def _selected(table: Any, name: str) -> Any:
-    return table.select([column for column in table.column_names if TABLES[name].fullmatch(column)])
 
 
 def _columns(table: Any, without: tuple[str, ...] = ()) -> dict[str, Column]:

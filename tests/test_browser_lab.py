@@ -6,7 +6,6 @@ Needs Chromium and the packages of the group `browser`; `make test-browser` inst
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -88,9 +87,8 @@ class Tab:
 def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     """Start the laboratory; end it with SIGTERM, after which no process is left."""
     folder = tmp_path_factory.mktemp("laboratory")
-    environment = {**os.environ, "LSMLAB_RUNS": str(folder / "runs")}
-    command = [sys.executable, "-m", "lsmlab", "lab", "--no-open", "--out", str(folder / "shelf")]
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "lsmlab", "lab", "--no-open", "--out", str(folder / "kept")]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().split()[-1]
     yield Laboratory(process, address, folder)
@@ -102,7 +100,7 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
     while any(runs(child) for child in children):  # Python's tracker of resources ends after its parent
         assert time.monotonic() < end_s
         time.sleep(0.05)
-    assert not list((folder / "runs" / "staging").glob("*"))
+    assert not list((folder / "kept").glob("*.partial-*"))
 
 
 def descendants(pid: int) -> list[int]:
@@ -222,16 +220,15 @@ def choose(tab: Tab, identifier: str, entry: str) -> None:
 
 
 def test_simulates_keeps_and_compares(tab: Tab, laboratory: Laboratory) -> None:
-    """A whole run appears as page, in the list and in the run store, with its numbers; two of them are compared."""
+    """A whole run appears as page, and in the list, with its numbers; two of them are compared."""
     tab.type("workload.duration", "5s")
     tab.says("#name", "duration=5s")
     tab.simulate()
     name = "rocksdb on sata, fillrandom, duration=5s"
-    summary = json.loads((laboratory.folder / "shelf" / name / "summary.json").read_text())
+    summary = json.loads((laboratory.folder / "kept" / name / "summary.json").read_text())
 
     assert f"{summary['ops_per_s']:,.0f} /s" in tab.frame().locator("#fact-ops_per_s").inner_text(timeout=LONG)
     assert name in tab.page.inner_text("#marked")
-    assert list((laboratory.folder / "runs").glob("*/summary.json"))
 
     tab.type("engine.options.max_background_jobs", "6")
     tab.says("#name", "6 jobs")
@@ -286,7 +283,7 @@ def test_cancel_and_reload_in_mid_run(tab: Tab, laboratory: Laboratory) -> None:
     tab.page.click("#cancel")
     tab.says("#progress", "cancelled")
     assert tab.page.is_disabled("#cancel")
-    assert not list((laboratory.folder / "shelf").glob("*2000h*"))
+    assert not list((laboratory.folder / "kept").glob("*2000h*"))
 
 
 def test_two_tabs(context: Any, tab: Tab, laboratory: Laboratory) -> None:

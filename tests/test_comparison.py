@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lsmlab.reports.charts import COMPARED_OVER_TIME, Chart
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.comparison.members import members
 from lsmlab.reports.comparison.settings import differing
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.over_time import PANELS, operations, operations_ahead, overlaid, throughput_differences
+from lsmlab.reports.figures.curves import operations, operations_ahead, throughput_differences
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.text.comparison import sum_up
 from lsmlab.sim.studies.compare import Comparison
@@ -103,11 +104,13 @@ def test_difference_curves_cover_the_common_time(pair: list[RunData]) -> None:
     np.testing.assert_allclose(np.cumsum(expected), values(operations_ahead(pair, names), 0), rtol=1e-5)
 
 
-@pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.id)
-def test_panels_share_the_time_axis(pair: list[RunData], panel: Any) -> None:
-    """Each panel has a line per run in a style of its own, and the time axis of the longest run."""
-    figure = overlaid(panel, pair, ["fast", "slow"])
+@pytest.mark.parametrize("chart", COMPARED_OVER_TIME, ids=lambda chart: chart.name)
+def test_curves_share_the_time_axis(pair: list[RunData], chart: Chart) -> None:
+    """Each curve has a line per run in a style of its own, and the time axis of the longest run."""
+    assert chart.of_runs is not None
+    figure = chart.of_runs(pair, ["fast", "slow"])
 
+    assert figure is not None
     assert figure.timeline
     assert 60.0 == figure.layout["xaxis"]["autorangeoptions"]["maxallowed"]
     assert len(figure.traces) == len({trace["line"].get("dash") for trace in figure.traces})

@@ -134,7 +134,7 @@ def test_a_chain_that_covers_only_the_end_of_a_stall_is_told(tmp_path: Path) -> 
 def test_a_capped_device_is_not_called_busy(tmp_path: Path) -> None:
     """Where a cap limits the device, page and terminal tell the use of the cap, not that the device was busy."""
     run = saved(tmp_path, *CAPPED)
-    fact = next(fact for fact in headline(run) if fact.key == "device_use")
+    fact = next(fact for fact in headline(run) if fact.key == "device.utilisation")
 
     assert ("use of the cap", "of the cap on written bytes") == (fact.label, fact.note.partition(";")[0])
     assert "of the cap on written bytes used" in device_use(run.summary)

@@ -17,14 +17,13 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.course import course
 from lsmlab.reports.course import textbook
 from lsmlab.reports.course.answers import read_answers, sheet_text
-from lsmlab.reports.course.building import run_lesson
 from lsmlab.reports.course.classroom import Classroom
 from lsmlab.reports.course.exercises import exercises, right_answers, seed, sheet
 from lsmlab.reports.course.expressions import PLACEHOLDER, evaluate, filled
 from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade
-from lsmlab.reports.course.notebooks import write_notebook
+from lsmlab.reports.course.notebooks import run_lesson, write_notebook
 from lsmlab.reports.course.real import Both, both
-from lsmlab.reports.course.site import Neighbours, lesson_page
+from lsmlab.reports.course.site import lesson_page
 from lsmlab.reports.course.source import Lesson, read_lesson, read_lessons
 from lsmlab.reports.course.spans import memtables, rewrites
 from lsmlab.reports.course.stores import STORES
@@ -69,7 +68,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Lesson:
 @pytest.fixture(scope="module")
 def page(small: Lesson) -> str:
     """Return the page of the tiny lesson."""
-    return lesson_page(small, run_lesson(small), Neighbours(None, None))
+    return lesson_page(small, run_lesson(small))
 
 
 def sealed(page: str) -> dict[str, object]:
@@ -82,7 +81,8 @@ def sealed(page: str) -> dict[str, object]:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_lessons_hold_no_typed_results(lesson: Lesson) -> None:
     """Texts of lessons contain no numbers except in names such as L0: values are placeholders."""
-    texts = [lesson.title, lesson.aim, *lesson.invariants, *(cell.source for cell in lesson.cells if cell.text)]
+    texts = [cell.source for cell in lesson.cells if cell.cell_type == "markdown"]
+    texts += [lesson.title, lesson.aim, *lesson.invariants]
     typed = [found for text in texts for found in re.findall(r"\d[\d.,]*", NAMES.sub("", PLACEHOLDER.sub("", text)))]
 
     assert [] == typed
@@ -91,7 +91,7 @@ def test_lessons_hold_no_typed_results(lesson: Lesson) -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_lessons_ask_before_they_answer(lesson: Lesson) -> None:
     """Each lesson reveals each of its questions once, after it has asked it, and has an exercise."""
-    code = "\n".join(cell.source for cell in lesson.cells if not cell.text)
+    code = "\n".join(cell.source for cell in lesson.cells if cell.cell_type == "code")
     steps = re.findall(r'course\.(predict|reveal)\(\s*"(\w+)"', code)
     keys = [key for step, key in steps if step == "predict"]
 

@@ -9,7 +9,7 @@ import pytest
 from explorer_pack import unpacked
 from lsmlab.reports.explorer.lanes import lanes_of
 from lsmlab.reports.explorer.packing import pack
-from lsmlab.reports.explorer.script import MODULES, explorer_script
+from lsmlab.reports.explorer.section import MODULES, explorer_script
 from lsmlab.reports.explorer.tree import FILE, FROZEN, SLICE, edits_of, stays_of, thinned, trees_of
 from lsmlab.reports.explorer.words import REASONS
 from lsmlab.reports.run_data import load_run

@@ -15,11 +15,13 @@ import pytest
 from lsmlab.reports.cli.main import VERBS
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ["models", "sim", "validation", "reports", "api", "cli"]
+LAYERS = ["models", "sim", "validation", "reports", "api", "programs", "cli"]
 """Folders from the bottom up: each may import itself and earlier ones. configs contains data only."""
 API = ROOT / "reports" / "api"
 """Folder that installs as lsmlab itself; it lies above the pages."""
-CLI = ROOT / "reports" / "cli"
+PROGRAMS = (ROOT / "reports" / "lab", ROOT / "reports" / "course", API / "course.py")
+"""Folders and files that use lsmlab as any program would."""
+CLI = (ROOT / "reports" / "cli", API / "__main__.py")
 """Command line, on top of the API and of the pages."""
 ROOMS = {
     "models": [
@@ -78,10 +80,18 @@ IO_MODULES = {
 
 
 def modules(folder: str) -> list[Path]:
-    """Return the Python files of a folder; those of the API and of the command line are folders of their own."""
-    own = {"api": API, "cli": CLI}.get(folder, ROOT / folder)
-    found = (p for p in own.rglob("*.py") if "__pycache__" not in p.parts and p != API / "__main__.py")
-    return sorted(p for p in found if own in (API, CLI) or not {API, CLI} & {*p.parents})
+    """Return the Python files of a folder or layer."""
+    root = ROOT / {"api": "reports/api", "programs": "reports", "cli": "reports"}.get(folder, folder)
+    found = (p for p in root.rglob("*.py") if "__pycache__" not in p.parts)
+    return sorted(p for p in found if folder not in LAYERS or layer(p) == folder)
+
+
+def layer(path: Path) -> str:
+    """Return the layer of a file."""
+    for name, places in (("programs", PROGRAMS), ("cli", CLI)):
+        if any(place in (path, *path.parents) for place in places):
+            return name
+    return "api" if API in path.parents else path.relative_to(ROOT).parts[0]
 
 
 def module_name(path: Path) -> str:

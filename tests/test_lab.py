@@ -16,12 +16,11 @@ from lsmlab.models.units import Quantity, parse_quantity
 from lsmlab.reports.cli import lab as verb
 from lsmlab.reports.lab import safety
 from lsmlab.reports.lab.choice import Choice, changed_values, fields
-from lsmlab.reports.lab.desk import Desk
+from lsmlab.reports.lab.jobs import JobQueue
+from lsmlab.reports.lab.kept import UPLOADS, KeptRuns, decoded
 from lsmlab.reports.lab.preview import preview
-from lsmlab.reports.lab.shelf import UPLOADS, Shelf
 from lsmlab.reports.lab.steps import positions, quantity_text
-from lsmlab.reports.lab.uploads import decoded
-from lsmlab.reports.lab.work import PreviewRun, WholeRun
+from lsmlab.reports.lab.work import Preview, WholeRun
 from lsmlab.sim.configuration.compose import compose
 from report_fixture import write_run
 
@@ -164,7 +163,7 @@ class FakeProcess:
         self.go.wait(5)
         if not self.alive:
             raise EndedError("ended")
-        return task.config if isinstance(task, PreviewRun) else Path(task.folder)
+        return task.config if isinstance(task, Preview) else Path(task.folder)
 
     def end(self) -> None:
         """End."""
@@ -172,15 +171,15 @@ class FakeProcess:
         self.go.set()
 
 
-def desk(most: int = 1) -> tuple[Desk, list[FakeProcess]]:
-    """Return a desk with fake processes, and the list of its processes."""
+def jobs(most: int = 1) -> tuple[JobQueue, list[FakeProcess]]:
+    """Return a jobs with fake processes, and the list of its processes."""
     started: list[FakeProcess] = []
 
     def start() -> Any:
         started.append(FakeProcess())
         return started[-1]
 
-    return Desk(start, most), started
+    return JobQueue(start, most), started
 
 
 def until(condition: Any) -> None:
@@ -201,7 +200,7 @@ def test_the_latest_preview_wins() -> None:
 
     The highest number wins even if an earlier request arrives after it.
     """
-    table, started = desk()
+    table, started = jobs()
     answers: dict[int, Any] = {}
 
     def ask(number: int) -> None:
@@ -224,7 +223,7 @@ def test_the_latest_preview_wins() -> None:
 
 def test_one_simulation_per_tab_and_a_limit_in_all() -> None:
     """Clicking again changes nothing, other settings replace the simulation, a second tab waits for the limit."""
-    table, started = desk(most=1)
+    table, started = jobs(most=1)
     for _ in range(20):
         table.start(TAB, "first", task("first"))
     until(lambda: table.status(TAB).share == 0.5)
@@ -245,7 +244,7 @@ def test_one_simulation_per_tab_and_a_limit_in_all() -> None:
 
 def test_cancel_ends_the_process() -> None:
     """A cancelled simulation ends its process and leaves the tab free for the next one; closing ends all processes."""
-    table, started = desk()
+    table, started = jobs()
     table.start(TAB, "long", task("long"))
     until(lambda: started and started[0].tasks)
     table.cancel(TAB)
@@ -263,43 +262,43 @@ def test_cancel_ends_the_process() -> None:
 def test_tabs_need_a_number() -> None:
     """A request without the number of a tab is refused."""
     with pytest.raises(InputError, match="reload the page"):
-        desk()[0].start("<script>", "x", task("x"))
+        jobs()[0].start("<script>", "x", task("x"))
 
 
 # ---- kept runs and uploads -------------------------------------------------------------------------------------------
 def test_kept_runs(tmp_path: Path) -> None:
     """Runs are listed by name with headline numbers, the latest first; only names of kept runs are accepted."""
-    shelf = Shelf(tmp_path)
+    kept = KeptRuns(tmp_path)
     for name in ("a", "b"):
         write_run(tmp_path / name, seconds=20, jobs=10, stalls=2)
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "summary.json").write_text("{")
     (tmp_path / "broken" / "series.parquet").write_text("")
 
-    assert {"a", "b"} == {run.name for run in shelf.runs()}
-    assert "throughput" in shelf.runs()[0].facts
-    assert [tmp_path / "a", tmp_path / "b"] == shelf.comparison(["a", "b"])[0]
+    assert {"a", "b"} == {run.name for run in kept.runs()}
+    assert "throughput" in kept.runs()[0].facts
+    assert [tmp_path / "a", tmp_path / "b"] == kept.comparison(["a", "b"])[0]
     for bad in ("../a", "/etc", "", ".", "uploads", "c", "a/../b"):
         with pytest.raises(InputError):
-            shelf.find(bad)
+            kept.find(bad)
     for marked in (["a"], ["a"] * 5):
         with pytest.raises(InputError, match="2 to 4"):
-            shelf.comparison(marked)
+            kept.comparison(marked)
 
-    shelf.remove("a")
+    kept.remove("a")
 
-    assert ["b"] == [run.name for run in shelf.runs()]
+    assert ["b"] == [run.name for run in kept.runs()]
 
 
 def test_uploads_stay_in_their_folder(tmp_path: Path) -> None:
     """Names of uploads lose folders and special characters; paths outside the folder are not accepted later."""
-    shelf = Shelf(tmp_path)
-    path = shelf.upload("../../etc/cron.d/x\\..\\$(evil) OPTIONS", b"text")
+    kept = KeptRuns(tmp_path)
+    path = kept.upload("../../etc/cron.d/x\\..\\$(evil) OPTIONS", b"text")
 
     assert tmp_path / UPLOADS in path.parents
     assert "evil-OPTIONS" == path.name
-    assert shelf.contains(str(path), UPLOADS)
-    assert not any(shelf.contains(p, UPLOADS) for p in ("/etc/passwd", str(tmp_path), f"{tmp_path}/uploads/../x", "\0"[:0]))
+    assert kept.contains(str(path), UPLOADS)
+    assert not any(kept.contains(p, UPLOADS) for p in ("/etc/passwd", str(tmp_path), f"{tmp_path}/uploads/../x", "\0"[:0]))
 
 
 def test_upload_limits() -> None:

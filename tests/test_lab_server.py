@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from lsmlab.reports.lab.desk import Desk
+from lsmlab.reports.lab.jobs import JobQueue
+from lsmlab.reports.lab.kept import KeptRuns
 from lsmlab.reports.lab.safety import MOST_REQUEST_BYTES, cookie_name
-from lsmlab.reports.lab.shelf import Shelf
 
 pytest.importorskip("dash", reason="needs the package dash: make test-browser installs it")
 PORT, KEY = 8050, "secret"
@@ -23,23 +23,23 @@ def no_process() -> Any:
 
 
 @pytest.fixture(scope="module")
-def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
-    """Return a shelf with a page."""
-    root = tmp_path_factory.mktemp("shelf")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> KeptRuns:
+    """Return a kept with a page."""
+    root = tmp_path_factory.mktemp("kept")
     (root / "a run").mkdir()
     (root / "a run" / "report.html").write_text("<title>page</title>")
     (root / "a run" / "config.yaml").write_text("seed: 1")
     (root / ".hidden").mkdir()
     (root / ".hidden" / "report.html").write_text("hidden")
-    return Shelf(root)
+    return KeptRuns(root)
 
 
 @pytest.fixture(scope="module")
-def client(shelf: Shelf) -> Any:
+def client(kept: KeptRuns) -> Any:
     """Return Flask's test client, which has opened the address with the key."""
     from lsmlab.reports.lab.server import application
 
-    own = application(Desk(no_process, 1), shelf, PORT, KEY).server.test_client()
+    own = application(JobQueue(no_process, 1), kept, PORT, KEY).server.test_client()
     assert 302 == own.get(f"/?key={KEY}", headers=HOST).status_code
     return own
 
@@ -108,7 +108,7 @@ def test_headers_keep_everything_on_this_machine(client: Any) -> None:
     ],
 )  # fmt: skip
 def test_only_pages_of_the_shelf_are_sent(client: Any, path: str, status: int) -> None:
-    """Only pages below the shelf's folder are sent."""
+    """Only pages below the kept's folder are sent."""
     assert status == client.get(path, headers=OWN, follow_redirects=True).status_code
 
 
@@ -119,14 +119,14 @@ def test_large_requests_are_refused(client: Any) -> None:
     assert 413 == answer.status_code
 
 
-def test_controls_for_the_chosen_entries(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_controls_for_the_chosen_entries(kept: KeptRuns, monkeypatch: pytest.MonkeyPatch) -> None:
     """The form has the settings of the chosen entries, keeps changed values, and says in one line what is wrong."""
     from lsmlab.reports.lab import form_callbacks as callbacks
     from lsmlab.reports.lab.layout import START
 
     context = type("Context", (), {"triggered_prop_ids": {"applied.data": "applied"}})
     monkeypatch.setattr(callbacks, "ctx", context)
-    draw = callbacks.controls_callback(callbacks.Form(shelf))
+    draw = callbacks.controls_callback(callbacks.Form(kept))
     entries = tuple(START.entries.values())
     first = draw(*entries, START.as_json(), [], {}, None, [], [])
 

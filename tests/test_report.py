@@ -259,7 +259,7 @@ def test_comparison_marks_the_best(tmp_path: Path) -> None:
     fast, slow = (mine["ops_per_s"].text for mine in facts)
     assert f'<td class="number best">{fast}</td>' in page
     assert f'<td class="number">{slow}</td>' in page
-    assert f'best">{facts[0]["device_use"].text}' not in page
+    assert f'best">{facts[0]["device.utilisation"].text}' not in page
 
 
 def local_links(page: Path) -> list[str]:

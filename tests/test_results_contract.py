@@ -8,7 +8,6 @@ from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from goldens import REWRITE
@@ -17,7 +16,6 @@ from lsmlab.reports.run_data import load_run
 from lsmlab.sim.machine.waits import JobWaits
 from lsmlab.sim.results import parquet
 from lsmlab.sim.results.parquet import write_table
-from lsmlab.sim.results.reading import read_table
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.page import tables_page
@@ -171,11 +169,3 @@ def test_a_run_of_0_1_0_still_opens(tmp_path: Path) -> None:
         assert set(before) == set(after)
         assert all((before[name] == after[name]).all() for name in after)
     assert list(read.chain_keys) == list(new.chain_keys)
-
-
-def test_only_requested_columns_are_read(tmp_path: Path) -> None:
-    """Reading a table loads only the requested columns."""
-    path = write_run(tmp_path) / "jobs.parquet"
-    table: pa.Table = read_table(path, {"job", "unfinished"}.__contains__)
-
-    assert {"job", "unfinished"} == set(table.column_names)

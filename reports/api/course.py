@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from lsmlab.reports.course.classroom import Classroom, formula
+from lsmlab.reports.course.classroom import ROOM, formula
 from lsmlab.reports.course.exercises import exercise
 from lsmlab.reports.course.pictures import bars, figure, lines, stacked, tree
 from lsmlab.reports.course.real import real
 from lsmlab.reports.course.spans import memtables, rewrites
 
-_room = Classroom()
-predict = _room.predict
-reveal = _room.reveal
-explain = _room.explain
+predict = ROOM.predict
+reveal = ROOM.reveal
+explain = ROOM.explain
 
 __all__ = [
     "bars", "exercise", "explain", "figure", "formula", "lines", "memtables", "predict", "real", "reveal", "rewrites", "stacked",

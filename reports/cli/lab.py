@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 import webbrowser
 from importlib.util import find_spec
@@ -13,7 +14,6 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.sim.results.rundir import display_path, make_directory
-from lsmlab.sim.runs.choice import cores
 
 DEFAULT_FOLDER: Final = Path("outputs") / "lab"
 _MOST: Final = 4
@@ -35,41 +35,36 @@ def lab(argv: list[str]) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     from lsmlab.reports.lab.choice import fields
-    from lsmlab.reports.lab.desk import Desk
+    from lsmlab.reports.lab.jobs import JobQueue
+    from lsmlab.reports.lab.kept import KeptRuns
     from lsmlab.reports.lab.layout import START
     from lsmlab.reports.lab.process import WorkerProcess
     from lsmlab.reports.lab.safety import HOST, KEY
     from lsmlab.reports.lab.server import application, new_key
-    from lsmlab.reports.lab.shelf import Shelf
-    from lsmlab.reports.lab.work import WarmUp
-    from lsmlab.sim.runs.store import default_store
+    from lsmlab.reports.lab.work import Preview
 
-    shelf = Shelf(make_directory(arguments.out).resolve())
+    kept = KeptRuns(make_directory(arguments.out).resolve())
 
-    def tidy() -> None:
-        shelf.tidy()
-        default_store().clean()
-
-    tidy()
+    kept.tidy()
     config = START.configuration()
-    most = max(1, min(_MOST, cores() - 1))
-    desk, key = Desk(lambda: WorkerProcess(WarmUp(config)), most, tidy), new_key()
+    most = max(1, min(_MOST, (os.cpu_count() or 1) - 1))
+    jobs, key = JobQueue(lambda: WorkerProcess(Preview(config)), most, kept.tidy), new_key()
     server = _bound(HOST, arguments.port)
     try:
-        desk.warm_up()
+        jobs.warm_up()
         fields(START.base())
         START.yaml()
-        server.app = application(desk, shelf, server.port, key).server
+        server.app = application(jobs, kept, server.port, key).server
         address = f"http://{HOST}:{server.port}/?{KEY}={key}"
-        sys.stdout.write(f"Laboratory: {address}\nKept runs: {display_path(shelf.root)}. Ctrl-C ends it.\n")
+        sys.stdout.write(f"Laboratory: {address}\nKept runs: {display_path(kept.root)}. Ctrl-C ends it.\n")
         sys.stdout.flush()
         if not arguments.no_open:
             webbrowser.open(address)
         server.serve_forever()
     except KeyboardInterrupt:
-        sys.stderr.write(f"\nThe laboratory has ended; {len(shelf.runs())} kept runs are in {display_path(shelf.root)}.\n")
+        sys.stderr.write(f"\nThe laboratory has ended; {len(kept.runs())} kept runs are in {display_path(kept.root)}.\n")
     finally:
-        desk.close()
+        jobs.close()
         server.server_close()
     return 0
 

@@ -6,19 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from lsmlab.reports.charts import COMPARED_OVER_TIME, COMPARED_WHOLE, of_runs
 from lsmlab.reports.comparison.differences import change_figures, sentences, tables
 from lsmlab.reports.comparison.members import Shown, members
 from lsmlab.reports.comparison.numbers_table import numbers_section
 from lsmlab.reports.comparison.settings import settings_section
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.comparison import amplification_bars, overlaid_latency, stall_bars
-from lsmlab.reports.figures.over_time import (
-    PANELS,
-    operations_ahead,
-    overlaid,
-    pending_bytes,
-    throughput_differences,
-)
 from lsmlab.reports.page import assemble, footer, paragraphs, run_page, section, write_page
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.run_data import PAGE, load_run
@@ -57,11 +50,7 @@ def compare_page(shown: Sequence[Shown], name: str, home: Path, *, left_out: int
     """Return the HTML page that compares runs; links to the pages of the runs are relative to the folder `home`."""
     runs, names = [one.run for one in shown], [one.name for one in shown]
     changes = change_figures(shown)
-    over_time = [overlaid(PANELS[0], runs, names)]
-    if len(runs) > 1:
-        over_time += [throughput_differences(runs, names), operations_ahead(runs, names)]
-    over_time += [*(overlaid(panel, runs, names) for panel in PANELS[1:]), pending_bytes(runs, names)]
-    whole = [overlaid_latency(runs, names), stall_bars(runs, names), amplification_bars(runs, names)]
+    over_time, whole = of_runs(COMPARED_OVER_TIME, runs, names), of_runs(COMPARED_WHOLE, runs, names)
     more = [f"The first {len(runs)} runs are shown; {left_out} more are not."] if left_out else []
     body = (
         f"{paragraphs([*sentences(shown), *more])}{numbers_section(shown, home)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
@@ -12,6 +12,9 @@ from lsmlab.reports.course.guesses import Answer, Guess, Question, answer_figure
 from lsmlab.reports.course.pictures import Shown
 from lsmlab.reports.course.textbook import FORMULAS
 
+QUESTION: Final = "application/vnd.lsmlab.question+json"
+ANSWER: Final = "application/vnd.lsmlab.answer+json"
+"""Types of questions and answers for a page."""
 _LETTERS: Final = "abcdefgh"
 
 
@@ -28,6 +31,10 @@ class Asked:
 
     question: Question
     guess: Guess | None
+
+    def _repr_mimebundle_(self, **_: Any) -> Any:
+        """Return the question for a page; a notebook shows the text."""
+        return {QUESTION: asdict(self.question), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         lines = [self.question.text, *(f"  {letter}) {text}" for letter, text in self.question.choices.items())]
@@ -49,12 +56,15 @@ class Revealed:
     guess: Guess | None
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Return the figure with both for a notebook; answers without a figure are text."""
+        """Return the answer for a page, or the figure with both for a notebook; answers without a figure are text."""
         figure = answer_figure(self.answer)
+        if Shown.for_page:
+            drawn = Shown(figure)._repr_mimebundle_() if figure.traces else {}
+            return {ANSWER: {"key": self.answer.question.key, "shown": self.answer.shown}, **drawn}
         if not figure.traces or self.guess is None:
             return {"text/plain": repr(self)}
-        drawn = replace(with_guess(figure, self.guess), title=repr(self))
-        return Shown(drawn)._repr_mimebundle_(include, exclude)
+        mine = replace(with_guess(figure, self.guess), title=repr(self))
+        return Shown(mine)._repr_mimebundle_(include, exclude)
 
     def __repr__(self) -> str:
         return f"Your guess: {self.guess}. Simulated: {self.answer.shown}."
@@ -77,7 +87,7 @@ class Classroom:
     """Questions and guesses of one lesson."""
 
     def __init__(self, *, needs_guesses: bool = True) -> None:
-        self._needs_guesses = needs_guesses
+        self.needs_guesses = needs_guesses
         self._asked: dict[str, Asked] = {}
 
     def predict(
@@ -123,7 +133,7 @@ class Classroom:
         asked = self._asked.get(key)
         if asked is None:
             raise InputError(f"reveal: no question {key!r}; run the cell with course.predict({key!r}, …) first")
-        if self._needs_guesses and asked.guess is None:
+        if self.needs_guesses and asked.guess is None:
             raise InputError(f"{key}: predict first: write your guess into guess=… of the cell above and run it")
         question = asked.question
         if question.choices:
@@ -138,9 +148,19 @@ class Classroom:
     def explain(self, text: str, names: Mapping[str, Any]) -> Text:
         """Return a Markdown text with the values of its placeholders. Raises InputError before all guesses are made."""
         open_questions = [key for key, asked in self._asked.items() if asked.guess is None]
-        if self._needs_guesses and open_questions:
+        if self.needs_guesses and open_questions:
             raise InputError(f"{open_questions[0]}: predict first: write your guess into guess=… and run that cell")
         return Text(filled(text, names))
+
+
+ROOM: Final = Classroom()
+"""Classroom of the lesson that runs in this process."""
+
+
+def build() -> None:
+    """Prepare this process to run a lesson for its page: without guesses, and with figures for the page."""
+    ROOM.needs_guesses = False
+    Shown.for_page = True
 
 
 def _plain(answer: float | str | Sequence[float]) -> float | str | Sequence[float]:

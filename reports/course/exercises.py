@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +10,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import lsmlab
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.course.expressions import evaluate, filled
 from lsmlab.sim.yaml_text import read_yaml
 
 _FILE: Final = Path(__file__).with_name("exercises.yaml")
-_EXAMPLE: Final = "Ada Lovelace"
+EXAMPLE: Final = "Ada Lovelace"
 """Student whose parameters the pages show."""
 _SEEDS: Final = 10_000
 
@@ -127,20 +127,6 @@ def sheet_markdown(mine: Sheet) -> str:
     return f"**{mine.exercise.title}** ({mine.student})\n\n{mine.text}\n\n{runs}{questions}\n"
 
 
-def exercise_html(lesson: int) -> str:
-    """Return the section of a lesson's page with its exercise; empty for a lesson without one."""
-    if lesson not in exercises():
-        return ""
-    from lsmlab.reports.course.markup import to_html
-
-    command = f'lsmlab course exercise {lesson} --student "Your Name"'
-    return (
-        '<section class="exercise"><h2>Exercise</h2><p>Each student has parameters of their own. This command writes yours, '
-        f"with a file for the answers:</p><pre>{html.escape(command)}</pre><details><summary>The exercise of {_EXAMPLE}</summary>"
-        f"{to_html(sheet_markdown(sheet(lesson, _EXAMPLE)))}</details></section>"
-    )
-
-
 def canonical(student: str) -> str:
     """Return a name for comparisons: lower case, single spaces; empty if it has no letter or digit."""
     name = " ".join(student.casefold().split())
@@ -166,10 +152,7 @@ def _plain(value: Any) -> Any:
 @cache
 def _summary(overrides: tuple[str, ...]) -> dict[str, Any]:
     """Simulate once per process and return the summary."""
-    from lsmlab.sim.configuration.compose import compose
-    from lsmlab.sim.simulation import run
-
-    return dict(run(compose([*overrides, "save.events=false"])).summary)
+    return lsmlab.run([*overrides, "save.events=false"], progress=False).summary
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, line
@@ -19,14 +19,22 @@ _BOX: Final = 12
 """Width of a box with its gap, in units of the drawing."""
 
 
+FIGURE: Final = "application/vnd.lsmlab.figure+json"
+"""Type of a figure for a page: what page.js draws, with title and caption."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A figure with a caption, as a lesson shows it on its page and in a notebook."""
 
     figure: Figure
+    for_page: ClassVar[bool] = False
+    """Whether cells run for a page, not in a student's notebook."""
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        """Return the Plotly figure for a notebook."""
+        """Return the figure for a page, or the Plotly figure for a notebook."""
+        if self.for_page:
+            return {FIGURE: {**self.figure.as_json(), "title": self.figure.title, "caption": self.figure.caption}}
         return self.plotly()._repr_mimebundle_(include, exclude)
 
     def plotly(self) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import lsmlab
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
@@ -71,12 +72,10 @@ def both(lesson: int) -> Both:
     """
     if lesson not in STORES:
         raise InputError(f"{lesson}: no such lesson; choose one of {', '.join(str(number) for number in STORES)}")
-    from lsmlab.sim.configuration.compose import compose
-
-    config = compose(STORES[lesson].overrides)
-    simulated, simulated_per_s = _simulated(config)
+    config = lsmlab.configure(STORES[lesson].overrides)
+    result = lsmlab.run(config, progress=False)
     measured, measured_per_s = _recorded(config)
-    return Both(lesson, measured, simulated, measured_per_s, simulated_per_s)
+    return Both(lesson, measured, result.summary, measured_per_s, result.series["write_ops"].tolist())
 
 
 def real(lesson: int) -> Shown:
@@ -133,14 +132,6 @@ def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
         run_bench(tool, plan, Limits(None, None, None), Budget(_TIME_S, _SPACE_BYTES), Path(scratch) / "db", raw)
         rows = np.loadtxt(raw / "report.csv", delimiter=",", skiprows=1, ndmin=2)
         return read_outcome(raw), [float(value) for value in rows[:, 1]]
-
-
-def _simulated(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
-    from lsmlab.sim.simulation import run
-
-    result = run(config)
-    series = result.series
-    return dict(result.summary), [float(value) for value in series["write_ops"]]
 
 
 def _more(change: float) -> str:

@@ -7,10 +7,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 from lsmlab.reports import numbers
+from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.decisions.parts import differences_table
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
-from lsmlab.reports.figures.over_time import THROUGHPUT, overlaid
+from lsmlab.reports.figures.curves import overlaid
 from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
@@ -122,7 +123,7 @@ def _overlay(answer: WhatIfAnswer, directory: Path) -> list[Figure]:
     places = [Path(answer.store), directory / answer.present.folder]
     if not answer.reproduction or not all((place / "series.parquet").is_file() for place in places):
         return []
-    return [overlaid(THROUGHPUT, [load_run(place) for place in places], ["LOG", "simulated present state"])]
+    return [overlaid(OPERATIONS, [load_run(place) for place in places], ["LOG", "simulated present state"])]
 
 
 WHATIF = Kind(

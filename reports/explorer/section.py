@@ -1,14 +1,15 @@
-"""HTML of the explorer: time bar, tree, jobs, and the figures over time between them."""
+"""HTML of the explorer: time bar, tree, jobs, the figures over time between them, and the script of the folder web."""
 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from lsmlab.reports.explorer.data import explorer_data
 from lsmlab.reports.explorer.packing import pack
-from lsmlab.reports.explorer.script import explorer_script, explorer_style
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
 
@@ -19,6 +20,14 @@ KEYS = (
     ("0", "whole run"), ("[ ]", "costlier, next stall"), ("Home End", "start, end of the run"), ("Esc", "clear the choice"),
 )  # fmt: skip
 """Keys on a chart, and what they do."""
+
+MODULES: Final = (
+    "unpack", "format", "model", "view", "paint", "panel", "overview", "memory", "tree", "gantt", "details", "plots", "controls",
+    "main",
+)  # fmt: skip
+"""Modules from the bottom up: each may import earlier ones. Their top-level names are all different."""
+_WEB: Final = Path(__file__).parent / "web"
+_IMPORT: Final = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 
 
 def explorer_parts(run: RunData, timeline: Timeline, figures: Sequence[str], time_label: str) -> tuple[str, str]:
@@ -41,6 +50,18 @@ def explorer_parts(run: RunData, timeline: Timeline, figures: Sequence[str], tim
         f"<script>{explorer_script()}</script>"
     )
     return body, end
+
+
+def explorer_script() -> str:
+    """Return the modules as one script; imports and exports between them go, because they share one scope."""
+    texts = [_IMPORT.sub("", (_WEB / f"{name}.js").read_text(encoding="utf-8")) for name in MODULES]
+    body = "\n".join(re.sub(r"^export ", "", text, flags=re.MULTILINE) for text in texts)
+    return f'"use strict";\n(() => {{\n{body}\n}})();\n'
+
+
+def explorer_style() -> str:
+    """Return the style of the explorer."""
+    return (_WEB / "explorer.css").read_text(encoding="utf-8")
 
 
 def _keys() -> str:

@@ -37,7 +37,7 @@ def amplification(run: RunData) -> Figure:
         "amplification", "Amplification and endurance", caption, traces,
         {"barmode": "stack", "xaxis": {"title": {"text": "bytes written per user byte"}}, "hovermode": "closest",
          "legend": {"traceorder": "normal"}, "yaxis": {"visible": False}},
-        height_px=210, empty="Background jobs wrote nothing.", after=_table(run),
+        height_px=210, empty="Background jobs wrote nothing.", after=_table(run), short="W-Amp",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Coloured bands for write stalls behind a figure over time."""
+"""Behind a figure over time: coloured bands for write stalls, and marks where the conditions of a run change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from lsmlab.reports.figures.base import Trace, packed
-from lsmlab.reports.palette import STALLS, stall_color, stall_name, translucent
+from lsmlab.reports.palette import MOVE, STALLS, stall_color, stall_name, translucent
 from lsmlab.reports.run_data import Floats, RunData
 from lsmlab.reports.timeline import Timeline
 
@@ -29,6 +29,11 @@ def exact_bands(run: RunData) -> bool:
     return len(run.stalls.get("start_s", ())) <= MOST_BANDS
 
 
+def bands_behind(run: RunData) -> list[Trace]:
+    """Return the bands for a figure whose legend does not explain them; [] for stalls without a band each."""
+    return stall_bands(run, legend=False) if exact_bands(run) else []
+
+
 def stall_bands(run: RunData, *, legend: bool = True) -> list[Trace]:
     """Return one filled trace per stall cause that occurred."""
     if not len(run.stalls.get("start_s", ())):
@@ -43,6 +48,23 @@ def stall_bands(run: RunData, *, legend: bool = True) -> list[Trace]:
             "hoverinfo": "skip", "showlegend": legend, "meta": {"band": cause},
         })  # fmt: skip
     return traces
+
+
+def condition_marks(run: RunData, *, legend: bool = True) -> list[Trace]:
+    """Return vertical lines on the axis of the bands, one per change of the device; [] for a run without changes."""
+    facts = run.summary.get("conditions") or {}
+    changes = facts.get("changes") or []
+    if not changes:
+        return []
+    x, y, texts = [], [], []
+    for change in changes:
+        x += [change["at_s"], change["at_s"], None]
+        y += [0.0, 1.0, None]
+        texts += [change["text"]] * 2 + [""]
+    return [{
+        "type": "scatter", "mode": "lines", "x": x, "y": y, "text": texts, "name": "device changes", "showlegend": legend,
+        "line": {"color": MOVE, "width": 2, "dash": "dash"}, "hovertemplate": "%{text}<extra></extra>",
+    }]  # fmt: skip
 
 
 def _causes(run: RunData) -> list[str]:

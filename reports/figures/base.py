@@ -48,6 +48,8 @@ class Figure:
     """HTML below the drawing."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further data for the script of the page."""
+    short: str = ""
+    """Name in the contents of a page, if it is not the title."""
 
     def as_json(self) -> dict[str, Any]:
         """Return what page.js draws."""

@@ -36,7 +36,7 @@ def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
         layout[axis] = {**rate, "domain": domain, "title": {"text": title}, "visible": bool(traces)}
     return Figure(
         "device-bandwidth", "Device bandwidth by consumer", caption, writes + reads, layout,
-        height_px=520 if writes and reads else 340, timeline=True, empty="The device was not used.",
+        height_px=520 if writes and reads else 340, timeline=True, empty="The device was not used.", short="Device",
     )  # fmt: skip
 
 

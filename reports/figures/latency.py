@@ -44,7 +44,7 @@ def latency_distribution(run: RunData) -> Figure:
         "latency-distribution", "Latency distribution to P99.99",
         "With each labelled step to the right, operations are ten times as rare. Write stalls show as a steep rise.",
         traces, {"xaxis": PERCENTILE_AXIS, "yaxis": LATENCY_AXIS, "hovermode": "closest"},
-        empty="The run has no operations.",
+        empty="The run has no operations.", short="Latency",
     )  # fmt: skip
 
 

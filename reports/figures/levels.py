@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands
+from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind
 from lsmlab.reports.figures.base import Figure, Mark, Trace, byte_unit, envelope, line, marks, time_axis
 from lsmlab.reports.headline import number
 from lsmlab.reports.palette import STALLS, TRIGGERS, level_color
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
 
+_SIZE = "level_bytes_"
+"""Columns of the sizes of levels: this and the number of the level."""
 _L0_TRIGGERS = (
     ("compaction", "level0_file_num_compaction_trigger"),
     ("slowdown", "level0_slowdown_writes_trigger"),
@@ -24,7 +25,7 @@ _L0_TRIGGERS = (
 
 def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
     """Draw the number of L0 files with the three triggers, and the immutable memtables."""
-    traces = stall_bands(run, legend=False) if exact_bands(run) else []
+    traces = bands_behind(run)
     files, waiting = run.column("l0_files"), run.column("immutables")
     if files.any() or waiting.any():
         traces += _steps(timeline, files, "files in level 0", level_color(0), 2.0)
@@ -51,13 +52,13 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
         "l0-files", "Level 0 against its triggers", caption, traces,
         {"xaxis": time_axis(), "yaxis": BANDS_AXIS, **marks(triggers),
          "yaxis2": {**DATA_AXIS, "title": {"text": "number of files"}, "range": [0, top]}},
-        timeline=True, empty="Level 0 stayed empty.",
+        timeline=True, empty="Level 0 stayed empty.", short="L0",
     )  # fmt: skip
 
 
 def level_sizes(run: RunData, timeline: Timeline) -> Figure:
     """Draw the size of each level on a logarithmic scale, its target at the end of the run, and the compaction debt."""
-    sizes = {level: timeline.mean(run.column(f"level_bytes_{level}")) for level in _levels(run)}
+    sizes = {level: timeline.mean(run.column(f"{_SIZE}{level}")) for level in _levels(run)}
     sizes = {level: y for level, y in sizes.items() if y.any()}
     unit_bytes, unit = byte_unit(max((float(np.nanmax(y)) for y in sizes.values()), default=0.0))
     traces = [
@@ -86,13 +87,12 @@ def level_sizes(run: RunData, timeline: Timeline) -> Figure:
         traces.append(debt.trace)
     return Figure(
         "level-sizes", "Level sizes against their targets", caption, traces, layout,
-        height_px=580 if debt else 400, timeline=True, empty="No level ever had a file.",
+        height_px=580 if debt else 400, timeline=True, empty="No level ever had a file.", short="Levels",
     )  # fmt: skip
 
 
 def _levels(run: RunData) -> list[int]:
-    matches = (re.fullmatch(r"level_bytes_(\d+)", name) for name in run.series)
-    return sorted(int(match.group(1)) for match in matches if match)
+    return sorted(int(name.removeprefix(_SIZE)) for name in run.series if name.startswith(_SIZE))
 
 
 def _targets(run: RunData, levels: list[int], unit_bytes: float) -> list[Mark]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands
+from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind
 from lsmlab.reports.figures.base import Figure, line, time_axis
 from lsmlab.reports.palette import READ, STALLS
 from lsmlab.reports.run_data import Floats, RunData
@@ -14,8 +14,7 @@ from lsmlab.reports.timeline import Timeline
 def blocked_writes(run: RunData, timeline: Timeline) -> Figure:
     """Draw the queue of operations at the end of each second, and the seconds that writers waited per second."""
     queue, name = _queue(run)
-    waited = np.minimum(np.sum([run.column(f"stall_{cause}_s") for cause in STALLS], axis=0), 1.0)
-    bands = stall_bands(run, legend=False) if exact_bands(run) else []
+    waited = stalled_share(run)
     traces = []
     if queue.any():
         traces.append(line(timeline.end_s, timeline.high(queue), name, READ, yaxis="y2", width=2.0,
@@ -30,8 +29,8 @@ def blocked_writes(run: RunData, timeline: Timeline) -> Figure:
         "yaxis3": {"overlaying": "y", "side": "right", "range": [0, 1], "visible": False, "fixedrange": True},
     }  # fmt: skip
     return Figure(
-        "queue", "Queue of blocked operations", caption, bands + traces if traces else [], layout,
-        height_px=340, timeline=True, empty="No operation had to wait for a stall.",
+        "queue", "Queue of blocked operations", caption, [*bands_behind(run), *traces] if traces else [], layout,
+        height_px=340, timeline=True, empty="No operation had to wait for a stall.", short="Queue",
     )  # fmt: skip
 
 
@@ -39,6 +38,12 @@ _CAPTION = (
     "Operations that have arrived and wait, at the end of each second. The dotted line is the share of each second in which "
     "stalls held writers back, from 0 at the bottom to 100 % at the top."
 )
+
+
+def stalled_share(run: RunData) -> Floats:
+    """Return the share of each second in which stalls held writers back."""
+    waited: Floats = np.minimum(np.sum([run.column(f"stall_{cause}_s") for cause in STALLS], axis=0), 1.0)
+    return waited
 
 
 def _method(run: RunData) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, exact_bands, stall_bands
+from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind, condition_marks, exact_bands, stall_bands
 from lsmlab.reports.figures.base import Figure, Trace, envelope, line, time_axis
-from lsmlab.reports.figures.conditions import condition_marks
 from lsmlab.reports.palette import READ, WRITE
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
@@ -33,14 +32,13 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
         "throughput", "Throughput and write stalls", caption, traces,
         {"xaxis": time_axis(), "yaxis": BANDS_AXIS,
          "yaxis2": {**DATA_AXIS, "title": {"text": "operations / s"}, "rangemode": "tozero"}},
-        height_px=400, timeline=True,
+        height_px=400, timeline=True, short="Throughput",
     )  # fmt: skip
 
 
 def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
     """Draw the P99, median and maximum of the writes of each second, and the P99 and median of the reads."""
-    traces = stall_bands(run, legend=False) if exact_bands(run) else []
-    traces += condition_marks(run, legend=False)
+    traces = [*bands_behind(run), *condition_marks(run, legend=False)]
     lines = (
         ("write_max_s", "slowest write", WRITE, {"dash": "dot", "width": 1.2}),
         ("write_p99_s", "write P99", WRITE, {"width": 2.4}),
@@ -60,7 +58,7 @@ def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
     return Figure(
         "latency-over-time", "P99 latency per second", caption, traces,
         {"xaxis": time_axis(float(timeline.end_s[-1])), "yaxis": BANDS_AXIS, "yaxis2": {**DATA_AXIS, **LATENCY_AXIS}},
-        timeline=True,
+        timeline=True, short="P99",
     )  # fmt: skip
 
 

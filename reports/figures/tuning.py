@@ -16,11 +16,11 @@ _SIZES: Final = ("size", "bytes", "base")
 """Words in the names of those RocksDB options whose values are sizes in bytes."""
 
 
-def tuned_options(run: RunData, timeline: Timeline) -> list[Figure]:
-    """Draw one figure with sizes above and counts below; return no figure if no option changed."""
+def tuned_options(run: RunData, timeline: Timeline) -> Figure | None:
+    """Draw one figure with sizes above and counts below; return None if no option changed."""
     names = [name for name in run.series if name.startswith(_PREFIX)]
     if not names:
-        return []
+        return None
     sizes = [name for name in names if any(word in name.split("_") for word in _SIZES)]
     counts = [name for name in names if name not in sizes]
     unit_bytes, unit = byte_unit(max((float(np.nanmax(run.column(n))) for n in sizes), default=1.0))
@@ -33,10 +33,10 @@ def tuned_options(run: RunData, timeline: Timeline) -> list[Figure]:
     if counts:
         layout["yaxis2"] = {"title": {"text": "number"}, "domain": [0, 0.35 if sizes else 1], "rangemode": "tozero"}
     caption = "Options that the tuner changed during the run, at the end of each second."
-    return [
-        Figure("tuned-options", "Options changed by the tuner", caption, traces, layout,
-               height_px=520 if sizes and counts else 380, timeline=True)
-    ]  # fmt: skip
+    return Figure(
+        "tuned-options", "Options changed by the tuner", caption, traces, layout,
+        height_px=520 if sizes and counts else 380, timeline=True, short="Tuning",
+    )  # fmt: skip
 
 
 def _lines(

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+import lsmlab
 from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.fields import Field, fields_of
-from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.names import configuration_name
-from lsmlab.sim.configuration.options_input import options_overrides
-from lsmlab.sim.configuration.overrides import override_key, prepare, quote
-from lsmlab.sim.configuration.trust import names_hydra
+from lsmlab.sim.configuration.overrides import quote
 from lsmlab.sim.yaml_text import to_yaml
 
 GROUPS: Final = ("engine", "device", "workload")
@@ -24,6 +22,8 @@ GROUPS: Final = ("engine", "device", "workload")
 IMPORTED: Final = "imported"
 """Name of the experiment and of the entries that `lsmlab import` writes."""
 _PLAIN: Final = re.compile(r"[\w.%+:/-]+")
+_SETTINGS: Final = (*GROUPS, "host", "limits", "keys", "seed")
+"""First parts of the keys that the form may set."""
 _NESTED: Final = ("[", "{")
 _KEY: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _MOST_TEXT: Final = 10_000
@@ -53,7 +53,7 @@ class Choice:
         if not all(isinstance(m, Mapping) for m in maps) or not all(isinstance(f, str) for f in files):
             raise InputError("settings: not those of the laboratory; reload the page")
         for key, value in (*maps[0].items(), *maps[1].items()):
-            if not _KEY.fullmatch(str(key)) or names_hydra(str(key)) or not isinstance(value, str):
+            if not _KEY.fullmatch(str(key)) or str(key).partition(".")[0] not in _SETTINGS or not isinstance(value, str):
                 raise InputError(f"{str(key)[:60]}: not a setting of the laboratory; choose one from the search field")
             if len(value) > _MOST_TEXT:
                 raise InputError(f"{key}: longer than {_MOST_TEXT:,} characters; write a shorter value")
@@ -83,9 +83,7 @@ class Choice:
 
     def configuration(self) -> dict[str, Any]:
         """Return the composed configuration. Raises InputError for a bad value; the message names its key."""
-        own = self.overrides()
-        given = options_overrides(Path(self.options_file), own)[0] if self.options_file else []
-        return compose([*given, *own], self.folders)
+        return lsmlab.configure(self.overrides(), options=self.options_file or None, config_dirs=self.folders)
 
     def command(self) -> str:
         """Return the command that simulates this choice."""
@@ -106,14 +104,19 @@ class Choice:
 
     def yaml(self) -> str:
         """Return an entry of the group `experiment` for a folder of `--config-dir`; with an import, the whole configuration."""
+        config = self.configuration()
         if self.imported:
-            return f"# Configuration of: {self.command()}\n{to_yaml(self.configuration())}"
-        own = self.overrides()
-        given = options_overrides(Path(self.options_file), own)[0] if self.options_file else []
-        values = [text for text in [*given, *own] if override_key(text) not in GROUPS]
+            return f"# Configuration of: {self.command()}\n{to_yaml(config)}"
+        changes = _changes(_of_entries(tuple(self.entries.items())), config)
         chosen = "".join(f"  - override /{group}: {entry}\n" for group, entry in self.entries.items())
         about = "# Save as FOLDER/experiment/mine.yaml, then: lsmlab run --config-dir FOLDER experiment=mine\n"
-        return f"# @package _global_\n{about}defaults:\n{chosen}{to_yaml(_nested(values)) if values else ''}"
+        return f"# @package _global_\n{about}defaults:\n{chosen}{to_yaml(changes) if changes else ''}"
+
+
+@lru_cache(maxsize=16)
+def _of_entries(entries: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """Return the configuration of entries alone."""
+    return Choice(dict(entries)).configuration()
 
 
 def fields(base: Choice) -> list[Field]:
@@ -145,24 +148,17 @@ def _override(key: str, value: str) -> str:
     return f"{key}={value if plain else quote(value)}"
 
 
-def _nested(overrides: Sequence[str]) -> dict[str, Any]:
-    """Return the values of overrides as nested mappings, read by Hydra's grammar of overrides."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
+def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of `after` that differ from those of `before`, in the same nesting.
 
-    tree: dict[str, Any] = {}
-    for override in OverridesParser.create().parse_overrides(prepare(overrides)):
-        node = tree
-        *parents, last = str(override.key_or_group).split(".")
-        for parent in parents:
-            node = node.setdefault(parent, {})
-        node[last] = _plain(override.value())
-    return tree
-
-
-def _plain(value: Any) -> Any:
-    """Return a parsed value as YAML has it; Hydra marks a quoted text."""
-    if isinstance(value, Mapping):
-        return {str(_plain(key)): _plain(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return str(value.text) if hasattr(value, "text") else value
+    >>> _changes({"host": {"cores": 8, "memory": "64GiB"}}, {"host": {"cores": 4, "memory": "64GiB"}})
+    {'host': {'cores': 4}}
+    """
+    found: dict[str, Any] = {}
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            found |= {key: inner} if (inner := _changes(old, value)) else {}
+        elif key not in before or value != old:
+            found[key] = value
+    return found

@@ -11,11 +11,10 @@ from dash import ALL, MATCH, ClientsideFunction, Input, Output, State, ctx, html
 from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.choice import GROUPS, Choice, changed_values, fields
 from lsmlab.reports.lab.controls import SLIDER, STEPS, TEXT, control
-from lsmlab.reports.lab.desk import Desk
+from lsmlab.reports.lab.jobs import JobQueue
+from lsmlab.reports.lab.kept import IMPORTS, UPLOADS, KeptRuns
 from lsmlab.reports.lab.layout import START, entry_options, group_controls, main_fields, other_options
-from lsmlab.reports.lab.preview import Preview
-from lsmlab.reports.lab.shelf import IMPORTS, UPLOADS, Shelf
-from lsmlab.sim.configuration.messages import one_line
+from lsmlab.reports.lab.preview import Curves
 
 Callback = Callable[..., Any]
 TEXTS = {"part": TEXT, "key": ALL}
@@ -25,26 +24,18 @@ FORM = (
 """States from which `Form.choice` reads the form."""
 
 
-def message(error: Exception) -> str:
-    """Return the line of an error about the input. Raises any other error."""
-    text = one_line(error)
-    if text is None:
-        raise error
-    return text
-
-
 class Form:
     """Content of the form in callbacks."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, kept: KeptRuns) -> None:
+        self._kept = kept
 
     def base(self, engine: str, device: str, workload: str, source: Mapping[str, str] | None) -> Choice:
         """Return the choice without values. Raises InputError for a file that the laboratory did not write."""
         entries = dict(zip(GROUPS, (engine, device, workload), strict=True))
         choice = Choice.of({"entries": entries, **(source or {})})
         for path, place in ((choice.options_file, UPLOADS), (choice.imported, IMPORTS)):
-            if path and not self._shelf.contains(path, place):
+            if path and not self._kept.contains(path, place):
                 raise InputError(f"{Path(path).name}: this file is not there any more; load it again")
         return choice
 
@@ -57,7 +48,7 @@ class Form:
         return replace(Choice.of({**base.as_json(), "values": values}))
 
 
-def register_form(app: Any, desk: Desk, form: Form) -> None:
+def register_form(app: Any, jobs: JobQueue, form: Form) -> None:
     """Register the callbacks of the form."""
     entries = [Input(f"entry-{group}", "value") for group in GROUPS]
     app.callback(
@@ -73,7 +64,7 @@ def register_form(app: Any, desk: Desk, form: Form) -> None:
         Output("message", "children", allow_duplicate=True),
         Output("choice", "data"), Output("name", "children"), Output("command", "children"), Output("yaml", "children"),
         Input("request", "data"), State("tab", "data"), *FORM, prevent_initial_call=True,
-    )(preview_callback(desk, form))  # fmt: skip
+    )(preview_callback(jobs, form))  # fmt: skip
     app.clientside_callback(
         ClientsideFunction("lab", "number"), Output("request", "data"), Input(TEXTS, "value"), prevent_initial_call=True
     )
@@ -106,8 +97,8 @@ def controls_callback(form: Form) -> Callback:
             base = form.base(engine, device, workload, source)
             known = {f.key: f for f in fields(base)}
             values = dict((applied or {}).get("values") or {}) if fresh else _changed(drawn, texts, identifiers)
-        except Exception as error:
-            return (*nothing, message(error))
+        except InputError as error:
+            return (*nothing, str(error))
         shown = {f.key for group in GROUPS for f in main_fields(group, list(known.values()))}
         extra = [k for k in dict.fromkeys([*([] if fresh else other or []), *values]) if k in known and k not in shown]
         return (
@@ -135,7 +126,7 @@ def source_text(base: Choice) -> str:
     return f"Options of {Path(base.options_file).name}." if base.options_file else ""
 
 
-def preview_callback(desk: Desk, form: Form) -> Callback:
+def preview_callback(jobs: JobQueue, form: Form) -> Callback:
     """Return the callback that previews the values of the form."""
 
     def show(number: object, tab: str | None, *states: Any) -> Any:
@@ -146,9 +137,9 @@ def preview_callback(desk: Desk, form: Form) -> Callback:
         try:
             choice = form.choice(*states)
             about = (choice.as_json(), choice.name(START), choice.command(), choice.yaml())
-            found: Preview | None = desk.preview(tab, number, choice.configuration())
-        except Exception as error:  # command and YAML follow the form also if the model refuses a value
-            return (*(no_update,) * 4, message(error), *about)
+            found: Curves | None = jobs.preview(tab, number, choice.configuration())
+        except InputError as error:  # command and YAML follow the form also if the model refuses a value
+            return (*(no_update,) * 4, str(error), *about)
         if found is None:
             return nothing
         facts = [

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Final
 
+import lsmlab
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
+from lsmlab.reports.charts import L0, THROUGHPUT, of_run
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.levels import l0_and_memtables
-from lsmlab.reports.figures.throughput import throughput
 from lsmlab.reports.headline import headline
-from lsmlab.reports.run_data import RunData, load_run
+from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
-from lsmlab.sim.progress import Progress
-from lsmlab.sim.results.results import Result
 from lsmlab.sim.runs.estimate import START, duration_text, estimate, job_seconds
 from lsmlab.sim.runs.expected import expected
 
@@ -35,12 +32,14 @@ _START_S: Final = 0.02
 """CPU time of a run without jobs, in a process that has simulated before (measured)."""
 _PACES: Final[dict[tuple[str, ...], float]] = {}
 """Measured by estimated time of the last window, by kind of configuration: the estimate may be wrong by a factor of 3."""
-_FACTS: Final = ("ops_per_s", "write_p99", "read_p99", "stall_share", "lost_share", "w_amp")
+_FACTS: Final = (
+    "ops_per_s", "write_latency_s.p99", "read_latency_s.p99", "stall_fraction", "lost_operations.share", "write_amplification",
+)  # fmt: skip
 """Headline numbers of a run that the laboratory shows beside the curves."""
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class Curves:
     """Curves of a window from the start of a run, as plain data."""
 
     figures: list[dict[str, Any]]
@@ -64,8 +63,9 @@ class _TooLongError(Exception):
         self.reached_s = reached_s
 
 
-def preview(config: Mapping[str, Any]) -> Preview:
+def preview(config: Mapping[str, Any]) -> Curves:
     """Simulate a window and draw its curves. Raises InputError for a configuration that cannot run, or needs too long."""
+    _warm_up()
     whole_s = expected(config).duration_s
     cost = estimate(config)
     kind = _kind(config)
@@ -74,7 +74,7 @@ def preview(config: Mapping[str, Any]) -> Preview:
         window_s = _window_s(whole_s, whole_s * TARGET_S / (estimated_s * _PACES.get(kind, 1.0)))
         began_s = time.process_time()
         try:
-            result = _simulated(config, window_s if window_s < whole_s else None)
+            result: lsmlab.Result | None = _simulated(config, window_s if window_s < whole_s else None)
             reached_s = window_s
         except _TooLongError as late:
             result, reached_s = None, max(late.reached_s, 1e-3 * window_s)
@@ -82,7 +82,7 @@ def preview(config: Mapping[str, Any]) -> Preview:
         pace = taken_s / (estimated_s * reached_s / whole_s)
         _PACES[kind] = math.sqrt(pace * _PACES[kind]) if kind in _PACES and result is not None else pace
         if result is not None:
-            return _drawn(result, whole_s)
+            return _drawn(result.data, whole_s)
     raise InputError(
         f"no quick preview: a window of a few seconds takes too long to simulate; the whole run takes about"
         f" {duration_text(cost.seconds())}: press Simulate"
@@ -108,17 +108,20 @@ def _kind(config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{group.get('_target_')} {group.get('name')}" for group in groups)
 
 
-def _simulated(config: Mapping[str, Any], window_s: float | None) -> Result:
-    from lsmlab.sim.simulation import run
+@cache
+def _warm_up() -> None:
+    """Import all that a run needs, before the first window is timed."""
+    _ = lsmlab.run("workload.num=1k workload.duration=1s", progress=False).data
 
-    began_s = time.process_time()
+
+def _simulated(config: Mapping[str, Any], window_s: float | None) -> lsmlab.Result:
+    deadline_s = time.process_time() + LONGEST_S
     if window_s is not None:
         config = {**config, "workload": {**config["workload"], "duration": window_s}}
-    result = run({**config, "save": {"events": False}}, _within(began_s + LONGEST_S))
-    return replace(result, config={})  # the curves do not need it, and it takes longest to save
+    return lsmlab.run({**config, "save": {"events": False}}, progress=_within(deadline_s))
 
 
-def _within(deadline_s: float) -> Progress:
+def _within(deadline_s: float) -> Callable[[float, float], None]:
     def progress(now_s: float, _end_s: float) -> None:
         if time.process_time() > deadline_s:
             raise _TooLongError(now_s)
@@ -126,15 +129,12 @@ def _within(deadline_s: float) -> Progress:
     return progress
 
 
-def _drawn(result: Result, whole_s: float) -> Preview:
-    with tempfile.TemporaryDirectory(prefix="lsmlab-preview-") as folder:
-        result.save(Path(folder))
-        run = load_run(Path(folder))
+def _drawn(run: RunData, whole_s: float) -> Curves:
     timeline = Timeline.of(run.times_s)
-    figures = [throughput(run, timeline), l0_and_memtables(run, timeline)]
+    figures = of_run((THROUGHPUT, L0), run, timeline)
     whole = run.duration_s >= 0.999 * whole_s or whole_s - run.duration_s < _SHORTEST_S
     notes = list(run.summary["notes"])
-    return Preview([_plain(f) for f in figures], _facts(run), _window(run, whole_s, whole), run.duration_s, notes, whole)
+    return Curves([_plain(f) for f in figures], _facts(run), _window(run, whole_s, whole), run.duration_s, notes, whole)
 
 
 def _facts(run: RunData) -> list[dict[str, str]]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
 from typing import Any, Final
 
-from lsmlab.reports.lab.work import Task, do
-from lsmlab.sim.runs.worker import ENDED, serve
+from lsmlab.reports.lab.work import Task
 
 Share = Callable[[float], None]
 """Callback with the finished share of a task, 0 to 1."""
+_PERIOD_S: Final = 0.25
+"""Seconds between two messages about the progress of a task."""
 _GRACE_S: Final = 2.0
 """Time that the process has to end after SIGTERM."""
 _START_S: Final = 60.0
@@ -31,7 +36,7 @@ class WorkerProcess:
     def __init__(self, warm_up: Task) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, child_end = context.Pipe()
-        self._process = context.Process(target=serve, args=(child_end, do), daemon=True)
+        self._process = context.Process(target=_serve, args=(child_end,), daemon=True)
         self._process.start()
         child_end.close()
         self._busy = threading.Lock()
@@ -55,24 +60,25 @@ class WorkerProcess:
                     self._answer(share, _START_S)
                     self._warm = True
                 self._pipe.send(task)
-                return self._answer(share, timeout_s)
+                result = self._answer(share, timeout_s)
             except (EOFError, OSError) as error:
                 self.end()
                 if isinstance(error, TimeoutError):
                     raise
                 raise EndedError("its worker process has ended") from None
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def _answer(self, share: Share, timeout_s: float | None) -> Any:
+        """Return the result of the task, or its error; a message before that is the finished share."""
         while True:
             if not self._pipe.poll(timeout_s):
                 raise TimeoutError
-            kind, content = self._pipe.recv()
-            if kind != ENDED:
-                share(content)
-            elif isinstance(content, Exception):
-                raise content
-            else:
+            ended, content = self._pipe.recv()
+            if ended:
                 return content
+            share(content)
 
     def end(self) -> None:
         """End the process and discard its task."""
@@ -81,3 +87,40 @@ class WorkerProcess:
         if self._process.is_alive():
             self._process.kill()
             self._process.join()
+
+
+def _serve(pipe: Connection) -> None:
+    """Do each task that arrives on the pipe and send back its result, until the parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    while True:
+        try:
+            task = pipe.recv()
+            pipe.send((True, _result(pipe, task)))
+        except (EOFError, BrokenPipeError):
+            return
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _result(pipe: Connection, task: Task) -> Any:
+    """Return the result of a task, or its error; send its progress on the pipe."""
+    last_s = time.monotonic()
+
+    def progress(now_s: float, end_s: float) -> None:
+        nonlocal last_s
+        if time.monotonic() - last_s > _PERIOD_S and end_s > 0.0:
+            last_s = time.monotonic()
+            pipe.send((False, now_s / end_s))
+
+    try:
+        return task.do(progress)
+    except Exception as error:
+        from lsmlab.models.errors import InputError
+
+        return error if isinstance(error, InputError) else RuntimeError(f"{type(error).__name__}: {error}")

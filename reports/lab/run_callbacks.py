@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dash import ClientsideFunction, Input, Output, State, no_update
+from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.choice import IMPORTED, Choice
-from lsmlab.reports.lab.desk import Desk, Status
-from lsmlab.reports.lab.form_callbacks import FORM, Form, message
+from lsmlab.reports.lab.form_callbacks import FORM, Form
+from lsmlab.reports.lab.jobs import JobQueue, Status
+from lsmlab.reports.lab.kept import IMPORTS, KeptRuns, decoded
 from lsmlab.reports.lab.layout import START
-from lsmlab.reports.lab.shelf import IMPORTS, Shelf
-from lsmlab.reports.lab.uploads import save_log, save_options
 from lsmlab.reports.lab.work import Import, WholeRun
 
 Callback = Callable[..., Any]
@@ -21,29 +21,29 @@ IDLE_MS: Final = 3000
 """The same without a simulation: another tab may have kept a run."""
 
 
-def register_runs(app: Any, desk: Desk, form: Form, shelf: Shelf) -> None:
+def register_runs(app: Any, jobs: JobQueue, form: Form, kept: KeptRuns) -> None:
     """Register the callbacks of whole runs."""
     changed = {"allow_duplicate": True}
     app.callback(
         Output("message", "children", **changed), Output("poll", "interval", **changed),
         Input("simulate", "n_clicks"), State("tab", "data"), *FORM, prevent_initial_call=True,
-    )(simulate_callback(desk, form, shelf))  # fmt: skip
+    )(simulate_callback(jobs, form, kept))  # fmt: skip
     app.callback(
         Output("poll", "interval", **changed), Input("cancel", "n_clicks"), State("tab", "data"), prevent_initial_call=True
-    )(cancel_callback(desk))
+    )(cancel_callback(jobs))
     app.callback(
         Output("progress", "children"), Output("bar", "value"), Output("cancel", "disabled"),
         Output("message", "children", **changed), Output("address", "data", **changed), Output("wanted", "data", **changed),
         Output("saved", "data"), Output("poll", "interval"),
         Input("poll", "n_intervals"), Input("tab", "data"), State("progress", "children"), State("saved", "data"),
         prevent_initial_call=True,
-    )(poll_callback(desk, shelf))  # fmt: skip
-    for name, save in (("options", _options_upload(shelf)), ("log", _log_upload(desk, shelf))):
+    )(poll_callback(jobs, kept))  # fmt: skip
+    for name, load in (("options", options_callback(form, kept)), ("log", log_callback(jobs, kept))):
         app.callback(
             Output("message", "children", **changed), Output("wanted", "data", **changed), Output("poll", "interval", **changed),
             Input(f"upload-{name}", "contents"), State(f"upload-{name}", "filename"), State("tab", "data"), *FORM,
             prevent_initial_call=True,
-        )(save(form))  # fmt: skip
+        )(load)  # fmt: skip
     app.clientside_callback(
         ClientsideFunction("lab", "frame"),
         Output("frame", "src"), Output("frame-link", "href"), Output("frame-title", "children"), Output("frame-card", "hidden"),
@@ -51,50 +51,50 @@ def register_runs(app: Any, desk: Desk, form: Form, shelf: Shelf) -> None:
     )  # fmt: skip
 
 
-def simulate_callback(desk: Desk, form: Form, shelf: Shelf) -> Callback:
+def simulate_callback(jobs: JobQueue, form: Form, kept: KeptRuns) -> Callback:
     """Return the callback that starts the whole run of the form's choice."""
 
     def simulate(_clicks: int, tab: str, *states: Any) -> Any:
         try:
             choice = form.choice(*states)
             name = choice.name(START)
-            folder = shelf.run_folder(name)
-            task = WholeRun(name, choice.configuration(), folder, dict(choice.values))
-            desk.start(tab, name, task, lambda _page: shelf.keep_choice(folder, choice.as_json()))
-        except Exception as error:
-            return message(error), no_update
+            folder = kept.run_folder(name)
+            task = WholeRun(name, choice.configuration(), folder)
+            jobs.start(tab, name, task, lambda _page: kept.keep_choice(folder, name, choice.as_json()))
+        except InputError as error:
+            return str(error), no_update
         return "", BUSY_MS
 
     return simulate
 
 
-def cancel_callback(desk: Desk) -> Callback:
+def cancel_callback(jobs: JobQueue) -> Callback:
     """Return the callback that ends the tab's simulation."""
 
     def cancel(_clicks: int, tab: str) -> int:
-        desk.cancel(tab)
+        jobs.cancel(tab)
         return BUSY_MS
 
     return cancel
 
 
-def poll_callback(desk: Desk, shelf: Shelf) -> Callback:
+def poll_callback(jobs: JobQueue, kept: KeptRuns) -> Callback:
     """Return the callback that shows the progress of the tab's simulation and, at its end, the page."""
 
     def poll(_intervals: int, tab: str | None, before: str | None, saved: int | None) -> Any:
         if not tab:
             return (no_update,) * 8
-        status = desk.status(tab)
+        status = jobs.status(tab)
         text = progress_text(status)
         ended = not status.active and text != before
-        page = shelf.page(status.page) if ended and status.page is not None else None
+        page = kept.page(status.page) if ended and status.page is not None else None
         wanted = imported_choice(page) if page is not None and page.startswith(f"{IMPORTS}/") else None
         return (
             text, f"{status.share:.3f}", not status.active,
             status.error if ended and status.phase == "failed" else no_update,
             {"page": page, "title": status.title} if page is not None else no_update,
-            {**wanted, "imported": str(shelf.root / wanted["imported"])} if wanted is not None else no_update,
-            desk.changes if desk.changes != saved else no_update, BUSY_MS if status.active else IDLE_MS,
+            {**wanted, "imported": str(kept.root / wanted["imported"])} if wanted is not None else no_update,
+            jobs.changes if jobs.changes != saved else no_update, BUSY_MS if status.active else IDLE_MS,
         )  # fmt: skip
 
     return poll
@@ -120,33 +120,31 @@ def imported_choice(page: str) -> dict[str, Any]:
     return Choice(entries, {}, "", page.rpartition("/")[0]).as_json()
 
 
-def _options_upload(shelf: Shelf) -> Callable[[Form], Callback]:
-    def of(form: Form) -> Callback:
-        def load(contents: object, name: str, _tab: str, *states: Any) -> Any:
-            try:
-                path = save_options(shelf, contents, name)
-                choice = form.choice(*states)
-                kept = {k: v for k, v in choice.values.items() if not k.startswith("engine.")}
-                entries = {**choice.entries, "engine": START.entries["engine"]}
-                return "", Choice(entries, kept, str(path)).as_json(), no_update
-            except Exception as error:
-                return message(error), no_update, no_update
+def options_callback(form: Form, kept: KeptRuns) -> Callback:
+    """Return the callback that takes over the options of an uploaded OPTIONS file."""
 
-        return load
+    def load(contents: object, name: str, _tab: str, *states: Any) -> Any:
+        try:
+            path = kept.upload_options(contents, name)
+            choice = form.choice(*states)
+        except InputError as error:
+            return str(error), no_update, no_update
+        values = {k: v for k, v in choice.values.items() if not k.startswith("engine.")}
+        entries = {**choice.entries, "engine": START.entries["engine"]}
+        return "", Choice(entries, values, str(path)).as_json(), no_update
 
-    return of
+    return load
 
 
-def _log_upload(desk: Desk, shelf: Shelf) -> Callable[[Form], Callback]:
-    def of(_form: Form) -> Callback:
-        def load(contents: object, name: str, tab: str, *_states: Any) -> Any:
-            try:
-                path = save_log(shelf, contents, name)
-                desk.start(tab, f"import of {name}", Import(path, shelf.import_folder(path)))
-            except Exception as error:
-                return message(error), no_update, no_update
-            return "", no_update, BUSY_MS
+def log_callback(jobs: JobQueue, kept: KeptRuns) -> Callback:
+    """Return the callback that imports an uploaded LOG in a worker process."""
 
-        return load
+    def load(contents: object, name: str, tab: str, *_states: Any) -> Any:
+        try:
+            path = kept.upload(name, decoded(contents, name))
+            jobs.start(tab, f"import of {name}", Import(path, kept.import_folder(path)))
+        except InputError as error:
+            return str(error), no_update, no_update
+        return "", no_update, BUSY_MS
 
-    return of
+    return load

@@ -9,18 +9,18 @@ from typing import Any, Final
 import flask
 from dash import Dash
 from lsmlab.reports.lab import safety
-from lsmlab.reports.lab.desk import Desk
 from lsmlab.reports.lab.form_callbacks import Form, register_form
+from lsmlab.reports.lab.jobs import JobQueue
+from lsmlab.reports.lab.kept import KeptRuns
+from lsmlab.reports.lab.kept_callbacks import register_kept
 from lsmlab.reports.lab.layout import page
 from lsmlab.reports.lab.run_callbacks import register_runs
-from lsmlab.reports.lab.shelf import Shelf
-from lsmlab.reports.lab.shelf_callbacks import register_shelf
 
 PAGES: Final = "/pages/"
-"""Address of the shelf's pages."""
+"""Address of the pages of results."""
 TITLE: Final = "LSMLab laboratory"
 _SHOWN: Final = (".html", ".js")
-"""Files that the server sends from the shelf."""
+"""Files that the server sends from the kept."""
 _HERE: Final = Path(__file__).parent
 _INDEX: Final = """<!DOCTYPE html>
 <html lang="en">
@@ -29,7 +29,7 @@ _INDEX: Final = """<!DOCTYPE html>
 </html>"""
 
 
-def application(desk: Desk, shelf: Shelf, port: int, key: str) -> Dash:
+def application(jobs: JobQueue, kept: KeptRuns, port: int, key: str) -> Dash:
     """Return the application that answers on `port`; `key`: the text that the browser must know."""
     app = Dash(
         __name__, title=TITLE, update_title=None, assets_folder=str(_HERE / "assets"), serve_locally=True, compress=False,
@@ -40,11 +40,11 @@ def application(desk: Desk, shelf: Shelf, port: int, key: str) -> Dash:
     style = (_HERE.parent / "page.css").read_text(encoding="utf-8")
     app.index_string = _INDEX.replace("@STYLE@", style)
     app.layout = page(TITLE)
-    form = Form(shelf)
-    register_form(app, desk, form)
-    register_runs(app, desk, form, shelf)
-    register_shelf(app, desk, shelf)
-    _guard(app, shelf, port, key)
+    form = Form(kept)
+    register_form(app, jobs, form)
+    register_runs(app, jobs, form, kept)
+    register_kept(app, jobs, kept)
+    _guard(app, kept, port, key)
     return app
 
 
@@ -53,7 +53,7 @@ def new_key() -> str:
     return secrets.token_urlsafe(24)
 
 
-def _guard(app: Dash, shelf: Shelf, port: int, key: str) -> None:
+def _guard(app: Dash, kept: KeptRuns, port: int, key: str) -> None:
     """Answer only requests that `safety` allows and that carry the key; send its headers with every response."""
     server: Any = app.server
     server.config["MAX_CONTENT_LENGTH"] = safety.MOST_REQUEST_BYTES
@@ -76,7 +76,7 @@ def _guard(app: Dash, shelf: Shelf, port: int, key: str) -> None:
     def results(path: str) -> Any:
         if not path.endswith(_SHOWN) or any(part.startswith(".") for part in Path(path).parts):
             flask.abort(404)
-        return flask.send_from_directory(shelf.root.resolve(), path)
+        return flask.send_from_directory(kept.root.resolve(), path)
 
     def headers(response: Any) -> Any:
         of_results = flask.request.path.startswith(PAGES)

@@ -9,12 +9,13 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
+from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.comparison.differences import summaries, tables
 from lsmlab.reports.comparison.members import Shown, of_configurations
 from lsmlab.reports.comparison.numbers_table import numbers_section, page_link
 from lsmlab.reports.comparison.settings import settings_section
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.over_time import THROUGHPUT, overlaid
+from lsmlab.reports.figures.curves import overlaid
 from lsmlab.reports.figures.sweep import (
     effect_figure,
     heat_map,
@@ -78,7 +79,7 @@ def sweep_page(
         figures.append(parallel_coordinates(measured, metrics))
     if analysis.pareto is not None:
         figures.append(pareto_figure(measured, analysis.pareto, metrics))
-    side = [overlaid(THROUGHPUT, [one.run for one in best], [one.name for one in best])] if len(best) > 1 else []
+    side = [overlaid(OPERATIONS, [one.run for one in best], [one.name for one in best])] if len(best) > 1 else []
     body = (
         f"{paragraphs([*_story(analysis), *summaries(best)])}{_shares(analysis)}"
         f"{''.join(section(figure) for figure in figures)}{_side_by_side(best, side, directory)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -9,8 +10,7 @@ import numpy as np
 from lsmlab.reports.palette import CONSUMER_NAMES
 from lsmlab.reports.run_data import Column, RunData
 from lsmlab.reports.trace.events import Event, counter, track_names
-from lsmlab.reports.trace.memtables import immutable_bytes
-from lsmlab.reports.trace.tracks import COUNTERS
+from lsmlab.reports.trace.tracks import COUNTERS, SWITCH
 
 _MB: Final = 1e6
 _STATES: Final = {"immutables": ("immutable", "memtables"), "pending_bytes": ("pending compaction", "bytes")}
@@ -53,6 +53,31 @@ def l0_curve(edits: dict[str, Column]) -> tuple[Column, Column]:
     times, total = edits["time_s"][changed], np.cumsum(change[changed])
     last = np.flatnonzero(np.append(times[1:] != times[:-1], True)) if len(times) else changed
     return times[last], total[last]
+
+
+def immutable_bytes(run: RunData, switches: Mapping[str, Sequence[Any]]) -> tuple[list[float], list[float]]:
+    """Return times, and the WAL bytes of all immutable memtables after each: a flush removes the oldest ones at its end."""
+    changes: list[tuple[float, tuple[int, str], float, int]] = []
+    for time_s, shard, family, size, _ in zip(*(switches[name] for name in SWITCH), strict=True):
+        changes.append((time_s, (shard, family), float(size), 0))
+    jobs = run.jobs
+    if changes:
+        families = jobs["column_family"].tolist() if "column_family" in jobs else [""] * len(jobs["job"])
+        columns = (jobs[name].tolist() for name in ("kind", "end_s", "shard", "input_files", "unfinished"))
+        for family, kind, end_s, shard, memtables, unfinished in zip(families, *columns, strict=True):
+            if kind == "flush" and not unfinished:
+                changes.append((end_s, (shard, family), 0.0, memtables))
+    waiting: dict[tuple[int, str], deque[float]] = defaultdict(deque)
+    times, values, total = [], [], 0.0
+    for time_s, place, size, flushed in sorted(changes, key=lambda change: (change[0], change[3])):
+        if size:
+            waiting[place].append(size)
+            total += size
+        for _ in range(min(flushed, len(waiting[place]))):
+            total -= waiting[place].popleft()
+        times.append(time_s)
+        values.append(total)
+    return times, values
 
 
 def _curve(name: str, unit: str, times_s: Column, values: Column) -> Iterator[Event]:

@@ -13,8 +13,7 @@ from lsmlab.reports.run_data import RunData
 from lsmlab.reports.trace.counters import counters
 from lsmlab.reports.trace.events import Event
 from lsmlab.reports.trace.flows import flows
-from lsmlab.reports.trace.memtables import switches_of
-from lsmlab.reports.trace.tracks import job_slices, memtable_slices, stall_slices
+from lsmlab.reports.trace.tracks import job_slices, memtable_slices, stall_slices, switches_of
 from lsmlab.sim.results.leftovers import partial_path
 
 

@@ -19,6 +19,8 @@ _JOB_ARGS: Final = (
     "cpu_s", "slot_wait_s", "device_s", "device_alone_s", "core_wait_s", "limiter_wait_s", "sync_wait_s",
     "halted_s", "unfinished",
 )  # fmt: skip
+SWITCH: Final[tuple[str, ...]] = ("time_s", "shard", "column_family", "bytes", "entries")
+"""Columns of memtable switches."""
 _STALL_ARGS: Final = ("cause", "shard", "lost_ops", "unfinished")
 
 
@@ -65,16 +67,25 @@ def stall_slices(run: RunData) -> tuple[list[Event], list[Place]]:
     return [*track_names(STALLS, "write stalls", labels), *slices], places
 
 
+def switches_of(run: RunData) -> dict[str, list[Any]]:
+    """Return time_s, shard, column_family, bytes and entries of all memtable switches; lists without elements for a LOG."""
+    edits = run.events
+    if edits is None:
+        return {name: [] for name in SWITCH}
+    switched = edits["kind"].astype(str) == "switch"
+    found = {name: edits[name][switched].tolist() for name in SWITCH if name in edits}
+    return {"column_family": [""] * int(switched.sum()), **found}
+
+
 def memtable_slices(switches: Mapping[str, Sequence[Any]]) -> list[Event]:
     """Return a slice from switch to switch for each memtable that became immutable, and a mark for each switch.
 
-    `switches`: time_s, shard, column_family, bytes and entries of the switches (`memtables.switches_of`).
+    `switches`: time_s, shard, column_family, bytes and entries of the switches (`switches_of`).
     """
     threads: dict[tuple[int, str], int] = {}
     since: dict[int, float] = {}
     slices: list[Event] = []
-    columns = ("time_s", "shard", "column_family", "bytes", "entries")
-    for time_s, shard, family, size, entries in zip(*(switches[name] for name in columns), strict=True):
+    for time_s, shard, family, size, entries in zip(*(switches[name] for name in SWITCH), strict=True):
         place = place_of(MEMTABLES, threads.setdefault((shard, family), len(threads)))
         args = {"bytes": size, "entries": entries}
         slices.append(complete("memtable", "memtable", place, since.get(place[1], 0.0), time_s, args))

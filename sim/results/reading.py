@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -39,10 +39,10 @@ def read_summary(directory: Path) -> dict[str, Any]:
     return summary
 
 
-def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
-    """Return a pyarrow Table with the columns of which `wanted` is true, upgraded to the current results contract.
+def read_table(path: Path) -> Any:
+    """Return a pyarrow Table, upgraded to the current results contract.
 
-    `wanted` gets the current column name. Raises InputError if the file is missing, broken, or of a newer version.
+    Raises InputError if the file is missing, broken, or of a newer version.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq  # the import takes 0.4 s, so it is delayed until a table is read
@@ -54,8 +54,7 @@ def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
             about = json.loads((file.schema_arrow.metadata or {}).get(b"lsmlab", b"{}"))
             version = _readable_version(path, about.get("format", 0), about)
             renamed = _RENAMED_0 if version == 0 else {}
-            names = [name for name in file.schema_arrow.names if wanted(renamed.get(name, name))]
-            table = file.read(columns=names, use_threads=False)
+            table = file.read(use_threads=False)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -63,7 +62,7 @@ def read_table(path: Path, wanted: Callable[[str], object] = bool) -> Any:
     table = table.rename_columns([renamed.get(name, name) for name in table.column_names])
     if version == 0:
         for name in _ADDED_1.get(path.stem, ()):
-            if wanted(name) and name not in table.column_names:
+            if name not in table.column_names:
                 bits = np.zeros((table.num_rows + 7) // 8, dtype=np.uint8)
                 none = pa.Array.from_buffers(pa.bool_(), table.num_rows, [None, pa.py_buffer(bits)])
                 table = table.append_column(name, none)

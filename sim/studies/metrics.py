@@ -24,6 +24,14 @@ class Metric:
     """Whether the number is a share: differences are in points, not in percent."""
     error_of: str | None = None
     """Metric of configs/model_errors.json that gives the model's error, if it has another name."""
+    unit: str = ""
+    """Unit on pages: ops/s, s, share, ratio, count, bytes/s or years."""
+    title: str = ""
+    """Name on pages, if it is not the label."""
+    note: str = ""
+    """Line below the number on the page of a run, which shows the metrics that have one."""
+    judged: bool = True
+    """Whether one direction is better, so that a comparison marks the best run."""
 
     @property
     def error_name(self) -> str:
@@ -44,20 +52,25 @@ def _years(value: float) -> str:
 
 
 METRICS: Final = (
-    Metric("ops_per_s", "throughput", "{:,.0f} ops/s".format, higher_is_better=True),
-    Metric("write_latency_s.p99", "write P99", format_seconds),
-    Metric("write_latency_s.p999", "write P99.9", format_seconds),
-    Metric("write_latency_s.max", "longest write", format_seconds),
-    Metric("read_latency_s.p99", "read P99", format_seconds),
-    Metric("scan_latency_s.p99", "scan P99", format_seconds),
-    Metric("stall_fraction", "stalled time", "{:.1%}".format, share=True),
-    Metric("longest_stall_s", "longest stall", format_seconds, error_of="write_latency_s.max"),
-    Metric("write_amplification", "write amp", "{:.2f}".format),
-    Metric("space_amplification", "space amp", "{:.2f}".format),
-    Metric("device.write_bytes_per_s", "device writes", _per_s, error_of="device_bytes_written"),
-    Metric("device.utilisation", "device busy", "{:.0%}".format, share=True),
-    Metric("device.years_left", "drive life", _years, higher_is_better=True, error_of="device_bytes_written"),
-)
+    Metric("ops_per_s", "throughput", "{:,.0f} ops/s".format, higher_is_better=True, unit="ops/s", note="operations per second"),
+    Metric("write_latency_s.p99", "write P99", format_seconds, unit="s", note="1 write in 100 is slower"),
+    Metric("write_latency_s.p999", "write P99.9", format_seconds, unit="s", note="1 write in 1,000 is slower"),
+    Metric("write_latency_s.max", "longest write", format_seconds, unit="s", title="slowest write", note="maximum over the run"),
+    Metric("read_latency_s.p99", "read P99", format_seconds, unit="s", note="1 read in 100 is slower"),
+    Metric("scan_latency_s.p99", "scan P99", format_seconds, unit="s", note="1 scan in 100 is slower"),
+    Metric("stall_fraction", "stalled time", "{:.1%}".format, share=True, unit="share", title="time in write stalls",
+           note="no write stalls"),
+    Metric("longest_stall_s", "longest stall", format_seconds, error_of="write_latency_s.max", unit="s"),
+    Metric("write_amplification", "write amp", "{:.2f}".format, unit="ratio", title="write amplification",
+           note="bytes written per user byte"),
+    Metric("space_amplification", "space amp", "{:.2f}".format, unit="ratio", title="space amplification",
+           note="bytes stored per live byte"),
+    Metric("device.write_bytes_per_s", "device writes", _per_s, error_of="device_bytes_written", unit="bytes/s"),
+    Metric("device.utilisation", "device busy", "{:.0%}".format, share=True, unit="share", title="device use",
+           note="busy share of the time", judged=False),
+    Metric("device.years_left", "drive life", _years, higher_is_better=True, error_of="device_bytes_written", unit="years",
+           title="device endurance", note="at this write rate"),
+)  # fmt: skip
 
 
 COUNTS: Final = (

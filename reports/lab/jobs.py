@@ -1,4 +1,4 @@
-"""Desk of the laboratory: the tasks of all tabs, at most one per tab and a limit in all; the latest request wins."""
+"""Job queue of the laboratory: the tasks of all tabs, at most one per tab and a limit in all; the latest request wins."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.process import EndedError, WorkerProcess
-from lsmlab.reports.lab.work import PreviewRun, Task
+from lsmlab.reports.lab.work import Preview, Task
 from lsmlab.sim.runs.estimate import duration_text
 
 MOST_TABS: Final = 50
-"""Tabs whose state is kept; the state of the oldest idle tab is dropped."""
+"""Tabs whose state is remembered; the state of the oldest idle tab is dropped."""
 PREVIEW_LIMIT_S: Final = 15.0
 """Wall time after which a preview is ended; its CPU time is limited too (`preview.LONGEST_S`)."""
 _ESTIMATED_FROM: Final = 0.03
@@ -54,35 +55,27 @@ class _Job:
     finish: Callable[[Path], None]
     process: WorkerProcess | None = None
     began_s: float = 0.0
-    cancelled: bool = False
 
 
-@dataclass(slots=True)
-class Desk:
-    """Worker processes and the state of each tab."""
+class JobQueue:
+    """Tasks of all tabs, one per tab, and the worker processes that do them."""
 
-    start_process: Callable[[], WorkerProcess]
-    most: int
-    """Largest number of tasks that run at a time, previews not counted."""
-    tidy: Callable[[], None] = lambda: None
-    """Called after a task was ended, to remove its files."""
-    changes: int = 0
-    """Number of tasks that have ended: other tabs see from it that there are new results."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _previewing: threading.Lock = field(default_factory=threading.Lock)
-    _latest: OrderedDict[str, int] = field(default_factory=OrderedDict)
-    _jobs: OrderedDict[str, _Job] = field(default_factory=OrderedDict)
-    _previewer: WorkerProcess | None = None
-    _spare: WorkerProcess | None = None
-    _slots: threading.Semaphore = field(init=False)
-    _closed: bool = False
-
-    def __post_init__(self) -> None:
-        self._slots = threading.Semaphore(self.most)
+    def __init__(self, start_process: Callable[[], WorkerProcess], most: int, tidy: Callable[[], None] = lambda: None) -> None:
+        """`most`: largest number of tasks that run at a time, previews not counted; `tidy` removes files of ended tasks."""
+        self.changes = 0
+        """Number of tasks that have ended: other tabs see from it that there are new results."""
+        self._start_process, self._tidy = start_process, tidy
+        self._threads = ThreadPoolExecutor(most, "job")
+        self._lock, self._previewing = threading.Lock(), threading.Lock()
+        self._latest: OrderedDict[str, int] = OrderedDict()
+        self._jobs: OrderedDict[str, _Job] = OrderedDict()
+        self._previewer: WorkerProcess | None = None
+        self._spare: WorkerProcess | None = None
+        self._closed = False
 
     def warm_up(self) -> None:
         """Start the processes of the first preview and of the first simulation."""
-        self._previewer, self._spare = self.start_process(), self.start_process()
+        self._previewer, self._spare = self._start_process(), self._start_process()
 
     def preview(self, tab: str, number: int, config: Mapping[str, Any]) -> Any:
         """Return the preview of a configuration; None if the tab has sent a request with a higher number in the meantime.
@@ -100,11 +93,11 @@ class Desk:
             if self._latest.get(tab, number) != number or self._closed:
                 return None
             if self._previewer is None or not self._previewer.alive:
-                self._previewer = self.start_process()
+                self._previewer = self._start_process()
             try:
-                return self._previewer.do(PreviewRun(config), timeout_s=PREVIEW_LIMIT_S)
+                return self._previewer.do(Preview(config), timeout_s=PREVIEW_LIMIT_S)
             except (EndedError, TimeoutError):
-                self._previewer = None if self._closed else self.start_process()
+                self._previewer = None if self._closed else self._start_process()
                 raise InputError("no quick preview: it takes too long; press Simulate for the whole run") from None
 
     def start(self, tab: str, title: str, task: Task, finish: Callable[[Path], None] = lambda _page: None) -> None:
@@ -119,7 +112,7 @@ class Desk:
             self._jobs[tab] = job
             self._jobs.move_to_end(tab)
             self._forget()
-        threading.Thread(target=self._run, args=(job,), daemon=True).start()
+            self._threads.submit(self._run, job)
 
     def cancel(self, tab: str) -> None:
         """End the tab's task, if it has one."""
@@ -142,12 +135,12 @@ class Desk:
             processes = [p for p in (self._previewer, self._spare) if p is not None]
         for process in processes:
             process.end()
-        self.tidy()
+        self._threads.shutdown(cancel_futures=True)
+        self._tidy()
 
     def _stop(self, job: _Job) -> None:
         if not job.status.active:
             return
-        job.cancelled = True
         job.status = replace(job.status, phase="cancelled")
         if job.process is not None:
             job.process.end()
@@ -158,26 +151,25 @@ class Desk:
                 del self._jobs[tab]
 
     def _run(self, job: _Job) -> None:
-        with self._slots:
-            with self._lock:
-                if job.cancelled or self._closed:
-                    return
-                process = self._spare if self._spare is not None and self._spare.alive else self.start_process()
-                self._spare = None
-                job.process, job.began_s = process, time.monotonic()
-                job.status = replace(job.status, phase="running")
-            status = self._result(job, process)
-            with self._lock:
-                self.changes += 1
-                job.process = None
-                if not job.cancelled:
-                    job.status = status
-                if self._closed or self._spare is not None or not process.alive:
-                    process.end()
-                else:
-                    self._spare = process
-        if job.cancelled and not self._closed:
-            self.tidy()
+        with self._lock:
+            if self._closed or not job.status.active:
+                return
+            process = self._spare if self._spare is not None and self._spare.alive else self._start_process()
+            self._spare = None
+            job.process, job.began_s = process, time.monotonic()
+            job.status = replace(job.status, phase="running")
+        status = self._result(job, process)
+        with self._lock:
+            self.changes += 1
+            job.process = None
+            cancelled = not job.status.active
+            job.status = job.status if cancelled else status
+            if self._closed or self._spare is not None or not process.alive:
+                process.end()
+            else:
+                self._spare = process
+        if cancelled and not self._closed:
+            self._tidy()
 
     def _result(self, job: _Job, process: WorkerProcess) -> Status:
         def share(value: float) -> None:

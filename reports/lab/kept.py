@@ -1,7 +1,9 @@
-"""Shelf of the laboratory: kept runs, imported LOGs, comparisons and uploads, in folders below one folder."""
+"""Kept runs of the laboratory, imported LOGs, comparisons and uploads, in folders below one folder."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import itertools
 import json
@@ -13,12 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports.headline import Fact, headline
-from lsmlab.reports.run_data import PAGE, is_run, load_run
+from lsmlab.models.options.options_file import read_options
+from lsmlab.reports.headline import headline
+from lsmlab.reports.lab.safety import MOST_UPLOAD_BYTES
+from lsmlab.reports.run_data import is_run, load_run
 from lsmlab.sim.configuration.names import folder_names
 from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.results.rundir import make_directory
-from lsmlab.sim.runs.store import ABOUT
 
 MOST_COMPARED: Final = 4
 """Largest number of runs of a comparison."""
@@ -26,14 +29,14 @@ COMPARISONS: Final = "comparisons"
 IMPORTS: Final = "imports"
 UPLOADS: Final = "uploads"
 CHOICE: Final = "lab.json"
-"""File with the choice of a kept run."""
+"""File with the name and the choice of a kept run."""
 _OWN: Final = (COMPARISONS, IMPORTS, UPLOADS)
-_SHOWN: Final = ("ops_per_s", "write_p99", "stall_share", "w_amp")
+_SHOWN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification")
 _DIGEST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptRun:
     """A kept run."""
 
     folder: str
@@ -44,7 +47,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class KeptRuns:
     """Folder with kept runs, one folder each."""
 
     root: Path
@@ -53,7 +56,7 @@ class Shelf:
         """Return the folder for the run of this name."""
         return self.root / folder_names([name])[0]
 
-    def runs(self) -> list[Kept]:
+    def runs(self) -> list[KeptRun]:
         """Return the kept runs, the latest first. Folders that are no runs, or damaged, are left out."""
         if not self.root.is_dir():
             return []
@@ -79,15 +82,16 @@ class Shelf:
         paths = [self.find(folder) for folder in folders]
         return paths, self.root / COMPARISONS / folder_names([compared_name(folders)])[0]
 
-    def keep_choice(self, folder: Path, choice: Mapping[str, Any]) -> None:
-        """Write the choice of the form beside a run, so that the form can return to it."""
-        (folder / CHOICE).write_text(json.dumps(choice, indent=1) + "\n", encoding="utf-8")
+    def keep_choice(self, folder: Path, name: str, choice: Mapping[str, Any]) -> None:
+        """Write name and choice of the form beside a run, so that the form can return to it."""
+        content = {"name": name, "choice": choice}
+        (folder / CHOICE).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     def choice(self, folder: str) -> Any:
         """Return the choice of a kept run. Raises InputError for a run that the laboratory did not simulate."""
         try:
-            return json.loads((self.find(folder) / CHOICE).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return json.loads((self.find(folder) / CHOICE).read_text(encoding="utf-8"))["choice"]
+        except (OSError, ValueError, LookupError):
             raise InputError(f"{folder}: has no settings of the laboratory; set them in the form") from None
 
     def upload(self, name: str, content: bytes) -> Path:
@@ -98,12 +102,22 @@ class Shelf:
         path.write_bytes(content)
         return path
 
+    def upload_options(self, contents: object, name: str) -> Path:
+        """Write an uploaded OPTIONS file (or a LOG, for its options) and return its path. Raises InputError if it has none."""
+        path = self.upload(name, decoded(contents, name))
+        try:
+            read_options(path)
+        except InputError as error:
+            path.unlink()
+            raise InputError(str(error).replace(str(path), name)) from None
+        return path
+
     def import_folder(self, upload: Path) -> Path:
         """Return the folder for the import of an uploaded LOG."""
         return self.root / IMPORTS / f"{upload.name.split('.')[0]}-{upload.parent.name}"
 
     def contains(self, path: str, place: str) -> bool:
-        """Return whether `path` is an existing file or folder in a place of the shelf (`UPLOADS`, `IMPORTS`)."""
+        """Return whether `path` is an existing file or folder in a place of its own (`UPLOADS`, `IMPORTS`)."""
         found, inside = Path(path).resolve(), (self.root / place).resolve()
         return found != inside and inside in found.parents and found.exists()
 
@@ -117,6 +131,23 @@ class Shelf:
             remove_leftovers(self.root / "any")
             for path in self.root.glob(".*.partial-*"):
                 remove_leftovers(path.with_name(path.name[1:].partition(".partial-")[0]))
+
+
+def decoded(contents: object, name: str) -> bytes:
+    """Return the content of an upload in the form `data:TYPE;base64,TEXT`. Raises InputError if it is too large or none.
+
+    >>> decoded("data:text/plain;base64,T1BUSU9OUw==", "OPTIONS")
+    b'OPTIONS'
+    """
+    if not isinstance(contents, str) or ";base64," not in contents[:300]:
+        raise InputError(f"{name}: no file; choose one")
+    text = contents.partition(";base64,")[2]
+    if len(text) * 3 // 4 > MOST_UPLOAD_BYTES:
+        raise InputError(f"{name}: larger than {MOST_UPLOAD_BYTES >> 20} MiB; read it with 'lsmlab import' or '--options FILE'")
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise InputError(f"{name}: the upload is damaged; try again") from None
 
 
 def compared_name(names: Sequence[str]) -> str:
@@ -134,21 +165,11 @@ def compared_name(names: Sequence[str]) -> str:
     return f"{', '.join(parts[0][:common])} - {rest}" if common else rest
 
 
-def _kept(path: Path) -> Kept | None:
+def _kept(path: Path) -> KeptRun | None:
     try:
-        return Kept(path.name, _name(path), {f.label: f.text for f in _facts(path)})
-    except (InputError, OSError, ValueError, KeyError):
+        facts = {fact.label: fact.text for fact in headline(load_run(path)) if fact.key in _SHOWN}
+        about = path / CHOICE
+        name = json.loads(about.read_text(encoding="utf-8")).get("name") if about.is_file() else None
+        return KeptRun(path.name, str(name or path.name), facts)
+    except (InputError, OSError, ValueError, LookupError, AttributeError):
         return None
-
-
-def _name(path: Path) -> str:
-    about = path / ABOUT
-    content = json.loads(about.read_text(encoding="utf-8")) if about.is_file() else {}
-    return str(content.get("name") or path.name)
-
-
-def _facts(path: Path) -> list[Fact]:
-    return [fact for fact in headline(load_run(path)) if fact.key in _SHOWN]
-
-
-__all__ = ["COMPARISONS", "IMPORTS", "MOST_COMPARED", "PAGE", "UPLOADS", "Kept", "Shelf"]

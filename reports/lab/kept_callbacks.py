@@ -7,33 +7,33 @@ from typing import Any
 
 from dash import ClientsideFunction, Input, Output, State, ctx, no_update
 from lsmlab.models.errors import InputError
-from lsmlab.reports.lab.desk import Desk
-from lsmlab.reports.lab.form_callbacks import message
+from lsmlab.reports.lab.jobs import JobQueue
+from lsmlab.reports.lab.kept import MOST_COMPARED, KeptRun, KeptRuns
 from lsmlab.reports.lab.run_callbacks import BUSY_MS
-from lsmlab.reports.lab.shelf import MOST_COMPARED, PAGE, Kept, Shelf
 from lsmlab.reports.lab.work import Comparison
+from lsmlab.reports.run_data import PAGE
 
 Callback = Callable[..., Any]
 
 
-def register_shelf(app: Any, desk: Desk, shelf: Shelf) -> None:
+def register_kept(app: Any, jobs: JobQueue, kept: KeptRuns) -> None:
     """Register the callbacks of kept runs, and those that only the browser does."""
     changed = {"allow_duplicate": True}
     app.callback(
         Output("marked", "options"), Output("marked", "value"), Output("message", "children", **changed),
         Input("saved", "data"), Input("remove", "n_clicks"), State("marked", "value"), prevent_initial_call="initial_duplicate",
-    )(list_callback(desk, shelf))  # fmt: skip
+    )(list_callback(jobs, kept))  # fmt: skip
     app.callback(
         *(Output(name, "disabled") for name in ("open", "use", "remove", "compare")), Input("marked", "value")
     )(possible)
     app.callback(
         Output("address", "data"), Output("wanted", "data"), Output("message", "children", **changed),
         Input("open", "n_clicks"), Input("use", "n_clicks"), State("marked", "value"), prevent_initial_call=True,
-    )(open_callback(shelf))  # fmt: skip
+    )(open_callback(kept))  # fmt: skip
     app.callback(
         Output("message", "children", **changed), Output("poll", "interval", **changed),
         Input("compare", "n_clicks"), State("tab", "data"), State("marked", "value"), prevent_initial_call=True,
-    )(compare_callback(desk, shelf))  # fmt: skip
+    )(compare_callback(jobs, kept))  # fmt: skip
     _register_browser(app)
 
 
@@ -58,28 +58,28 @@ def _register_browser(app: Any) -> None:
         app.clientside_callback(ClientsideFunction("lab", function), output, changed, prevent_initial_call=True)
 
 
-def list_callback(desk: Desk, shelf: Shelf) -> Callback:
+def list_callback(jobs: JobQueue, kept: KeptRuns) -> Callback:
     """Return the callback that lists the kept runs, after it removed the marked ones if the user asked for it."""
 
-    def kept(_saved: int | None, _clicks: int | None, marked: Sequence[str] | None) -> Any:
+    def listed(_saved: int | None, _clicks: int | None, marked: Sequence[str] | None) -> Any:
         text: Any = no_update
         if ctx.triggered_id == "remove":
             try:
                 for folder in marked or []:
-                    shelf.remove(folder)
-                desk.changes += 1
+                    kept.remove(folder)
+                jobs.changes += 1
             except InputError as error:
                 text = str(error)
-        runs = shelf.runs()
+        runs = kept.runs()
         still = {run.folder for run in runs}
         left = [folder for folder in marked or [] if folder in still]
         options = [{"label": _row(run), "value": run.folder} for run in runs]
         return options, left if left != (marked or []) else no_update, text
 
-    return kept
+    return listed
 
 
-def _row(run: Kept) -> str:
+def _row(run: KeptRun) -> str:
     return f"{run.name}\n{', '.join(f'{label} {text}' for label, text in run.facts.items())}"
 
 
@@ -89,30 +89,30 @@ def possible(marked: Sequence[str] | None) -> tuple[bool, ...]:
     return count != 1, count != 1, count == 0, not 2 <= count <= MOST_COMPARED
 
 
-def open_callback(shelf: Shelf) -> Callback:
+def open_callback(kept: KeptRuns) -> Callback:
     """Return the callback that opens the page of the marked run, or returns to its settings."""
 
     def opened(_open: int | None, _use: int | None, marked: Sequence[str] | None) -> Any:
         try:
-            path = shelf.find((marked or [""])[0])
+            path = kept.find((marked or [""])[0])
             if ctx.triggered_id == "use":
-                return no_update, shelf.choice(path.name), ""
-            return {"page": shelf.page(path / PAGE), "title": path.name}, no_update, ""
-        except Exception as error:
-            return no_update, no_update, message(error)
+                return no_update, kept.choice(path.name), ""
+            return {"page": kept.page(path / PAGE), "title": path.name}, no_update, ""
+        except InputError as error:
+            return no_update, no_update, str(error)
 
     return opened
 
 
-def compare_callback(desk: Desk, shelf: Shelf) -> Callback:
+def compare_callback(jobs: JobQueue, kept: KeptRuns) -> Callback:
     """Return the callback that draws the page of a comparison in a worker process."""
 
     def compare(_clicks: int, tab: str, marked: Sequence[str] | None) -> Any:
         try:
-            runs, folder = shelf.comparison(marked or [])
-            desk.start(tab, f"comparison of {len(runs)} runs", Comparison(tuple(runs), folder))
-        except Exception as error:
-            return message(error), no_update
+            runs, folder = kept.comparison(marked or [])
+            jobs.start(tab, f"comparison of {len(runs)} runs", Comparison(tuple(runs), folder))
+        except InputError as error:
+            return str(error), no_update
         return "", BUSY_MS
 
     return compare
