@@ -15,7 +15,9 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.decisions.goals import Limits
 from lsmlab.sim.decisions.subject import read_subject
 from lsmlab.sim.exploration.space import parse_space
-from lsmlab.sim.runs.batch import Settings, run_in_order
+from lsmlab.sim.runs.batch import run_in_order
+from lsmlab.sim.runs.executor import InProcess
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.tuning.dimensions import distributions, overrides
 from lsmlab.sim.tuning.objective import Objective, window_of
 from lsmlab.sim.tuning.study import best_points, open_study, search
@@ -41,7 +43,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def objective(slow: Path, *goals: str, limits: Limits = Limits()) -> Objective:  # noqa: B008 - frozen
     """Return the objective of a search over that store, with one seed per point."""
     subject = read_subject(str(slow))
-    run = lambda jobs: run_in_order(jobs, Settings(1, quiet=True))  # noqa: E731
+    run = lambda jobs: run_in_order(jobs, default_store(), InProcess(), quiet=True)  # noqa: E731
     return Objective(subject, goals, limits, 1, run, window_of(subject.compose()))
 
 

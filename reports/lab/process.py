@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import pickle
+import tempfile
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.reports.lab.work import Task, do
-from lsmlab.sim.runs.worker import ENDED, serve
+from lsmlab.sim.runs.local import WorkerProcess as Process
+from lsmlab.sim.runs.worker import PERIOD_S, TaskFile
 
 Share = Callable[[float], None]
 """Callback with the finished share of a task, 0 to 1."""
-_GRACE_S: Final = 2.0
-"""Time that the process has to end after SIGTERM."""
 _START_S: Final = 60.0
 """Longest time of the first task on a busy machine."""
 
@@ -29,19 +33,12 @@ class WorkerProcess:
     """
 
     def __init__(self, warm_up: Task) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, child_end = context.Pipe()
-        self._process = context.Process(target=serve, args=(child_end, do), daemon=True)
-        self._process.start()
-        child_end.close()
+        self._folder = tempfile.TemporaryDirectory(prefix="lsmlab-lab-")
+        self._process = Process()
         self._busy = threading.Lock()
-        self._pipe.send(warm_up)
-        self._warm = False
-
-    @property
-    def alive(self) -> bool:
+        self.alive = True
         """Whether the process runs."""
-        return self._process.is_alive()
+        self._warming: Future[Any] | None = self._submit(warm_up)
 
     def do(self, task: Task, share: Share = lambda _share: None, timeout_s: float | None = None) -> Any:
         """Do a task and return its result; raise its error.
@@ -51,33 +48,38 @@ class WorkerProcess:
         """
         with self._busy:
             try:
-                if not self._warm:
-                    self._answer(share, _START_S)
-                    self._warm = True
-                self._pipe.send(task)
-                return self._answer(share, timeout_s)
-            except (EOFError, OSError) as error:
+                if self._warming is not None:
+                    _result(self._warming, self._file, share, _START_S)
+                    self._warming = None
+                result = _result(self._submit(task), self._file, share, timeout_s)
+            except (BrokenProcessPool, TimeoutError) as error:
                 self.end()
                 if isinstance(error, TimeoutError):
                     raise
                 raise EndedError("its worker process has ended") from None
+        if isinstance(result, Exception):
+            raise result
+        return result
 
-    def _answer(self, share: Share, timeout_s: float | None) -> Any:
-        while True:
-            if not self._pipe.poll(timeout_s):
-                raise TimeoutError
-            kind, content = self._pipe.recv()
-            if kind != ENDED:
-                share(content)
-            elif isinstance(content, Exception):
-                raise content
-            else:
-                return content
+    @property
+    def _file(self) -> TaskFile:
+        return TaskFile(Path(self._folder.name) / "task")
+
+    def _submit(self, task: Task) -> Future[Any]:
+        self._file.create()
+        return self._process.submit(pickle.dumps((do, task)), self._file.path, PERIOD_S)
 
     def end(self) -> None:
         """End the process and discard its task."""
-        self._process.terminate()
-        self._process.join(_GRACE_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        self.alive = False
+        self._process.end()
+        self._folder.cleanup()
+
+
+def _result(future: Future[Any], file: TaskFile, share: Share, timeout_s: float | None) -> Any:
+    begun_s = time.monotonic()
+    while not wait([future], PERIOD_S).done:
+        share(file.read()[0])
+        if timeout_s is not None and time.monotonic() - begun_s > timeout_s:
+            raise TimeoutError
+    return future.result()

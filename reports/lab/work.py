@@ -57,9 +57,10 @@ class WholeRun:
 
     def do(self, progress: Progress) -> Path:
         """Return the page. Raises InputError for a configuration that cannot run."""
-        from lsmlab.sim.runs.batch import Job, Settings, run_job
+        from lsmlab.sim.runs.batch import Job, run_job
+        from lsmlab.sim.runs.store import default_store
 
-        outcome = run_job(Job(self.name, self.config, self.folder, self.choices), Settings(quiet=True), progress)
+        outcome = run_job(Job(self.name, self.config, self.folder, self.choices), default_store(), progress)
         if outcome.error is not None:
             raise InputError(outcome.error)
         return _drawn(finishers.RUN, self.folder)

@@ -13,10 +13,11 @@ from typing import Any
 
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import Arguments, add_place
-from lsmlab.sim.commands.many import run_jobs
+from lsmlab.sim.commands.many import run_on
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import dated_directory, display_path, make_directory, named_directory
 from lsmlab.sim.runs.batch import Job, Outcome
+from lsmlab.sim.runs.executor import Executor
 
 Runner = Callable[[Sequence[Job]], list[Outcome]]
 """Runs jobs and returns their outcomes."""
@@ -51,11 +52,11 @@ def run_options(given: argparse.Namespace) -> Arguments:
     return Arguments([], jobs=given.jobs, on=given.on, fresh=given.fresh, budget=given.budget)
 
 
-def runner(options: Arguments, directory: Path, *, quiet: bool) -> Runner:
+def runner(executor: Executor, directory: Path, *, fresh: bool, quiet: bool) -> Runner:
     """Return a function that runs jobs and raises RunsInterruptedError after Ctrl-C."""
 
     def run(jobs: Sequence[Job]) -> list[Outcome]:
-        outcomes = run_jobs(jobs, options, directory, quiet=quiet)
+        outcomes = run_on(executor, jobs, directory, fresh=fresh, quiet=quiet)
         if outcomes is None:
             raise RunsInterruptedError
         return outcomes

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.runs.choice import PLACES
+from lsmlab.sim.runs.executor import PLACES
 
 _HYDRA_FLAGS: Final = {
     "-h": 0, "--help": 0, "--hydra-help": 0, "-c": 1, "--cfg": 1, "--resolve": 0, "-p": 1, "--package": 1,
@@ -37,7 +37,7 @@ class Arguments:
     replications: int | None = None
     jobs: int | None = None
     on: str | None = None
-    """Cluster whose workers do the runs: slurm or ray; None: this machine."""
+    """Cluster whose workers do the runs (`executor.PLACES`); None: this machine."""
     budget: str | None = None
     """Longest wall time of the runs, such as 10min; None: no limit."""
     fresh: bool = False
@@ -116,7 +116,10 @@ def _parser() -> LineParser:
 
 def add_place(parser: argparse.ArgumentParser) -> None:
     """Add the option --on of commands that do many runs."""
-    parser.add_argument("--on", choices=PLACES, help="do the runs on workers of a cluster, -j N of them; default: this machine")
+    parser.add_argument(
+        "--on", metavar="PLACE",
+        help=f"do the runs on -j N workers of a cluster: {PLACES}; default: this machine",
+    )  # fmt: skip
 
 
 def _split(rest: list[str], own: list[str]) -> tuple[list[str], list[str]]:

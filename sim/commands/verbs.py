@@ -19,7 +19,6 @@ from lsmlab.sim.progress import progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import display_path, make_directory, named_directory, unused_directory
 from lsmlab.sim.results.stopping import INTERRUPTED
-from lsmlab.sim.runs.choice import cluster
 
 
 def run(argv: list[str]) -> int:
@@ -27,7 +26,7 @@ def run(argv: list[str]) -> int:
     arguments = parse(argv)
     if arguments.variants is not None:
         raise InputError("--variants belongs to 'lsmlab compare'")
-    with trusting(arguments.trust), cluster(arguments.on, arguments.jobs):
+    with trusting(arguments.trust):
         return _run(arguments)
 
 

@@ -24,7 +24,6 @@ from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
-from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.index import IndexedRun, publish
 from lsmlab.sim.runs.typed import parameters
 
@@ -40,7 +39,7 @@ def compare(argv: list[str]) -> int:
             sys.stdout.write(_HELP)
             return 0
         raise InputError(f"{arguments.hydra_flags[0]} belongs to 'lsmlab run'; compare takes comma lists by itself")
-    with trusting(arguments.trust), cluster(arguments.on, arguments.jobs):
+    with trusting(arguments.trust):
         done = simulated(arguments)
         return INTERRUPTED if done is None else _show(done, arguments)
 
@@ -143,7 +142,7 @@ usage: lsmlab compare engine=a,b device=x,y [key=value ...] [options]
   --out DIR           folder for the results (default: outputs/<date>/<time>)
   --replications N    seeds of each configuration; differences get 90 % intervals (default: 1)
   -j, --jobs N        number of processes (default: one per core)
-  --on slurm|ray      do the runs on N workers of a cluster (docs/how-to/run-on-a-cluster.md)
+  --on PLACE          do the runs on N workers of a cluster (docs/how-to/run-on-a-cluster.md)
   --budget TIME       ask, or refuse to start, if the runs take longer, such as 10min
   --fresh             simulate again the runs that the run store (outputs/runs) already has
   --json              print only one JSON document; draw no page unless report=true

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes
-from lsmlab.sim.commands.answers import RunsInterruptedError, give_answer, output_directory, run_options, runner
+from lsmlab.sim.commands.answers import RunsInterruptedError, give_answer, output_directory, runner
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.budget import keep_budget, read_budget
 from lsmlab.sim.decisions.advice import SHORT, Trialled, advised, as_json, ranked, short_form
@@ -28,8 +27,9 @@ from lsmlab.sim.decisions.written_options import write_options
 from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.stopping import INTERRUPTED
-from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.estimate import Estimate, estimate
+from lsmlab.sim.runs.executor import Executor, open_executor
+from lsmlab.sim.runs.store import default_store
 
 FINISHERS: Final = "lsmlab.advice_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an advice."""
@@ -43,11 +43,11 @@ _MEMORY: Final = 4.0
 def advise(argv: list[str]) -> int:
     """Run `lsmlab advise RUN`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_args(argv)
-    with cluster(given.on, given.jobs):
-        return _advise(given)
+    with open_executor(given.on, given.jobs, default_store()) as executor:
+        return _advise(given, executor)
 
 
-def _advise(given: argparse.Namespace) -> int:
+def _advise(given: argparse.Namespace, executor: Executor) -> int:
     if given.replications < 1:
         raise InputError(f"--replications {given.replications}: at least 1 run is needed")
     subject = read_subject(given.run, given.set, given.config_dir)
@@ -59,8 +59,8 @@ def _advise(given: argparse.Namespace) -> int:
     if given.budget is not None:
         cost = estimate(config)
         several = Estimate(_ROUNDS * cost.work, cost.memory_bytes)
-        keep_budget(several, read_budget(given.budget), "a shorter load (--set workload.duration=...)", processes=given.jobs)
-    run = runner(replace(run_options(given), budget=None), directory, quiet=given.json)  # the budget is kept above
+        keep_budget(several, read_budget(given.budget), "a shorter load (--set workload.duration=...)", processes=executor.count)
+    run = runner(executor, directory, fresh=given.fresh, quiet=given.json)
     search = Search(subject, goal, limits, errors, given.replications, run)
     try:
         present = search.present()

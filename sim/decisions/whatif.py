@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-
 from lsmlab.models.errors import InputError
 from lsmlab.sim.commands.answers import (
     add_answer_options,
@@ -21,7 +19,6 @@ from lsmlab.sim.decisions.subject import read_subject
 from lsmlab.sim.decisions.text import answer_text
 from lsmlab.sim.decisions.trials import trial_jobs, trials
 from lsmlab.sim.results.stopping import INTERRUPTED
-from lsmlab.sim.runs.choice import cluster
 
 FINISHERS = "lsmlab.whatif_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an answer."""
@@ -30,11 +27,6 @@ FINISHERS = "lsmlab.whatif_finishers"
 def whatif(argv: list[str]) -> int:
     """Run `lsmlab whatif RUN ALTERNATIVE ...`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_intermixed_args(argv)
-    with cluster(given.on, given.jobs):
-        return _whatif(given)
-
-
-def _whatif(given: argparse.Namespace) -> int:
     if given.replications < 1:
         raise InputError(f"--replications {given.replications}: at least 1 run is needed")
     subject = read_subject(given.run, given.set, given.config_dir)

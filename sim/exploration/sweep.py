@@ -19,12 +19,12 @@ from lsmlab.sim.exploration.space import Space
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.results.rundir import is_disk_full
-from lsmlab.sim.runs.batch import Settings, write_failure
-from lsmlab.sim.runs.choice import executor
+from lsmlab.sim.runs.batch import write_failure
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.index import INDEX
 from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.runs.rows import RowCollector
+from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.task import reason_of
 
 SWEEP: Final = "sweep.json"
@@ -75,7 +75,7 @@ class Sweep:
                 self.store.compose(changes(self.choices((*first[:column], value, *first[column + 1 :]))))
         return config
 
-    def tasks(self, directory: Path, settings: Settings) -> Iterator[SweepRun]:
+    def tasks(self, directory: Path, store: RunStore, *, fresh: bool) -> Iterator[SweepRun]:
         """Yield the runs: all seeds of a point, then the next point."""
         names, number = self.names(), 0
         for point, name, folder in zip(self.points, names, folder_names(names), strict=True):
@@ -83,7 +83,7 @@ class Sweep:
                 choices, place = self.choices(point), folder
                 if len(self.seeds) > 1:
                     choices, place = {**choices, "seed": str(seed)}, f"{folder}, seed {seed}"
-                yield SweepRun(number, self.store, name, choices, seed, directory / place, settings)
+                yield SweepRun(number, self.store, name, choices, seed, directory / place, store, fresh)
                 number += 1
 
     def as_json(self) -> dict[str, Any]:
@@ -121,22 +121,22 @@ class SweepResult:
 
 
 def run_sweep(
-    sweep: Sweep, directory: Path, settings: Settings, result: SweepResult, through: Executor | None = None
-) -> None:
+    sweep: Sweep, directory: Path, store: RunStore, executor: Executor, result: SweepResult, *, fresh: bool = False,
+    quiet: bool = False,
+) -> None:  # fmt: skip
     """Run a sweep, count its runs in `result`, and write sweep.json, runs.parquet and a folder for each run.
 
     Finished runs stay in the run store when the sweep is interrupted. Raises OSError if the disk is full.
     """
     write_json(directory / SWEEP, sweep.as_json())
     (directory / INDEX).unlink(missing_ok=True)  # of an earlier sweep in this folder
-    settings.store.clean()
+    store.clean()
     remove_leftovers(directory)
     rows = RowCollector()
-    progress = RunProgress(sweep.runs, quiet=settings.quiet)
-    chosen = through or executor(settings.processes, sweep.runs)
+    progress = RunProgress(sweep.runs, quiet=quiet)
     try:
-        tasks = sweep.tasks(directory, settings)
-        with closing(chosen.run_tasks(simulate, tasks, progress.share)) as ends:
+        tasks = sweep.tasks(directory, store, fresh=fresh)
+        with closing(executor.run_tasks(simulate, tasks, progress.share)) as ends:
             for ended in ends:
                 one = _result(ended.task, ended.result)
                 progress.kept() if one.kept else progress.ended(ended.task.number)
@@ -148,7 +148,7 @@ def run_sweep(
             rows.write(directory / INDEX, first)
     finally:
         progress.close()
-        settings.store.clean()
+        store.clean()
         remove_leftovers(directory)  # of workers that were killed
 
 

@@ -24,19 +24,14 @@ from lsmlab.sim.exploration.sweep import Sweep, SweepResult, run_sweep, seeds_of
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.results.stopping import INTERRUPTED
-from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.choice import cluster
+from lsmlab.sim.runs.executor import open_executor
 from lsmlab.sim.runs.index import INDEX
+from lsmlab.sim.runs.store import default_store
 
 
 def sweep(argv: list[str]) -> int:
     """Simulate the points of a design over the space of the arguments."""
     arguments = _parser().parse_intermixed_args(argv)
-    with cluster(arguments.on, arguments.jobs):
-        return _sweep(arguments)
-
-
-def _sweep(arguments: argparse.Namespace) -> int:
     for name in ("points", "replications", "jobs"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
@@ -44,16 +39,17 @@ def _sweep(arguments: argparse.Namespace) -> int:
     allow_packages(arguments.allow_package)
     planned = _planned(arguments)
     planned.check()
-    settings = Settings(arguments.jobs, arguments.fresh, quiet=arguments.json)
-    if arguments.budget is not None:
-        keep_budget_of_sweep(planned, arguments.budget, settings)
-    directory = output_directory(arguments.out, "multirun")
-    result = SweepResult()
-    try:
-        run_sweep(planned, directory, settings, result)
-    except KeyboardInterrupt:
-        sys.stderr.write(interrupted(result.finished, planned.runs, directory))
-        return INTERRUPTED
+    result, store = SweepResult(), default_store()
+    with open_executor(arguments.on, arguments.jobs, store) as executor:
+        if arguments.budget is not None:
+            missing_from = None if arguments.fresh else store
+            keep_budget_of_sweep(planned, arguments.budget, missing_from, executor.count)
+        directory = output_directory(arguments.out, "multirun")
+        try:
+            run_sweep(planned, directory, store, executor, result, fresh=arguments.fresh, quiet=arguments.json)
+        except KeyboardInterrupt:
+            sys.stderr.write(interrupted(result.finished, planned.runs, directory))
+            return INTERRUPTED
     return _report(planned, directory, result, arguments)
 
 

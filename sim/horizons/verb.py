@@ -25,7 +25,6 @@ from lsmlab.sim.horizons.text import answer_text
 from lsmlab.sim.horizons.windows import Horizon, check_comparable, full_config, load_of, usual_warm_s, window_configs
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.batch import Job, Outcome
-from lsmlab.sim.runs.choice import cluster
 
 FINISHERS: Final = "lsmlab.growth_finishers"
 """Entry points `(directory: Path) -> Path | None` that may draw a page of an answer."""
@@ -35,11 +34,6 @@ _FULL: Final = "full"
 def grow(argv: list[str]) -> int:
     """Run `lsmlab grow RUN --horizon TIME`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_args(argv)
-    with cluster(given.on, given.jobs):
-        return _grow(given)
-
-
-def _grow(given: argparse.Namespace) -> int:
     window_s, length_s = _seconds(given.window, "--window"), _seconds(given.horizon, "--horizon")
     config = read_subject(given.run, given.set, given.config_dir).compose()
     load = load_of(config)

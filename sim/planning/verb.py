@@ -20,8 +20,8 @@ from lsmlab.sim.planning.sensitivity import sensitivity, sensitivity_tasks
 from lsmlab.sim.planning.starting_plan import write_starting_plan
 from lsmlab.sim.planning.text import answer_text
 from lsmlab.sim.planning.trial import duration_s
-from lsmlab.sim.runs.choice import cluster, executor
 from lsmlab.sim.runs.estimate import Estimate, estimate, total
+from lsmlab.sim.runs.executor import Executor, open_executor
 from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.runs.task import reason_of
@@ -35,11 +35,11 @@ _SENSITIVITY_RUNS: Final = 6.0
 def plan(argv: list[str]) -> int:
     """Run `lsmlab plan PLAN.yaml`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_args(argv)
-    with cluster(given.on, given.jobs):
-        return _plan(given)
+    with open_executor(given.on, given.jobs, default_store()) as executor:
+        return _plan(given, executor)
 
 
-def _plan(given: argparse.Namespace) -> int:
+def _plan(given: argparse.Namespace, executor: Executor) -> int:
     if given.jobs is not None and given.jobs < 1:
         raise InputError(f"--jobs {given.jobs}: at least 1 process is needed")
     budget_s = read_budget(given.budget) if given.budget is not None else None
@@ -47,13 +47,13 @@ def _plan(given: argparse.Namespace) -> int:
     path = given.plan if directory is None else write_starting_plan(given.plan, directory, given.growth)
     asked = read_plan(path, given.config_dir)
     if budget_s is not None:
-        keep_budget(cost(asked), budget_s, "fewer candidates, or a smaller search.turnovers", processes=given.jobs)
+        keep_budget(cost(asked), budget_s, "fewer candidates, or a smaller search.turnovers", processes=executor.count)
     directory = directory or output_directory(given.out)
     tasks = [_task(asked, number, given.fresh) for number in range(len(asked.candidates))]
-    results = _evaluate(tasks, given.jobs, quiet=given.json)
+    results = _evaluate(tasks, executor, quiet=given.json)
     errors = read_model_errors(from_a_log=asked.from_a_log, changed=True)
     chosen = best(plan_answer(asked, results, errors, {})["candidates"], asked.sensitivity.candidates)
-    changed = _evaluate(_sensitivity_tasks(asked, chosen, tasks, results), given.jobs, quiet=given.json)
+    changed = _evaluate(_sensitivity_tasks(asked, chosen, tasks, results), executor, quiet=given.json)
     found = {c.name: r for c in asked.candidates if isinstance(r := results[c.name], Evaluated)}
     rows = {c.name: sensitivity(asked, c, found[c.name], changed) for c in asked.candidates if c.name in chosen}
     answer = plan_answer(asked, results, errors, rows)
@@ -93,13 +93,13 @@ def _sensitivity_tasks(
     return several
 
 
-def _evaluate(tasks: Sequence[Evaluation], processes: int | None, *, quiet: bool) -> dict[str, Evaluated | str]:
+def _evaluate(tasks: Sequence[Evaluation], executor: Executor, *, quiet: bool) -> dict[str, Evaluated | str]:
     """Return the result of each task by name, or the reason why its store cannot run."""
     results: dict[str, Evaluated | str] = {}
     numbers = {task.name: number for number, task in enumerate(tasks)}
     progress = RunProgress(len(tasks), 0, quiet=quiet or not tasks, noun="searches")
     try:
-        with closing(executor(processes, len(tasks)).run_tasks(evaluate, tasks, progress.share)) as ends:
+        with closing(executor.run_tasks(evaluate, tasks, progress.share)) as ends:
             for ended in ends:
                 progress.ended(numbers[ended.task.name])
                 result = ended.result

@@ -1,12 +1,18 @@
-"""Protocol of executors, which apply one function to many tasks; and the executor that runs them in this process."""
+"""Protocol of executors, which apply one function to many tasks; the executor of this process; the choice of one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
+from lsmlab.models.errors import InputError
 from lsmlab.sim.progress import Progress
+
+if TYPE_CHECKING:
+    from lsmlab.sim.runs.store import RunStore
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -14,6 +20,13 @@ Work = Callable[[T, Progress], R]
 """Function that does a task. It may call its second argument to report progress."""
 Watch = Callable[[int, float], None]
 """Callback for progress: index of a running task, and the share of it that is done (0 to 1)."""
+
+QUEUES: Final = ("slurm", "pbs", "lsf", "sge")
+"""Values of --on that name a batch queue, for dask-jobqueue."""
+_PROTOCOLS: Final = ("tcp://", "tls://", "ucx://", "ws://", "wss://")
+"""Beginnings of the address of a Dask scheduler."""
+PLACES: Final = f"{', '.join(QUEUES)}, ray, dask, or the address of a Dask scheduler such as tcp://host:8786"
+"""Values of --on, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,10 @@ class WorkerDiedError(RuntimeError):
 class Executor(Protocol):
     """Executor of tasks: in this process, in worker processes of this machine, or on a cluster."""
 
+    @property
+    def count(self) -> int:
+        """Number of tasks that run at the same time, if there are enough."""
+
     def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends; take few tasks ahead. Closing the iterator ends all work."""
         ...
@@ -40,6 +57,8 @@ class Executor(Protocol):
 @dataclass(frozen=True, slots=True)
 class InProcess:
     """Executor that runs one task after the other in this process."""
+
+    count: int = 1
 
     def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result, in the order of the tasks."""
@@ -53,3 +72,41 @@ class InProcess:
             except Exception as error:
                 result = error
             yield TaskResult(task, result)
+
+
+@contextmanager
+def open_executor(place: str | None, count: int | None, store: RunStore) -> Iterator[Executor]:
+    """Yield an executor whose workers publish in `store`; leaving the block ends its workers.
+
+    `place`: a value of --on; None for processes of this machine. `count`: number of workers; None for one per core, of this
+    machine or of the cluster. Raises InputError if the cluster is not there.
+    """
+    if place is None:
+        from lsmlab.sim.runs.local import LocalProcesses
+
+        yield LocalProcesses(store, count)
+    elif place == "ray":
+        from lsmlab.sim.runs.on_ray import on_ray
+
+        with on_ray(store, count) as executor:
+            yield executor
+    elif place in QUEUES:
+        from lsmlab.sim.runs.on_dask import on_queue
+
+        with on_queue(place, store, count) as executor:
+            yield executor
+    elif place == "dask" or place.startswith(_PROTOCOLS):
+        from lsmlab.sim.runs.on_dask import on_scheduler
+
+        with on_scheduler(place, store, count) as executor:
+            yield executor
+    else:
+        raise InputError(f"--on {place}: choose {PLACES}")
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS and Windows do not have sched_getaffinity
+        return os.cpu_count() or 1

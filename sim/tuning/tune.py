@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import time
-from dataclasses import replace
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.commands.answers import RunsInterruptedError, give_answer, output_directory, run_options, runner
+from lsmlab.sim.commands.answers import RunsInterruptedError, give_answer, output_directory, runner
 from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.commands.budget import keep_budget, read_budget
 from lsmlab.sim.decisions.goals import GOALS, read_goal, read_limits
@@ -20,8 +19,9 @@ from lsmlab.sim.decisions.whatif import add_subject_arguments
 from lsmlab.sim.decisions.written_options import write_options
 from lsmlab.sim.exploration.space import parse_space
 from lsmlab.sim.results.stopping import INTERRUPTED
-from lsmlab.sim.runs.choice import cluster
 from lsmlab.sim.runs.estimate import Estimate, estimate
+from lsmlab.sim.runs.executor import Executor, open_executor
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.tuning.objective import WINDOW, Objective, window_of
 from lsmlab.sim.tuning.text import tuning_text
 from lsmlab.sim.tuning.verdict import as_json, judge
@@ -38,11 +38,11 @@ _FRESH_SEED: Final = 1000
 def tune(argv: list[str]) -> int:
     """Run `lsmlab tune RUN SPACE ...`; return the exit code. Raises InputError for bad input."""
     given = _parser().parse_intermixed_args(argv)
-    with cluster(given.on, given.jobs):
-        return _tune(given)
+    with open_executor(given.on, given.jobs, default_store()) as executor:
+        return _tune(given, executor)
 
 
-def _tune(given: argparse.Namespace) -> int:
+def _tune(given: argparse.Namespace, executor: Executor) -> int:
     if importlib.util.find_spec("optuna") is None:
         raise InputError("tune: needs the package optuna; install it with 'pip install lsmlab[tune]'")
     from lsmlab.sim.tuning.study import best_points, history, importances, open_study, search
@@ -55,9 +55,9 @@ def _tune(given: argparse.Namespace) -> int:
     if given.budget is not None:
         cost = estimate(config)
         several = Estimate((1.0 + WINDOW) * _SEARCH_SEEDS * given.trials * cost.work, cost.memory_bytes)
-        keep_budget(several, read_budget(given.budget), "fewer --trials", processes=given.jobs)
+        keep_budget(several, read_budget(given.budget), "fewer --trials", processes=executor.count)
     directory = output_directory(given.out)
-    run = runner(replace(run_options(given), budget=None), directory, quiet=True)
+    run = runner(executor, directory, fresh=given.fresh, quiet=True)
     objective = Objective(subject, goals, limits, _SEARCH_SEEDS, run, window_of(config))
     seed = int(config.get("seed", 1))
     study = open_study(directory, objective, seed)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from lsmlab.sim.configuration.compose import composer
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.batch import Job, run_all
+from lsmlab.sim.runs.batch import Outcome as RunOutcome
+from lsmlab.sim.runs.local import LocalProcesses
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.papers.claim import Outcome, Setting
@@ -68,7 +71,10 @@ def run_settings(
                     {"paper": paper, "setting": setting.name, "seed": seed})
                 for seed in numbers
             ]  # fmt: skip
-    _carry_out(runs, jobs, Settings(processes, fresh, quiet), report)
+    store = default_store()
+    all_jobs = [job for some in jobs.values() for job in some]
+    outcomes = run_all(all_jobs, store, LocalProcesses(store, processes), fresh=fresh, quiet=quiet)
+    _count(runs, jobs, outcomes, report)
     return {run.setting.overrides: run for run in runs}
 
 
@@ -77,13 +83,13 @@ def _folder(name: str) -> str:
     return re.sub(r"[^\w.=+-]+", "-", name)
 
 
-def _carry_out(
-    runs: list[SettingRun], jobs: Mapping[int, Sequence[Job]], settings: Settings, report: Callable[[str], None]
+def _count(
+    runs: list[SettingRun], jobs: Mapping[int, Sequence[Job]], outcomes: Iterable[RunOutcome], report: Callable[[str], None]
 ) -> None:
     mine = {id(job): number for number, some in jobs.items() for job in some}
     left = Counter(mine.values())
     ended = len(runs) - len(left)
-    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
+    for outcome in outcomes:
         number = mine[id(outcome.job)]
         run = runs[number]
         run.error = run.error or outcome.error

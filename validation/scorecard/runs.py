@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -11,8 +11,10 @@ from typing import Any, Final
 from lsmlab.sim.configuration.parameters import displaced
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import Job, Settings, outcomes
-from lsmlab.sim.runs.choice import executor
+from lsmlab.sim.runs.batch import Job, Outcome, run_all
+from lsmlab.sim.runs.executor import Executor
+from lsmlab.sim.runs.local import LocalProcesses
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.casefiles.case import Case
@@ -76,15 +78,18 @@ def run_cases(
         about = configs[number].get("parameters") or {}
         run.set_errors = run.model_errors = about.get("model_errors") or {}
         run.parameters = str(configs[number]["host"].get("parameters") or "")
-    _read_measured(runs, configs, processes)
+    store = default_store()
+    executor = LocalProcesses(store, processes)
+    _read_measured(runs, configs, executor)
     jobs = {number: _jobs(runs[number].case, config, seeds) for number, config in configs.items()}
-    _simulate(runs, jobs, Settings(processes, fresh, quiet), report)
+    all_jobs = [job for some in jobs.values() for job in some]
+    _assign(runs, jobs, run_all(all_jobs, store, executor, fresh=fresh, quiet=quiet), report)
     return runs
 
 
-def _read_measured(runs: list[CaseRun], configs: Mapping[int, dict[str, Any]], processes: int) -> None:
+def _read_measured(runs: list[CaseRun], configs: Mapping[int, dict[str, Any]], executor: Executor) -> None:
     tasks = [_Measured(number, runs[number].case, config) for number, config in configs.items()]
-    for ended in executor(processes, len(tasks)).run_tasks(_measured, tasks, lambda _index, _share: None):
+    for ended in executor.run_tasks(_measured, tasks, lambda _index, _share: None):
         run = runs[ended.task.number]
         if isinstance(ended.result, RealRun):
             run.real = ended.result
@@ -116,14 +121,14 @@ def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[Job]:
     return jobs + [Job(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
 
 
-def _simulate(
-    runs: list[CaseRun], jobs: Mapping[int, list[Job]], settings: Settings, report: Callable[[str], None]
+def _assign(
+    runs: list[CaseRun], jobs: Mapping[int, list[Job]], outcomes: Iterable[Outcome], report: Callable[[str], None]
 ) -> None:
-    """Simulate all jobs and assign the replications to their runs."""
+    """Assign the replications to their runs."""
     mine = {id(job): number for number, some in jobs.items() for job in some}
     left = Counter(mine.values())
     found: dict[int, Replication] = {}
-    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
+    for outcome in outcomes:
         number = mine[id(outcome.job)]
         run = runs[number]
         left[number] -= 1
