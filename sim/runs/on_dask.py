@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib.util
 import logging
 import math
+import shutil
 import socket
 import time
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ _MEMORY: Final = "2 GiB"
 """Memory of a job whose size no configuration file of dask-jobqueue gives; a run takes 0.1 to 0.5 GB."""
 _LOOK_S: Final = 1.0
 """Shortest time in s between two looks at the number of workers."""
+_CONNECT_S: Final = 15.0
+"""Longest time in s to reach a scheduler."""
 _AHEAD: Final = 2
 """Calls per worker that the scheduler has, so that no worker waits for the command."""
 
@@ -41,7 +44,7 @@ def on_scheduler(place: str, store: RunStore, count: int | None) -> Iterator[Das
     if address is None:
         raise InputError("--on dask: set DASK_SCHEDULER_ADDRESS, or name the scheduler, such as --on tcp://host:8786")
     try:
-        client = Client(address, set_as_default=False)
+        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"--on {place}: no Dask scheduler at {address}: {error}") from None
     with client:
@@ -64,10 +67,19 @@ def on_queue(queue: str, store: RunStore, count: int | None) -> Iterator[DaskWor
     from distributed import Client
     from distributed.security import Security
 
-    kinds = {
-        "slurm": dask_jobqueue.SLURMCluster, "pbs": dask_jobqueue.PBSCluster, "lsf": dask_jobqueue.LSFCluster,
-        "sge": dask_jobqueue.SGECluster,
-    }  # fmt: skip
+    kind = getattr(dask_jobqueue, f"{queue.upper()}Cluster")
+    command = kind.job_cls.submit_command.split()[0]
+    if shutil.which(command) is None:
+        raise InputError(f"--on {queue}: this machine has no {command}; start the command on a node that submits jobs")
+    refused: list[str] = []
+
+    class Submitted(kind.job_cls):  # type: ignore[misc, name-defined]
+        async def start(self) -> None:
+            try:
+                await super().start()
+            except RuntimeError as error:
+                refused.append(f"{command} refused a job: {' '.join(str(error).rpartition('stderr:')[2].split())}")
+                raise
 
     def configured(key: str, default: Any) -> Any:
         value = dask.config.get(f"jobqueue.{queue}.{key}", None)
@@ -76,23 +88,26 @@ def on_queue(queue: str, store: RunStore, count: int | None) -> Iterator[DaskWor
     size = int(configured("cores", 1))
     with store.staging() as folder:
         try:
-            cluster = kinds[queue](
-                cores=size, processes=size, memory=configured("memory", _MEMORY), job_name=configured("name", "lsmlab"),
+            cluster = kind(
+                job_cls=Submitted, cores=size, processes=size, memory=configured("memory", _MEMORY), job_name=configured("name", "lsmlab"),
                 log_directory=configured("log-directory", str(folder)), security=Security.temporary(),
-                shared_temp_directory=str(folder), scheduler_options={"dashboard_address": None},
+                shared_temp_directory=str(folder), scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             )  # fmt: skip
         except (OSError, ValueError) as error:
             raise InputError(f"--on {queue}: {error}") from None
         with cluster, Client(cluster, set_as_default=False) as client:
-            yield DaskWorkers(client, store, count, cluster.adapt(minimum=0, maximum=0))
+            yield DaskWorkers(client, store, count, cluster.adapt(minimum=0, maximum=0), refused)
 
 
 class DaskWorkers:
     """Executor, and `futures.Engine`, on the workers of a Dask scheduler."""
 
-    def __init__(self, client: Any, store: RunStore, most: int | None, adaptive: Any = None) -> None:
+    def __init__(
+        self, client: Any, store: RunStore, most: int | None, adaptive: Any = None, refused: Sequence[str] = ()
+    ) -> None:
         self.name = f"Dask at {client.scheduler.address}"
-        self._client, self._store, self._most, self._adaptive = client, store, most, adaptive
+        self._client, self._store, self._most = client, store, most
+        self._adaptive, self._refused = adaptive, refused
         self._executor = client.get_executor(pure=False, retries=0)
         self._terms = Terms.of_this_command(store)
         self._workers, self._looked_s = 0, -math.inf
@@ -110,7 +125,12 @@ class DaskWorkers:
         return run_with_futures(self, self._store, work, tasks, watch)
 
     def slots(self) -> int:
-        """Return the number of calls that the scheduler takes: more than workers, unless the user limits the runs."""
+        """Return the number of calls that the scheduler takes: more than workers, unless the user limits the runs.
+
+        Raises InputError if the queue refuses jobs.
+        """
+        if self._refused:
+            raise InputError(self._refused[0])
         return self._most if self._most and not self._adaptive else _AHEAD * self.count
 
     def submit(self, content: bytes, path: Path, period_s: float) -> Future[Any]:
