@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 ONE_NODE = Path(__file__).parent / "cluster" / "one_node_slurm.sh"
+PYTHONPATH = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+"""Search path of workers that do the tasks of `run_work`."""
 START_S = 60.0
 """Longest time in s that a cluster takes to start."""
 
@@ -24,8 +26,7 @@ def dask(workers: int = 2, threads: int = 1) -> Iterator[str]:
     """Start a Dask scheduler and workers as processes; yield the address of the scheduler."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    common = {"env": {**os.environ, "PYTHONPATH": path}, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    common = {"env": {**os.environ, "PYTHONPATH": PYTHONPATH}, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     lines = [
         ["dask_scheduler", "--host", address, "--no-dashboard"],
         ["dask_worker", address, "--nworkers", str(workers), "--nthreads", str(threads), "--no-dashboard"],
@@ -71,7 +72,9 @@ def ray() -> Iterator[str]:
     pytest.importorskip("ray", reason="Ray tests need the package ray: pip install '.[ray]'")
     from ray.cluster_utils import Cluster
 
-    several = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    several.add_node(num_cpus=2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", PYTHONPATH)
+        several = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+        several.add_node(num_cpus=2)
     yield several.address
     several.shutdown()

@@ -74,7 +74,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.fixture
 def executor(place: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
     """Return an executor on a cluster."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHONPATH", clusters.PYTHONPATH)
     store().mkdir(exist_ok=True)
     with open_executor(place[1], 3, RunStore(store())) as found:
         yield found

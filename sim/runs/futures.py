@@ -102,7 +102,7 @@ class _Tasks:
         self._began_s = None
         one, death = self.running.pop(future), self._engine.death(future)
         _, begun = one.file.read()
-        for host, pid in begun if death is not None else begun[:-1]:
+        for host, pid in begun:
             declare_ended(host, pid)
         if death is not None:
             one.losses += 1

@@ -65,7 +65,6 @@ def on_queue(queue: str, store: RunStore, count: int | None) -> Iterator[DaskWor
     import dask
     import dask_jobqueue
     from distributed import Client
-    from distributed.security import Security
 
     kind = getattr(dask_jobqueue, f"{queue.upper()}Cluster")
     command = kind.job_cls.submit_command.split()[0]
@@ -90,8 +89,8 @@ def on_queue(queue: str, store: RunStore, count: int | None) -> Iterator[DaskWor
         try:
             cluster = kind(
                 job_cls=Submitted, cores=size, processes=size, memory=configured("memory", _MEMORY), job_name=configured("name", "lsmlab"),
-                log_directory=configured("log-directory", str(folder)), security=Security.temporary(),
-                shared_temp_directory=str(folder), scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                log_directory=configured("log-directory", str(folder)), security=_security(folder),
+                scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             )  # fmt: skip
         except (OSError, ValueError) as error:
             raise InputError(f"--on {queue}: {error}") from None
@@ -165,6 +164,19 @@ def _do(content: bytes, path: Path, period_s: float, terms: Terms) -> Any:
         return state is not None and state.state == "executing"
 
     return do(content, path, period_s, terms, wanted)
+
+
+def _security(folder: Path) -> Any:
+    """Return a key that is made for this command, and its certificate, in a folder of the user that the jobs see."""
+    from distributed.security import Security
+
+    made = Security.temporary()
+    paths = {"key": folder / "key.pem", "cert": folder / "cert.pem"}
+    for kind, path in paths.items():
+        path.touch(mode=0o600)
+        path.write_text(getattr(made, f"tls_client_{kind}"), encoding="utf-8")
+    files = {f"tls_{role}_{kind}": str(paths[kind]) for role in ("client", "scheduler", "worker") for kind in paths}
+    return Security(tls_ca_file=str(paths["cert"]), require_encryption=True, **files)
 
 
 def _need(package: str, place: str) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.sim.configuration.trust import trusted_packages
+from lsmlab.sim.progress import Progress
 from lsmlab.sim.runs.executor import WorkerDiedError
 from lsmlab.sim.runs.key import code_digest
 from lsmlab.sim.runs.store import RunStore
@@ -39,8 +40,8 @@ _SHARE: Final = "{:6.4f}"
 class TaskFile:
     """File about one task, in a folder that command and worker share.
 
-    It has the finished share of the task in six characters, then a line for each worker that began the task. The command
-    makes the file; when it has gone, nobody wants the result of the task any more.
+    It has the finished share of the task in six characters, then a line for each worker that began the task and did not end
+    it. The command makes the file; when it has gone, nobody wants the result of the task any more.
     """
 
     path: Path
@@ -56,13 +57,21 @@ class TaskFile:
             file.write(f"\n{socket.gethostname()} {os.getpid()}")
         return before
 
+    def end(self) -> None:
+        """Record that this process has ended the task: a cluster that loses the result does it again. Raises FileNotFoundError."""
+        with self.path.open("r+", encoding="utf-8") as file:
+            text = file.read().rpartition("\n")[0]
+            file.seek(0)
+            file.write(text)
+            file.truncate()
+
     def write_share(self, share: float) -> None:
         """Write the finished share, 0 to 1. Raises FileNotFoundError."""
         with self.path.open("r+", encoding="utf-8") as file:
             file.write(_SHARE.format(min(max(share, 0.0), 1.0)))
 
     def read(self) -> tuple[float, list[tuple[str, int]]]:
-        """Return the finished share, and (host, process id) of each worker that began the task."""
+        """Return the finished share, and (host, process id) of each worker that began the task and did not end it."""
         share, *begun = self.path.read_text(encoding="utf-8").split("\n")
         return float(share), [(host, int(pid)) for host, _, pid in (line.rpartition(" ") for line in begun)]
 
@@ -122,10 +131,17 @@ def do(
     try:
         if _unless_unwanted(file.begin) >= TRIES:  # a cluster may try more often
             return WorkerDiedError(f"its worker died, {TRIES} times")
-        work, task = pickle.loads(content)
-        return work(task, progress)
+        result = _result(content, progress)
+        _unless_unwanted(file.end)
+        return result
     except _UnwantedError:
         return None
+
+
+def _result(content: bytes, progress: Progress) -> Any:
+    try:
+        work, task = pickle.loads(content)
+        return work(task, progress)
     except Exception as error:
         return _portable(error)
 
