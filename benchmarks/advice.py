@@ -98,7 +98,7 @@ def _advise(folder: Path) -> dict[str, Any]:
 
 
 def _lsmlab(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "lsmlab.sim", *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "lsmlab", *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"lsmlab {' '.join(arguments)}\n{done.stderr}")
 

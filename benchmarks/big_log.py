@@ -73,7 +73,7 @@ def main() -> int:
         for megabytes in [int(n) for n in sys.argv[2:]] or [100, 1000]:
             with log.open("w", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in repeated(lines, megabytes * 10**6))
-            command = [sys.executable, "-m", "lsmlab.sim", "import", str(log), "--no-report", "--out", f"{place}/{megabytes}"]
+            command = [sys.executable, "-m", "lsmlab", "import", str(log), "--no-report", "--out", f"{place}/{megabytes}"]
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
             _, status, used = os.wait4(process.pid, 0)
             memory = 1024 * used.ru_maxrss

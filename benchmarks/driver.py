@@ -44,8 +44,8 @@ def _row() -> dict[str, Any]:
 
 def instantly(run: Any, _progress: object) -> Any:
     """Return a row for a run of a sweep without simulating it."""
-    from lsmlab.sim.exploration.simulate import CONFIGURATION, RunResult
     from lsmlab.sim.runs.typed import parameters
+    from lsmlab.sim.studies.sweep.simulate import CONFIGURATION, RunResult
 
     names = {"run": run.directory.name, CONFIGURATION: run.configuration, "seed": run.seed}
     return RunResult({**_row(), **names, **parameters({}, run.choices), "ops_per_s": 1e5 + run.number})
@@ -105,18 +105,18 @@ class Instant:
 def command(runs: int, place: Path) -> bool:
     """Measure the driver of a sweep; return whether the targets are met."""
     import driver  # this module by its name, so that workers can import its functions
-    from lsmlab.sim.decisions.subject import Subject
-    from lsmlab.sim.exploration.space import parse_space
-    from lsmlab.sim.exploration.sweep import Sweep, SweepResult, run_sweep
     from lsmlab.sim.runs.batch import Settings
     from lsmlab.sim.runs.cluster.workers import ClusterWorkers
     from lsmlab.sim.runs.store import RunStore
+    from lsmlab.sim.studies.baseline import Baseline
+    from lsmlab.sim.studies.sweep.space import parse_space
+    from lsmlab.sim.studies.sweep.sweep import Sweep, SweepResult, run_sweep
 
     space = parse_space(
         ["device=nvme,sata", "engine.options.write_buffer_size=1MiB..500MiB", "workload.rate=1k/s..1M/s",
          "engine.options.max_background_jobs=1..64"]
     )  # fmt: skip
-    sweep = Sweep(Subject("", space.fixed, ()), space, "random", runs // 2, (1, 2))
+    sweep = Sweep(Baseline("", space.fixed, ()), space, "random", runs // 2, (1, 2))
     store = RunStore(place / "store")
     with closing(ClusterWorkers(Processes(), _WORKERS, store)) as workers:
         import pyarrow.parquet  # noqa: F401  (its memory is no cost of a run)
@@ -140,7 +140,7 @@ def queries(place: Path) -> bool:
     """Measure `lsmlab results` on the index; return whether the target is met."""
     met = True
     for query in _QUERIES:
-        wall_s = min(_wall_s([sys.executable, "-m", "lsmlab.sim", "results", str(place), *query]) for _ in range(_REPEATS))
+        wall_s = min(_wall_s([sys.executable, "-m", "lsmlab", "results", str(place), *query]) for _ in range(_REPEATS))
         print(f"results {' '.join(query)}   {wall_s:.2f} s of {QUERY_S:.0f}{_missed(wall_s > QUERY_S)}")
         met &= wall_s <= QUERY_S
     return met

@@ -39,7 +39,7 @@ def main() -> None:
     """Measure all stores."""
     moves = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "lsmlab.sim", "lab", "--no-open", "--out", folder]
+        command = [sys.executable, "-m", "lsmlab", "lab", "--no-open", "--out", folder]
         server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
         assert server.stdout is not None
         address = server.stdout.readline().split()[-1]

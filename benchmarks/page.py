@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from lsmlab.reports.verbs import finish
+from lsmlab.reports.run_page import draw_run
 from playwright.sync_api import sync_playwright
 from report_fixture import write_run
 
@@ -105,7 +105,7 @@ def main() -> int:
         directory = write_run(Path(folder) / "run", seconds=SECONDS, stalls=STALLS, jobs=JOBS)
         write_events(directory)
         began = time.process_time()
-        path = finish(directory)
+        path = draw_run(directory)
         assert path is not None
         found = {"draw_cpu_s": time.process_time() - began, "size_mb": path.stat().st_size / 1e6, **measure(path)}
     for name, value in found.items():

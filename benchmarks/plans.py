@@ -48,7 +48,7 @@ def main() -> int:
 def _timed(place: Path) -> tuple[float, float, int]:
     before, began_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "lsmlab.sim", "plan", "plan.yaml", "-j", "2", "--json", "--out", "answer"],
+        [sys.executable, "-m", "lsmlab", "plan", "plan.yaml", "-j", "2", "--json", "--out", "answer"],
         cwd=place, env={**os.environ, "LSMLAB_RUNS": str(place / "store")}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

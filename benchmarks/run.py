@@ -102,7 +102,7 @@ def measure(overrides: Sequence[str]) -> int:
 
         load_simulation()
     import lsmlab.sim.simulation as simulation
-    from lsmlab.sim.__main__ import main
+    from lsmlab.reports.cli.main import main
     from lsmlab.sim.phase import Phase
 
     spent = {"simulation_s": 0.0, "events_s": 0.0}

@@ -53,7 +53,7 @@ def main() -> int:
 
 def _lsmlab(folder: Path, *arguments: str) -> str:
     return subprocess.run(
-        [sys.executable, "-m", "lsmlab.sim", *arguments], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "lsmlab", *arguments], cwd=folder, capture_output=True, text=True, check=True
     ).stdout
 
 

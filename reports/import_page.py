@@ -27,7 +27,7 @@ _TIME = "time since the store was opened (s)"
 _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}
 
 
-def finish_import(directory: Path) -> Path:
+def draw_import(directory: Path) -> Path:
     """Write DIR/report.html of an imported LOG; return its path."""
     return write_page(directory / PAGE, import_page(load_run(directory)))
 

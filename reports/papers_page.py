@@ -19,7 +19,7 @@ from lsmlab.validation.papers.text import figure_text, sentences
 Claims = Sequence[Mapping[str, Any]]
 
 
-def finish_papers(directory: Path) -> Path:
+def draw_papers(directory: Path) -> Path:
     """Write DIR/report.html of a suite; return its path. Raises InputError if DIR has no papers.json."""
     try:
         suite = json.loads((directory / "papers.json").read_text(encoding="utf-8"))

@@ -29,7 +29,7 @@ _CURVES: Final = 40
 """Largest number of cases whose curves are drawn, the worst cases first."""
 
 
-def finish_validation(directory: Path) -> Path:
+def draw_validation(directory: Path) -> Path:
     """Write DIR/report.html of a scorecard; return its path. Raises InputError if DIR has no scorecard."""
     try:
         card = json.loads((directory / "scorecard.json").read_text(encoding="utf-8"))

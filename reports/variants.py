@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
-from lsmlab.sim.commands.replications import interval
+from lsmlab.sim.studies.statistics import interval
 
 FILE: Final = "variants.json"
 _ALONE: Final = 0.02

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import html
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
+from lsmlab.models.errors import InputError
 from lsmlab.reports.run_data import PAGE, RunData
-from lsmlab.sim.decisions.advice import SHORT
-from lsmlab.sim.decisions.candidates import Candidate
-from lsmlab.sim.decisions.goals import GOALS
-from lsmlab.sim.decisions.text import change_text, interval_text
+from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.results.rundir import display_path
+from lsmlab.sim.studies.advise import SHORT, ShortAdvice
+from lsmlab.sim.studies.candidates import Candidate
+from lsmlab.sim.studies.goals import GOALS
 
 KINDS: Final = {
     "options": "Options", "compression": "Compression", "machine": "Hardware and limits", "policies": "Other policies",
@@ -36,12 +36,12 @@ def what_helps(run: RunData, first: Sequence[Candidate] = (), *, calm: bool = Fa
     return _commands(run.directory, first)
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read(path: Path) -> ShortAdvice | None:
     """Return the short form of an advice; None if there is none, or it is damaged."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        return content if content["goal"] in GOALS and isinstance(content["best"], list) else None
-    except (OSError, ValueError, KeyError, TypeError):
+        content = ShortAdvice.read(path)
+        return content if content.goal in GOALS else None
+    except InputError:
         return None
 
 
@@ -66,22 +66,22 @@ def _code(command: str) -> str:
     return f"<pre tabindex='0'><code>{html.escape(command)}</code></pre>"
 
 
-def _changes(known: dict[str, Any]) -> str:
-    goal = GOALS[known["goal"]]
+def _changes(known: ShortAdvice) -> str:
+    goal = GOALS[known.goal]
     better = "higher" if goal.higher_is_better else "lower"
     items = ""
-    for entry in known["best"]:
-        change = entry["change"]
-        between = f" ({interval_text(change)})" if change["low"] is not None else ""
-        sure = "" if change["certain"] else ", within the error"
-        effect = f"({entry['why']}): {goal.label} {change_text(change)}{between}{sure}"
-        name = f"{KINDS.get(entry['kind'], entry['kind'])}: {entry['name']}"
+    for entry in known.best:
+        change = entry.change
+        between = f" ({interval_text(change)})" if change.low is not None else ""
+        sure = "" if change.certain else ", within the error"
+        effect = f"({entry.why}): {goal.label} {change_text(change)}{between}{sure}"
+        name = f"{KINDS.get(entry.kind, entry.kind)}: {entry.name}"
         items += f"<li><b>{html.escape(name)}</b> {html.escape(effect)}</li>"
-    page = quote(f"{known['directory']}/{PAGE}")
-    limits = html.escape(known["limits"])
-    best = f"{known['best'][0]['name']}" if items else "No change within the limits"
+    page = quote(f"{known.directory}/{PAGE}")
+    limits = html.escape(known.limits)
+    best = f"{known.best[0].name}" if items else "No change within the limits"
     found = f"<ul>{items}</ul>" if items else ""
     return (
         f"<p class='big'>{html.escape(best)}</p><p>For {better} {html.escape(goal.label)}, with 90 % intervals; {limits}; "
-        f"best of {known['tried']} changes. <a href='{page}'>All changes</a></p>{found}"
+        f"best of {known.tried} changes. <a href='{page}'>All changes</a></p>{found}"
     )

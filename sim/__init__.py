@@ -3,7 +3,8 @@
 Packages and modules from the lowest layer to the highest. A layer imports only lower layers; the docstring of each
 package lists its modules.
 
-- configuration: configuration of a run from overrides. progress: progress bar. observers: lists of callbacks.
+- yaml_text: the reader and writer of YAML. configuration: configuration of a run from overrides.
+- progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
 - memory_check: whether a run's arrays fit in memory. freed_memory: return of memory that a run needs no longer.
@@ -13,10 +14,7 @@ package lists its modules.
 - results: numbers, tables and texts of a finished run.
 - phase: one workload on its databases. Trees at the start of a run: preload, kept_trees, prefill, initial_tree.
 - simulation: one run.
-- runs: many runs: run store and executor.
-- commands: the verbs of the command line. decisions: what-ifs about a store. comparison: runs side by side.
-  planning: capacity plans. horizons: months of growth. exploration: sweeps and their analysis.
-  tuning: searches with Optuna. __main__: the command line.
+- runs: many runs: run store and executors. studies: questions about stores, from a typed request to a typed answer.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])

@@ -37,13 +37,12 @@ from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 
 
 def engine_of(*overrides: str) -> Engine:
     """Make the engine of a configuration."""
-    with composer(()) as compose:
-        return make_engine(compose(list(overrides)).config["engine"])
+    return make_engine(compose(overrides)["engine"])
 
 
 def show_action(action: Action) -> str:

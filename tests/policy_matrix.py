@@ -18,7 +18,7 @@ from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.parts import GROUPS, Base, Parts, make_part
 from lsmlab.models.version import Version
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 
 FOLDER: Final = Path(__file__).parents[1] / "configs" / "engine"
 STYLES: Final = {"universal": "kCompactionStyleUniversal", "fifo": "kCompactionStyleFIFO"}
@@ -103,13 +103,12 @@ def matrix() -> Matrix:
 def _composed() -> tuple[dict[str, Any], dict[tuple[str, str], dict[str, Any]]]:
     settings: dict[tuple[str, str], dict[str, Any]] = {}
     columns = {group: [n for n in names(group) if n not in STYLES] for group in GROUPS}
-    with composer(()) as compose:
-        base = compose([*SMALL, "checks=true"]).config
-        for row in range(max(map(len, columns.values()))):
-            chosen = {group: column[min(row, len(column) - 1)] for group, column in columns.items()}
-            engine = compose([f"engine/{group}={name}" for group, name in chosen.items()]).config["engine"]
-            for group, name in chosen.items():
-                settings[group, name] = {k: SCALED.get(k, v) if v else v for k, v in engine[group].items()}
+    base = compose([*SMALL, "checks=true"])
+    for row in range(max(map(len, columns.values()))):
+        chosen = {group: column[min(row, len(column) - 1)] for group, column in columns.items()}
+        engine = compose([f"engine/{group}={name}" for group, name in chosen.items()])["engine"]
+        for group, name in chosen.items():
+            settings[group, name] = {k: SCALED.get(k, v) if v else v for k, v in engine[group].items()}
     for style in STYLES:
         settings["picker", style] = settings["picker", "rocksdb"]
     return dict(base), settings

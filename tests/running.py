@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.setup import Setup
@@ -15,8 +15,7 @@ from lsmlab.sim.simulation import run
 
 def configuration(*overrides: str) -> dict[str, Any]:
     """Return the resolved configuration of `lsmlab run OVERRIDES` with `checks=true`."""
-    with composer(()) as compose:
-        return dict(compose([*overrides, "checks=true"]).config)
+    return compose([*overrides, "checks=true"])
 
 
 @lru_cache(maxsize=64)

@@ -13,14 +13,14 @@ from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.options_writer import edited_options, new_options
 from lsmlab.models.options.values import read_value
 from lsmlab.models.version import Version
-from lsmlab.reports.decisions.advice_page import finish_advice
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
+from lsmlab.reports.decisions.advice_page import draw_advice
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.decisions.advice import Trialled, advised, pairs, ranked
-from lsmlab.sim.decisions.candidates import Candidate, Kind, candidates
-from lsmlab.sim.decisions.differences import Trial, differences
-from lsmlab.sim.decisions.goals import Limits, memory_bytes, read_goal, read_limits
 from lsmlab.sim.simulation import run
+from lsmlab.sim.studies.advise import Advice, Trialled, advised, pairs, ranked
+from lsmlab.sim.studies.candidates import Candidate, Kind, candidates
+from lsmlab.sim.studies.differences import Repeats, differences
+from lsmlab.sim.studies.goals import Limits, memory_bytes, read_goal, read_limits
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = ROOT / "validation" / "demo" / "OPTIONS"
@@ -74,7 +74,7 @@ def test_an_advice_helps_within_its_limits(advice: dict[str, Any]) -> None:
 
 def test_the_page_of_an_advice(advice: dict[str, Any]) -> None:
     """The page names the best changes, the OPTIONS file and everything that was tried; the run's page, the best."""
-    page = finish_advice(advice["folder"]).read_text()
+    page = draw_advice(Advice.read(advice["folder"] / "advice.json"), advice["folder"]).read_text()
     of_the_run = (advice["folder"].parent / "run" / "report.html").read_text()
 
     assert "<h2>What would help?</h2>" in of_the_run
@@ -100,9 +100,9 @@ def test_the_advice_is_an_options_file(advice: dict[str, Any]) -> None:
 
 def trialled(name: str, gain: float, kind: Kind = Kind.OPTIONS) -> Trialled:
     """Return a change that multiplies throughput."""
-    before, after = Trial([{"ops_per_s": 100.0}]), Trial([{"ops_per_s": 100.0 * (1 + gain)}])
+    before, after = Repeats([{"ops_per_s": 100.0}]), Repeats([{"ops_per_s": 100.0 * (1 + gain)}])
     found = {d.metric: d for d in differences(before, after, {})}
-    return Trialled((Candidate((f"engine.options.{name}",), "", kind),), after, 0.0, found, None)
+    return Trialled((Candidate((f"engine.options.{name}",), "", kind),), 0.0, found, None)
 
 
 def test_pairs_of_the_best_options() -> None:
@@ -118,12 +118,12 @@ def test_pairs_of_the_best_options() -> None:
 
 def test_certain_gains_come_first() -> None:
     """A smaller gain with every seed comes before a larger one of some seeds; a loss is no advice."""
-    before = Trial([{"ops_per_s": 100.0}] * 3)
+    before = Repeats([{"ops_per_s": 100.0}] * 3)
 
     def change(name: str, *gains: float) -> Trialled:
-        after = Trial([{"ops_per_s": 100.0 * (1 + gain)} for gain in gains])
+        after = Repeats([{"ops_per_s": 100.0 * (1 + gain)} for gain in gains])
         found = {d.metric: d for d in differences(before, after, {})}
-        return Trialled((Candidate((f"engine.options.{name}",), "", Kind.OPTIONS),), after, 0.0, found, None)
+        return Trialled((Candidate((f"engine.options.{name}",), "", Kind.OPTIONS),), 0.0, found, None)
 
     found = [change("lucky=1", -0.3, 0.0, 1.2), change("sure=1", 0.1, 0.11, 0.12), change("worse=1", -0.1, -0.1, -0.11)]
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lsmlab
 import pandas as pd
 import pytest
 from log_sample import Sample
-from lsmlab import InputError, deciding
-from lsmlab.answer import Kind
 from lsmlab.plots import ComparisonPlots, RunPlots
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
 from plotly.graph_objects import Figure
@@ -165,41 +160,6 @@ def test_decisions_return_answers(both: lsmlab.Comparison) -> None:
     for line in (["--help"], ["device=nvmee"], ["x"]):
         with pytest.raises(lsmlab.InputError):
             lsmlab.whatif(both["nvme"], *line, progress=False)
-
-
-def test_commands_leave_the_output_of_other_threads_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two commands in threads take turns and keep their output; a third thread prints meanwhile; then all is as before."""
-    stream, together, running = sys.stdout, threading.Barrier(2, timeout=30), threading.Lock()
-
-    def verb(line: list[str]) -> int:
-        assert running.acquire(blocking=False)
-        together.wait()  # the main thread prints now
-        sys.stdout.write(f"output of {line[0]}")
-        sys.stderr.write(f"no runs of {line[0]}")
-        together.wait()
-        running.release()
-        return 0
-
-    monkeypatch.setattr(deciding, "_kind", lambda name: Kind(verb, "answer.json", str, Path))
-
-    def reason(name: str) -> str:
-        with pytest.raises(InputError) as error:
-            lsmlab.whatif(name, out=tmp_path, progress=False)
-        return str(error.value)
-
-    with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(reason, name) for name in ("one", "two")]
-        for _ in asked:
-            together.wait()
-            sys.stdout.write("other output\n")
-            together.wait()
-        reasons = [future.result(timeout=30) for future in asked]
-
-    assert ["no runs of one", "no runs of two"] == reasons
-    assert ("other output\nother output\n", "") == capsys.readouterr()
-    assert stream is sys.stdout
 
 
 def test_a_log_becomes_a_result(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.reports.verbs import finish
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.run_page import draw_run
 from lsmlab.sim.results.tree_replay import tree_at
 from report_fixture import write_run
 from test_growth import GROWING
@@ -88,7 +88,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         suite = papers(claim("ldc.a_rather_long_name", PLAIN, FAST), claim("ldc.b", FAST, PLAIN, accepted=(0.9, 1.1)))
-        patch.setattr("lsmlab.validation.papers.verb.read_papers", lambda *_: suite)
+        patch.setattr("lsmlab.reports.cli.papers.read_papers", lambda *_: suite)
         assert 0 == main(["papers", "--only", "ldc.*", "--seeds", "2", "-j", "1", "--out", "papers"])
     return home
 
@@ -358,7 +358,7 @@ def test_panels_share_one_time_axis(browser: Any, folder: Path) -> None:
 )
 def test_pages_without_some_data(browser: Any, tmp_path: Path, parts: dict[str, int]) -> None:
     """Runs without stalls, jobs or version edits open in silence, and the keys of the explorer do no harm."""
-    path = finish(write_run(tmp_path / "run", **parts))  # type: ignore[arg-type]
+    path = draw_run(write_run(tmp_path / "run", **parts))  # type: ignore[arg-type]
     assert path is not None
     page, troubles = opened(browser, path)
     page.locator("#overview").focus()

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lsmlab.reports.comparison.page import finish_compare
+from lsmlab.reports.comparison.page import draw_comparison
 from report_fixture import write_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -21,7 +21,7 @@ def test_figures_share_cursor_and_zoom(tmp_path: Path) -> None:
     if found is None:
         pytest.skip("needs Chromium on the PATH")
     runs = [write_run(tmp_path / name, seconds=60, stalls=5, jobs=30, seed=i) for i, name in enumerate(("a", "b"))]
-    page_file = finish_compare(tmp_path, runs)
+    page_file = draw_comparison(tmp_path, runs)
     faults: list[str] = []
     hosts: set[str] = set()
     with playwright.sync_playwright() as started:

@@ -89,7 +89,7 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]
     """Start the laboratory; end it with SIGTERM, after which no process is left."""
     folder = tmp_path_factory.mktemp("laboratory")
     environment = {**os.environ, "LSMLAB_RUNS": str(folder / "runs")}
-    command = [sys.executable, "-m", "lsmlab.sim", "lab", "--no-open", "--out", str(folder / "shelf")]
+    command = [sys.executable, "-m", "lsmlab", "lab", "--no-open", "--out", str(folder / "shelf")]
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     address = process.stdout.readline().split()[-1]

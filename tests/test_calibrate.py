@@ -22,6 +22,7 @@ from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
+from lsmlab.reports.cli.calibrate import CASES, COMMAND, calibrate
 from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.clients.lookups import look_up
 from lsmlab.sim.configuration.parameters import read_parameters
@@ -34,7 +35,6 @@ from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
 from lsmlab.validation.calibrate.unseen import read_costs, read_ratio
-from lsmlab.validation.calibrate.verb import CASES, COMMAND, calibrate
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill, unstalled
 from lsmlab.validation.logs.history.stalls import Stall

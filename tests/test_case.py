@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.configuration.parameters import displaced, read_parameters
+from lsmlab.sim.configuration.parameters import perturbed, read_parameters
 from lsmlab.validation.casefiles.case import case_from_mapping, find_cases, read_case
 
 OPTIONS = """[Version]
@@ -190,12 +190,12 @@ def test_constants_are_displaced_both_ways(tmp_path: Path) -> None:
     """Each uncertain constant is multiplied by 1 + its error in one run, divided by it in another; overrides stay."""
     folder = own_set(tmp_path, "host: {write_op: 9us}\nstandard_errors: {host: {write_op: 0.9us}}\n")
     config = compose(["host.parameters=mine"], [folder])
-    pair = sorted(c["host"]["write_op"] for c in displaced(config))
+    pair = sorted(c["host"]["write_op"] for c in perturbed(config))
 
     assert pytest.approx([9e-6 / 1.1, 9e-6 * 1.1]) == pair
     assert "9us" == config["host"]["write_op"]
-    assert [] == displaced(compose(["host.parameters=mine", "host.write_op=2us"], [folder]))
-    assert [] == displaced(compose([]))
+    assert [] == perturbed(compose(["host.parameters=mine", "host.write_op=2us"], [folder]))
+    assert [] == perturbed(compose([]))
 
 
 @pytest.mark.parametrize(

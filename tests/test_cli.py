@@ -15,9 +15,10 @@ import pytest
 from lsmlab.models.devices.make import make_device
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.workloads.make import make_workload
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.commands.arguments import _parser
-from lsmlab.sim.configuration.compose import Composer, compose, composer
+from lsmlab.reports.cli.arguments import OutputOptions, RunOptions, TrustOptions, parser_of
+from lsmlab.reports.cli.main import main
+from lsmlab.reports.cli.run import RunRequest
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.messages import one_line
 from lsmlab.sim.runs import task
 
@@ -135,10 +136,11 @@ def test_completion_knows_the_options_of_a_verb(
     assert all(word.startswith("--") for word in listed)
 
 
-def test_the_help_of_run_and_compare_has_all_their_options(capsys: pytest.CaptureFixture[str]) -> None:
-    """Their help is written by hand: each option that their parser takes is in one of the two."""
-    listed = {w for verb in ("run", "compare") for w in outcome(capsys, "--shell-completion", "options", verb)[1].split()}
-    taken = {name for action in _parser()._actions for name in action.option_strings if name.startswith("--")}
+def test_the_help_of_run_has_all_its_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its help is that of Hydra with a head written by hand: each option that its parser takes is in it."""
+    listed = set(outcome(capsys, "--shell-completion", "options", "run")[1].split())
+    parser = parser_of("run", RunRequest, RunOptions, OutputOptions, TrustOptions, add_help=False)
+    taken = {name for action in parser._actions for name in action.option_strings if name.startswith("--")}
 
     assert set() == taken - listed
 
@@ -274,10 +276,10 @@ def test_compare_runs_all_combinations(capsys: pytest.CaptureFixture[str]) -> No
     runs = json.loads(out)["runs"]
 
     assert [
-        ("nvme_value_size=100", {"device": "nvme", "workload.value_size": "100"}),
-        ("nvme_value_size=400", {"device": "nvme", "workload.value_size": "400"}),
-        ("sata_value_size=100", {"device": "sata", "workload.value_size": "100"}),
-        ("sata_value_size=400", {"device": "sata", "workload.value_size": "400"}),
+        ("nvme, value_size=100", {"device": "nvme", "workload.value_size": "100"}),
+        ("nvme, value_size=400", {"device": "nvme", "workload.value_size": "400"}),
+        ("sata, value_size=100", {"device": "sata", "workload.value_size": "100"}),
+        ("sata, value_size=400", {"device": "sata", "workload.value_size": "400"}),
     ] == [(r["name"], r["overrides"]) for r in runs]
     assert all(Path("c", r["name"], "summary.json").exists() for r in runs)
     assert Path("c/runs.parquet").exists()
@@ -382,12 +384,12 @@ WRONG = {
     "run --options /nope": "/nope: cannot be read",
     "run --config-dir /nope": "--config-dir /nope: no such folder",
     "run device._target_=os.system": "outside lsmlab",
-    "run device._target_=lsmlab.sim.commands.many.sys.exit": "device takes a class of lsmlab.models.devices",
+    "run device._target_=lsmlab.reports.cli.running.sys.exit": "device takes a class of lsmlab.models.devices",
     "run engine=rocksdb,fifo": "use 'lsmlab compare'",
     "run device=null": "a group needs the name of an entry",
     "run ~device": "device: the configuration has no such group",
     "run seed=abc": "seed: ",
-    "run --replications 0": "at least 1 run",
+    "run --replications 0": "must be at least 1",
     "run --replications two": "invalid int value",
     "run --out README": "this is a file",
     "run --out /proc/x": "choose a writable directory",
@@ -398,7 +400,7 @@ WRONG = {
     "run --cfg foo": "choose job, hydra or all",
     "compare engine=rocksdb,foo": "engine=foo: no such entry",
     "compare engine.options.max_background_job=1,2": "did you mean engine.options.max_background_jobs?",
-    "compare -m engine=rocksdb": "belongs to 'lsmlab run'",
+    "compare -m engine=rocksdb": "unknown: -m; see 'lsmlab compare --help'",
     "list devicez": "did you mean device?",
     "show device nvm": "did you mean nvme?",
     "show": "arguments are required",
@@ -493,7 +495,7 @@ def test_ctrl_c_keeps_finished_runs(capsys: pytest.CaptureFixture[str], monkeypa
 
 def test_a_closed_pipe_is_no_error() -> None:
     """`lsmlab list | head -1` prints no error."""
-    command = f"{sys.executable} -m lsmlab.sim list devices | head -n 1"
+    command = f"{sys.executable} -m lsmlab list devices | head -n 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
 
     assert "" == done.stderr
@@ -503,7 +505,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 @pytest.mark.parametrize("command", ["{} >&-", "LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0 {}"])
 def test_any_stdout_will_do(command: str, arguments: str) -> None:
     """A closed stdout, or one that can print ASCII only, is no error."""
-    line = command.format(f"{sys.executable} -m lsmlab.sim {arguments}")
+    line = command.format(f"{sys.executable} -m lsmlab {arguments}")
     done = subprocess.run(["bash", "-c", line], capture_output=True, check=False)
 
     assert (0, b"") == (done.returncode, done.stderr)
@@ -515,7 +517,7 @@ def test_a_failing_report_keeps_the_result(capsys: pytest.CaptureFixture[str], m
     def fail(_: Path) -> None:
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr("lsmlab.reports.verbs.finish", fail)
+    monkeypatch.setattr("lsmlab.reports.run_page.draw_run", fail)
     code, out, err = outcome(capsys, "run", *QUICK, "--out", "place")
 
     assert 1 == code
@@ -563,10 +565,10 @@ def mutated(random_: random.Random) -> list[str]:
     return overrides
 
 
-def build(composition: Composer, overrides: list[str]) -> str:
+def build(overrides: list[str]) -> str:
     """Build all models from overrides. Return "" or the error message for the user."""
     try:
-        config = composition(overrides).config
+        config = compose(overrides)
         if not {"engine", "device", "workload"} <= config.keys():
             return "a group is missing"  # the run names the missing group
         make_engine(config["engine"])
@@ -584,8 +586,7 @@ def build(composition: Composer, overrides: list[str]) -> str:
 def test_mutated_overrides_end_in_one_line(part: int) -> None:
     """Each of 1,000 mutated lists of overrides (in 16 parts) builds, or ends with a one-line message."""
     random_ = random.Random(20_000 + part)
-    with composer() as composition:
-        messages = [build(composition, mutated(random_)) for _ in range(63)]
+    messages = [build(mutated(random_)) for _ in range(63)]
 
     assert 63 == len(messages)
     assert all("\n" not in message for message in messages)

@@ -1,4 +1,4 @@
-"""Commands on real clusters, all on this machine: Dask with two workers, Slurm with one node, Ray with two. `make test-cluster` runs them."""
+"""Commands on clusters of this machine (`make test-cluster`): Dask with two workers, Slurm with one node, Ray with two."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def executor(place: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Exec
 def start(*line: str) -> subprocess.Popen[str]:
     """Start a command of LSMLab."""
     return subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "lsmlab", *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
@@ -177,7 +177,7 @@ def test_other_code_is_refused(place: list[str], monkeypatch: pytest.MonkeyPatch
     store().mkdir(exist_ok=True)
     with (
         open_executor(place[1], 3, RunStore(store())) as executor,
-        pytest.raises(InputError, match="has other code than this command .*; install the same versions on all nodes"),
+        pytest.raises(InputError, match=r"has other code than this command .*; install the same versions on all nodes"),
     ):
         list(executor.run_tasks(doubled, [1], lambda _i, _s: None))
 

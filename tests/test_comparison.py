@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.comparison.members import members
 from lsmlab.reports.comparison.settings import differing
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.over_time import PANELS, operations, operations_ahead, overlaid, throughput_differences
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.comparison.words import sum_up
+from lsmlab.reports.text.comparison import sum_up
+from lsmlab.sim.studies.compare import Comparison
+from lsmlab.sim.studies.differences import Difference
 from report_fixture import write_run
 
 QUICK = ["workload.num=20k", "workload.duration=1s", "engine.options.write_buffer_size=256KiB"]
@@ -36,10 +39,9 @@ def values(figure: Figure, trace: int) -> np.ndarray[Any, Any]:
     return np.frombuffer(base64.b64decode(packed["bdata"]), dtype=f"<{packed['dtype']}")
 
 
-def difference(**changes: Any) -> dict[str, Any]:
+def difference(**changes: Any) -> Difference:
     """Return a difference of throughput by a tenth, beyond the error."""
-    known = {"metric": "ops_per_s", "change": 0.1, "low": 0.05, "high": 0.15, "relative": True, "certain": True, "tie": False}
-    return {**known, **changes}
+    return replace(Difference("ops_per_s", 1.0, 1.1, 0.1, 0.05, 0.15, relative=True, tie=False, certain=True), **changes)
 
 
 def test_a_comparison_with_seeds_sums_up_its_differences(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,12 +49,12 @@ def test_a_comparison_with_seeds_sums_up_its_differences(tmp_path: Path, capsys:
     line = ["compare", "device=nvme,sata", *QUICK, "-j", "1", "--replications", "2", "--out", str(tmp_path)]
     assert 0 == main(line)
     out = capsys.readouterr().out
-    first, second = json.loads((tmp_path / "comparison.json").read_text(encoding="utf-8"))["runs"]
+    first, second = Comparison.read(tmp_path / "comparison.json").runs
 
-    assert ([], ["nvme", "sata"], [1, 2]) == (first["differences"], [first["name"], second["name"]], second["seeds"])
-    assert sum_up("sata", "nvme", second["differences"]) in " ".join(out.split())
+    assert ([], ["nvme", "sata"], [1, 2]) == (first.differences, [first.name, second.name], second.seeds)
+    assert sum_up("sata", "nvme", second.differences) in " ".join(out.split())
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert sum_up("sata", "nvme", second["differences"]) in page
+    assert sum_up("sata", "nvme", second.differences) in page
     assert "sata against nvme</h3>" in page
     assert {"nvme", "sata"} == {p.name for p in tmp_path.iterdir() if p.is_dir()}  # further seeds stay in the run store
 

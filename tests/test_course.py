@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.course import course
 from lsmlab.reports.course import textbook
 from lsmlab.reports.course.answers import read_answers, sheet_text
 from lsmlab.reports.course.building import run_lesson
@@ -27,7 +28,6 @@ from lsmlab.reports.course.site import Neighbours, lesson_page
 from lsmlab.reports.course.source import Lesson, read_lesson, read_lessons
 from lsmlab.reports.course.spans import memtables, rewrites
 from lsmlab.reports.course.stores import STORES
-from lsmlab.reports.course.verb import course
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.recorder.command import bench_plan
 
@@ -297,7 +297,7 @@ def test_simulated_answers_follow_the_seed() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lesson: 7\nstudent: [", "is not YAML"),
+        ("lesson: 7\nstudent: [", "not YAML"),
         ("- 1", "is not an answers file"),
         ("lesson: seven\nstudent: A\nanswers: {}", "lesson: must be a number"),
         ("lesson: 70\nstudent: A\nanswers: {}", "no such lesson"),

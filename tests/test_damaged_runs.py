@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 
 VALUES: list[Any] = [None, "x", -1, 1e400, [], {}, True, 10**400, float("nan"), "</script>", [1, "a"], {"a": None}]
 RUN = ["workload.num=400k", "workload.value_size=400", "workload.duration=8s", "engine.options.write_buffer_size=4MiB"]

@@ -13,7 +13,7 @@ import clusters
 import pytest
 from lsmlab import sim
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.results.leftovers import declare_ended, has_ended
 from lsmlab.sim.runs import worker
 from lsmlab.sim.runs.executor import Executor, WorkerDiedError, open_executor

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from log_sample import Sample
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.configuration.yaml_text import read_yaml, to_yaml
+from lsmlab.sim.yaml_text import read_yaml, to_yaml
 from omegaconf import OmegaConf
 
 QUICK = ["workload.num=20k", "workload.duration=1s", "--no-report"]
@@ -210,7 +210,7 @@ def test_flags_that_load_a_whole_configuration_need_trust(
     "override",
     [
         "+hydra.callbacks.x._target_=os.system", "+hydra.callbacks.x={_target_:numpy.savetxt}",
-        "hydra.callbacks.index._target_=lsmlab.sim.__main__.main",
+        "hydra.callbacks.index._target_=lsmlab.reports.cli.main.main",
         "+hydra.job_logging.formatters={x:{class:os.system}}", "hydra.launcher._target_=os.system",
     ],
 )  # fmt: skip
@@ -226,7 +226,7 @@ def test_hydra_calls_only_known_names(capsys: pytest.CaptureFixture[str], overri
     [
         "device._target_=os.system", "device._target_=subprocess.Popen", "device._target_=lsmlab.sim.runs.store.RunStore",
         "device._target_=lsmlab.models.devices.make.DeviceSetup", "device._target_=lsmlab.models.devices.nvme.dataclass",
-        "device._target_=lsmlab.models.devices.nvme.os.system", "workload._target_=lsmlab.sim.__main__.main",
+        "device._target_=lsmlab.models.devices.nvme.os.system", "workload._target_=lsmlab.reports.cli.main.main",
         "engine._target_=lsmlab.models.policies.vlsm.picker.Vlsm",
         "engine.picker._target_=lsmlab.models.engines.make.make_engine",
         "+host._target_=lsmlab.models.devices.nvme.Nvme", "+save._target_=lsmlab.models.devices.nvme.Nvme",

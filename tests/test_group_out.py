@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.calibrate import CASES, calibrate
 from lsmlab.validation.calibrate.fit import calibrate_cases
 from lsmlab.validation.calibrate.group_out import KINDS, GroupOut, group_table, leave_group_out
-from lsmlab.validation.calibrate.verb import CASES, calibrate
 from lsmlab.validation.casefiles.case import read_case
 
 

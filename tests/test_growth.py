@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.horizons.answer import growth_answer
-from lsmlab.sim.horizons.measured import difference, measured
-from lsmlab.sim.horizons.windows import (
+from lsmlab.reports.cli.main import main
+from lsmlab.sim.studies.growth.grow import growth
+from lsmlab.sim.studies.growth.measured import difference, measured
+from lsmlab.sim.studies.growth.windows import (
     Horizon,
     Load,
     check_comparable,
@@ -99,12 +99,13 @@ def test_errors_are_relative_or_in_points_and_wear_adds_up() -> None:
     """Shares differ in points, other numbers relatively; the wear at an age is the integral of the rate up to it."""
     numbers = {"ops_per_s": 11.0, "stalled": 0.3, "life_years": None, "write_p99_s": 1.0, "write_amplification": 5.0,
                "space_bytes": 1.0, "written_per_s": 2.0}  # fmt: skip
-    answer = growth_answer("store", HORIZON, Load(1.0, 0.0, 1.0), [numbers] * 3, [{**numbers, "ops_per_s": 10.0}] * 3, 1200.0)
+    answer = growth("store", HORIZON, Load(1.0, 0.0, 1.0), [numbers] * 3, [{**numbers, "ops_per_s": 10.0}] * 3, 1200.0)
 
     assert (pytest.approx(0.1), pytest.approx(0.1)) == (difference("ops_per_s", 11.0, 10.0), difference("stalled", 0.3, 0.2))
-    assert [60.0, 620.0, 1180.0] == [row["written_bytes"] for row in answer["windows"]]
-    assert ([None] * 3, [0.0] * 3) == (answer["errors"]["life_years"], answer["errors"]["stalled"])
-    assert [0.05, 0.51667, 0.98333] == pytest.approx([row["endurance_used"] for row in answer["windows"]], rel=1e-3)
+    assert [60.0, 620.0, 1180.0] == [row.written_bytes for row in answer.windows]
+    assert answer.errors is not None
+    assert ([None] * 3, [0.0] * 3) == (answer.errors["life_years"], answer.errors["stalled"])
+    assert [0.05, 0.51667, 0.98333] == pytest.approx([row.endurance_used for row in answer.windows], rel=1e-3)
 
 
 def test_windows_of_a_growing_store_agree_with_a_full_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,14 +11,14 @@ from log_sample import Sample
 from lsmlab.models.devices.throttled import FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.configuration.parameters import displaced, read_parameters
+from lsmlab.sim.configuration.parameters import perturbed, read_parameters
 from lsmlab.validation.checkout import OWN_CASES
 from lsmlab.validation.importer.configuration import infer
 from lsmlab.validation.importer.hypotheses.choice import Choice, choose, fit
 from lsmlab.validation.importer.hypotheses.speeds import READ_WRITE_CAP, WRITE_CAP
 from lsmlab.validation.importer.hypotheses.work import work_of
+from lsmlab.validation.importer.importing import summarised
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.importer.verb import summarised
 from lsmlab.validation.logs.timings.jobs import Job
 
 MB = 1e6
@@ -199,7 +199,7 @@ def test_what_the_log_does_not_exclude_widens_the_interval() -> None:
     assert {"limits.iops_cap": (found, None), "limits.write_cap": (None, rival)} == inferred.parameters.alternative
     instead = {"limits.iops_cap": None, "limits.write_cap": rival}
     config = {"host": {}, "device": {}, "limits": {"iops_cap": found}, "parameters": {"alternative": instead}}
-    assert [{"iops_cap": found}, {"iops_cap": None, "write_cap": rival}] == [c["limits"] for c in displaced(config)]
+    assert [{"iops_cap": found}, {"iops_cap": None, "write_cap": rival}] == [c["limits"] for c in perturbed(config)]
 
 
 def test_an_alternative_counts_only_for_the_limits_that_it_replaces(tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ from lsmlab.models.costs.jobs import entry_share
 from lsmlab.models.costs.operations import depth
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
+from lsmlab.reports.cli.import_log import import_log
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.run_data import load_run
-from lsmlab.reports.verbs import draw
+from lsmlab.reports.run_page import draw
 from lsmlab.sim import configure
-from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.results.schema.run_tables import JOB_WAITS, JOBS
@@ -28,7 +29,6 @@ from lsmlab.validation.calibrate.public_fits import host_of
 from lsmlab.validation.importer.estimators import ESTIMATORS, estimate
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.importer.verb import import_log
 from lsmlab.validation.importer.workload import distinct_keys, infer_workload, zipf_constant
 
 ROOT = Path(__file__).parents[1]

@@ -13,14 +13,14 @@ import pytest
 from lsmlab.models.engines.families import make_engines
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.version import Version
-from lsmlab.reports.verbs import draw
+from lsmlab.reports.cli.import_log import import_log
+from lsmlab.reports.cli.main import main
+from lsmlab.reports.run_page import draw
 from lsmlab.sim import configure
-from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.importer.families import infer_database
 from lsmlab.validation.importer.observation import observe
 from lsmlab.validation.importer.reading import Reading, read
-from lsmlab.validation.importer.verb import import_log
 from lsmlab.validation.importer.wal import wal_reaches_device
 from lsmlab.validation.logs.history.fills import Fill, of_all_families
 from lsmlab.validation.logs.history.stalls import stalls_of

@@ -9,19 +9,21 @@ import subprocess
 import sys
 import tomllib
 from graphlib import TopologicalSorter
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from lsmlab.reports.cli.main import VERBS
 
 ROOT = Path(__file__).parents[1]
-LAYERS = ["models", "sim", "validation", "reports", "api"]
+LAYERS = ["models", "sim", "validation", "reports", "api", "cli"]
 """Folders from the bottom up: each may import itself and earlier ones. configs contains data only."""
 API = ROOT / "reports" / "api"
-"""Folder that installs as lsmlab itself; it lies above the other folders of reports."""
+"""Folder that installs as lsmlab itself; it lies above the pages."""
+CLI = ROOT / "reports" / "cli"
+"""Command line, on top of the API and of the pages."""
 ROOMS = {
     "models": [
-        "errors", "sums", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
+        "errors", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
         "engines",
     ],
     "models/policies": [
@@ -29,9 +31,15 @@ ROOMS = {
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [
-        "configuration", "progress", "observers", "machine", "store", "memory_check", "freed_memory", "prefill_options",
-        "setup", "clients", "results", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation", "runs",
-        "commands", "decisions", "comparison", "planning", "horizons", "exploration", "tuning", "__main__",
+        "yaml_text", "configuration", "progress", "observers", "machine", "store", "memory_check", "freed_memory",
+        "prefill_options", "setup", "clients", "results", "kept_trees", "preload", "phase", "prefill", "initial_tree",
+        "simulation", "runs",
+        "studies",
+    ],
+    "sim/studies": [
+        "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes", "stored",
+        "baseline", "reproduction", "study", "goals", "candidates", "written_options", "whatif", "compare", "advise", "sweep",
+        "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [
         "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
@@ -70,9 +78,10 @@ IO_MODULES = {
 
 
 def modules(folder: str) -> list[Path]:
-    """Return the Python files of a folder."""
-    found = (p for p in (API if folder == "api" else ROOT / folder).rglob("*.py") if "__pycache__" not in p.parts)
-    return sorted(p for p in found if folder == "api" or API not in p.parents)
+    """Return the Python files of a folder; those of the API and of the command line are folders of their own."""
+    own = {"api": API, "cli": CLI}.get(folder, ROOT / folder)
+    found = (p for p in own.rglob("*.py") if "__pycache__" not in p.parts and p != API / "__main__.py")
+    return sorted(p for p in found if own in (API, CLI) or not {API, CLI} & {*p.parents})
 
 
 def module_name(path: Path) -> str:
@@ -101,7 +110,7 @@ def loaded_by(statement: str) -> set[str]:
 
 @pytest.mark.parametrize("folder", LAYERS)
 def test_imports_point_one_way(folder: str) -> None:
-    """Folders import only folders below them: reports -> validation -> sim -> models."""
+    """Folders import only folders below them: cli -> api -> reports -> validation -> sim -> models."""
     above = {module_name(path) for other in LAYERS[LAYERS.index(folder) + 1 :] for path in modules(other)}
     offences = [
         f"{path.relative_to(ROOT)}: {name}" for path in modules(folder) for name in imported(path) if name in above
@@ -197,18 +206,17 @@ def test_the_top_package_loads_nothing() -> None:
 
 def test_help_loads_no_heavy_library() -> None:
     """`lsmlab --help` loads neither NumPy nor SimPy nor Hydra."""
-    loaded = loaded_by("from lsmlab.sim.__main__ import main\nmain(['--help'])")
+    loaded = loaded_by("from lsmlab.reports.cli.main import main\nmain(['--help'])")
 
     assert set() == loaded & {"numpy", "simpy", "hydra", "omegaconf", "yaml", "argparse"}
 
 
 def test_a_run_loads_only_what_it_uses(tmp_path: Path) -> None:
-    """A run whose choice of entries was composed before loads neither Hydra nor libraries of reports and many runs."""
+    """A run loads no libraries of reports and many runs."""
     arguments = ["run", "workload.num=20k", "workload.duration=1s", "--json", "--out", str(tmp_path / "run")]
-    statement = f"from lsmlab.sim.__main__ import main\nmain({arguments})"
-    loaded_by(statement)
+    statement = f"from lsmlab.reports.cli.main import main\nmain({arguments})"
 
-    unused = {"hydra", "omegaconf", "antlr4", "plotly", "pandas", "scipy", "multiprocessing", "numpy.ma"}
+    unused = {"plotly", "pandas", "scipy", "multiprocessing", "joblib", "numpy.ma"}
     assert set() == loaded_by(statement) & unused
 
 
@@ -221,24 +229,20 @@ def test_loading_the_simulation_leaves_the_garbage_collector_as_it_was() -> None
     assert {"True", "False"} == loaded_by(f"{statement}\ngc.disable()\nload_simulation()\n{states}") & {"True", "False"}
 
 
-@pytest.mark.parametrize("group", ["lsmlab.verbs", "lsmlab.finishers", "lsmlab.comparison_finishers"])
-def test_every_declared_entry_point_exists(group: str) -> None:
-    """Verbs and finishers of pyproject.toml are installed and callable."""
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][group]
-    installed = {p.name: p.value for p in entry_points(group=group) if p.value.startswith("lsmlab.")}
-
-    assert declared == installed
-    for value in declared.values():
-        module, _, name = value.partition(":")
-        assert callable(getattr(importlib.import_module(module), name))
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_exists(verb: str) -> None:
+    """Each verb of the table is a function of the command line."""
+    module, _, name = VERBS[verb][0].partition(":")
+    assert callable(getattr(importlib.import_module(f"lsmlab.reports.cli.{module}"), name))
 
 
-PACKAGES = [p.parent for f in ("models", "sim", "validation", "reports/api") for p in sorted((ROOT / f).rglob("__init__.py"))]
+NAMING = ("models", "sim", "validation", "reports/api", "reports/cli", "reports/text")
+PACKAGES = [p.parent for folder in NAMING for p in sorted((ROOT / folder).rglob("__init__.py"))]
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(ROOT)))
 def test_package_docstrings_name_their_modules(package: Path) -> None:
-    """The docstring of each package of models, sim, validation and reports/api names each of its modules and packages."""
+    """The docstring of each package of the folders `NAMING` names each of its modules and packages."""
     text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
     named = set(re.findall(r"\w+", text))
     held = [path.stem for path in package.glob("*.py") if path.stem != "__init__"]

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from log_sample import Sample
+from lsmlab.reports.cli.main import VERBS
 
 pytestmark = pytest.mark.xdist_group("installed")  # one process computes the runs that these tests share
 
@@ -26,7 +27,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS = ("models", "sim", "configs", "validation", "reports")
 TREE_ONLY = ("validation/cases", "validation/demo", "validation/recordings")
 """Folders of the source tree that the wheel does not contain (docs/decisions/0017)."""
-VERBS = sorted(PROJECT["project"]["entry-points"]["lsmlab.verbs"])
 QUICK = ("workload.num=20k", "workload.value_size=100", "engine.options.write_buffer_size=256KiB")
 
 CASE = """
@@ -125,7 +125,7 @@ def test_the_wheel_is_imported(installed: Installed, tmp_path: Path) -> None:
 
 HELP = """
 import contextlib, io, json, sys
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 found = {}
 for verb in sys.argv[1:]:
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:

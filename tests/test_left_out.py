@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.calibrate import CASES, calibrate
 from lsmlab.validation.calibrate.left_out import LeftOut, table
-from lsmlab.validation.calibrate.verb import CASES, calibrate
 
 
 @pytest.mark.slow

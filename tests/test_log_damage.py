@@ -10,8 +10,9 @@ import pytest
 from log_mutations import MUTATIONS, mutated
 from log_sample import Sample
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.import_log import import_log
+from lsmlab.validation.importer.importing import summarised
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.importer.verb import import_log, summarised
 
 MUTATED_LOGS = 500
 QUICK_LOGS = 160

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from log_sample import Sample
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.import_log import import_log
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.importer.verb import import_log
 from lsmlab.validation.logs import compression
 from lsmlab.validation.logs.text import TextLines, read_text, read_text_part
 

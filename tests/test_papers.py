@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.figures.papers import placed
-from lsmlab.sim.__main__ import main
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.real import real_run
 from lsmlab.validation.papers import document, suite
@@ -190,7 +190,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     def chosen(_names: list[str], only: str | None) -> list[Paper]:
         return [Paper(p.name, p.citation, tuple(c for c in p.claims if only in (None, c.id))) for p in everything]
 
-    monkeypatch.setattr("lsmlab.validation.papers.verb.read_papers", chosen)
+    monkeypatch.setattr("lsmlab.reports.cli.papers.read_papers", chosen)
     assert 0 == main(["papers", "--only", "ldc.a", "--seeds", "2", "-j", "1", "--out", str(tmp_path)])
     printed_text = capsys.readouterr().out
     assert 2 == main(["papers", "--seeds", "1", "-j", "1", "--json", "--only", "ldc.b"])

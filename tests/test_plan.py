@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.planning.levels import ServiceLevels
-from lsmlab.sim.planning.plan_file import read_plan
-from lsmlab.sim.planning.starting_plan import write_starting_plan
-from lsmlab.sim.planning.store import Runs, Store
-from lsmlab.sim.planning.sustainable import Search
-from lsmlab.sim.planning.trial import Bursts, SearchSettings, try_rate
 from lsmlab.sim.runs.store import default_store
+from lsmlab.sim.studies.plan.levels import ServiceLevels
+from lsmlab.sim.studies.plan.plan_file import read_plan
+from lsmlab.sim.studies.plan.starting_plan import write_starting_plan
+from lsmlab.sim.studies.plan.store import Runs, Store
+from lsmlab.sim.studies.plan.sustainable import Search
+from lsmlab.sim.studies.plan.trial import Bursts, SearchSettings, try_rate
 
 ROOT = Path(__file__).parents[1]
 SMALL = (
@@ -265,7 +265,7 @@ def test_a_plan_above_the_budget_is_refused(tmp_path: Path) -> None:
     """Exit code 2 and one line with the estimate, before any run."""
     path = plan_file(tmp_path)
     done = subprocess.run(
-        [sys.executable, "-m", "lsmlab.sim", "plan", str(path), "--budget", "10ms"],
+        [sys.executable, "-m", "lsmlab", "plan", str(path), "--budget", "10ms"],
         cwd=tmp_path, env={**os.environ, "LSMLAB_RUNS": str(tmp_path / "store")}, capture_output=True, text=True, check=False,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.planning import sustainable
-from lsmlab.sim.planning.catalogue import CostSettings, Entry, cost_per_month, read_catalogue, with_device_price
-from lsmlab.sim.planning.constraint import constraint
-from lsmlab.sim.planning.forecast import date_after, drive_life_years, machines_for, years_until
-from lsmlab.sim.planning.growth import Growth, Verdict, growth
-from lsmlab.sim.planning.levels import ServiceLevels, broken
-from lsmlab.sim.planning.load import LoadSettings, make_load
-from lsmlab.sim.planning.pareto import front
-from lsmlab.sim.planning.recovery import recovery_s
-from lsmlab.sim.planning.sensitivity import changed_load
-from lsmlab.sim.planning.sustainable import Search
-from lsmlab.sim.planning.trial import SearchSettings, Trial
-from lsmlab.sim.planning.uncertainty import feasible_share
+from lsmlab.sim.studies.plan import sustainable
+from lsmlab.sim.studies.plan.catalogue import CostSettings, Entry, cost_per_month, read_catalogue, with_device_price
+from lsmlab.sim.studies.plan.constraint import constraint
+from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
+from lsmlab.sim.studies.plan.growth import Growth, Verdict, growth
+from lsmlab.sim.studies.plan.levels import ServiceLevels, broken
+from lsmlab.sim.studies.plan.load import LoadSettings, make_load
+from lsmlab.sim.studies.plan.recovery import recovery_s
+from lsmlab.sim.studies.plan.sensitivity import changed_load
+from lsmlab.sim.studies.plan.sustainable import Search
+from lsmlab.sim.studies.plan.trial import SearchSettings, Trial
+from lsmlab.sim.studies.plan.uncertainty import feasible_share
+from lsmlab.sim.studies.statistics import undominated
 
 SECONDS = np.arange(1.0, 601.0)
 
@@ -143,12 +143,9 @@ def test_a_price_without_source_is_refused(tmp_path: Path) -> None:
 
 def test_the_front_keeps_what_nothing_beats() -> None:
     """A row that is worse everywhere is dominated; unknown values make rows incomparable; equal rows are ties."""
-    rows: list[dict[str, float | None]] = [
-        {"cost": 1.0, "tail": 5.0}, {"cost": 2.0, "tail": 1.0}, {"cost": 2.0, "tail": 6.0}, {"cost": None, "tail": 9.0},
-        {"cost": 1.0, "tail": 5.0},
-    ]  # fmt: skip
+    rows = [(-1.0, -5.0), (-2.0, -1.0), (-2.0, -6.0), (math.nan, -9.0), (-1.0, -5.0)]
 
-    assert [0, 1, 3, 4] == front(rows, ("cost", "tail"))
+    assert [True, True, False, True, True] == undominated(rows).tolist()
 
 
 # --- levels, load, error -------------------------------------------------------------------------------------------

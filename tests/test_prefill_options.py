@@ -8,7 +8,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.clients.lookups import by_format
 from lsmlab.sim.runs.estimate import estimate
 from lsmlab.sim.runs.key import run_key

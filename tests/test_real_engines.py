@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from lsmlab.reports.cli.validate import validate
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.real import real_run
 from lsmlab.validation.logs.leveldb import is_leveldb_log, leveldb_values
 from lsmlab.validation.scorecard.real_engines import DATA, real_engine_cases
-from lsmlab.validation.scorecard.verb import validate
 
 FOLDER = Path(__file__).parents[1] / DATA
 HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the recorded engines are not at {FOLDER}")

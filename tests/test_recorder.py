@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.record import record, rocksdict_tool
 from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.recorder import rocksdict_bench
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
@@ -22,7 +23,6 @@ from lsmlab.validation.recorder.limits import Group, Limits, Traffic, disk_of
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
 from lsmlab.validation.recorder.outcome import combine, read_outcome, recorded_version
 from lsmlab.validation.recorder.speed import Speed, measure_speed, speed_facts, speeds_differ
-from lsmlab.validation.recorder.verb import record, rocksdict_tool
 
 CASE = """name: tiny
 source: a test
@@ -55,7 +55,7 @@ print("Cumulative stall: 00:00:0.500 H:M:S, 25.0 percent")
 @pytest.fixture(autouse=True)
 def steady_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the measurement of the machine's speed, which takes seconds, by a constant."""
-    monkeypatch.setattr("lsmlab.validation.recorder.verb.measure_speed", lambda: Speed(0.1, 0.12, 5.0, 0.0))
+    monkeypatch.setattr("lsmlab.reports.cli.record.measure_speed", lambda: Speed(0.1, 0.12, 5.0, 0.0))
 
 
 def fake_tool(folder: Path, sleep_s: float = 0.0) -> Path:

@@ -20,12 +20,13 @@ import pyarrow.parquet as pq
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
-from lsmlab.reports.comparison.page import finish_compare
+from lsmlab.reports.cli.report import report
+from lsmlab.reports.comparison.page import draw_comparison
 from lsmlab.reports.figures.base import line
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import load_run
+from lsmlab.reports.run_page import draw_run
 from lsmlab.reports.timeline import MOST_POINTS, Timeline
-from lsmlab.reports.verbs import finish, report
 from lsmlab.reports.words import summary_sentences
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -48,7 +49,7 @@ MOST_BYTES = 8_000_000
 
 def page_of(directory: Path) -> str:
     """Draw a run's page; return its text."""
-    path = finish(directory)
+    path = draw_run(directory)
     assert path is not None
     return path.read_text(encoding="utf-8")
 
@@ -263,7 +264,7 @@ def test_comparison_marks_the_best(tmp_path: Path) -> None:
     """The higher throughput is marked and the lower one is not; a metric that is neither good nor bad has no mark."""
     runs = [write_run(tmp_path / name, speed=speed) for name, speed in (("fast", 1.0), ("slow", 0.5))]
 
-    page = finish_compare(tmp_path, runs).read_text(encoding="utf-8")
+    page = draw_comparison(tmp_path, runs).read_text(encoding="utf-8")
 
     facts = [{fact.key: fact for fact in headline(load_run(run))} for run in runs]
     fast, slow = (mine["ops_per_s"].text for mine in facts)
@@ -276,7 +277,7 @@ def test_comparison_of_more_runs_than_colours(tmp_path: Path) -> None:
     """Of ten runs the first eight are shown, and the page says so."""
     runs = [write_run(tmp_path / str(i), seconds=5, stalls=1, jobs=2, seed=i) for i in range(10)]
 
-    page = finish_compare(tmp_path, runs).read_text(encoding="utf-8")
+    page = draw_comparison(tmp_path, runs).read_text(encoding="utf-8")
 
     assert "The first 8 runs are shown; 2 more are not." in page
 
@@ -293,7 +294,7 @@ def test_links_of_a_comparison_lead_to_its_runs(tmp_path: Path) -> None:
     names = [f"run {i} & more, 100 % #" for i in range(10)]
     runs = [write_run(tmp_path / name, seconds=5, stalls=1, jobs=2, seed=i) for i, name in enumerate(names)]
 
-    page = finish_compare(tmp_path, runs)
+    page = draw_comparison(tmp_path, runs)
 
     pages = sorted(tmp_path.rglob("*.html"))
     links = {one: [one.parent / unquote(html.unescape(target)) for target in local_links(one)] for one in pages}
@@ -366,10 +367,10 @@ def page_in_browser(page: Path, profile: Path) -> tuple[str, str]:
 def test_page_opens_without_errors(tmp_path: Path, kind: str) -> None:
     """In a browser without a network, the page's script runs to its end, and no error is logged."""
     if kind == "comparison":
-        page = finish_compare(tmp_path, [write_run(tmp_path / name, seed=i) for i, name in enumerate(("a", "b"))])
+        page = draw_comparison(tmp_path, [write_run(tmp_path / name, seed=i) for i, name in enumerate(("a", "b"))])
     else:
         some = {} if kind == "whole" else {"stalls": 0, "jobs": 0, "reads": False}
-        page = finish(write_run(tmp_path / "run", **some)) or tmp_path
+        page = draw_run(write_run(tmp_path / "run", **some)) or tmp_path
 
     root, log = page_in_browser(page, tmp_path / "profile")
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
+from lsmlab.reports.cli.record import record
 from lsmlab.validation.casefiles.case import case_from_mapping
 from lsmlab.validation.logs.reader import read_text
 from lsmlab.validation.recorder import rocksdbjni
@@ -21,7 +22,6 @@ from lsmlab.validation.recorder.limits import Limits
 from lsmlab.validation.recorder.one_run import Budget, run_bench
 from lsmlab.validation.recorder.outcome import read_outcome, recorded_version
 from lsmlab.validation.recorder.rocksdbjni import MAVEN, download_command, find_jar, option_flags, rocksdbjni_tool
-from lsmlab.validation.recorder.verb import record
 
 CASE = """name: tiny
 source: a test

@@ -17,15 +17,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.stopping import stoppable
 from lsmlab.sim.runs import key as keys
 from lsmlab.sim.runs import store as runstore
-from lsmlab.sim.runs.batch import Job, run_in_order
-from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
+from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.executor import Executor, InProcess, LocalProcesses, WorkerDiedError
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.local import LocalProcesses
 from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.runs.store import ABOUT, RunStore, copy_run, default_store
 from lsmlab.sim.runs.task import Task, simulate_task
@@ -144,7 +143,7 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
     config = compose(["device.write_cap=-5", *QUICK])
     job = Job("bad", config, Path("out/bad"))
     for _ in range(2):
-        (found,) = run_in_order([job], default_store(), InProcess(), quiet=True)
+        (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True))
         assert found.bad_input
     store, key = default_store(), run_key(config)
 
@@ -158,7 +157,7 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
         return simulate_task(good)
 
     monkeypatch.setattr("lsmlab.sim.runs.task.simulate_task", succeed)
-    (found,) = run_in_order([job], default_store(), InProcess(), quiet=True)
+    (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True))
     assert found.error is None
     assert not list(Path("out").rglob("error.txt"))
     assert not list(store.root.rglob("error.txt"))
@@ -268,7 +267,7 @@ def test_a_missing_launcher_names_its_package(capsys: pytest.CaptureFixture[str]
 
 def test_a_sweeper_gets_the_objectives() -> None:
     """Objectives are numbers of the summary by their keys; a failed run and an unknown key raise InputError."""
-    from lsmlab.sim.commands.launched import objective_values
+    from lsmlab.reports.cli.launched import objective_values
 
     store, task = stored()
     folder = store.root / task.key
@@ -319,7 +318,7 @@ def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str
 def test_a_program_is_not_imported_by_its_workers(tmp_path: Path) -> None:
     """A program that starts workers outside `if __name__ == "__main__":` runs once."""
     lines = [
-        "from lsmlab.sim.runs.local import LocalProcesses", "from lsmlab.sim.runs.store import default_store",
+        "from lsmlab.sim.runs.executor import LocalProcesses", "from lsmlab.sim.runs.store import default_store",
         "from run_work import doubled", "print('started')",
         "print(sorted(e.result for e in LocalProcesses(default_store(), 2).run_tasks(doubled, [1, 2], lambda *_: None)))",
     ]  # fmt: skip
@@ -360,8 +359,9 @@ def test_executors_take_few_tasks_ahead(executor: Executor) -> None:
 
 def test_a_dead_worker_affects_only_its_own_task(tmp_path: Path) -> None:
     """A task whose worker died is tried once more; if that worker dies too, only this task fails."""
-    again = list(LocalProcesses(default_store(), 2).run_tasks(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
-    found = {e.task: e.result for e in LocalProcesses(default_store(), 2).run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
+    executor = LocalProcesses(default_store(), 2)
+    again = list(executor.run_tasks(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
+    found = {e.task: e.result for e in executor.run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
 
     assert all(is_running(pid) for pid in children(os.getpid())), "a zombie is left"
     assert ["done", "done"] == [e.result for e in again]
@@ -391,7 +391,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 def start_command(command: str) -> subprocess.Popen[str]:
     """Start a command in another process; return when one run is finished and others are running."""
     driver = subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *COMMANDS[command], "interrupted"],
+        [sys.executable, "-m", "lsmlab", *COMMANDS[command], "interrupted"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -523,7 +523,7 @@ def test_fifty_kills_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     while killed_drivers + killed_workers < 50 or driver is not None:
         if driver is None:
             monkeypatch.setenv("LSMLAB_RUNS", f"store-{completed}")
-            driver = subprocess.Popen([sys.executable, "-m", "lsmlab.sim", *MANY, f"out-{completed}"], stdout=subprocess.DEVNULL)
+            driver = subprocess.Popen([sys.executable, "-m", "lsmlab", *MANY, f"out-{completed}"], stdout=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             last = killed_drivers + killed_workers >= 50
             code, driver = driver.wait(WAIT_S if last else draw.uniform(0.2, 3.0)), None
@@ -567,7 +567,7 @@ def test_workers_of_a_launcher_end_with_their_driver(number: signal.Signals) -> 
     pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     line = ["run", "-m", "hydra/launcher=joblib", "seed=1,2", "workload.num=50M", "workload.duration=100000s", "--out", "x"]
     driver = subprocess.Popen(
-        [sys.executable, "-m", "lsmlab.sim", *line], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "lsmlab", *line], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     wait_for(lambda: len(list((default_store().root / "staging").glob("*"))) == 2)
     workers = children(driver.pid)
@@ -601,7 +601,7 @@ def test_two_processes_on_one_folder() -> None:
     commands = [["run"], ["run"], ["compare", "device=nvme,sata", "-j", "1"], ["compare", "device=nvme,sata", "-j", "1"]]
     processes = [
         subprocess.Popen(
-            [sys.executable, "-m", "lsmlab.sim", *command, f"seed={seed}", *QUICK, "--out", command[0], "--json", "--no-report"],
+            [sys.executable, "-m", "lsmlab", *command, f"seed={seed}", *QUICK, "--out", command[0], "--json", "--no-report"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,

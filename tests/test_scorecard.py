@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.main import main
 from lsmlab.sim import simulation
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.decisions.model_errors import read_model_errors
+from lsmlab.sim.studies.model_errors import read_model_errors
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.real import common_dominant_cause, means_and_ranges, real_run, with_waits

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsmlab.sim.commands.replications import combine, interval
-from lsmlab.sim.commands.single import simulate
+from lsmlab.reports.cli.run import simulate_into
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.summary_text import summary_text
+from lsmlab.sim.studies.replicated import combine
+from lsmlab.sim.studies.statistics import interval
 from running import SMALL
 from running import simulate as simulated
 
@@ -115,9 +116,9 @@ def test_progress_changes_nothing(tmp_path: Path) -> None:
     """A progress callback does not change the summary, and its times never decrease."""
     config = compose(["workload.num=200k", "workload.duration=20s", "device.write_cap=20MB/s"])
     seen: list[float] = []
-    watched = simulate(config, tmp_path / "a", lambda now_s, _: seen.append(now_s))
+    watched = simulate_into(config, tmp_path / "a", lambda now_s, _: seen.append(now_s))
 
-    assert simulate(config, tmp_path / "b") == watched
+    assert simulate_into(config, tmp_path / "b") == watched
     assert seen == sorted(seen)
     assert len(seen) > 10
 

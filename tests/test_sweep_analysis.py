@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.decisions.subject import Subject
-from lsmlab.sim.exploration.analysis import analyse
-from lsmlab.sim.exploration.analysis_text import analysis_text
-from lsmlab.sim.exploration.measured import Objective, objectives
-from lsmlab.sim.exploration.space import parse_space
-from lsmlab.sim.exploration.sweep import SWEEP, Sweep
+from lsmlab.reports.cli.main import main
+from lsmlab.reports.text.sweep import analysis_text
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.rows import arrow_table, write_parquet
+from lsmlab.sim.studies.baseline import Baseline
+from lsmlab.sim.studies.sweep.analysis import analyse
+from lsmlab.sim.studies.sweep.measured import Objective, objectives
+from lsmlab.sim.studies.sweep.space import parse_space
+from lsmlab.sim.studies.sweep.sweep import SWEEP, Sweep
 
 GRID = ["host.cores=1,2,4", "device=nvme,sata"]
 
@@ -28,7 +28,7 @@ def write_sweep(
     design: str = "grid", count: int | None = None, seeds: int = 3,
 ) -> Path:  # fmt: skip
     """Write the files of a sweep whose numbers are a function of a point's values and the seed."""
-    sweep = Sweep(Subject(""), parse_space(space), design, count, tuple(range(1, seeds + 1)))
+    sweep = Sweep(Baseline(""), parse_space(space), design, count, tuple(range(1, seeds + 1)))
     keys = [d.key for d in sweep.space.dimensions]
     rows = [
         {
@@ -53,7 +53,7 @@ def number(text: str) -> float | str:
 
 def analysis(folder: Path, *given: str) -> dict[str, Any]:
     """Return the analysis of a sweep for objectives of the command line."""
-    return analyse(folder, objectives(list(given), folder))
+    return analyse(folder, objectives(list(given), folder)).as_dict()
 
 
 def test_effects_of_an_additive_grid(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_the_best_configuration_has_a_probability(tmp_path: Path) -> None:
     assert ["2 cores", "4 cores"] == tied["ties"]
     assert [] == sure["ties"]
     assert 0.5 == tied["ranking"][0]["probability"]
-    assert "an exact tie of 2 configurations" in analysis_text(analysis(folder, "max:tied"))
+    assert "an exact tie of 2 configurations" in analysis_text(analyse(folder, objectives(["max:tied"], folder)))
 
 
 def test_the_pareto_front(tmp_path: Path) -> None:
@@ -164,12 +164,13 @@ def test_missing_runs_and_equal_numbers(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path / "s", GRID, lambda p, s: {"ops_per_s": float(p[0]) + s, "same": 1.0})
     rows = [r for r in arrow_rows(folder) if not (r["configuration"] == "4 cores, nvme" and r["seed"] == 2)]
     write_parquet(folder / "runs.parquet", arrow_table(rows))
-    found = analysis(folder, "ops_per_s", "max:same")
+    analysed = analyse(folder, objectives(["ops_per_s", "max:same"], folder))
+    found = analysed.as_dict()
 
     assert "4 cores, sata" == found["best"][0]["ranking"][0]["configuration"]
     assert "configurations" == found["effects"]["ops_per_s"]["intervals"]
     assert found["effects"]["same"] is None
-    assert "same: the same in all configurations" in analysis_text(found)
+    assert "same: the same in all configurations" in analysis_text(analysed)
 
 
 def arrow_rows(folder: Path) -> list[dict[str, Any]]:

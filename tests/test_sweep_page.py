@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lsmlab.reports.sweeps.plot_page import finish_plot
-from lsmlab.reports.sweeps.sweep_page import finish_sweep
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.exploration.analysis import analyse
-from lsmlab.sim.exploration.measured import objectives
+from lsmlab.reports.cli.main import main
+from lsmlab.reports.sweeps.plot_page import Plot, draw_plot
+from lsmlab.reports.sweeps.sweep_page import draw_sweep
+from lsmlab.sim.studies.sweep.analysis import analyse
+from lsmlab.sim.studies.sweep.measured import objectives
 from test_sweep_analysis import GRID, write_sweep
 
 
@@ -32,8 +32,7 @@ def value(point: list[str], seed: int) -> dict[str, float]:
 def test_the_page_of_a_grid(tmp_path: Path) -> None:
     """The page has a figure of each effect, a heat map with means, one line per configuration, and the front."""
     folder = write_sweep(tmp_path / "s", GRID, value)
-    analyse(folder, objectives([], folder))
-    drawn = figures(finish_sweep(folder))
+    drawn = figures(draw_sweep(analyse(folder, objectives([], folder)), folder))
     cores, device = drawn["effects-ops_per_s"]["traces"]
 
     assert {"effects-ops_per_s", "effects-write_latency_s-p99", "heat-map", "parallel", "pareto"} == set(drawn)
@@ -52,8 +51,7 @@ def test_the_page_of_a_saltelli_design(tmp_path: Path) -> None:
         tmp_path / "s", ["host.cores=0.0..1.0", "workload.threads=0.0..1.0"],
         lambda p, _s: {"ops_per_s": float(p[0]), "write_amplification": 2.0}, "saltelli", 64, seeds=1,
     )  # fmt: skip
-    analyse(folder, objectives([], folder))
-    drawn = figures(finish_sweep(folder))
+    drawn = figures(draw_sweep(analyse(folder, objectives([], folder)), folder))
 
     assert ["alone", "with all interactions"] == [trace["name"] for trace in drawn["sobol-ops_per_s"]["traces"]]
     assert "effects-write_amplification" not in drawn
@@ -75,4 +73,4 @@ def test_a_sweep_links_pages_and_plots(tmp_path: Path, monkeypatch: pytest.Monke
     assert 0 == main(["results", "o", "--plot", "device", "ops_per_s", "--where", "device=nvme,sata"])
     (dots,) = figures(Path("o/plot.html"))["plot-0"]["traces"]
     assert ["nvme", "sata"] == dots["x"]
-    assert Path("o/plot.html") == finish_plot(Path("o"))
+    assert Path("o/plot.html") == draw_plot(Plot.read(Path("o/plot.json")), Path("o"))

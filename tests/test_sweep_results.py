@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.exploration.query import results
+from lsmlab.reports.cli.main import main
 from lsmlab.sim.runs.rows import arrow_table, write_parquet
+from lsmlab.sim.studies.sweep.query import results
 
 
 @pytest.fixture(autouse=True)

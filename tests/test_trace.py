@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.trace.counters import l0_curve
 from lsmlab.reports.trace.document import trace_events
 from lsmlab.reports.trace.memtables import immutable_bytes
-from lsmlab.sim.__main__ import main
 from report_fixture import write_run
 
 QUICK = ["workload.num=20k", "workload.duration=1s", "engine.options.write_buffer_size=256KiB", "device=sata"]

@@ -9,18 +9,25 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.reports.decisions.tuning_page import finish_tuning
-from lsmlab.sim.__main__ import main
+from lsmlab.reports.cli.main import main
+from lsmlab.reports.decisions.tuning_page import draw_tuning
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.decisions.goals import Limits
-from lsmlab.sim.decisions.subject import read_subject
-from lsmlab.sim.exploration.space import parse_space
-from lsmlab.sim.runs.batch import run_in_order
+from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.tuning.dimensions import distributions, overrides
-from lsmlab.sim.tuning.objective import Objective, window_of
-from lsmlab.sim.tuning.study import best_points, open_study, search
+from lsmlab.sim.studies.baseline import read_baseline
+from lsmlab.sim.studies.goals import Limits
+from lsmlab.sim.studies.optuna_search import (
+    Objective,
+    best_points,
+    distribution,
+    open_study,
+    overrides,
+    search,
+    window_of,
+)
+from lsmlab.sim.studies.sweep.space import parse_space
+from lsmlab.sim.studies.tune import Tuning
 
 pytest.importorskip("optuna")
 
@@ -42,15 +49,15 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def objective(slow: Path, *goals: str, limits: Limits = Limits()) -> Objective:  # noqa: B008 - frozen
     """Return the objective of a search over that store, with one seed per point."""
-    subject = read_subject(str(slow))
-    run = lambda jobs: run_in_order(jobs, default_store(), InProcess(), quiet=True)  # noqa: E731
-    return Objective(subject, goals, limits, 1, run, window_of(subject.compose()))
+    baseline = read_baseline(str(slow))
+    run = lambda study: study.run(Settings(default_store(), InProcess(), quiet=True))  # noqa: E731
+    return Objective(baseline, goals, limits, 1, run, window_of(baseline.compose()))
 
 
 def test_points_of_a_space() -> None:
     """Lists are choices, short ranges of whole numbers whole, and other ranges readable values of their scale."""
     space = parse_space(["device=nvme,sata", "engine.options.max_background_jobs=2..8", "workload.value_size=1KiB..64KiB"])
-    kinds = [type(d).__name__ for d in distributions(space).values()]
+    kinds = [type(distribution(d)).__name__ for d in space.dimensions]
     drawn = {"device": "sata", "engine.options.max_background_jobs": 3, "workload.value_size": 0.5}
 
     assert ["CategoricalDistribution", "IntDistribution", "FloatDistribution"] == kinds
@@ -64,7 +71,7 @@ def test_a_search_finds_a_better_store(slow: Path, tmp_path: Path, capsys: pytes
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     change = next(d for d in found["verdict"]["differences"] if d["metric"] == "ops_per_s")
 
-    page = finish_tuning(tmp_path).read_text()
+    page = draw_tuning(Tuning.read(tmp_path / "tuning.json"), tmp_path).read_text()
 
     assert 13 == sum(found["points"].values())
     assert found["points"]["complete"] == len(found["history"])
@@ -115,7 +122,7 @@ def test_bad_input_is_named(slow: Path, tmp_path: Path) -> None:
         ([*SPACE, "--goal", "throughput", "--out", str(tmp_path)], "has a search for p99 seed 1"),
         ([*SPACE, "--time", "1 apple"], "--time 1 apple"),
     ):
-        from lsmlab.sim.tuning.tune import tune
+        from lsmlab.reports.cli.studies import tune
 
         with pytest.raises(InputError, match=message):
             tune([str(slow), *arguments])
@@ -123,7 +130,7 @@ def test_bad_input_is_named(slow: Path, tmp_path: Path) -> None:
 
 def test_a_budget_refuses_a_long_search(slow: Path, tmp_path: Path) -> None:
     """A search that is estimated above the budget ends before its first run."""
-    from lsmlab.sim.tuning.tune import tune
+    from lsmlab.reports.cli.studies import tune
 
     long = ["--set", "workload.duration=40h", "--budget", "1s", "--out", str(tmp_path / "out")]
     with pytest.raises(InputError, match="more than the budget of 1 s; raise --budget, or choose fewer --trials"):

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.variants import MEASURES, Number, Variants, against_parents, readings
 from lsmlab.reports.variants_page import variants_page
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.commands.catalogue import entries
+from lsmlab.sim.configuration.catalogue import entries
 from lsmlab.sim.configuration.combinations import combinations, read_variants
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 
 FILE = {
     "description": "small things",
@@ -144,7 +144,6 @@ def test_the_documented_combinations_compose(all_pairs: bool) -> None:
         pairs = [(one, set(one.chosen.values())) for one in found]
         found = [one for one, names in pairs if (not names <= seen, seen.update(names))[0]]
     named = [next(o.partition("=")[2] for o in one.overrides if o.startswith("engine=")) for one in found]
-    with composer() as compose:
-        for one, engine in zip(found, named, strict=True):
-            if engine in engines and "engine/tuner=adoc" not in one.overrides:
-                assert compose(one.overrides).config["engine"]
+    for one, engine in zip(found, named, strict=True):
+        if engine in engines and "engine/tuner=adoc" not in one.overrides:
+            assert compose(one.overrides)["engine"]

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.__main__ import main
-from lsmlab.sim.decisions.alternatives import alternatives
-from lsmlab.sim.decisions.differences import Trial, differences
-from lsmlab.sim.decisions.reproduction import check_present, warning
-from lsmlab.sim.decisions.subject import read_subject
-from lsmlab.sim.decisions.whatif import whatif
-from lsmlab.validation.importer.verb import import_log
+from lsmlab.reports.cli.import_log import import_log
+from lsmlab.reports.cli.main import main
+from lsmlab.reports.cli.studies import whatif
+from lsmlab.sim.studies.baseline import read_baseline
+from lsmlab.sim.studies.differences import Repeats, differences
+from lsmlab.sim.studies.reproduction import check_present, warning
+from lsmlab.sim.studies.whatif import alternatives
 
 ROOT = Path(__file__).parents[1]
 LOG = ROOT / "validation" / "recordings" / "static" / "LOG.xz"
@@ -48,10 +48,10 @@ def answered(imported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def trial(**values: list[float]) -> Trial:
+def trial(**values: list[float]) -> Repeats:
     """Return a trial with these values of each metric by seed."""
     count = len(next(iter(values.values())))
-    return Trial([{name: numbers[i] for name, numbers in values.items()} for i in range(count)])
+    return Repeats([{name: numbers[i] for name, numbers in values.items()} for i in range(count)])
 
 
 def test_each_argument_is_an_alternative() -> None:
@@ -65,20 +65,20 @@ def test_each_argument_is_an_alternative() -> None:
 
 def test_the_store_in_question(imported: Path, finished: Path, tmp_path: Path) -> None:
     """A store is an imported LOG at the load that repeats it, a run, or an override; another folder is refused."""
-    log = read_subject(str(imported), ["host.cores=2"])
-    run = read_subject(str(finished))
+    log = read_baseline(str(imported), ["host.cores=2"])
+    run = read_baseline(str(finished))
 
     assert (True, ("experiment=imported_full_speed", "host.cores=2")) == (log.from_a_log, log.overrides)
     assert 2 == log.compose()["host"]["cores"]
     assert 4 * 2**20 == 2**20 * int(str(run.compose()["engine"]["options"]["write_buffer_size"]).removesuffix("MiB"))
-    assert "sata" == read_subject("experiment=throttled").compose(["device=sata"])["device"]["name"]
+    assert "sata" == read_baseline("experiment=throttled").compose(["device=sata"])["device"]["name"]
     with pytest.raises(InputError, match="contains no experiment/ of an import and no config"):
-        read_subject(str(tmp_path))
+        read_baseline(str(tmp_path))
 
 
 def test_changes_of_a_run_keep_what_belongs_to_the_machine(finished: Path) -> None:
     """Another drive keeps page cache and caps; other policies keep the options that they do not set."""
-    subject = read_subject(str(finished))
+    subject = read_baseline(str(finished))
     sata, vlsm, more = subject.compose_all([["device=sata"], ["engine=silk"], ["engine.options.max_background_jobs=6"]])
 
     assert ("sata", "60MiB/s", "64MiB") == tuple(sata["device"][k] for k in ("name", "write_cap", "page_cache"))

@@ -6,12 +6,13 @@
 1.0
 
 - Simulate: `configure` composes a configuration, `run` simulates it, `compare` simulates several with the same seeds.
-- Explore: `sweep`, `results`. Decide: `whatif`, `advise`, `tune`, `plan`. Real stores: `import_log`. Earlier results: `load`.
+- Explore: `sweep`, `results`. Decide: `whatif`, `advise`, `tune`, `plan`, `grow`. Real stores: `import_log`. Earlier
+  results: `load`.
 - Objects: `Result`, `Comparison`, `Answer`. Errors in the input: `InputError`.
 
 Nothing is written to disk unless a function gets a folder (`out`) or `save` is called: runs of several configurations
 stay in a temporary folder until the interpreter ends, or in $LSMLAB_RUNS. Modules of this package: simulating,
-deciding, result, comparison, answer, frames, plots, session, streams, and course for lessons. Their names are imported at
+deciding, result, comparison, answer, frames, plots, session, and course for lessons. Their names are imported at
 their first use.
 """
 
@@ -22,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lsmlab.answer import Answer
     from lsmlab.comparison import Comparison
-    from lsmlab.deciding import advise, import_log, plan, sweep, tune, whatif
+    from lsmlab.deciding import advise, grow, import_log, plan, sweep, tune, whatif
     from lsmlab.models.errors import InputError
     from lsmlab.plots import ComparisonPlots, RunPlots
     from lsmlab.result import Result
-    from lsmlab.sim.exploration.query import results
+    from lsmlab.sim.studies.sweep.query import results
     from lsmlab.simulating import compare, configure, load, run
 
 __all__ = [  # noqa: RUF022 (in the order of the reference)
-    "configure", "run", "load", "compare", "sweep", "results", "whatif", "advise", "tune", "plan", "import_log",
+    "configure", "run", "load", "compare", "sweep", "results", "whatif", "advise", "tune", "plan", "grow", "import_log",
     "Result", "RunPlots", "Comparison", "ComparisonPlots", "Answer", "InputError",
 ]  # fmt: skip
 
@@ -40,9 +41,9 @@ _HOMES = {
     "InputError": "lsmlab.models.errors",
     **dict.fromkeys(("RunPlots", "ComparisonPlots"), "lsmlab.plots"),
     "Result": "lsmlab.result",
-    **dict.fromkeys(("advise", "import_log", "plan", "sweep", "tune", "whatif"), "lsmlab.deciding"),
+    **dict.fromkeys(("advise", "grow", "import_log", "plan", "sweep", "tune", "whatif"), "lsmlab.deciding"),
     **dict.fromkeys(("compare", "configure", "load", "run"), "lsmlab.simulating"),
-    "results": "lsmlab.sim.exploration.query",
+    "results": "lsmlab.sim.studies.sweep.query",
 }
 
 

@@ -1,45 +1,43 @@
-"""Answer of a command about decisions, in a program or notebook."""
+"""Answer to a question about a store, in a program or notebook."""
 
 from __future__ import annotations
 
 import html
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lsmlab.comparison import differences_frame
 from lsmlab.sim.results.rundir import make_directory
+from lsmlab.sim.studies.differences import Difference
+from lsmlab.sim.studies.document import Document
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True)
-class Kind:
-    """Command that gives answers."""
-
-    verb: Callable[[list[str]], int]
-    file: str
-    """File with the answer in the folder of the results."""
-    text: Callable[[dict[str, Any]], str]
-    """Returns an answer as the command line prints it."""
-    draw: Callable[[Path], Path]
-    """Writes the page of the folder of results."""
+T = TypeVar("T", bound=Document)
 
 
-class Answer:
-    """Answer of `whatif`, `advise`, `tune`, `plan` or `sweep`."""
+class Answer(Generic[T]):
+    """Answer of `whatif`, `advise`, `tune`, `plan`, `grow` or `sweep`."""
 
-    def __init__(self, name: str, kind: Kind, folder: Path, summary: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, value: T, folder: Path, text: Callable[[T], str], draw: Callable[[T, Path], Path]
+    ) -> None:
         self.name = name
-        """Name of the command."""
+        """Name of the function that gave it."""
+        self.value = value
+        """The answer with its types, such as a `WhatIfAnswer`."""
         self.folder = folder
         """Folder with the answer and the files of its runs."""
-        self.summary = dict(summary)
+        self._text, self._draw = text, draw
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
         """The answer as a plain dictionary: the JSON document of the command."""
-        self._kind = kind
+        return self.value.as_dict()
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -47,12 +45,7 @@ class Answer:
 
         Of a what-if, all alternatives; of an advice, the best changes; of a search, the best point. Else without rows.
         """
-        verdict = self.summary.get("verdict") or {}
-        found = [*self.summary.get("alternatives", ()), *(b for b in self.summary.get("best") or () if isinstance(b, dict))]
-        pairs = [(entry["name"], entry["differences"]) for entry in found if "differences" in entry]
-        if "differences" in verdict:
-            pairs.append((str(self.summary["best"]), verdict["differences"]))
-        return differences_frame(pairs)
+        return differences_frame(_differences(self.value))
 
     def save(self, folder: str | Path) -> Path:
         """Copy the answer and the files of its runs to a folder; return the folder."""
@@ -63,11 +56,11 @@ class Answer:
 
     def report(self) -> Path:
         """Write the page of the answer, and those of its runs, into its folder; return the path of the first."""
-        return self._kind.draw(self.folder)
+        return self._draw(self.value, self.folder)
 
     def __str__(self) -> str:
         """Return the answer as the command line prints it."""
-        return self._kind.text(self.summary)
+        return self._text(self.value)
 
     def __repr__(self) -> str:
         return f"<lsmlab.Answer of {self.name}: {self.folder}>"
@@ -75,3 +68,16 @@ class Answer:
     def _repr_html_(self) -> str:
         """Return the answer as text, which notebooks show."""
         return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def _differences(answer: Document) -> Iterator[tuple[str, list[Difference]]]:
+    """Yield the name and the differences of each alternative."""
+    from lsmlab.sim.studies.advise import Advice
+    from lsmlab.sim.studies.tune import Tuning
+    from lsmlab.sim.studies.whatif import WhatIfAnswer
+
+    if isinstance(answer, WhatIfAnswer | Advice):
+        found = answer.alternatives if isinstance(answer, WhatIfAnswer) else answer.best
+        yield from ((one.name, one.differences) for one in found)
+    elif isinstance(answer, Tuning) and answer.verdict is not None:
+        yield str(answer.best), answer.verdict.differences

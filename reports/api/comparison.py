@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 from lsmlab.frames import frame_of
 from lsmlab.models.errors import InputError
 from lsmlab.plots import ComparisonPlots
-from lsmlab.reports.comparison.page import finish_compare, write_comparison
+from lsmlab.reports.comparison.page import draw_comparison, write_comparison
+from lsmlab.reports.text.comparison import sum_up
 from lsmlab.result import Result, stored_result
-from lsmlab.session import results_folder, session
-from lsmlab.sim.commands.arguments import Arguments
-from lsmlab.sim.comparison.compare import simulated
-from lsmlab.sim.comparison.words import sum_up
-from lsmlab.sim.decisions.metrics import METRICS
+from lsmlab.session import session
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.rundir import make_directory
+from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.studies.compare import CompareRequest, compare_all, planned
+from lsmlab.sim.studies.compare import Comparison as Compared
+from lsmlab.sim.studies.differences import Difference
+from lsmlab.sim.studies.metrics import BY_NAME, METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,15 +37,20 @@ DIFFERENCES: Final = {
 class Comparison:
     """Runs with the same seeds side by side (`lsmlab.compare`)."""
 
-    def __init__(self, folder: Path, answer: Mapping[str, Any]) -> None:
+    def __init__(self, folder: Path, value: Compared) -> None:
         self.folder = folder
         """Folder with the files of all runs."""
-        self.summary = dict(answer)
-        """Content of comparison.json: for each run its name, choices, seeds, mean values, and differences from the first."""
+        self.value = value
+        """The comparison with its types: for each run its name, choices, seeds, mean values, and differences from the first."""
         self.runs: dict[str, Result] = {
-            run["name"]: stored_result(folder / run["folder"], run["name"]) for run in answer["runs"]
+            run.name: stored_result(folder / run.folder, run.name) for run in value.runs
         }
         """Result of each run (its first seed) by its short name."""
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The comparison as a plain dictionary: the content of comparison.json."""
+        return self.value.as_dict()
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -53,19 +60,19 @@ class Comparison:
         high, as a fraction of `first` if `relative`, else in the unit of the metric (NaN: unknown); certain: the interval
         excludes 0; tie: the same value with every seed.
         """
-        return differences_frame((run["name"], run["differences"]) for run in self.summary["runs"])
+        return differences_frame((run.name, run.differences) for run in self.value.runs)
 
     @property
     def sentences(self) -> list[str]:
         """One sentence for each run after the first: what differs, by how much, and what does not."""
-        first, *others = self.summary["runs"]
-        return [sum_up(run["name"], first["name"], run["differences"]) for run in others]
+        first, *others = self.value.runs
+        return [sum_up(run.name, first.name, run.differences) for run in others]
 
     @property
     def table(self) -> pd.DataFrame:
         """One row per run: its name (`run`) and the mean of each metric over the seeds (paths of summary.json)."""
         columns = {"run": "str", **{metric.name: "float64" for metric in METRICS}}
-        rows = [{**dict.fromkeys(columns), **run["values"], "run": run["name"]} for run in self.summary["runs"]]
+        rows = [{**dict.fromkeys(columns), **run.values, "run": run.name} for run in self.value.runs]
         return frame_of(rows, columns)
 
     @cached_property
@@ -87,7 +94,7 @@ class Comparison:
         """
         folders = [run.folder for run in self.runs.values() if run.folder is not None]
         if file is None:
-            return finish_compare(self.folder, folders)
+            return draw_comparison(self.folder, folders)
         make_directory(Path(file).parent)
         return write_comparison(Path(file), self.folder, folders)
 
@@ -106,11 +113,11 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the metrics of all runs as an HTML table, and the sentences, which notebooks show."""
-        shown = [m for m in METRICS if all(m.name in run["values"] for run in self.summary["runs"])]
+        shown = [m for m in METRICS if all(m.name in run.values for run in self.value.runs)]
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.runs)
         rows = "".join(
             f"<tr><th style='text-align:left'>{html.escape(metric.label)}</th>"
-            + "".join(f"<td>{html.escape(metric.form(run['values'][metric.name]))}</td>" for run in self.summary["runs"])
+            + "".join(f"<td>{html.escape(metric.form(run.values[metric.name]))}</td>" for run in self.value.runs)
             + "</tr>"
             for metric in shown
         )
@@ -118,29 +125,24 @@ class Comparison:
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>{texts}"
 
 
-def differences_frame(found: Any) -> pd.DataFrame:
+def differences_frame(found: Iterable[tuple[str, Sequence[Difference]]]) -> pd.DataFrame:
     """Return differences, pairs of a name and the differences of that configuration, as a DataFrame."""
-    labels = {metric.name: metric.label for metric in METRICS}
     rows = [
-        {**d, "run": name, "label": labels[d["metric"]], "first": d["present"], "value": d["alternative"]}
+        {
+            "run": name, "metric": d.metric, "label": BY_NAME[d.metric].label, "first": d.present, "value": d.alternative,
+            "change": d.change, "low": d.low, "high": d.high, "relative": d.relative, "certain": d.certain, "tie": d.tie,
+        }
         for name, several in found
         for d in several
-    ]
+    ]  # fmt: skip
     return frame_of(rows, DIFFERENCES)
 
 
-def compared(given: Arguments, out: str | Path | None) -> Comparison:
-    """Simulate the configurations of a command line of `lsmlab compare`. Raises InputError if none finishes."""
-    from dataclasses import replace
-
-    if given.replications is not None and given.replications < 1:
-        raise InputError(f"replications: {given.replications}: at least 1 run is needed")
+def compared(request: CompareRequest, how: Settings, folder: Path) -> Comparison:
+    """Simulate the configurations of a request into a folder. Raises InputError if one of them fails."""
     with session():
-        done = simulated(replace(given, out=results_folder(out)))
-    if done is None:
-        raise KeyboardInterrupt
-    failed = next((o for o in done.outcomes if o.error is not None), None)
-    if failed is not None:
-        raise InputError(f"{failed.job.name}: {failed.error}")
-    assert done.answer is not None
-    return Comparison(done.directory, done.answer)
+        found = compare_all(planned(request), request.replications, how, folder)
+    if found.failures:
+        raise InputError(f"{found.failures[0].job.name}: {found.failures[0].error}")
+    assert found.comparison is not None
+    return Comparison(folder, found.comparison)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from lsmlab.answer import Answer, Kind
+from lsmlab.answer import Answer
 from lsmlab.models.errors import InputError
+from lsmlab.reports.kind import Kind
 from lsmlab.result import Result, stored_result
-from lsmlab.session import Overrides, results_folder, session, texts
-from lsmlab.sim.results.stopping import INTERRUPTED
-from lsmlab.streams import kept
+from lsmlab.session import Overrides, results_folder, runs, session, texts
+
+if TYPE_CHECKING:
+    from lsmlab.sim.studies.advise import Advice
+    from lsmlab.sim.studies.growth.grow import Growth
+    from lsmlab.sim.studies.plan.answer import PlanAnswer
+    from lsmlab.sim.studies.sweep.sweep import SweepAnswer
+    from lsmlab.sim.studies.tune import Tuning
+    from lsmlab.sim.studies.whatif import WhatIfAnswer
 
 Store = str | Path | Result
 """Folder of `lsmlab import` or of a run, its Result, or an override such as "experiment=NAME"."""
@@ -20,7 +27,7 @@ Store = str | Path | Result
 def whatif(
     store: Store, *alternatives: str, changes: Overrides = (), replications: int = 5, jobs: int | None = None,
     out: str | Path | None = None, progress: bool = True,
-) -> Answer:  # fmt: skip
+) -> Answer[WhatIfAnswer]:  # fmt: skip
     """Simulate a store and alternatives to it with the same seeds, as `lsmlab whatif` does; return the differences.
 
     Args:
@@ -36,14 +43,18 @@ def whatif(
         InputError: the store or a change is not possible.
 
     """
-    line = [*_set(changes), "--replications", str(replications)]
-    return _asked("whatif", [_store(store), *alternatives], line, jobs, out, progress=progress)
+    from lsmlab.reports.decisions.whatif_page import WHATIF
+
+    return _asked(
+        WHATIF, jobs, out, progress, store=_store(store), alternatives=_words(alternatives), set=tuple(texts(changes)),
+        replications=replications,
+    )
 
 
 def advise(
     store: Store, *, goal: str | None = None, memory: str | None = None, at_most: Mapping[str, str | float] | None = None,
     changes: Overrides = (), replications: int = 5, jobs: int | None = None, out: str | Path | None = None, progress: bool = True,
-) -> Answer:  # fmt: skip
+) -> Answer[Advice]:  # fmt: skip
     """Try changes of options, machine and policies, as `lsmlab advise` does; return those that help, ranked.
 
     Args:
@@ -61,15 +72,19 @@ def advise(
         InputError: the store, the goal or a limit is not possible.
 
     """
-    line = [*_set(changes), *_goal(goal, memory, at_most), "--replications", str(replications)]
-    return _asked("advise", [_store(store)], line, jobs, out, progress=progress)
+    from lsmlab.reports.decisions.advice_page import ADVISE
+
+    return _asked(
+        ADVISE, jobs, out, progress, store=_store(store), goal=goal, memory=memory, at_most=_bounds(at_most),
+        set=tuple(texts(changes)), replications=replications,
+    )
 
 
 def tune(
     store: Store, *space: str, goal: str | None = None, memory: str | None = None,
     at_most: Mapping[str, str | float] | None = None, trials: int = 100, changes: Overrides = (), replications: int = 5,
     jobs: int | None = None, out: str | Path | None = None, progress: bool = True,
-) -> Answer:  # fmt: skip
+) -> Answer[Tuning]:  # fmt: skip
     """Search settings with Optuna, as `lsmlab tune` does; return the best point, checked with new seeds.
 
     Args:
@@ -89,12 +104,17 @@ def tune(
         InputError: the store, the space, the goal or a limit is not possible, or Optuna is not installed.
 
     """
-    more = ["--trials", str(trials), "--replications", str(replications)]
-    line = [*_set(changes), *_goal(goal, memory, at_most), *more]
-    return _asked("tune", [_store(store), *space], line, jobs, out, progress=progress)
+    from lsmlab.reports.decisions.tuning_page import TUNE
+
+    return _asked(
+        TUNE, jobs, out, progress, store=_store(store), space=_words(space), goal=goal, memory=memory,
+        at_most=_bounds(at_most), trials=trials, set=tuple(texts(changes)), replications=replications,
+    )
 
 
-def plan(file: str | Path, *, jobs: int | None = None, out: str | Path | None = None, progress: bool = True) -> Answer:
+def plan(
+    file: str | Path, *, jobs: int | None = None, out: str | Path | None = None, progress: bool = True
+) -> Answer[PlanAnswer]:
     """Find the candidates of a plan (docs/reference/plan.md) that carry a growing load, as `lsmlab plan` does.
 
     Args:
@@ -107,13 +127,45 @@ def plan(file: str | Path, *, jobs: int | None = None, out: str | Path | None = 
         InputError: the plan has an error; the message names its key.
 
     """
-    return _asked("plan", [str(file)], [], jobs, out, progress=progress)
+    from lsmlab.reports.plan.page import PLAN
+
+    return _asked(PLAN, jobs, out, progress, plan=Path(file))
+
+
+def grow(
+    store: Store, horizon: str, *, windows: int = 7, window: str = "10min", warm: str | None = None, check: bool = False,
+    changes: Overrides = (), jobs: int | None = None, out: str | Path | None = None, progress: bool = True,
+) -> Answer[Growth]:  # fmt: skip
+    """Show how a store ages over months, in simulated windows, as `lsmlab grow` does.
+
+    Args:
+        store: as in `whatif`.
+        horizon: time of growth, such as "180d".
+        windows: number of windows.
+        window: measured time of a window.
+        warm: simulated time before it; by default, clients write 30 % of the keys.
+        check: whether to simulate the whole horizon too, for the errors of the windows.
+        changes: overrides for all runs.
+        jobs: number of processes (default: one per core).
+        out: folder for the files; by default a temporary folder of this interpreter.
+        progress: whether to show progress on stderr.
+
+    Raises:
+        InputError: the store does not grow, or a time is not possible.
+
+    """
+    from lsmlab.reports.horizons.page import GROW
+
+    return _asked(
+        GROW, jobs, out, progress, store=_store(store), horizon=horizon, windows=windows, window=window, warm=warm,
+        check=check, set=tuple(texts(changes)),
+    )
 
 
 def sweep(
     *space: str, store: Store | None = None, design: str = "grid", points: int | None = None, replications: int = 1,
     objectives: Sequence[str] = (), jobs: int | None = None, out: str | Path | None = None, progress: bool = True,
-) -> Answer:  # fmt: skip
+) -> Answer[SweepAnswer]:  # fmt: skip
     """Simulate the points of a design over a space of settings, as `lsmlab sweep` does.
 
     `lsmlab.results(answer.folder)` returns one row per run as a DataFrame.
@@ -133,11 +185,23 @@ def sweep(
         InputError: a setting is not possible.
 
     """
-    words = [*([] if store is None else [_store(store)]), *space]
-    line = ["--design", design, "--replications", str(replications)]
-    line += [] if points is None else ["--points", str(points)]
-    line += [text for objective in objectives for text in ("--objective", objective)]
-    return _asked("sweep", words, line, jobs, out, progress=progress)
+    from lsmlab.reports.sweeps.sweep_page import draw_sweep
+    from lsmlab.reports.text.sweep import sweep_text
+    from lsmlab.sim.studies.sweep.sweep import SweepRequest, planned
+    from lsmlab.sim.studies.sweep.sweep import sweep as run_sweep
+
+    words = [*([] if store is None else [_store(store)]), *_words(space)]
+    with session():
+        request = SweepRequest(
+            arguments=tuple(words), design=design, points=points, replications=replications, objective=tuple(objectives)
+        )
+        asked, _ = planned(request)
+        folder = results_folder(out)
+        answer = run_sweep(asked, request.objective, runs(jobs, progress=progress), folder)
+    analysis = answer.analysis
+    if analysis is None:
+        raise InputError(f"sweep: no run succeeded; the first: {answer.failures[0].reason}")
+    return Answer("sweep", answer, folder, sweep_text, lambda _, place: draw_sweep(analysis, place))
 
 
 def import_log(
@@ -157,83 +221,36 @@ def import_log(
         InputError: a file is unreadable or of another kind.
 
     """
-    from lsmlab.validation.importer import verb
+    from lsmlab.validation.importer.importing import ImportRequest, import_store
 
-    line = [str(log), *([] if options is None else [str(options)]), *([] if device is None else ["--device", device])]
+    request = ImportRequest(log=Path(log), options=None if options is None else Path(options), device=device)
     folder = results_folder(out)
-    with session(), kept("stdout"):
-        verb.import_log([*line, "--out", str(folder), "--no-report"])
+    with session():
+        import_store(request, folder)
     return stored_result(folder, Path(log).name)
 
 
-def _asked(
-    name: str, words: Sequence[str], line: list[str], jobs: int | None, out: str | Path | None, *, progress: bool
-) -> Answer:
-    """Run a command and return its answer. Raises InputError for bad input, KeyboardInterrupt after Ctrl-C.
+def _asked(kind: Kind[Any, Any], jobs: int | None, out: str | Path | None, progress: bool, **fields: Any) -> Answer[Any]:
+    """Return the answer to a request with these fields. Raises InputError for bad input, KeyboardInterrupt after Ctrl-C."""
+    with session():
+        request, folder = kind.request(**fields), results_folder(out)
+        answer = kind.answer(request, runs(jobs, progress=progress), folder)
+    return Answer(kind.name, answer, folder, kind.text, kind.draw)
 
-    `words`: arguments without options; `line`: options.
-    """
+
+def _words(words: Sequence[str]) -> tuple[str, ...]:
+    """Return arguments. Raises InputError for an option of the command line."""
     option = next((text for text in words if text.startswith("-")), None)
     if option is not None:
         raise InputError(f"{option}: options of the command line are keyword arguments here")
-    kind = _kind(name)
-    folder = results_folder(out)
-    line = [*words, *line]
-    line = [*line, "--out", str(folder), "--no-report"]
-    line += [] if jobs is None else ["--jobs", str(jobs)]
-    line += [] if progress else ["--json"]
-    with session(), kept("stdout", *([] if progress else ["stderr"])) as printed:
-        code = kind.verb(line)
-    if code == INTERRUPTED:
-        raise KeyboardInterrupt
-    if not (folder / kind.file).is_file():
-        reasons = "" if progress else printed["stderr"].getvalue().strip()
-        raise InputError(reasons or f"{name}: no run succeeded; the messages above name the reasons")
-    return Answer(name, kind, folder, json.loads((folder / kind.file).read_text(encoding="utf-8")))
-
-
-def _kind(name: str) -> Kind:
-    """Return the command of this name; imports only its own modules."""
-    if name == "whatif":
-        from lsmlab.reports.decisions.whatif_page import finish_whatif
-        from lsmlab.sim.decisions import answer, text, whatif
-
-        return Kind(whatif.whatif, answer.FILE, text.answer_text, finish_whatif)
-    if name == "advise":
-        from lsmlab.reports.decisions.advice_page import finish_advice
-        from lsmlab.sim.decisions import advice_text, advise
-
-        return Kind(advise.advise, advise.FILE, advice_text.advice_text, finish_advice)
-    if name == "tune":
-        from lsmlab.reports.decisions.tuning_page import finish_tuning
-        from lsmlab.sim.tuning import text as tuning_text
-        from lsmlab.sim.tuning import tune
-
-        return Kind(tune.tune, tune.FILE, tuning_text.tuning_text, finish_tuning)
-    if name == "plan":
-        from lsmlab.reports.plan import page
-        from lsmlab.sim.planning import answer as plan_answer
-        from lsmlab.sim.planning import text as plan_text
-        from lsmlab.sim.planning import verb
-
-        return Kind(verb.plan, plan_answer.FILE, plan_text.answer_text, page.finish_plan)
-    from lsmlab.reports.sweeps import sweep_page
-    from lsmlab.sim.exploration import analysis, analysis_text, sweep_verb
-
-    return Kind(sweep_verb.sweep, analysis.ANALYSIS, analysis_text.analysis_text, sweep_page.finish_sweep)
+    return tuple(words)
 
 
 def _store(store: Store) -> str:
-    if not isinstance(store, Result):
-        return str(store)
-    return str(store.folder if store.folder is not None else store.save(results_folder(None)))
+    if isinstance(store, Result):
+        return str(store.folder if store.folder is not None else store.save(results_folder(None)))
+    return _words([str(store)])[0]
 
 
-def _set(changes: Overrides) -> list[str]:
-    return [text for change in texts(changes) for text in ("--set", change)]
-
-
-def _goal(goal: str | None, memory: str | None, at_most: Mapping[str, str | float] | None) -> list[str]:
-    line = [] if goal is None else ["--goal", goal]
-    line += [] if memory is None else ["--memory", memory]
-    return line + [text for key, value in (at_most or {}).items() for text in ("--at-most", f"{key}={value}")]
+def _bounds(at_most: Mapping[str, str | float] | None) -> tuple[str, ...]:
+    return tuple(f"{key}={value}" for key, value in (at_most or {}).items())

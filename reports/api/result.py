@@ -10,13 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import yaml
 from lsmlab.frames import frame, with_all_columns
 from lsmlab.models.errors import InputError
 from lsmlab.plots import RunPlots
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import PAGE, TABLES, RunData, run_data
-from lsmlab.sim.configuration.yaml_text import to_yaml
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
 from lsmlab.sim.results.rundir import RunDirectory, make_directory
@@ -24,6 +22,7 @@ from lsmlab.sim.results.schema.columns import TableSchema
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
 from lsmlab.sim.results.summary_text import summary_text
+from lsmlab.sim.yaml_text import parse_yaml, to_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +56,7 @@ class Result:
     @cached_property
     def config(self) -> dict[str, Any]:
         """Resolved configuration: every key with its value."""
-        loaded = yaml.safe_load(self._config_text) if self._config_text else {}
+        loaded = parse_yaml(self._config_text, "config.yaml") if self._config_text else {}
         return dict(loaded or {})
 
     @property
@@ -132,7 +131,7 @@ class Result:
 
     def html(self) -> str:
         """Return the page of the run: one HTML document that needs no network."""
-        from lsmlab.reports.verbs import page_of
+        from lsmlab.reports.run_page import page_of
 
         if self.folder is not None:
             return page_of(self.folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 import threading
@@ -14,7 +15,8 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.messages import one_line
-from lsmlab.sim.runs.store import store_in
+from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.runs.store import PLACE_ENV, RunStore
 
 Overrides = str | Sequence[str]
 """Overrides as a list, ["device=sata", "seed=3"], or as one text, "device=sata seed=3"."""
@@ -37,23 +39,24 @@ def _made() -> Path:
 
 
 def results_folder(out: str | Path | None) -> Path:
-    """Return `out`, or a new temporary folder."""
-    return Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="results-", dir=folder()))
+    """Return `out`, which is created, or a new temporary folder."""
+    from lsmlab.sim.results.rundir import make_directory
+
+    return make_directory(Path(out)) if out is not None else Path(tempfile.mkdtemp(prefix="results-", dir=folder()))
+
+
+def runs(jobs: int | None, *, progress: bool) -> Settings:
+    """Return how runs are done: `jobs` processes, in the run store of this interpreter, or in that of $LSMLAB_RUNS."""
+    from lsmlab.sim.runs.executor import LocalProcesses
+
+    root = os.environ.get(PLACE_ENV)
+    store = RunStore(Path(root).absolute() if root else folder() / "runs")
+    return Settings(store, LocalProcesses(store, jobs), quiet=not progress)
 
 
 @contextmanager
 def session() -> Iterator[None]:
-    """Keep runs in the store of this interpreter ($LSMLAB_RUNS names another one); raise bad input as InputError.
-
-    Threads take turns: one command at a time.
-    """
-    with _ALONE, store_in(folder() / "runs"), input_errors():
-        yield
-
-
-@contextmanager
-def composing() -> Iterator[None]:
-    """Compose while no other thread does; raise bad input as InputError."""
+    """In this block, no other thread composes configurations; bad input is raised as InputError of one line."""
     with _ALONE, input_errors():
         yield
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.result import Result, simulated_result, stored_result
-from lsmlab.session import Overrides, composing, input_errors, texts
-from lsmlab.sim.commands.arguments import Arguments
-from lsmlab.sim.commands.verbs import with_options_file
+from lsmlab.session import Overrides, input_errors, results_folder, runs, session, texts
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.progress import Progress, progress_bar
 from lsmlab.sim.results.reading import damage_as_input_error
 
@@ -37,9 +37,11 @@ def configure(
     """
     if any(not isinstance(path, str | Path) for path in (*config_dirs, *([] if options is None else [options]))):
         raise InputError("configure: options and config_dirs are paths")
-    given = Arguments(texts(overrides), options_file=None if options is None else Path(options))
-    with composing():
-        return compose(with_options_file(given), config_dirs)
+    with session():
+        found, notes = with_options_file(None if options is None else Path(options), texts(overrides))
+        for note in notes:
+            warnings.warn(note, stacklevel=2)
+        return compose(found, config_dirs)
 
 
 def run(
@@ -102,9 +104,12 @@ def compare(
 
     """
     from lsmlab.comparison import compared
+    from lsmlab.sim.studies.compare import CompareRequest
 
-    given = Arguments(
-        texts(overrides), options_file=None if options is None else Path(options), jobs=jobs, replications=replications,
-        config_dirs=[Path(path) for path in config_dirs], json=not progress,
+    return compared(
+        CompareRequest(
+            overrides=tuple(texts(overrides)), options=None if options is None else Path(options), replications=replications,
+            config_dirs=tuple(Path(path) for path in config_dirs),
+        ),
+        runs(jobs, progress=progress), results_folder(out),
     )  # fmt: skip
-    return compared(given, out)

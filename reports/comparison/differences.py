@@ -9,7 +9,7 @@ from lsmlab.reports.comparison.members import Shown
 from lsmlab.reports.decisions.parts import differences_table
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
-from lsmlab.sim.comparison.words import sum_up
+from lsmlab.reports.text.comparison import sum_up
 
 
 def summaries(shown: Sequence[Shown]) -> list[str]:
@@ -32,8 +32,8 @@ def change_figures(shown: Sequence[Shown]) -> list[Figure]:
     """Return a figure per main metric with the change of each run and its interval; none for a tie of all runs."""
     figures = []
     for metric in SHOWN:
-        rows = [(one.name, d) for one in shown[1:] for d in one.differences if d["metric"] == metric.name]
-        if any(not d["tie"] and d["low"] is not None for _, d in rows):
+        rows = [(one.name, d) for one in shown[1:] for d in one.differences if d.metric == metric.name]
+        if any(not d.tie and d.low is not None for _, d in rows):
             figures.append(change_figure(metric, rows, reference=shown[0].name))
     return figures
 

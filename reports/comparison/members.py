@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from lsmlab.models.errors import InputError
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.sim.comparison.answer import FILE, Member, comparison_answer
 from lsmlab.sim.configuration.names import configuration_name
-from lsmlab.sim.decisions.differences import Trial
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.store import ABOUT
+from lsmlab.sim.studies.compare import FILE, Comparison, Member, side_by_side
+from lsmlab.sim.studies.differences import Difference, Repeats
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Shown:
     """Values that the command varied, by key; empty for runs of different commands."""
     seeds: int
     """Number of seeds behind `values` and `differences`."""
-    differences: Sequence[Mapping[str, Any]]
-    """Differences from the first run (`sim.decisions.differences`); empty for the first run itself."""
+    differences: Sequence[Difference]
+    """Differences from the first run; empty for the first run itself."""
 
 
 def members(runs: Sequence[RunData], directory: Path) -> list[Shown]:
@@ -37,9 +37,9 @@ def members(runs: Sequence[RunData], directory: Path) -> list[Shown]:
     if len({frozenset(c) for c in choices}) > 1 or not all(choices):
         choices = [{} for _ in runs]
     names = _distinct([configuration_name(c) or run.name for run, c in zip(runs, choices, strict=True)])
-    rows = {row["folder"]: row for row in _answer(runs, choices, directory)["runs"]}
+    rows = {row.folder: row for row in _answer(runs, choices, directory).runs}
     return [
-        Shown(run, name, chosen, len(rows[run.name]["seeds"]), rows[run.name]["differences"])
+        Shown(run, name, chosen, len(rows[run.name].seeds), rows[run.name].differences)
         for run, name, chosen in zip(runs, names, choices, strict=True)
     ]
 
@@ -50,26 +50,25 @@ def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[Shown]:
         return []
     runs = [load_run(folders[0]) for folders in seeds_of.values()]
     choices = [{key: value for key, value in _choices(run.directory).items() if key != "seed"} for run in runs]
-    trials = [Trial([read_summary(folder) for folder in folders]) for folders in seeds_of.values()]
-    parts = zip(runs, choices, trials, strict=True)
-    answer = comparison_answer([Member(run.name, chosen, {}, trial) for run, chosen, trial in parts])
+    repeats = [Repeats([read_summary(folder) for folder in folders]) for folders in seeds_of.values()]
+    parts = zip(runs, choices, repeats, strict=True)
+    answer = side_by_side([Member(run.name, chosen, {}, own) for run, chosen, own in parts])
     return [
-        Shown(run, name, chosen, len(row["seeds"]), row["differences"])
-        for run, name, chosen, row in zip(runs, seeds_of, choices, answer["runs"], strict=True)
+        Shown(run, name, chosen, len(row.seeds), row.differences)
+        for run, name, chosen, row in zip(runs, seeds_of, choices, answer.runs, strict=True)
     ]
 
 
-def _answer(runs: Sequence[RunData], choices: Sequence[Mapping[str, str]], directory: Path) -> Mapping[str, Any]:
+def _answer(runs: Sequence[RunData], choices: Sequence[Mapping[str, str]], directory: Path) -> Comparison:
     """Return comparison.json if it is about these runs, else the comparison of their summaries, one seed each."""
     try:
-        known: Mapping[str, Any] = json.loads((directory / FILE).read_text(encoding="utf-8"))
-        folders = [row["folder"] for row in known["runs"]]
-        if folders[: len(runs)] == [run.name for run in runs]:
+        known = Comparison.read(directory / FILE)
+        if [row.folder for row in known.runs][: len(runs)] == [run.name for run in runs]:
             return known
-    except (OSError, ValueError, LookupError, TypeError):  # no comparison, or a damaged one
+    except InputError:  # no comparison, or a damaged one
         pass
-    alone = [Member(run.name, c, {}, Trial([run.summary])) for run, c in zip(runs, choices, strict=True)]
-    return comparison_answer(alone)
+    alone = [Member(run.name, c, {}, Repeats([run.summary])) for run, c in zip(runs, choices, strict=True)]
+    return side_by_side(alone)
 
 
 def _choices(folder: Path) -> dict[str, str]:

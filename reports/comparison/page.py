@@ -31,7 +31,7 @@ MOST_RUNS = len(RUNS)
 """Largest number of runs on a page: more lines in one figure could not be distinguished."""
 
 
-def finish_compare(directory: Path, run_directories: list[Path]) -> Path:
+def draw_comparison(directory: Path, run_directories: list[Path]) -> Path:
     """Write DIR/report.html that compares finished runs, or variants; return its path.
 
     The pages of the compared runs are written first, because the comparison links to them.

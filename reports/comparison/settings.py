@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
-import yaml
 from lsmlab.reports.comparison.members import Shown
+from lsmlab.sim.yaml_text import parse_yaml
 
 Row = tuple[str, list[str]]
 """Key, and its value in each run."""
@@ -63,7 +63,7 @@ def flat(config: str) -> dict[str, str]:
         else:
             result[prefix] = "null" if value is None else str(value)
 
-    walk("", yaml.load(config, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if config else {})
+    walk("", parse_yaml(config, "config.yaml") if config else {})
     return result
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course.exercises import Sheet, sheet, sheet_markdown
+from lsmlab.sim.yaml_text import read_yaml, to_yaml
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def sheet_text(mine: Sheet) -> str:
     head = "".join(f"# {line}".rstrip() + "\n" for line in sheet_markdown(mine).splitlines())
     lines = [
         head, "# Write your answers behind the colons, as plain numbers or as one of the words in parentheses.",
-        f"lesson: {mine.exercise.lesson}", f"student: {yaml.safe_dump(mine.student).splitlines()[0]}", "answers:",
+        f"lesson: {mine.exercise.lesson}", f"student: {to_yaml(mine.student).splitlines()[0]}", "answers:",
     ]  # fmt: skip
     lines += [f"  {task.key}:  # {' '.join(mine.question(task).split())}" for task in mine.exercise.tasks]
     return "\n".join(lines) + "\n"
@@ -41,16 +41,7 @@ def sheet_name(mine: Sheet) -> str:
 
 def read_answers(path: Path) -> Answers:
     """Return the answers in a file. Raises InputError, which names the file, the key and the remedy."""
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); name a file of lsmlab course exercise") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is not a text in UTF-8; save it as UTF-8") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" in line {mark.line + 1}" if mark else ""
-        raise InputError(f"{path}: is not YAML{line}; write only behind the colons of the sheet") from None
+    content = read_yaml(path)
     if not isinstance(content, dict):
         raise InputError(f"{path}: is not an answers file; write one with lsmlab course exercise")
     lesson, student, given = (content.get(key) for key in ("lesson", "student", "answers"))

@@ -11,10 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.course.expressions import evaluate, filled
+from lsmlab.sim.yaml_text import read_yaml
 
 _FILE: Final = Path(__file__).with_name("exercises.yaml")
 _EXAMPLE: Final = "Ada Lovelace"
@@ -174,7 +174,7 @@ def _summary(overrides: tuple[str, ...]) -> dict[str, Any]:
 
 @cache
 def _definitions() -> list[dict[str, Any]]:
-    return list(yaml.safe_load(_FILE.read_text(encoding="utf-8")))
+    return list(read_yaml(_FILE))
 
 
 def _exercise(item: Mapping[str, Any]) -> Exercise:

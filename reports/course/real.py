@@ -120,11 +120,11 @@ _DISCUSSION: Final = (
 
 def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
     """Return the measured values and the writes of each second."""
+    from lsmlab.reports.cli.record import rocksdict_tool
     from lsmlab.validation.recorder.command import bench_plan
     from lsmlab.validation.recorder.limits import Limits
     from lsmlab.validation.recorder.one_run import Budget, run_bench
     from lsmlab.validation.recorder.outcome import read_outcome
-    from lsmlab.validation.recorder.verb import rocksdict_tool
 
     tool = rocksdict_tool()
     with tempfile.TemporaryDirectory(prefix="lsmlab-real-") as scratch:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.sim.yaml_text import parse_yaml
 
 _HEAD: Final = re.compile(r"\A# ---\n(.*?)^# ---\n", re.MULTILINE | re.DOTALL)
 _CELL: Final = re.compile(r"^# %%([^\n]*)\n", re.MULTILINE)
@@ -58,10 +58,7 @@ def read_lesson(path: Path) -> Lesson:
     head = _HEAD.match(text)
     if head is None:
         raise InputError(f"{path}: begin with a head between two lines '# ---': title, aim and invariants")
-    try:
-        facts = yaml.safe_load(_uncommented(head[1]))
-    except yaml.YAMLError:
-        facts = None
+    facts = parse_yaml(_uncommented(head[1]), path)
     if not isinstance(facts, dict) or not isinstance(facts.get("invariants"), list):
         raise InputError(f"{path}: the head must be YAML with title, aim and a list of invariants")
     missing = [key for key in ("title", "aim") if not isinstance(facts.get(key), str)]

@@ -3,80 +3,78 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from lsmlab.models.units import format_bytes
 from lsmlab.reports.answers.stopped import bottleneck_parts
-from lsmlab.reports.decisions.parts import differences_table, options_section, read_json
+from lsmlab.reports.decisions.parts import differences_table, options_section
 from lsmlab.reports.figures.changes import change_figure
+from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.reports.text.advice import advice_text
+from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.reports.what_helps import KINDS
-from lsmlab.sim.decisions.advice import SHORT
-from lsmlab.sim.decisions.advise import FILE
-from lsmlab.sim.decisions.goals import GOALS
-from lsmlab.sim.decisions.text import change_text, interval_text
+from lsmlab.sim.studies.advise import SHORT, Advice, AdviceRequest, Tried, advise, cost
+from lsmlab.sim.studies.goals import GOALS
 
 
-def finish_advice(directory: Path) -> Path:
+def draw_advice(advice: Advice, directory: Path) -> Path:
     """Write DIR/report.html of an advice, and draw the page of its run anew; return the path of the first."""
-    advice = read_json(directory / FILE)
-    run = Path(str(advice["subject"]))
+    run = Path(advice.store)
     if (run / SHORT).is_file() and (run / "series.parquet").is_file():
         write_page(run / PAGE, run_page(load_run(run)))
     return write_page(directory / PAGE, advice_page(advice))
 
 
-def advice_page(advice: Mapping[str, Any]) -> str:
+def advice_page(advice: Advice) -> str:
     """Return the whole HTML page of an advice."""
-    goal = GOALS[advice["goal"]]
-    rows = [(e["name"], d) for e in advice["best"] for d in e["differences"] if d["metric"] == goal.name]
+    goal = GOALS[advice.goal]
+    rows = [(e.name, d) for e in advice.best for d in e.differences if d.metric == goal.name]
     figures = [change_figure(goal, rows)] if rows else []
     body = (
         f"{paragraphs(_story(advice))}{''.join(section(f) for f in figures)}"
-        f"{options_section('First advice as an OPTIONS file', advice['options'])}{_best(advice)}{_tried(advice)}"
+        f"{options_section('First advice as an OPTIONS file', advice.options)}{_best(advice)}{_tried(advice)}"
     )
     better = "higher" if goal.higher_is_better else "lower"
-    subtitle = f"Goal: {better} {goal.label}; {advice['limits']}; {len(advice['seeds'])} seeds, 90 % intervals"
-    footer = f"lsmlab advise {advice['subject']}, seeds {', '.join(map(str, advice['seeds']))}. This file needs no network."
-    return assemble(f"What would help: {Path(str(advice['subject'])).name}", subtitle, body, figures, footer)
+    subtitle = f"Goal: {better} {goal.label}; {advice.limits}; {len(advice.seeds)} seeds, 90 % intervals"
+    footer = f"lsmlab advise {advice.store}, seeds {', '.join(map(str, advice.seeds))}. This file needs no network."
+    return assemble(f"What would help: {Path(advice.store).name}", subtitle, body, figures, footer)
 
 
-def _story(advice: Mapping[str, Any]) -> list[str]:
-    goal = GOALS[advice["goal"]]
-    value = advice["present"]["values"].get(goal.name)
+def _story(advice: Advice) -> list[str]:
+    goal = GOALS[advice.goal]
+    value = advice.present.values.get(goal.name)
     sentences = [f"Now, {goal.label} is {goal.form(value)}."] if value is not None else []
-    if advice.get("bottleneck"):
-        sentences.append(f"{'; '.join(bottleneck_parts(str(advice['bottleneck'])))}.")
+    if advice.bottleneck:
+        sentences.append(f"{'; '.join(bottleneck_parts(advice.bottleneck))}.")
     for kind, title in KINDS.items():
-        entry = next((e for e in advice["best"] if e["kind"] == kind), None)
+        entry = next((e for e in advice.best if e.kind == kind), None)
         if entry is None:
             sentences.append(f"{title}: none of those tried helps within the limits.")
             continue
-        found = next(d for d in entry["differences"] if d["metric"] == goal.name)
-        between = f" ({interval_text(found)})" if found["low"] is not None else ""
-        sure = "" if found["certain"] else ", within the error"
-        sentences.append(f"{title}: {entry['name']} changes {goal.label} by {change_text(found)}{between}{sure}.")
+        found = next(d for d in entry.differences if d.metric == goal.name)
+        between = f" ({interval_text(found)})" if found.low is not None else ""
+        sure = "" if found.certain else ", within the error"
+        sentences.append(f"{title}: {entry.name} changes {goal.label} by {change_text(found)}{between}{sure}.")
     return sentences
 
 
-def _best(advice: Mapping[str, Any]) -> str:
+def _best(advice: Advice) -> str:
     parts = [
-        f"<h3>{html.escape(entry['name'])}</h3><p class='caption'>{html.escape(entry['why'])}; memtables and block cache: "
-        f"{format_bytes(entry['memory_bytes'])}</p>{differences_table(entry['differences'])}"
-        for entry in advice["best"]
+        f"<h3>{html.escape(entry.name)}</h3><p class='caption'>{html.escape(entry.why)}; memtables and block cache: "
+        f"{format_bytes(entry.memory_bytes)}</p>{differences_table(entry.differences)}"
+        for entry in advice.best
     ]
     return f"<section id='best'><h2>The best changes in detail</h2>{''.join(parts)}</section>" if parts else ""
 
 
-def _tried(advice: Mapping[str, Any]) -> str:
-    goal = GOALS[advice["goal"]]
-    rows = "".join(_row(entry, goal.name) for entry in advice["tried"])
+def _tried(advice: Advice) -> str:
+    goal = GOALS[advice.goal]
+    rows = "".join(_row(entry, goal.name) for entry in advice.tried)
     rows += "".join(
         f"<tr><th>{html.escape(name)}</th><td class='number'>-</td><td>{html.escape(reason)}</td></tr>"
-        for name, reason in advice["refused"].items()
+        for name, reason in advice.refused.items()
     )
     return (
         f"<section id='tried'><h2>Everything that was tried</h2><p class='caption'>Change of {html.escape(goal.label)} with two "
@@ -85,10 +83,15 @@ def _tried(advice: Mapping[str, Any]) -> str:
     )
 
 
-def _row(entry: Mapping[str, Any], goal: str) -> str:
-    differences: Sequence[Mapping[str, Any]] = entry["differences"]
-    found = next((d for d in differences if d["metric"] == goal), None)
-    effect = "-" if found is None else "none" if found["tie"] else change_text(found)
-    note = f"breaks the limit on {entry['breaks']}" if entry["breaks"] else entry["why"]
+def _row(entry: Tried, goal: str) -> str:
+    found = entry.of(goal)
+    effect = "-" if found is None else "none" if found.tie else change_text(found)
+    note = f"breaks the limit on {entry.breaks}" if entry.breaks else entry.why
     cells = f"<td class='number'>{html.escape(effect)}</td><td>{html.escape(note)}</td>"
-    return f"<tr><th>{html.escape(entry['name'])}</th>{cells}</tr>"
+    return f"<tr><th>{html.escape(entry.name)}</th>{cells}</tr>"
+
+
+ADVISE = Kind(
+    "advise", "advice.json", AdviceRequest, advise, cost, advice_text, draw_advice,
+    "a shorter load (--set workload.duration=...)", "lsmlab advise mystore --goal p999 --memory 2GiB --at-most space_amp=1.5",
+)  # fmt: skip

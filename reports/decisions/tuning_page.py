@@ -3,102 +3,104 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from lsmlab.reports.decisions.parts import differences_table, options_section, read_json
+from lsmlab.reports.decisions.parts import differences_table, options_section
+from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.figures.search import importance_figure, points_figure, progress_figure
+from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.run_data import PAGE
-from lsmlab.sim.decisions.goals import GOALS
-from lsmlab.sim.decisions.text import change_text, interval_text
-from lsmlab.sim.tuning.tune import FILE
+from lsmlab.reports.text.tuning import tuning_text
+from lsmlab.reports.text.words import change_text, interval_text
+from lsmlab.sim.studies.goals import GOALS
+from lsmlab.sim.studies.tune import Tuning, TuningRequest, Verdict, cost, tune
 
 _FEWEST: Final = 2
 """Number of points from which on figures of all points say something."""
 
 
-def finish_tuning(directory: Path) -> Path:
+def draw_tuning(found: Tuning, directory: Path) -> Path:
     """Write DIR/report.html of a search; return its path."""
-    return write_page(directory / PAGE, tuning_page(read_json(directory / FILE)))
+    return write_page(directory / PAGE, tuning_page(found))
 
 
-def tuning_page(found: Mapping[str, Any]) -> str:
+def tuning_page(found: Tuning) -> str:
     """Return the whole HTML page of a search."""
-    goals = found["goals"]
-    history = found["history"]
+    goals = found.goals
+    history = found.history
     figures = []
-    if found["verdict"]:
-        figures.append(_contributions(found))
+    if found.verdict:
+        figures.append(_contributions(found, found.verdict))
     if len(history) >= _FEWEST:
         figures += [progress_figure(goal, history) for goal in goals]
         figures.append(points_figure(history, goals))
-    if found["importance"]:
-        figures.append(importance_figure(found["importance"]))
+    if found.importance:
+        figures.append(importance_figure(found.importance))
     body = (
         f"{paragraphs(_story(found))}{_verdict(found)}{''.join(section(figure) for figure in figures)}"
-        f"{options_section('Best point as an OPTIONS file', found['options'])}{_front(found)}"
+        f"{options_section('Best point as an OPTIONS file', found.options)}{_front(found)}"
     )
-    subject = Path(str(found["subject"])).name
+    subject = Path(found.store).name
     wanted = ", ".join(f"{'higher' if GOALS[g].higher_is_better else 'lower'} {GOALS[g].label}" for g in goals)
-    subtitle = f"Goal: {wanted}; searched: {', '.join(key.replace('engine.options.', '') for key in found['space'])}"
+    subtitle = f"Goal: {wanted}; searched: {', '.join(key.replace('engine.options.', '') for key in found.space)}"
     footer = f"lsmlab tune {subject}. This file needs no network."
     return assemble(f"Tuning of {subject}", subtitle, body, figures, footer)
 
 
-def _story(found: Mapping[str, Any]) -> list[str]:
-    counts = found["points"]
+def _story(found: Tuning) -> list[str]:
+    counts = found.points
     parts = [
-        f"{counts['complete']} points ran in full", f"a short window pruned {counts['pruned']}" if counts["pruned"] else "",
-        f"{counts['failed']} were not possible" if counts["failed"] else "",
+        f"{counts.complete} points ran in full", f"a short window pruned {counts.pruned}" if counts.pruned else "",
+        f"{counts.failed} were not possible" if counts.failed else "",
     ]  # fmt: skip
     effort = f"{'; '.join(part for part in parts if part)}."
-    verdict = found["verdict"]
-    if not verdict:
+    verdict = found.verdict
+    if verdict is None or found.best is None:
         return [f"{effort} No point holds the limits."]
-    goal = GOALS[found["goals"][0]]
-    change = next(d for d in verdict["differences"] if d["metric"] == goal.name)
-    between = f" ({interval_text(change)})" if change["low"] is not None else ""
-    useless = [p["override"].replace("engine.options.", "") for p in verdict["parts"] if not p["matters"]]
+    goal = GOALS[found.goals[0]]
+    change = next(d for d in verdict.differences if d.metric == goal.name)
+    between = f" ({interval_text(change)})" if change.low is not None else ""
+    useless = [p.override.replace("engine.options.", "") for p in verdict.parts if not p.matters]
     sentences = [
-        f"The best point, {found['best'].replace('engine.options.', '')}, changes {goal.label} by "
-        f"{change_text(change)}{between}: {goal.form(change['present'])} now, "
-        f"{goal.form(change['alternative'])} with it.",
-        f"The {len(verdict['seeds'])} seeds of this check are new to the search. {effort}",
+        f"The best point, {found.best.replace('engine.options.', '')}, changes {goal.label} by "
+        f"{change_text(change)}{between}: {goal.form(change.present)} now, "
+        f"{goal.form(change.alternative)} with it.",
+        f"The {len(verdict.seeds)} seeds of this check are new to the search. {effort}",
     ]
     if useless:
         sentences.append(f"Leave out {' and '.join(useless)}: without it nothing changes.")
     return sentences
 
 
-def _contributions(found: Mapping[str, Any]) -> Any:
+def _contributions(found: Tuning, verdict: Verdict) -> Figure:
     """Return the figure of the best point's change and of the part that each setting has in it."""
-    goal = GOALS[found["goals"][0]]
-    verdict = found["verdict"]
-    rows = [("best point", d) for d in verdict["differences"] if d["metric"] == goal.name]
-    for part in verdict["parts"]:
-        rows += [(f"part of {part['override']}", d) for d in part["differences"] if d["metric"] == goal.name]
+    goal = GOALS[found.goals[0]]
+    rows = [("best point", d) for d in verdict.differences if d.metric == goal.name]
+    for part in verdict.parts:
+        rows += [(f"part of {part.override}", d) for d in part.differences if d.metric == goal.name]
     return change_figure(goal, rows)
 
 
-def _verdict(found: Mapping[str, Any]) -> str:
-    if not found["verdict"]:
+def _verdict(found: Tuning) -> str:
+    if not found.verdict:
         return ""
     return (
         "<section id='verdict'><h2>Best point on new seeds</h2><p class='caption'>Present state against the best point; "
-        f"the intervals contain the model's own error.</p>{differences_table(found['verdict']['differences'])}</section>"
+        f"the intervals contain the model's own error.</p>{differences_table(found.verdict.differences)}</section>"
     )
 
 
-def _front(found: Mapping[str, Any]) -> str:
-    goals: Sequence[str] = found["goals"]
-    if len(goals) < 2 or not found["front"]:
+def _front(found: Tuning) -> str:
+    goals: Sequence[str] = found.goals
+    if len(goals) < 2 or not found.front:
         return ""
     head = "".join(f"<th class='number'>{html.escape(GOALS[goal].label)}</th>" for goal in goals)
     rows = ""
-    for name, values in found["front"]:
+    for name, values in found.front:
         cells = "".join(
             f"<td class='number'>{html.escape(GOALS[goal].form(value))}</td>" for goal, value in zip(goals, values, strict=True)
         )
@@ -108,3 +110,10 @@ def _front(found: Mapping[str, Any]) -> str:
         f"one.</p><div class='scroll'><table><thead><tr><th>point</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         "</section>"
     )
+
+
+TUNE = Kind(
+    "tune", "tuning.json", TuningRequest, tune, cost, tuning_text, draw_tuning, "fewer --trials",
+    "lsmlab tune mystore engine.options.write_buffer_size=8MiB..256MiB engine.options.max_background_jobs=2..16 --goal p999 "
+    "--at-most space_amp=1.5",
+)  # fmt: skip

@@ -3,43 +3,41 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from lsmlab.reports import numbers
-from lsmlab.reports.decisions.parts import differences_table, read_json
+from lsmlab.reports.decisions.parts import differences_table
+from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.figures.over_time import THROUGHPUT, overlaid
+from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
-from lsmlab.sim.decisions.answer import FILE
-from lsmlab.sim.decisions.metrics import METRICS
-from lsmlab.sim.decisions.reproduction import CHECKED
-from lsmlab.sim.decisions.text import change_text, interval_text
+from lsmlab.reports.text.whatif import answer_text, check_error
+from lsmlab.reports.text.words import change_text, interval_text
+from lsmlab.sim.studies.metrics import BY_NAME
+from lsmlab.sim.studies.whatif import WhatIfAnswer, WhatIfRequest, cost, whatif
 
 _MOST_PAGES = 8
 """Number of alternatives whose first run gets a page of its own."""
-_METRICS = {m.name: m for m in (*CHECKED, *METRICS)}
 
 
-def finish_whatif(directory: Path) -> Path:
+def draw_whatif(answer: WhatIfAnswer, directory: Path) -> Path:
     """Write DIR/report.html of an answer, and the pages of its runs; return its path."""
-    answer = read_json(directory / FILE)
-    for entry in [answer["present"], *answer["alternatives"]][: _MOST_PAGES + 1]:
-        place = directory / str(entry["folder"])
+    for folder in [answer.present.folder, *(a.folder for a in answer.alternatives)][: _MOST_PAGES + 1]:
+        place = directory / folder
         if (place / "series.parquet").is_file():
             write_page(place / PAGE, run_page(load_run(place)))
     return write_page(directory / PAGE, whatif_page(answer, directory))
 
 
-def whatif_page(answer: Mapping[str, Any], directory: Path) -> str:
+def whatif_page(answer: WhatIfAnswer, directory: Path) -> str:
     """Return the whole HTML page of an answer."""
-    alternatives = answer["alternatives"]
+    alternatives = answer.alternatives
     figures = []
     for metric in SHOWN:
-        rows = [(a["name"], d) for a in alternatives for d in a["differences"] if d["metric"] == metric.name]
+        rows = [(a.name, d) for a in alternatives for d in a.differences if d.metric == metric.name]
         if rows:
             figures.append(change_figure(metric, rows))
     overlay = _overlay(answer, directory)
@@ -48,65 +46,65 @@ def whatif_page(answer: Mapping[str, Any], directory: Path) -> str:
         f"{paragraphs(_story(answer))}{''.join(section(f) for f in figures[: len(figures) - len(overlay)])}"
         f"{_details(answer, directory)}{_reproduction(answer)}{''.join(section(f) for f in overlay)}"
     )
-    seeds = answer["seeds"]
+    seeds = answer.seeds
     how = f"{numbers.plural(len(seeds), 'seed')} each, 90 % intervals"
     subtitle = f"{numbers.plural(len(alternatives), 'alternative')} to the present state, {how}"
-    footer = f"lsmlab whatif {answer['subject']}, seeds {', '.join(map(str, seeds))}. This file needs no network."
-    return assemble(f"What if: {Path(str(answer['subject'])).name}", subtitle, body, figures, footer)
+    footer = f"lsmlab whatif {answer.store}, seeds {', '.join(map(str, seeds))}. This file needs no network."
+    return assemble(f"What if: {Path(answer.store).name}", subtitle, body, figures, footer)
 
 
-def _story(answer: Mapping[str, Any]) -> list[str]:
+def _story(answer: WhatIfAnswer) -> list[str]:
     sentences = []
-    reproduction = answer["reproduction"]
-    if reproduction and reproduction["warning"]:
-        sentences.append(f"Warning: {reproduction['warning']}.")
+    reproduction = answer.reproduction
+    if reproduction and reproduction.warning:
+        sentences.append(f"Warning: {reproduction.warning}.")
     elif reproduction:
         sentences.append("The simulation of the present state reproduces the LOG within its intervals.")
-    for alternative in answer["alternatives"]:
-        certain = [d for d in alternative["differences"] if d["certain"] and d["metric"] in {m.name for m in SHOWN}]
+    for alternative in answer.alternatives:
+        certain = [d for d in alternative.differences if d.certain and d.metric in {m.name for m in SHOWN}]
         if certain:
             texts = [
-                f"{_METRICS[d['metric']].label} {change_text(d)} ({interval_text(d)})"
+                f"{BY_NAME[d.metric].label} {change_text(d)} ({interval_text(d)})"
                 for d in certain
             ]
-            sentences.append(f"{alternative['name']}: {', '.join(texts)}.")
-        elif all(d["tie"] for d in alternative["differences"]):
-            sentences.append(f"{alternative['name']}: exactly the same results as the present state.")
+            sentences.append(f"{alternative.name}: {', '.join(texts)}.")
+        elif all(d.tie for d in alternative.differences):
+            sentences.append(f"{alternative.name}: exactly the same results as the present state.")
         else:
-            sentences.append(f"{alternative['name']}: no difference in throughput, P99.9, stalls or write amp beyond the error.")
+            sentences.append(f"{alternative.name}: no difference in throughput, P99.9, stalls or write amp beyond the error.")
     return sentences
 
 
-def _details(answer: Mapping[str, Any], directory: Path) -> str:
+def _details(answer: WhatIfAnswer, directory: Path) -> str:
     parts = []
-    for alternative in answer["alternatives"]:
-        changes = "".join(f"<li>{html.escape(text)}</li>" for text in alternative["changes"])
-        kept = f'<p class="caption">{html.escape("; ".join(alternative["kept"]))}.</p>' if alternative["kept"] else ""
-        page = Path(str(alternative["folder"])) / PAGE
+    for alternative in answer.alternatives:
+        changes = "".join(f"<li>{html.escape(text)}</li>" for text in alternative.changes)
+        kept = f'<p class="caption">{html.escape("; ".join(alternative.kept))}.</p>' if alternative.kept else ""
+        page = Path(alternative.folder) / PAGE
         link = ""
         if (directory / page).is_file():
             link = f' <a href="{html.escape(quote(page.as_posix()))}">page of its first run</a>'
         parts.append(
-            f"<h3>{html.escape(alternative['name'])}{link}</h3><ul>{changes}</ul>{kept}"
-            f"{differences_table(alternative['differences'])}"
+            f"<h3>{html.escape(alternative.name)}{link}</h3><ul>{changes}</ul>{kept}"
+            f"{differences_table(alternative.differences)}"
         )
-    present = Path(str(answer["present"]["folder"])) / PAGE
+    present = Path(answer.present.folder) / PAGE
     first = ""
     if (directory / present).is_file():
         first = f'<p class="caption"><a href="{html.escape(quote(present.as_posix()))}">Page of the present state</a></p>'
     return f'<section id="alternatives"><h2>Alternatives</h2>{first}{"".join(parts)}</section>'
 
 
-def _reproduction(answer: Mapping[str, Any]) -> str:
-    found = answer["reproduction"]
+def _reproduction(answer: WhatIfAnswer) -> str:
+    found = answer.reproduction
     if not found:
         return ""
     rows = ""
-    for check in found["checks"]:
-        metric = _METRICS[check["metric"]]
-        error = f"{100 * check['error']:+.1f} points" if metric.share else f"{check['error']:+.1%}"
-        inside = {True: "inside", False: "outside", None: "unknown"}[check["inside"]]
-        cells = (metric.form(check["recorded"]), metric.form(check["simulated"]), error, inside)
+    for check in found.checks:
+        metric = BY_NAME[check.metric]
+        error = check_error(check)
+        inside = {True: "inside", False: "outside", None: "unknown"}[check.inside]
+        cells = (metric.form(check.recorded), metric.form(check.simulated), error, inside)
         rows += f"<tr><th>{html.escape(metric.label)}</th>" + "".join(
             f'<td class="number">{html.escape(cell)}</td>' for cell in cells
         )
@@ -119,9 +117,15 @@ def _reproduction(answer: Mapping[str, Any]) -> str:
     )
 
 
-def _overlay(answer: Mapping[str, Any], directory: Path) -> Sequence[Any]:
+def _overlay(answer: WhatIfAnswer, directory: Path) -> list[Figure]:
     """Return the throughput of the LOG and of the present state in one figure; nothing without both tables."""
-    places = [Path(str(answer["subject"])), directory / str(answer["present"]["folder"])]
-    if not answer["reproduction"] or not all((place / "series.parquet").is_file() for place in places):
+    places = [Path(answer.store), directory / answer.present.folder]
+    if not answer.reproduction or not all((place / "series.parquet").is_file() for place in places):
         return []
     return [overlaid(THROUGHPUT, [load_run(place) for place in places], ["LOG", "simulated present state"])]
+
+
+WHATIF = Kind(
+    "whatif", "whatif.json", WhatIfRequest, whatif, cost, answer_text, draw_whatif, "fewer or shorter runs",
+    "lsmlab whatif mystore device=sata 'engine=vlsm workload.scale=2' host.cores=4,8",
+)  # fmt: skip

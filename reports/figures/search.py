@@ -6,26 +6,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import yaml
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.sweep import number_axis, parallel_coordinates
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.sim.decisions.goals import GOALS
-from lsmlab.sim.exploration.analysis_text import key_name
-from lsmlab.sim.exploration.measured import Measured
+from lsmlab.reports.text.sweep import key_name
 from lsmlab.sim.runs.typed import typed_value
+from lsmlab.sim.studies.goals import GOALS
+from lsmlab.sim.studies.sweep.measured import Measured
+from lsmlab.sim.studies.tune import PointTried
+from lsmlab.sim.yaml_text import parse_yaml
 
 
-def progress_figure(goal: str, history: Sequence[Mapping[str, Any]]) -> Figure:
+def progress_figure(goal: str, history: Sequence[PointTried]) -> Figure:
     """Draw the goal of each point in the order of the search, and the best value so far within the limits."""
     metric = GOALS[goal]
     numbers = np.arange(1, len(history) + 1)
-    values = np.array([point["values"][goal] for point in history], dtype=float)
-    holds = np.array([point["holds_limits"] for point in history], dtype=bool)
+    values = np.array([point.values[goal] for point in history], dtype=float)
+    holds = np.array([point.holds_limits for point in history], dtype=bool)
     worst = -np.inf if metric.higher_is_better else np.inf
     allowed = np.where(holds, values, worst)
     best = (np.maximum if metric.higher_is_better else np.minimum).accumulate(allowed)
-    names = np.array([point["point"].replace("engine.options.", "") for point in history])
+    names = np.array([point.point.replace("engine.options.", "") for point in history])
     traces: list[dict[str, Any]] = []
     for label, chosen, symbol, color in (
         ("within the limits", holds, "circle", RUNS[0]), ("breaks a limit", ~holds, "x", MOVE)
@@ -47,16 +48,16 @@ def progress_figure(goal: str, history: Sequence[Mapping[str, Any]]) -> Figure:
     return Figure(f"progress-{goal}", f"Search for {metric.label}", caption, traces, layout)
 
 
-def points_figure(history: Sequence[Mapping[str, Any]], goals: Sequence[str]) -> Figure:
+def points_figure(history: Sequence[PointTried], goals: Sequence[str]) -> Figure:
     """Draw all points in parallel coordinates: their settings and their goals."""
     levels: dict[str, list[Any]] = {}
     for point in history:
-        for text in point["point"].split(" "):
+        for text in point.point.split(" "):
             key, _, value = text.partition("=")
-            levels.setdefault(key, []).append(typed_value(yaml.safe_load(value)))
-    values = {GOALS[goal].name: np.array([[point["values"][goal]] for point in history], dtype=float) for goal in goals}
+            levels.setdefault(key, []).append(typed_value(parse_yaml(value, key)))
+    values = {GOALS[goal].name: np.array([[point.values[goal]] for point in history], dtype=float) for goal in goals}
     about = {"seeds": [0], "configurations": len(history)}
-    measured = Measured(about, [point["point"].replace("engine.options.", "") for point in history], levels, values)
+    measured = Measured(about, [point.point.replace("engine.options.", "") for point in history], levels, values)
     return parallel_coordinates(measured, list(values))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,11 +10,13 @@ import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace, scrolled
 from lsmlab.reports.palette import MOVE, RUNS
+from lsmlab.reports.text.sweep import key_name, metric_name
 from lsmlab.sim.configuration.names import value_name
-from lsmlab.sim.exploration.analysis_text import key_name, metric_name
-from lsmlab.sim.exploration.columns import LABELS, value_text
-from lsmlab.sim.exploration.effects import value_groups
-from lsmlab.sim.exploration.measured import Measured
+from lsmlab.sim.studies.sweep.best import Front, OnFront
+from lsmlab.sim.studies.sweep.columns import LABELS, value_text
+from lsmlab.sim.studies.sweep.effects import Effects, value_groups
+from lsmlab.sim.studies.sweep.measured import Measured
+from lsmlab.sim.studies.sweep.sensitivity import SobolIndex
 from numpy.typing import NDArray
 
 _SCALE: Final = "Viridis"
@@ -54,27 +56,27 @@ def _text(name: str, value: float) -> str:
     return numbers.micro(value_text(name, value))
 
 
-def effect_figure(metric: str, effects: Mapping[str, Any]) -> Figure:
+def effect_figure(metric: str, effects: Effects) -> Figure:
     """Draw the mean of a number for each value of each key, with its 90 % interval; one colour per key."""
     traces: list[Trace] = []
     labels: list[str] = []
-    for number, one in enumerate(effects["main"]):
-        names = [level_name(one["key"], level["value"]) for level in one["levels"]]
+    for number, one in enumerate(effects.main):
+        names = [level_name(one.key, level.value) for level in one.levels]
         rows = list(range(len(labels) + number, len(labels) + number + len(names)))
         labels += names
-        means = [level["mean"] for level in one["levels"]]
+        means = [level.mean for level in one.levels]
         traces.append({
-            "type": "scatter", "mode": "lines+markers", "x": means, "y": rows, "name": key_name(one["key"]),
+            "type": "scatter", "mode": "lines+markers", "x": means, "y": rows, "name": key_name(one.key),
             "line": {"color": RUNS[number % len(RUNS)], "width": 1, "dash": "dot"}, "marker": {"size": 10},
             "error_x": {
                 "type": "data", "thickness": 2, "width": 4,
-                "array": [0.0 if v["high"] is None else v["high"] - v["mean"] for v in one["levels"]],
+                "array": [0.0 if v.high is None else v.high - v.mean for v in one.levels],
             },
             "text": [f"{name}: {_text(metric, mean)}" for name, mean in zip(names, means, strict=True)],
             "hovertemplate": "%{text}<extra></extra>",
         })  # fmt: skip
     places = [row for trace in traces for row in trace["y"]]
-    over = "the seeds" if effects["intervals"] == "seeds" else "the configurations of the group"
+    over = "the seeds" if effects.intervals == "seeds" else "the configurations of the group"
     caption = f"Mean over all configurations with this value, and its 90 % interval over {over}."
     layout = {
         "hovermode": "closest", "showlegend": False, "xaxis": number_axis(metric),
@@ -189,10 +191,10 @@ def _number_axis(name: str, values: NDArray[np.float64]) -> _Axis:
     return _Axis(label, heights.tolist(), ends)
 
 
-def pareto_figure(measured: Measured, found: Mapping[str, Any], metrics: Sequence[str]) -> Figure:
+def pareto_figure(measured: Measured, found: Front, metrics: Sequence[str]) -> Figure:
     """Draw the configurations by two objectives; those on the Pareto front of all objectives are coloured."""
     x, y = (_means(measured, metric) for metric in (metrics[1], metrics[0]))
-    front = {row["configuration"]: row for row in found["front"]}
+    front = {row.configuration: row for row in found.front}
     traces: list[Trace] = []
     for name, color, size, wanted in (("others", MOVE, 6, False), ("Pareto front", RUNS[4], 11, True)):
         chosen = [i for i, n in enumerate(measured.names) if (n in front) == wanted and np.isfinite(x[i] + y[i])]
@@ -207,22 +209,22 @@ def pareto_figure(measured: Measured, found: Mapping[str, Any], metrics: Sequenc
     return Figure("pareto", "Pareto front", caption, traces, layout, height_px=460)
 
 
-def _front_text(name: str, row: Mapping[str, Any] | None) -> str:
-    if row is None or row["probability"] is None:
+def _front_text(name: str, row: OnFront | None) -> str:
+    if row is None or row.probability is None:
         return name
-    return f"{name}: on the front with probability {row['probability']:.0%}"
+    return f"{name}: on the front with probability {row.probability:.0%}"
 
 
-def sobol_figure(metric: str, indices: Sequence[Mapping[str, Any]]) -> Figure:
+def sobol_figure(metric: str, indices: Sequence[SobolIndex]) -> Figure:
     """Draw first-order and total Sobol indices with their intervals."""
-    keys = [key_name(row["key"]) for row in indices]
+    keys = [key_name(row.key) for row in indices]
     traces: list[Trace] = [
         {
-            "type": "bar", "orientation": "h", "y": keys, "x": [row[order]["mean"] for row in indices], "name": name,
+            "type": "bar", "orientation": "h", "y": keys, "x": [getattr(row, order).mean for row in indices], "name": name,
             "marker": {"color": color},
             "error_x": {
-                "type": "data", "array": [max(0.0, row[order]["high"] - row[order]["mean"]) for row in indices],
-                "arrayminus": [max(0.0, row[order]["mean"] - row[order]["low"]) for row in indices],
+                "type": "data", "array": [max(0.0, getattr(row, order).high - getattr(row, order).mean) for row in indices],
+                "arrayminus": [max(0.0, getattr(row, order).mean - getattr(row, order).low) for row in indices],
             },
         }
         for order, name, color in (("first", "alone", RUNS[0]), ("total", "with all interactions", RUNS[1]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
@@ -13,11 +12,12 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.fields import Field, fields_of
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.names import configuration_name
 from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.configuration.overrides import override_key, prepare, quote
 from lsmlab.sim.configuration.trust import names_hydra
+from lsmlab.sim.yaml_text import to_yaml
 
 GROUPS: Final = ("engine", "device", "workload")
 """Groups whose entries the form chooses."""
@@ -28,8 +28,6 @@ _NESTED: Final = ("[", "{")
 _KEY: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _MOST_TEXT: Final = 10_000
 """Largest length of a value in characters."""
-_COMPOSING: Final = threading.Lock()
-"""Hydra has one state per process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +85,7 @@ class Choice:
         """Return the composed configuration. Raises InputError for a bad value; the message names its key."""
         own = self.overrides()
         given = options_overrides(Path(self.options_file), own)[0] if self.options_file else []
-        with _COMPOSING, composer(self.folders) as compose:
-            return compose([*given, *own]).config
+        return compose([*given, *own], self.folders)
 
     def command(self) -> str:
         """Return the command that simulates this choice."""
@@ -110,13 +107,13 @@ class Choice:
     def yaml(self) -> str:
         """Return an entry of the group `experiment` for a folder of `--config-dir`; with an import, the whole configuration."""
         if self.imported:
-            return f"# Configuration of: {self.command()}\n{_yaml_of(self.configuration())}"
+            return f"# Configuration of: {self.command()}\n{to_yaml(self.configuration())}"
         own = self.overrides()
         given = options_overrides(Path(self.options_file), own)[0] if self.options_file else []
         values = [text for text in [*given, *own] if override_key(text) not in GROUPS]
         chosen = "".join(f"  - override /{group}: {entry}\n" for group, entry in self.entries.items())
         about = "# Save as FOLDER/experiment/mine.yaml, then: lsmlab run --config-dir FOLDER experiment=mine\n"
-        return f"# @package _global_\n{about}defaults:\n{chosen}{_yaml_of(_nested(values)) if values else ''}"
+        return f"# @package _global_\n{about}defaults:\n{chosen}{to_yaml(_nested(values)) if values else ''}"
 
 
 def fields(base: Choice) -> list[Field]:
@@ -169,9 +166,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return str(value.text) if hasattr(value, "text") else value
-
-
-def _yaml_of(content: Any) -> str:
-    import yaml
-
-    return str(yaml.safe_dump(content, sort_keys=False))

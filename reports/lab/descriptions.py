@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lsmlab.sim.commands.catalogue import entries, inherited, numbers
+from lsmlab.sim.configuration.catalogue import entries, inherited, numbers
 
 
 def docstring(cls: Any, field: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.commands import finishers
 from lsmlab.sim.progress import Progress
 
 
@@ -57,13 +54,14 @@ class WholeRun:
 
     def do(self, progress: Progress) -> Path:
         """Return the page. Raises InputError for a configuration that cannot run."""
+        from lsmlab.reports.run_page import draw_run
         from lsmlab.sim.runs.batch import Job, run_job
         from lsmlab.sim.runs.store import default_store
 
         outcome = run_job(Job(self.name, self.config, self.folder, self.choices), default_store(), progress)
         if outcome.error is not None:
             raise InputError(outcome.error)
-        return _drawn(finishers.RUN, self.folder)
+        return draw_run(self.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +73,11 @@ class Import:
 
     def do(self, _progress: Progress) -> Path:
         """Return the page. Raises InputError for a file that is not a LOG."""
-        from lsmlab.reports.verbs import draw
-        from lsmlab.validation.importer.verb import import_log
+        from lsmlab.reports.import_page import draw_import
+        from lsmlab.validation.importer.importing import ImportRequest, import_store
 
-        with contextlib.redirect_stdout(io.StringIO()):
-            import_log([str(self.log), "--out", str(self.folder), "--no-report"])
-        return draw(self.folder, self.folder / "report.html")
+        import_store(ImportRequest(log=self.log), self.folder)
+        return draw_import(self.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +89,10 @@ class Comparison:
 
     def do(self, _progress: Progress) -> Path:
         """Return the page. Raises InputError if it cannot be drawn."""
+        from lsmlab.reports.comparison.page import draw_comparison
+
         self.folder.mkdir(parents=True, exist_ok=True)
-        return _drawn(finishers.COMPARISON, self.folder, list(self.runs))
+        return draw_comparison(self.folder, list(self.runs))
 
 
 Task = WarmUp | PreviewRun | WholeRun | Import | Comparison
@@ -111,12 +110,3 @@ def do(task: Task, progress: Progress) -> Any:
         if text is None:
             raise
         raise InputError(text) from None
-
-
-def _drawn(group: str, *arguments: Path | Sequence[Path]) -> Path:
-    errors = io.StringIO()
-    with contextlib.redirect_stderr(errors):
-        pages, _ = finishers.finish(group, *arguments)
-    if not pages:
-        raise InputError(errors.getvalue().strip() or "the results are saved, but no page was drawn")
-    return pages[0]

@@ -3,56 +3,57 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.decisions.parts import read_json
+from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.plan.figures import headroom_over_time, level_text, pareto, rates, sensitivities
 from lsmlab.reports.run_data import PAGE
-from lsmlab.sim.planning.answer import FILE
-from lsmlab.sim.planning.levels import LEVELS
-from lsmlab.sim.planning.text import headroom_text, machines_text, runs_out_text
+from lsmlab.reports.text.plan import headroom_text, machines_text, plan_text, runs_out_text
+from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
+from lsmlab.sim.studies.plan.levels import LEVELS
+from lsmlab.sim.studies.plan.plan import PlanRequest, cost, plan
 
 _HEADS: Final = (
     "sustainable/s", "headroom", "runs out", "chance", "drive life", "USD/month", "USD/million", "machines",
 )  # fmt: skip
 
 
-def finish_plan(directory: Path) -> Path:
-    """Write DIR/report.html of a plan; return its path. Raises InputError if DIR has no readable plan.json."""
-    return write_page(directory / PAGE, plan_page(read_json(directory / FILE)))
+def draw_plan(answer: PlanAnswer, directory: Path) -> Path:
+    """Write DIR/report.html of a plan; return its path."""
+    return write_page(directory / PAGE, plan_page(answer))
 
 
-def plan_page(answer: Mapping[str, Any]) -> str:
+def plan_page(answer: PlanAnswer) -> str:
     """Return the whole HTML page of a plan."""
-    rows = [row for row in answer["candidates"] if "error" not in row]
-    load = answer["load"]
-    figures = [headroom_over_time(rows, answer), pareto(rows), rates(rows, load["peak_per_s"])]
-    tornado = [sensitivities(row, number) for number, row in enumerate(rows) if row["sensitivity"]]
+    rows = [row for row in answer.candidates if row.error is None]
+    load = answer.load
+    figures = [headroom_over_time(rows, answer), pareto(rows), rates(rows, load.peak_per_s)]
+    tornado = [sensitivities(row, number) for number, row in enumerate(rows) if row.sensitivity]
     body = (
         f"{_headline(answer, rows)}{paragraphs(_story(answer, rows))}{_table(rows)}"
         f"{''.join(section(figure) for figure in figures)}{_constraints(answer)}"
         f"{''.join(section(figure) for figure in tornado)}{_levels(answer, rows)}{_prices(rows)}"
     )
-    growth = f"{load['growth_per_year']:+.0%} per year from {answer['start']}"
-    subtitle = f"{load['rate_per_s']:,.0f} operations/s on average, {load['peak_per_s']:,.0f} in the busiest hour, {growth}"
-    footer = f"lsmlab plan {answer['plan']}. This file needs no network."
-    title = f"Plan: {answer['description'] or answer['plan']}"
+    growth = f"{load.growth_per_year:+.0%} per year from {answer.start}"
+    subtitle = f"{load.rate_per_s:,.0f} operations/s on average, {load.peak_per_s:,.0f} in the busiest hour, {growth}"
+    footer = f"lsmlab plan {answer.plan}. This file needs no network."
+    title = f"Plan: {answer.description or answer.plan}"
     return assemble(title, subtitle, body, [*figures, *tornado], footer)
 
 
-def _headline(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
-    feasible = [row for row in rows if row["feasible"]]
-    facts = [("feasible", str(len(feasible)), f"of {len(answer['candidates'])} candidates")]
+def _headline(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> str:
+    feasible = [row for row in rows if row.feasible]
+    facts = [("feasible", str(len(feasible)), f"of {len(answer.candidates)} candidates")]
     if feasible:
         first = feasible[0]
-        which = "cheapest" if first["cost_usd_per_month"] is not None else "most headroom"
-        facts.append((f"{which}: runs out", runs_out_text(first), first["name"]))
-        facts.append(("its headroom", headroom_text(first["headroom"]), f"{first['sustainable_per_s']:,.0f} operations/s"))
-        cost = first["cost_usd_per_month"]
+        which = "cheapest" if first.cost_usd_per_month is not None else "most headroom"
+        facts.append((f"{which}: runs out", runs_out_text(first), first.name))
+        facts.append(("its headroom", headroom_text(first.headroom), f"{first.sustainable_per_s:,.0f} operations/s"))
+        cost = first.cost_usd_per_month
         facts.append(("its cost", "unknown" if cost is None else f"{cost:,.2f} USD", "per month; see prices below"))
     cards = "".join(
         f'<div class="fact"><span class="label">{html.escape(label)}</span><b>{html.escape(value)}</b>'
@@ -62,29 +63,29 @@ def _headline(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> s
     return f'<div class="headline">{cards}</div>'
 
 
-def _story(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    limits = answer["service_levels"]
+def _story(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> list[str]:
+    limits = answer.service_levels
     kept = ", ".join(f"{LEVELS[name].label} at most {LEVELS[name].form(limit)}" for name, limit in limits.items())
     sentences = [f"Service levels: {kept}." if kept else "No service levels: a store only has to keep up with the load."]
-    feasible = [row for row in rows if row["feasible"]]
+    feasible = [row for row in rows if row.feasible]
     for row in feasible[:2]:
         sentences.append(
-            f"{row['name']} carries the busiest hour with {headroom_text(row['headroom'])} headroom until "
-            f"{runs_out_text(row)}, in {row['feasible_share']:.0%} of the draws of the model's own error. "
-            f"Its limit: {row['constraint']}."
+            f"{row.name} carries the busiest hour with {headroom_text(row.headroom)} headroom until "
+            f"{runs_out_text(row)}, in {row.feasible_share:.0%} of the draws of the model's own error. "
+            f"Its limit: {row.constraint}."
         )
     if not feasible and rows:
-        best = max(rows, key=lambda row: float(row["headroom"]))
+        best = max(rows, key=lambda row: float(row.headroom))
         sentences.append(
-            f"No candidate carries the busiest hour. {best['name']} comes closest ({headroom_text(best['headroom'])}): "
-            f"{best['constraint']}."
+            f"No candidate carries the busiest hour. {best.name} comes closest ({headroom_text(best.headroom)}): "
+            f"{best.constraint}."
         )
-    return [*sentences, *answer["notes"]]
+    return [*sentences, *answer.notes]
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _table(rows: Sequence[CandidateAnswer]) -> str:
     body = "".join(
-        f"<tr><th>{'★ ' if row['pareto'] else ''}{html.escape(row['name'])}</th>"
+        f"<tr><th>{'★ ' if row.pareto else ''}{html.escape(row.name)}</th>"
         + "".join(f'<td class="number">{html.escape(cell)}</td>' for cell in _cells(row))
         + "</tr>"
         for row in rows
@@ -101,20 +102,20 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    life, cost, per_million = (row[k] for k in ("drive_life_years", "cost_usd_per_month", "cost_usd_per_million_ops"))
+def _cells(row: CandidateAnswer) -> list[str]:
+    life, cost, per_million = row.drive_life_years, row.cost_usd_per_month, row.cost_usd_per_million_ops
     return [
-        f"{row['sustainable_per_s']:,.0f}", headroom_text(row["headroom"]), runs_out_text(row), f"{row['feasible_share']:.0%}",
+        f"{row.sustainable_per_s:,.0f}", headroom_text(row.headroom), runs_out_text(row), f"{row.feasible_share:.0%}",
         "unknown" if life is None else numbers.years(life), "unknown" if cost is None else f"{cost:,.2f}",
         "unknown" if per_million is None else f"{per_million:.3g}",
-        "none" if row["machines_needed"] is None else machines_text(row),
+        "none" if row.machines_needed is None else machines_text(row),
     ]  # fmt: skip
 
 
-def _constraints(answer: Mapping[str, Any]) -> str:
+def _constraints(answer: PlanAnswer) -> str:
     rows = "".join(
-        f"<tr><th>{html.escape(row['name'])}</th><td>{html.escape(row.get('constraint') or row['error'])}</td></tr>"
-        for row in answer["candidates"]
+        f"<tr><th>{html.escape(row.name)}</th><td>{html.escape(row.constraint or row.error or '')}</td></tr>"
+        for row in answer.candidates
     )
     caption = "What fails just above the largest sustainable rate, and the resource that is used up then."
     return (
@@ -123,15 +124,15 @@ def _constraints(answer: Mapping[str, Any]) -> str:
     )
 
 
-def _levels(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+def _levels(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> str:
     """Return the table of service levels at the planned rate."""
-    names = [name for name in LEVELS if any(name in row["planned"]["levels"] for row in rows)]
-    limits = answer["service_levels"]
+    names = [name for name in LEVELS if any(name in row.planned.levels for row in rows)]
+    limits = answer.service_levels
     limit_texts = {name: f"<br>limit {LEVELS[name].form(limit)}" for name, limit in limits.items()}
     head = "".join(f'<th class="number">{LEVELS[n].label}{limit_texts.get(n, "")}</th>' for n in names)
     body = "".join(
-        f"<tr><th>{html.escape(row['name'])}</th>"
-        + "".join(f'<td class="number">{html.escape(level_text(n, row["planned"]["levels"].get(n)))}</td>' for n in names)
+        f"<tr><th>{html.escape(row.name)}</th>"
+        + "".join(f'<td class="number">{html.escape(level_text(n, row.planned.levels.get(n)))}</td>' for n in names)
         + "</tr>"
         for row in rows
     )
@@ -142,14 +143,20 @@ def _levels(answer: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str
     )
 
 
-def _prices(rows: Sequence[Mapping[str, Any]]) -> str:
-    by_device = {row["choices"]["device"]: row for row in rows}
+def _prices(rows: Sequence[CandidateAnswer]) -> str:
+    by_device = {row.choices["device"]: row for row in rows}
     lines = []
     for device, row in by_device.items():
-        price = row["price"]
+        price = row.price
         text = (
-            "no price known" if row["cost_usd_per_month"] is None
-            else f"{price['covers'] or 'price'}; source: {price['source']}{', ' + price['date'] if price['date'] else ''}"
+            "no price known" if row.cost_usd_per_month is None
+            else f"{price.covers or 'price'}; source: {price.source}{', ' + price.date if price.date else ''}"
         )  # fmt: skip
         lines.append(f"<li>{html.escape(str(device))}: {html.escape(text)}</li>")
     return f'<section id="prices"><h2>Prices</h2><ul>{"".join(lines)}</ul></section>'
+
+
+PLAN = Kind(
+    "plan", "plan.json", PlanRequest, plan, cost, plan_text, draw_plan, "fewer candidates, or a smaller search.turnovers",
+    "lsmlab plan plan.yaml --budget 10min   (keys of a plan: docs/reference/plan.md)",
+)  # fmt: skip

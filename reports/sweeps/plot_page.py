@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from lsmlab.reports.decisions.parts import read_json
 from lsmlab.reports.figures.base import Figure, Trace
 from lsmlab.reports.figures.sweep import number_axis
 from lsmlab.reports.page import assemble, section, write_page
 from lsmlab.reports.palette import RUNS
-from lsmlab.sim.exploration.analysis_text import metric_name
-from lsmlab.sim.exploration.columns import value_text
-from lsmlab.sim.exploration.results_verb import PLOT
+from lsmlab.reports.text.sweep import metric_name
+from lsmlab.sim.studies.document import Document
+from lsmlab.sim.studies.sweep.columns import value_text
+
+FILE: Final = "plot.json"
 
 
-def finish_plot(directory: Path) -> Path:
-    """Write DIR/plot.html of DIR/plot.json; return its path."""
-    plot = read_json(directory / PLOT)
-    figures = [_figure(plot, y, number) for number, y in enumerate(plot["y"])]
-    where = f", where {', '.join(plot['where'])}" if plot["where"] else ""
-    title = f"{', '.join(map(metric_name, plot['y']))} by {metric_name(plot['x'])}"
+@dataclass(frozen=True)
+class Plot(Document):
+    """Values of `lsmlab results --plot`; the content of plot.json."""
+
+    x: str
+    """Column of the horizontal axis."""
+    y: list[str]
+    """Columns that are drawn."""
+    by: list[str]
+    """Columns whose values get colours."""
+    where: list[str]
+    rows: list[dict[str, Any]]
+    """Selected runs."""
+
+
+def draw_plot(plot: Plot, directory: Path) -> Path:
+    """Write DIR/plot.html; return its path."""
+    figures = [_figure(plot, y, number) for number, y in enumerate(plot.y)]
+    where = f", where {', '.join(plot.where)}" if plot.where else ""
+    title = f"{', '.join(map(metric_name, plot.y))} by {metric_name(plot.x)}"
     body = "".join(section(figure) for figure in figures)
-    page = assemble(title, f"{len(plot['rows'])} runs{where}", body, figures, "This file needs no network.")
+    page = assemble(title, f"{len(plot.rows)} runs{where}", body, figures, "This file needs no network.")
     return write_page(directory / "plot.html", page)
 
 
-def _figure(plot: Mapping[str, Any], y: str, number: int) -> Figure:
+def _figure(plot: Plot, y: str, number: int) -> Figure:
     """Draw one dot per run; one colour per value of the columns `by`."""
-    x = plot["x"]
+    x = plot.x
     series: dict[str, list[Mapping[str, Any]]] = {}
-    for row in plot["rows"]:
+    for row in plot.rows:
         if row[x] is not None and row[y] is not None:
-            label = ", ".join(value_text(name, row[name]) for name in plot["by"]) or metric_name(y)
+            label = ", ".join(value_text(name, row[name]) for name in plot.by) or metric_name(y)
             series.setdefault(label, []).append(row)
     traces: list[Trace] = [
         {
@@ -43,15 +59,15 @@ def _figure(plot: Mapping[str, Any], y: str, number: int) -> Figure:
         }
         for i, (label, rows) in enumerate(series.items())
     ]  # fmt: skip
-    layout = {"hovermode": "closest", "xaxis": _axis(plot), "yaxis": number_axis(y), "showlegend": bool(plot["by"])}
+    layout = {"hovermode": "closest", "xaxis": _axis(plot), "yaxis": number_axis(y), "showlegend": bool(plot.by)}
     caption = "One dot per run."
     return Figure(f"plot-{number}", metric_name(y), caption, traces, layout, height_px=440, empty="No run has these numbers.")
 
 
-def _axis(plot: Mapping[str, Any]) -> dict[str, Any]:
+def _axis(plot: Plot) -> dict[str, Any]:
     """Return the horizontal axis; few different numbers are named one by one, at positions of a logarithm if far apart."""
-    x = plot["x"]
-    values = list(dict.fromkeys(row[x] for row in plot["rows"] if row[x] is not None))
+    x = plot.x
+    values = list(dict.fromkeys(row[x] for row in plot.rows if row[x] is not None))
     if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         return {"title": {"text": metric_name(x)}, "type": "category"}
     wide = {"type": "log"} if values and min(values) > 0 and max(values) > 8 * min(values) else {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
@@ -13,7 +13,6 @@ from lsmlab.reports.comparison.differences import summaries, tables
 from lsmlab.reports.comparison.members import Shown, of_configurations
 from lsmlab.reports.comparison.numbers_table import numbers_section, page_link
 from lsmlab.reports.comparison.settings import settings_section
-from lsmlab.reports.decisions.parts import read_json
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.over_time import THROUGHPUT, overlaid
 from lsmlab.reports.figures.sweep import (
@@ -25,11 +24,12 @@ from lsmlab.reports.figures.sweep import (
 )
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
-from lsmlab.sim.exploration.analysis import ANALYSIS
-from lsmlab.sim.exploration.analysis_text import key_name, metric_name
-from lsmlab.sim.exploration.columns import value_text
-from lsmlab.sim.exploration.measured import Measured, read_measured
-from lsmlab.sim.exploration.query import read_index
+from lsmlab.reports.text.sweep import key_name, metric_name
+from lsmlab.sim.studies.sweep.analysis import Analysis
+from lsmlab.sim.studies.sweep.columns import value_text
+from lsmlab.sim.studies.sweep.effects import Spread
+from lsmlab.sim.studies.sweep.measured import Measured, read_measured
+from lsmlab.sim.studies.sweep.query import read_index
 
 _MOST_PAGES: Final = 6
 """Largest number of configurations whose first run gets a page of its own: the best ones and those on the front."""
@@ -37,10 +37,9 @@ _MOST_ROWS: Final = 200
 """Largest number of configurations in the table."""
 
 
-def finish_sweep(directory: Path) -> Path:
+def draw_sweep(analysis: Analysis, directory: Path) -> Path:
     """Write DIR/report.html of a sweep, and the pages of its best runs; return its path."""
-    analysis = read_json(directory / ANALYSIS)
-    measured = read_measured(directory, [o["name"] for o in analysis["objectives"]])
+    measured = read_measured(directory, [o.name for o in analysis.objectives])
     runs = _folders(directory)
     chosen = {name: runs[name] for name in _chosen(analysis) if all((f / "series.parquet").is_file() for f in runs[name])}
     for folders in chosen.values():
@@ -57,28 +56,28 @@ def _folders(directory: Path) -> dict[str, list[Path]]:
     return found
 
 
-def _chosen(analysis: Mapping[str, Any]) -> list[str]:
+def _chosen(analysis: Analysis) -> list[str]:
     """Return the configurations that get pages: the best of each objective, the Pareto front, then those next to the best."""
-    names = [one["ranking"][0]["configuration"] for one in analysis["best"]]
-    names += [row["configuration"] for row in (analysis["pareto"] or {"front": []})["front"]]
-    names += [row["configuration"] for one in analysis["best"] for row in one["ranking"][1:2]]
+    names = [one.ranking[0].configuration for one in analysis.best]
+    names += [row.configuration for row in (analysis.pareto.front if analysis.pareto else [])]
+    names += [row.configuration for one in analysis.best for row in one.ranking[1:2]]
     return list(dict.fromkeys(names))[:_MOST_PAGES]
 
 
 def sweep_page(
-    directory: Path, measured: Measured, analysis: Mapping[str, Any], runs: Mapping[str, Sequence[Path]], best: Sequence[Shown]
+    directory: Path, measured: Measured, analysis: Analysis, runs: Mapping[str, Sequence[Path]], best: Sequence[Shown]
 ) -> str:
     """Return the whole HTML page of a sweep; `best`: configurations that it compares side by side."""
-    metrics = [o["name"] for o in analysis["objectives"]]
-    figures: list[Figure] = [sobol_figure(name, rows) for name, rows in analysis["sobol"].items()]
-    figures += [effect_figure(name, one) for name, one in analysis["effects"].items() if one]
+    metrics = [o.name for o in analysis.objectives]
+    figures: list[Figure] = [sobol_figure(name, rows) for name, rows in analysis.sobol.items()]
+    figures += [effect_figure(name, one) for name, one in analysis.effects.items() if one]
     keys = _strongest(analysis, metrics)
     if len(keys) == 2:
         figures.append(heat_map(measured, metrics[0], keys))
     if metrics:
         figures.append(parallel_coordinates(measured, metrics))
-    if analysis["pareto"] is not None:
-        figures.append(pareto_figure(measured, analysis["pareto"], metrics))
+    if analysis.pareto is not None:
+        figures.append(pareto_figure(measured, analysis.pareto, metrics))
     side = [overlaid(THROUGHPUT, [one.run for one in best], [one.name for one in best])] if len(best) > 1 else []
     body = (
         f"{paragraphs([*_story(analysis), *summaries(best)])}{_shares(analysis)}"
@@ -88,7 +87,8 @@ def sweep_page(
     about = measured.about
     seeds = numbers.plural(measured.seeds, "seed")
     subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % intervals"
-    footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}. This file needs no network."
+    named = ", ".join(map(str, about["seeds"]))
+    footer = f"lsmlab sweep, seeds {named}. This file needs no network."
     return assemble(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, body, [*figures, *side], footer)
 
 
@@ -100,46 +100,45 @@ def _side_by_side(best: Sequence[Shown], figures: Sequence[Figure], directory: P
     return f"{numbers_section(best, directory, 'The best side by side')}{drawn}{tables(best)}{settings_section(best)}"
 
 
-def _strongest(analysis: Mapping[str, Any], metrics: Sequence[str]) -> list[str]:
+def _strongest(analysis: Analysis, metrics: Sequence[str]) -> list[str]:
     """Return the two keys with the largest shares of the first objective's variance."""
-    effects = next((analysis["effects"][name] for name in metrics[:1] if analysis["effects"][name]), None)
+    effects = next((analysis.effects[name] for name in metrics[:1] if analysis.effects[name]), None)
     if effects is None:
         return []
-    return [row["key"] for row in sorted(effects["main"], key=lambda row: -row["share"]["mean"])[:2]]
+    return [row.key for row in sorted(effects.main, key=lambda row: -row.share.mean)[:2]]
 
 
-def _story(analysis: Mapping[str, Any]) -> list[str]:
+def _story(analysis: Analysis) -> list[str]:
     sentences = []
-    for one in analysis["best"]:
-        name, first = metric_name(one["objective"]), one["ranking"][0]
-        kind, value = "largest" if one["largest"] else "smallest", value_text(one["objective"], first["mean"])
-        if one["ties"]:
-            sentences.append(f"The {kind} {name}, {value}, is an exact tie of {len(one['ties'])} configurations.")
+    for one in analysis.best:
+        name, first = metric_name(one.objective), one.ranking[0]
+        kind, value = "largest" if one.largest else "smallest", value_text(one.objective, first.mean)
+        if one.ties:
+            sentences.append(f"The {kind} {name}, {value}, is an exact tie of {len(one.ties)} configurations.")
             continue
         chance = ""
-        if first["probability"] is not None:
-            chance = f" It is the best with probability {first['probability']:.0%}."
-        sentences.append(f"The {kind} {name}, {value}: {first['configuration']}.{chance}")
-    if analysis["seeds"] == 1:
+        if first.probability is not None:
+            chance = f" It is the best with probability {first.probability:.0%}."
+        sentences.append(f"The {kind} {name}, {value}: {first.configuration}.{chance}")
+    if analysis.seeds == 1:
         sentences.append("Each configuration ran with one seed, so the page has no intervals over seeds.")
     return sentences or ["No run has the objectives of this sweep."]
 
 
-def _shares(analysis: Mapping[str, Any]) -> str:
+def _shares(analysis: Analysis) -> str:
     """Return the table of the keys' shares of variance, interactions included."""
-    known = {name: one for name, one in analysis["effects"].items() if one}
+    known = {name: one for name, one in analysis.effects.items() if one}
     if not known:
         return ""
     head = "".join(f'<th class="number">{html.escape(metric_name(name))}</th>' for name in known)
     first = next(iter(known.values()))
     rows = "".join(
-        _share_row(key_name(row["key"]), [one["main"][i]["share"] for one in known.values()])
-        for i, row in enumerate(first["main"])
+        _share_row(key_name(row.key), [one.main[i].share for one in known.values()])
+        for i, row in enumerate(first.main)
     )
-    rows += "".join(
-        _share_row(" x ".join(map(key_name, row["keys"])), [one["interactions"][i]["share"] for one in known.values()])
-        for i, row in enumerate(first["interactions"] or [])
-    )
+    for i, pair in enumerate(first.interactions or []):
+        shares = [one.interactions[i].share for one in known.values() if one.interactions is not None]
+        rows += _share_row(" x ".join(map(key_name, pair.keys)), shares)
     caption = "Share of the variance between configurations that each key causes, and each pair of keys beyond its two keys."
     return (
         f'<section id="shares"><h2>What matters</h2><p class="caption">{caption}</p><div class="scroll"><table>'
@@ -147,21 +146,21 @@ def _shares(analysis: Mapping[str, Any]) -> str:
     )
 
 
-def _share_row(label: str, shares: Sequence[Mapping[str, Any]]) -> str:
+def _share_row(label: str, shares: Sequence[Spread]) -> str:
     cells = ""
     for share in shares:
-        around = "" if share["low"] is None else f" ({share['low']:.0%} to {share['high']:.0%})"
-        cells += f'<td class="number">{share["mean"]:.0%}{around}</td>'
+        around = "" if share.low is None else f" ({share.low:.0%} to {share.high:.0%})"
+        cells += f'<td class="number">{share.mean:.0%}{around}</td>'
     return f"<tr><th>{html.escape(label)}</th>{cells}</tr>"
 
 
-def _table(directory: Path, measured: Measured, analysis: Mapping[str, Any], runs: Mapping[str, Sequence[Path]]) -> str:
+def _table(directory: Path, measured: Measured, analysis: Analysis, runs: Mapping[str, Sequence[Path]]) -> str:
     """Return the table of the configurations, the best by the first objective first."""
-    metrics = [o["name"] for o in analysis["objectives"]]
+    metrics = [o.name for o in analysis.objectives]
     means = {name: measured.metrics[name].mean(axis=1) for name in metrics}
     order = np.arange(len(measured.names))
     if metrics:
-        sign = -1.0 if analysis["objectives"][0]["largest"] else 1.0
+        sign = -1.0 if analysis.objectives[0].largest else 1.0
         order = np.argsort(sign * means[metrics[0]], kind="stable")  # NaN comes last
     head = "".join(f'<th class="number">{html.escape(metric_name(name))}</th>' for name in metrics)
     rows = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.configuration.overrides import prepare
 from lsmlab.sim.configuration.trust import refuse_hydra
-from lsmlab.sim.configuration.yaml_text import read_yaml
+from lsmlab.sim.yaml_text import read_yaml
 
 GROUP: Final = "comparison"
 """Folder of configs with the files of variants."""
@@ -101,16 +100,6 @@ def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
         ([*fixed, *(f"{k}={v}" for k, v in zip(swept, values, strict=True))], dict(zip(swept, values, strict=True)))
         for values in products
     ]
-
-
-def folder_names(choices: Sequence[dict[str, str]]) -> list[str]:
-    """Return a readable folder name per combination: names of entries, other values as key=value."""
-    names: list[str] = []
-    for number, chosen in enumerate(choices):
-        parts = [v if "." not in k else f"{k.rpartition('.')[2]}={v}" for k, v in without_quotes(chosen).items()]
-        name = re.sub(r"[^\w.=+-]+", "-", "_".join(parts)).strip("-.") or f"run_{number}"
-        names.append(name if name not in names else f"{name}_{number}")
-    return names
 
 
 def without_quotes(chosen: Mapping[str, str]) -> dict[str, str]:

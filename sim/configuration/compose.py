@@ -1,163 +1,205 @@
-"""Compose a plain, resolved configuration from overrides, with Hydra; check it, and apply its parameter set."""
+"""Compose a plain, resolved configuration from overrides, with Hydra; check it, and apply its parameter set.
+
+Hydra composes each choice of entries once per process, in 0.1 s. Its own rules then set the values in a copy of the
+composed tree, in a few milliseconds. All functions may be called from several threads.
+"""
 
 from __future__ import annotations
 
+import os
+import pickle
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.base_cache import BaseCache
-from lsmlab.sim.configuration.bases import chosen_device, is_unresolved
 from lsmlab.sim.configuration.checks import check, check_keys
-from lsmlab.sim.configuration.entries import CONFIG_MODULE
-from lsmlab.sim.configuration.old_names import rename_keys, rename_targets
-from lsmlab.sim.configuration.overrides import override_key, prepare, with_search_path
+from lsmlab.sim.configuration.entries import is_group, packaged_folder
+from lsmlab.sim.configuration.overrides import override_key, prepare, searched_folders, with_search_path
 from lsmlab.sim.configuration.parameters import apply_parameters
-from lsmlab.sim.configuration.parsed_overrides import read_parsed
-from lsmlab.sim.configuration.plain_overrides import read_plain
-from lsmlab.sim.configuration.trust import check_hydra_targets, names_hydra
+from lsmlab.sim.configuration.trust import FOLDER_SCHEMES, TRUSTED, check_hydra_targets, names_hydra
+
+if TYPE_CHECKING:
+    from hydra._internal.config_loader_impl import ConfigLoaderImpl
+    from hydra.core.override_parser.types import Override
+    from omegaconf import DictConfig
+
+_MOST_TREES: Final = 1000
+"""Largest number of composed trees in memory, about 20 KB each."""
+_MAIN: Final = "main"
+"""Hydra's name for the folder of the primary configuration."""
+_LOCK: Final = threading.RLock()
+"""Hydra's parser and repository have one state per process."""
+
+Stamps = tuple[tuple[str, int, int], ...]
+"""Name, time and size of each file in the user's folders."""
 
 
-class Composition(NamedTuple):
-    """A resolved configuration."""
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """Configuration that Hydra composed for one choice of entries, without overridden values and unresolved."""
 
-    config: dict[str, Any]
-    directory: Path
-    """Folder that Hydra's settings give for a run that starts now."""
-    sweep_directory: Path
-    """The same for a sweep."""
-    device: str | None
-    """Name of the chosen entry of configs/device."""
-    folders: tuple[Path, ...]
-    """The user's folders with configuration groups."""
+    config: bytes
+    """The pickled DictConfig, without the node `hydra`: a copy by unpickling costs a seventh of a deep copy."""
+    hydra: Mapping[str, Any]
+    """The node `hydra`."""
+
+    def with_values(self, values: Sequence[Override]) -> DictConfig:
+        """Return a copy with the values set, by Hydra's rules. Raises Hydra's errors."""
+        from hydra._internal.config_loader_impl import ConfigLoaderImpl
+
+        config: DictConfig = pickle.loads(self.config)
+        ConfigLoaderImpl._apply_overrides_to_config(list(values), config)
+        return config
 
 
-def compose(overrides: Sequence[str] = (), config_dirs: Sequence[str | Path] = ()) -> dict[str, Any]:
+def compose(overrides: Sequence[str] = (), folders: Sequence[str | Path] = ()) -> dict[str, Any]:
     """Compose the configuration for Hydra `overrides` such as "device=sata", as plain nested dictionaries.
 
-    `config_dirs` are folders with further groups and entries. Raises InputError for anything that does not compose.
+    `folders` contain further groups and entries. Raises InputError or an error of Hydra for anything that does not compose;
+    `messages.one_line` gives their text.
     """
-    with composer(config_dirs) as compose_one:
-        return compose_one(overrides).config
+    from omegaconf import OmegaConf
 
-
-class Composer:
-    """Composer of any number of configurations over one search path; use the context manager `composer`."""
-
-    def __init__(self, config_dirs: Sequence[str | Path], stack: ExitStack, *, keep_bases: bool = True) -> None:
-        self._config_dirs = [Path(d) for d in config_dirs]
-        for folder in self._config_dirs:
-            if not folder.is_dir():
-                raise InputError(f"--config-dir {folder}: no such folder")
-        self._known: dict[tuple[str, ...], dict[str, Any]] = {}
-        """Configurations by chosen entries; error messages search them for the nearest key."""
-        self._bases = BaseCache(self._config_dirs) if keep_bases else None
-        self._stack = stack
-        self._started = False
-
-    def __call__(self, overrides: Sequence[str]) -> Composition:
-        """Compose one configuration."""
+    places = _existing(folders)
+    with _LOCK:
         try:
             prepared = prepare(overrides)
-            composition = self._on_base(prepared) or self._by_hydra(prepared)
+            tree, values = _chosen(prepared, places)
+            plain = OmegaConf.to_container(tree.with_values(values), resolve=True, throw_on_missing=True)
         except Exception as error:
-            raise self.translated(error, overrides) from error
-        config = composition.config
-        check_keys(config)
-        rename_keys(config)
-        rename_targets(config)
-        apply_parameters(config, composition.device, map(override_key, prepare(overrides)), composition.folders)
-        check(config)
-        return composition
-
-    def _on_base(self, prepared: list[str]) -> Composition | None:
-        """Set values in the base of the chosen entries; None if Hydra must compose the configuration from files."""
-        if self._bases is None:
-            return None
-        for read in (read_plain, read_parsed):
-            read_overrides = read(prepared, self._config_dirs)
-            base = self._bases.find(read_overrides.entries, self._hydra) if read_overrides is not None else None
-            if read_overrides is None or base is None:
-                continue
-            config = read_overrides.set_in(base.plain())
-            if config is not None and not is_unresolved(config):
-                return Composition(config, *base.places(), base.device, tuple(map(Path, base.folders)))
-        return None
-
-    def _by_hydra(self, prepared: Sequence[str]) -> Composition:
-        from omegaconf import OmegaConf
-
-        composed = self._hydra(prepared)
-        run_dir, sweep_dir = Path(composed.hydra.run.dir), Path(composed.hydra.sweep.dir)
-        everything = cast(dict[str, Any], OmegaConf.to_container(composed, resolve=False))
-        everything.pop("hydra")
-        plain = OmegaConf.create(everything)
-        config = cast(dict[str, Any], OmegaConf.to_container(plain, resolve=True, throw_on_missing=True))
-        return Composition(config, run_dir, sweep_dir, *chosen_device(composed.hydra))
-
-    def _hydra(self, prepared: Sequence[str]) -> Any:
-        """Compose from files, including the node `hydra`. Hydra starts with the first configuration."""
-        import hydra
-
-        if not self._started:
-            self._stack.enter_context(_hydra_started())
-            self._started = True
-        overrides = with_search_path(prepared, self._config_dirs)
-        return hydra.compose("config", overrides=overrides, return_hydra_config=True)
-
-    def check_hydra(self, overrides: Sequence[str]) -> None:
-        """Raise InputError if the overrides make Hydra call a function or class that is not allowed."""
-        named = [text for text in prepare(overrides) if names_hydra(text.partition("=")[0])]
-        if not named and not self._config_dirs:  # Hydra's settings are those that LSMLab ships
-            return
-        from omegaconf import OmegaConf
-
-        settings = self._hydra(named).hydra
-        check_hydra_targets(cast(dict[str, Any], OmegaConf.to_container(settings, resolve=False)))
-
-    def translated(self, error: Exception, overrides: Sequence[str]) -> Exception:
-        """Turn Hydra's errors about unknown keys and empty groups into InputErrors; return other errors unchanged."""
-        from lsmlab.sim.configuration.messages import unknown_key
-
-        if isinstance(error, ValueError) and "Config group override" in str(error):
-            empty = [o for o in overrides if "." not in override_key(o) and o.partition("=")[2].lower() in ("null", "")]
-            return InputError(f"{(empty or ['override'])[0]}: a group needs the name of an entry; see 'lsmlab list'")
-        match = re.match(r"Could not (?:override|append|delete)[^']*'([^']+)'", str(error))
-        if match is None:
-            return error
-        key = match.group(1)
-        # the set of keys depends only on the chosen entries
-        groups = tuple(o for o in overrides if "." not in override_key(o) and "," not in o and not o.startswith("~"))
-        for chosen in (tuple(o for o in groups if override_key(o) != key.partition("@")[0]), ()):
-            with suppress(Exception):  # the choice of entries is bad as well: try the default entries
-                if chosen not in self._known:
-                    self._known[chosen] = self(chosen).config
-                return unknown_key(key, self._known[chosen])
-        return error
+            raise translated(error, overrides, places) from error
+    config = cast(dict[str, Any], plain)
+    complete(config, prepared, tree.hydra)
+    return config
 
 
-@contextmanager
-def composer(config_dirs: Sequence[str | Path] = (), *, keep_bases: bool = True) -> Iterator[Composer]:
-    """Compose many configurations; restore the caller's Hydra state afterwards.
+def complete(config: dict[str, Any], overrides: Iterable[str], hydra: Mapping[str, Any]) -> None:
+    """Check a composed configuration and apply its parameter set, in place; `hydra` are Hydra's settings.
 
-    With `keep_bases=False`, Hydra composes each configuration from its files: the same result, 20 times slower.
+    Raises InputError for a configuration that must not run.
     """
-    with ExitStack() as stack:
-        yield Composer(config_dirs, stack, keep_bases=keep_bases)
+    check_keys(config)
+    runtime = hydra["runtime"]
+    sources = [s for s in runtime["config_sources"] if s["schema"] in FOLDER_SCHEMES and s["provider"] != _MAIN]
+    folders = [Path(source["path"]) for source in sources]
+    apply_parameters(config, runtime["choices"].get("device"), map(override_key, overrides), folders)
+    check(config)
 
 
-@contextmanager
-def _hydra_started() -> Iterator[None]:
-    from hydra import initialize_config_module
-    from hydra.core.global_hydra import GlobalHydra
+def output_directory(overrides: Sequence[str] = (), folders: Sequence[str | Path] = (), *, sweep: bool = False) -> Path:
+    """Return the folder that Hydra's settings give for a run (or a sweep) that starts now."""
+    from omegaconf import OmegaConf, open_dict
 
-    previous = GlobalHydra.instance().hydra
-    GlobalHydra.instance().clear()
-    try:
-        with initialize_config_module(CONFIG_MODULE, job_name="lsmlab", version_base="1.3"):
-            yield
-    finally:
-        GlobalHydra.instance().hydra = previous
+    with _LOCK:
+        tree, values = _chosen(prepare(overrides), _existing(folders))
+        config = tree.with_values(values)
+        with open_dict(config):
+            config.hydra = OmegaConf.create(dict(tree.hydra))
+        return Path(str((config.hydra.sweep if sweep else config.hydra.run).dir))
+
+
+def check_hydra(overrides: Sequence[str], folders: Sequence[str | Path] = ()) -> None:
+    """Raise InputError if the overrides make Hydra call a function or class that is not allowed."""
+    named = [text for text in prepare(overrides) if names_hydra(text.partition("=")[0])]
+    if named or folders:  # without them, Hydra's settings are those that LSMLab ships
+        with _LOCK:
+            tree, _ = _chosen(named, _existing(folders))
+        check_hydra_targets(tree.hydra)
+
+
+def translated(error: Exception, overrides: Sequence[str], folders: Sequence[str | Path] = ()) -> Exception:
+    """Turn Hydra's errors about unknown keys and empty groups into InputErrors; return other errors unchanged."""
+    from lsmlab.sim.configuration.messages import unknown_key
+
+    if isinstance(error, ValueError) and "Config group override" in str(error):
+        empty = [o for o in overrides if "." not in override_key(o) and o.partition("=")[2].lower() in ("null", "")]
+        return InputError(f"{(empty or ['override'])[0]}: a group needs the name of an entry; see 'lsmlab list'")
+    match = re.match(r"Could not (?:override|append|delete)[^']*'([^']+)'", str(error))
+    if match is None:
+        return error
+    key = match.group(1)
+    # the set of keys depends only on the chosen entries
+    groups = [o for o in overrides if "." not in override_key(o) and "," not in o and not o.startswith("~")]
+    for chosen in ([o for o in groups if override_key(o) != key.partition("@")[0]], []):
+        with suppress(Exception):  # the choice of entries is bad as well: try the default entries
+            return unknown_key(key, compose(chosen, folders))
+    return error
+
+
+def _existing(folders: Sequence[str | Path]) -> tuple[Path, ...]:
+    for folder in folders:
+        if not Path(folder).is_dir():
+            raise InputError(f"--config-dir {folder}: no such folder")
+    return tuple(map(Path, folders))
+
+
+def _chosen(prepared: Sequence[str], folders: Sequence[Path]) -> tuple[_Tree, list[Override]]:
+    """Return the tree of the chosen entries, and the overrides that set values in it.
+
+    Hydra itself applies all overrides if one of them is about Hydra's own settings, which may refer to the others.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    places = searched_folders(prepared, folders)
+    parsed = OverridesParser.create().parse_overrides(list(prepared))
+    if any(names_hydra(one.get_key_element()) for one in parsed):
+        entries, values = list(prepared), []
+    else:
+        sets = [_sets_a_value(one, places) for one in parsed]
+        values = [one for one, is_value in zip(parsed, sets, strict=True) if is_value]
+        entries = [text for text, is_value in zip(prepared, sets, strict=True) if not is_value]
+    return _composed(tuple(with_search_path(entries, folders)), _stamps(places)), values
+
+
+def _sets_a_value(override: Override, folders: Sequence[Path]) -> bool:
+    """Return whether an override sets a value, as opposed to an entry or a sweep, by the rule of Hydra's `Overrides`."""
+    if override.is_sweep_override():
+        return False
+    return isinstance(override.value(), dict) or not is_group(override.key_or_group, folders)
+
+
+@lru_cache(maxsize=_MOST_TREES)
+def _composed(overrides: tuple[str, ...], _state: Stamps) -> _Tree:
+    """Compose from files. A change of `_state` makes the cache miss when a file of the user changes."""
+    from hydra.types import RunMode
+    from omegaconf import OmegaConf
+
+    composed = _loader().load_configuration("config", list(overrides), RunMode.RUN)
+    hydra = cast(dict[str, Any], OmegaConf.to_container(composed.hydra, resolve=False))
+    OmegaConf.set_struct(composed, False)
+    del composed["hydra"]
+    OmegaConf.set_struct(composed, True)
+    return _Tree(pickle.dumps(composed), hydra)
+
+
+@cache
+def _loader() -> ConfigLoaderImpl:
+    """Return Hydra's composer of configurations, which `hydra.compose` uses too; it leaves the caller's Hydra alone."""
+    from hydra._internal.config_loader_impl import ConfigLoaderImpl
+    from hydra._internal.utils import create_config_search_path
+    from hydra.core.utils import setup_globals
+    from hydra.version import setbase
+    from lsmlab.sim.configuration.folders import register
+
+    setbase("1.3")
+    setup_globals()  # the resolvers `now`, `hydra` and `python_version`
+    register()
+    return ConfigLoaderImpl(create_config_search_path(f"{TRUSTED}://{packaged_folder()}"))
+
+
+def _stamps(folders: Sequence[Path]) -> Stamps:
+    stamps = []
+    for folder in folders:
+        for place, names, entries in os.walk(folder):
+            names[:] = [name for name in names if name != "__pycache__"]
+            for name in entries:
+                with suppress(OSError):  # a link to a file that does not exist
+                    status = Path(place, name).stat()
+                    stamps.append((f"{place}/{name}", status.st_mtime_ns, status.st_size))
+    return tuple(sorted(stamps))

@@ -7,7 +7,6 @@ through a source of its own scheme, in the processes of launchers too; a process
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.trust import FOREIGN, REMEDY, TRUSTED, names_hydra
-from lsmlab.sim.configuration.yaml_text import parse_yaml, read_yaml_text
+from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 from omegaconf import OmegaConf
 
 
@@ -39,7 +38,7 @@ class TrustedFolder(FileConfigSource):
             raise InputError(f"{path}: must be a mapping of keys to values")
         self.check(path, config_path, content or {}, header := self._header(path, text))
         try:
-            config = OmegaConf.load(io.StringIO(text))
+            config = OmegaConf.create(dict(content or {}))
         except Exception as error:
             raise InputError(f"{path}: {' '.join(str(error).split())}") from None
         return ConfigResult(config=config, path=f"{self.scheme()}://{self.path}", provider=self.provider, header=header)

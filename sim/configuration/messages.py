@@ -14,7 +14,7 @@ _COMPOSITION: Final = ("hydra", "omegaconf", "yaml", "antlr4", "hydra_plugins", 
 _PACKAGES: Final = {
     **dict.fromkeys(("hydra/launcher=ray", "hydra/launcher=ray_aws"), "hydra-ray-launcher"),
     **dict.fromkeys(("hydra/launcher=submitit_local", "hydra/launcher=submitit_slurm"), "hydra-submitit-launcher"),
-    "hydra/launcher=joblib": "hydra-joblib-launcher", "hydra/launcher=rq": "hydra-rq-launcher",
+    "hydra/launcher=rq": "hydra-rq-launcher",
     "hydra/sweeper=optuna": "hydra-optuna-sweeper", "hydra/sweeper=ax": "hydra-ax-sweeper",
     "hydra/sweeper=nevergrad": "hydra-nevergrad-sweeper",
 }  # fmt: skip

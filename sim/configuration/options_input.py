@@ -20,6 +20,17 @@ _WIDTH: Final = 120
 _FAMILY_NAME: Final = re.compile(r"[\w-]+")
 
 
+def with_options_file(path: Path | None, overrides: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the overrides of an options file, if any, followed by `overrides`; and notes for the user.
+
+    Raises InputError if the file cannot be read.
+    """
+    if path is None:
+        return list(overrides), []
+    from_file, notes = options_overrides(path, overrides)
+    return [*from_file, *overrides], notes
+
+
 def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return overrides for the options of the file, except keys that `given` overrides, and notes for the user.
 

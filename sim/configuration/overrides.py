@@ -1,4 +1,4 @@
-"""Text of overrides: quoting, old names of keys, and the search path.
+"""Text of overrides: quoting, and the search path.
 
 Hydra's grammar of overrides: https://hydra.cc/docs/advanced/override_grammar/basic
 """
@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.old_names import new_name
 from lsmlab.sim.configuration.trust import is_trusted
+
+_SEARCH_PATH: Final = "hydra.searchpath"
 
 
 def prepare(overrides: Sequence[str]) -> list[str]:
-    """Quote the values that Hydra would misread, and replace old names of keys.
+    """Quote the values that Hydra would misread, and complete the keys of the prefill.
 
     A version is text: 7.10 must not become the number 7.1. Hydra's grammar takes ASCII only, so "80µs" is quoted too.
 
@@ -29,8 +31,6 @@ def prepare(overrides: Sequence[str]) -> list[str]:
     prepared = []
     for text in overrides:
         key, equals, value = text.partition("=")
-        without_quotes = key.lstrip("+~")
-        key = key.removesuffix(without_quotes) + new_name(without_quotes)
         if key == "prefill":  # a second instance of the group `workload`
             key = "workload@prefill"
         elif key.startswith("prefill.options"):  # no entry of the group has this key, so Hydra must add it
@@ -87,20 +87,23 @@ def with_search_path(overrides: Sequence[str], config_dirs: Sequence[Path]) -> l
 
     Hydra reads these folders through `configuration.folders`, which refuses Hydra's own settings in them.
     """
-    named = [text for text in overrides if override_key(text) == "hydra.searchpath"]
-    if not config_dirs and not named:
+    folders = searched_folders(overrides, config_dirs)
+    if not folders:
         return list(overrides)
     from lsmlab.sim.configuration.folders import addresses
 
-    places = [quote(address) for address in addresses([*config_dirs, *_search_path(named)], trusted=is_trusted())]
-    return [f"hydra.searchpath=[{','.join(places)}]", *(text for text in overrides if text not in named)]
+    places = [quote(address) for address in addresses(folders, trusted=is_trusted())]
+    return [f"hydra.searchpath=[{','.join(places)}]", *(text for text in overrides if override_key(text) != _SEARCH_PATH)]
 
 
-def _search_path(named: Sequence[str]) -> list[Path]:
+def searched_folders(overrides: Sequence[str], config_dirs: Sequence[Path]) -> list[Path]:
+    """Return the user's folders with configuration groups. Raises InputError for a search path of something else."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
-    folders = []
-    for text in named:
+    folders = list(config_dirs)
+    for text in overrides:
+        if override_key(text) != _SEARCH_PATH:
+            continue
         value = OverridesParser.create().parse_override(text).value()
         for place in value if isinstance(value, list) else [value]:
             scheme, mark, path = str(getattr(place, "text", place)).rpartition("://")

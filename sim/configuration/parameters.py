@@ -15,8 +15,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.entries import packaged_folder
-from lsmlab.sim.configuration.old_names import new_name
-from lsmlab.sim.configuration.yaml_text import read_yaml
+from lsmlab.sim.yaml_text import read_yaml
 
 _PLACES: Final = ("host", "devices")
 _KEYS: Final = (
@@ -69,12 +68,12 @@ def _read(name: str, path: Path, _state: tuple[int, int]) -> ParameterSet:
         raise InputError(f"{path}: must be a mapping with the keys {', '.join(_KEYS)}")
     for key in sorted(map(str, content.keys() - _KEYS)):
         raise InputError(f"{path}: {key}: no such key; a parameter set has {', '.join(_KEYS)}")
-    host = _host_keys(_mapping(content, "host", path))
+    host = _mapping(content, "host", path)
     devices = {str(k): _mapping({k: v}, k, path, "devices.") for k, v in _mapping(content, "devices", path).items()}
     errors = _mapping(content, "standard_errors", path)
     flat = {
         f"host.{k}": _number(v, f"{path}: standard_errors.host.{k}")
-        for k, v in _host_keys(_mapping(errors, "host", path)).items()
+        for k, v in _mapping(errors, "host", path).items()
     }
     for device, values in _mapping(errors, "devices", path).items():
         for key, value in _mapping({device: values}, device, path, "standard_errors.devices.").items():
@@ -95,11 +94,6 @@ def _alternative(content: Mapping[str, Any], path: Path) -> dict[str, tuple[Any,
                 "'limits.iops_cap: [null, 500]'"
             )
     return {str(key): (pair[0], pair[1]) for key, pair in content.items()}
-
-
-def _host_keys(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace old names of keys by new ones."""
-    return {new_name(f"host.{key}").removeprefix("host."): value for key, value in values.items()}
 
 
 def _mapping(content: Mapping[str, Any], key: str, path: Path, where: str = "") -> Mapping[str, Any]:
@@ -172,7 +166,7 @@ def _known_errors(
     return known
 
 
-def displaced(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def perturbed(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return two configurations whose uncertain constants are off by one standard error, in opposite directions.
 
     To first order, half the difference between their results is the standard error of a result. A checksum of its key

@@ -31,7 +31,7 @@ _ROOMS: Final = {
 }  # fmt: skip
 """Packages of LSMLab whose classes a `_target_` may name, by the key that contains the `_target_`."""
 _HYDRA_TARGETS: Final = (
-    "lsmlab.sim.commands.sweep.Index", "hydra._internal.core_plugins.", "hydra.experimental.callbacks.", "hydra_plugins.",
+    "lsmlab.reports.cli.hydra_runs.Index", "hydra._internal.core_plugins.", "hydra.experimental.callbacks.", "hydra_plugins.",
     "optuna.samplers.", "logging.StreamHandler", "logging.FileHandler", "logging.NullHandler", "logging.Formatter",
     "colorlog.ColoredFormatter",
 )  # fmt: skip

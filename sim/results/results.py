@@ -14,7 +14,6 @@ from lsmlab.models.options.values import plain
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
-from lsmlab.sim.configuration.yaml_text import to_yaml
 from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.chains import Chain, chains
@@ -41,6 +40,7 @@ from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, s
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.event_log import EventLog
 from lsmlab.sim.store.records import JobRecord, StallInterval
+from lsmlab.sim.yaml_text import to_yaml
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -57,28 +57,38 @@ class Outcome:
         return read_summary(self.folder)
 
 
-def run_all(
-    jobs: Sequence[Job], store: RunStore, executor: Executor, *, fresh: bool = False, quiet: bool = False
-) -> Iterator[Outcome]:
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a batch of runs is done."""
+
+    store: RunStore
+    executor: Executor
+    fresh: bool = False
+    """Simulate again the runs that are in the store."""
+    quiet: bool = False
+    """Show no progress."""
+
+
+def outcomes(jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
     """Yield the outcome of every job as it ends; simulate jobs of the same configuration once.
 
-    `fresh`: simulate again the runs that are in the store. `quiet`: show no progress. A failed job does not stop the others.
-    Jobs that failed in an earlier batch are tried again. Closing the iterator (Ctrl-C) ends all work; finished runs stay in
-    the store and in the jobs' directories.
+    A failed job does not stop the others. Jobs that failed in an earlier batch are tried again. Closing the iterator
+    (Ctrl-C) ends all work; finished runs stay in the store and in the jobs' directories.
     """
+    store, fresh = settings.store, settings.fresh
     store.clean()
     by_key: dict[str, list[Job]] = {}
     for job in jobs:
         by_key.setdefault(run_key(job.config), []).append(job)
     stored = [] if fresh else [key for key in by_key if store.find(key) is not None]
-    progress = RunProgress(len(by_key), len(stored), quiet=quiet)
+    progress = RunProgress(len(by_key), len(stored), quiet=settings.quiet)
     try:
         for key in stored:
             for job in by_key[key]:
                 yield _placed(store, key, job, kept=True)
         tasks = [Task(k, js[0].config, store.root, fresh) for k, js in by_key.items() if k not in set(stored)]
         numbers = {task.key: number for number, task in enumerate(tasks)}
-        with closing(executor.run_tasks(attempt, tasks, progress.share)) as ends:
+        with closing(settings.executor.run_tasks(attempt, tasks, progress.share)) as ends:
             for ended in ends:
                 progress.ended(numbers[ended.task.key])
                 for job in by_key[ended.task.key]:
@@ -145,11 +155,3 @@ def _remove_other(directory: Path, key: str) -> None:
 
 def _failed(directory: Path) -> Path:
     return directory.parent / FAILED / directory.name
-
-
-def run_in_order(
-    jobs: Sequence[Job], store: RunStore, executor: Executor, *, fresh: bool = False, quiet: bool = False
-) -> list[Outcome]:
-    """Run all jobs (`run_all`) and return their outcomes in the order of the jobs."""
-    by_job = {id(outcome.job): outcome for outcome in run_all(jobs, store, executor, fresh=fresh, quiet=quiet)}
-    return [by_job[id(job)] for job in jobs]

@@ -48,10 +48,12 @@ class Estimate:
     """CPU time, in background jobs."""
     memory_bytes: float
     """Largest memory of a process."""
+    runs: int | None = None
+    """Number of runs, which limits how many processes help; None: more than there are processes."""
 
     def seconds(self, processes: int = 1) -> float:
         """Return the wall time in s with this number of processes, each on a core of its own."""
-        return self.work * job_seconds() / processes
+        return self.work * job_seconds() / min(processes, self.runs or processes)
 
     def text(self, processes: int = 1) -> str:
         """Return the estimate as text, such as "about 40 s and 300 MB"."""
@@ -71,16 +73,16 @@ def estimate(config: Mapping[str, Any], allowed: tuple[str, ...] = ()) -> Estima
 def total(estimates: Iterable[Estimate]) -> Estimate:
     """Return the cost of several runs: the sum of their work, the largest memory."""
     several = list(estimates)
-    return Estimate(math.fsum(e.work for e in several), max((e.memory_bytes for e in several), default=0.0))
+    memory_bytes = max((e.memory_bytes for e in several), default=0.0)
+    return Estimate(math.fsum(e.work for e in several), memory_bytes, max(1, len(several)))
 
 
 @cache
 def job_seconds() -> float:
     """Return the CPU seconds of one background job on this machine, from the difference of two short runs (0.5 s)."""
-    from lsmlab.sim.configuration.compose import composer
+    from lsmlab.sim.configuration.compose import compose
 
-    with composer() as compose:
-        short, long = (compose([*_REFERENCE, f"workload.duration={seconds}s"]).config for seconds in (30, 600))
+    short, long = (compose([*_REFERENCE, f"workload.duration={seconds}s"]) for seconds in (30, 600))
     _cpu_seconds(short)  # loads modules and fills caches
     return (_cpu_seconds(long) - _cpu_seconds(short)) / (estimate(long).work - estimate(short).work)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
@@ -74,6 +75,26 @@ class InProcess:
             yield TaskResult(task, result)
 
 
+class LocalProcesses:
+    """Executor with `count` worker processes of this machine (None: one per core); a single task runs in this process."""
+
+    def __init__(self, store: RunStore, count: int | None = None) -> None:
+        self._store, self.count = store, count or cores()
+
+    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+        """Yield every task with its result as it ends; the workers end with the iterator."""
+        left = iter(tasks)
+        first = list(itertools.islice(left, min(self.count, 2)))
+        if len(first) < 2:
+            yield from InProcess().run_tasks(work, itertools.chain(first, left), watch)
+            return
+        from lsmlab.sim.runs.futures import run_with_futures  # load multiprocessing, which a single run does not need
+        from lsmlab.sim.runs.local import Processes
+
+        with closing(Processes(self.count)) as engine:
+            yield from run_with_futures(engine, self._store, work, itertools.chain(first, left), watch)
+
+
 @contextmanager
 def open_executor(place: str | None, count: int | None, store: RunStore) -> Iterator[Executor]:
     """Yield an executor whose workers publish in `store`; leaving the block ends its workers.
@@ -82,8 +103,6 @@ def open_executor(place: str | None, count: int | None, store: RunStore) -> Iter
     machine or of the cluster. Raises InputError if the cluster is not there.
     """
     if place is None:
-        from lsmlab.sim.runs.local import LocalProcesses
-
         yield LocalProcesses(store, count)
     elif place == "ray":
         from lsmlab.sim.runs.on_ray import on_ray

@@ -15,6 +15,7 @@ from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.rows import arrow_table, numbers, write_parquet
 from lsmlab.sim.runs.store import ABOUT, FAILED, key_of_folder
 from lsmlab.sim.runs.typed import flat, typed_value
+from lsmlab.sim.yaml_text import read_yaml
 
 INDEX: Final = "runs.parquet"
 _MOST_COLUMNS: Final = 24
@@ -69,10 +70,7 @@ def read_runs(root: Path) -> Iterator[IndexedRun]:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    config: dict[str, Any] = yaml.load((folder / "config.yaml").read_text(encoding="utf-8"), loader)
+    config: dict[str, Any] = read_yaml(folder / "config.yaml")
     return config
 
 

@@ -11,8 +11,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.configuration.bases import texts
-
 _NEUTRAL: Final[Mapping[str, Any]] = {"json": False, "report": None, "replications": 1}
 """Configuration keys that change the output but not the simulation, with the values that the store writes for them."""
 _OWN: Final = ("lsmlab.models", "lsmlab.sim")
@@ -40,7 +38,15 @@ def run_key(config: Mapping[str, Any]) -> str:
 
 def _files(config: Mapping[str, Any]) -> Iterator[str]:
     """Yield the values that are paths of existing files: OPTIONS, traces, initial trees, inputs of user classes."""
-    return (text for text in texts(config) if "\0" not in text and len(text) < 1000 and Path(text).is_file())
+    return (text for text in _texts(config) if "\0" not in text and len(text) < 1000 and Path(text).is_file())
+
+
+def _texts(node: object) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, Mapping | list):
+        for value in node.values() if isinstance(node, Mapping) else node:
+            yield from _texts(value)
 
 
 def _content(name: str) -> str:

@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 import sys
-from collections.abc import Generator, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
 from dataclasses import dataclass, field
 from multiprocessing.context import SpawnContext, SpawnProcess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lsmlab.sim.runs.executor import InProcess, R, T, TaskResult, Watch, Work, cores
-from lsmlab.sim.runs.futures import run_with_futures
-from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.worker import begin_local_worker, do
-
-
-class LocalProcesses:
-    """Executor with `count` worker processes of this machine (None: one per core); a single task runs in this process."""
-
-    def __init__(self, store: RunStore, count: int | None = None) -> None:
-        self._store, self.count = store, count or cores()
-
-    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
-        """Yield every task with its result as it ends; the workers end with the iterator."""
-        left = iter(tasks)
-        first = list(itertools.islice(left, min(self.count, 2)))
-        if len(first) < 2:
-            yield from InProcess().run_tasks(work, itertools.chain(first, left), watch)
-            return
-        with closing(_Processes(self.count)) as engine:
-            yield from run_with_futures(engine, self._store, work, itertools.chain(first, left), watch)
 
 
 class WorkerProcess:
@@ -61,8 +38,8 @@ class WorkerProcess:
 
 
 @dataclass(slots=True)
-class _Processes:
-    """Engine of one-process pools, each started when there is a task for it."""
+class Processes:
+    """Engine (`futures.Engine`) of one-process pools, each started when there is a task for it."""
 
     count: int
     name: str = "this machine"
@@ -70,9 +47,11 @@ class _Processes:
     _busy: dict[Future[Any], WorkerProcess] = field(default_factory=dict)
 
     def slots(self) -> int:
+        """Return the number of processes."""
         return self.count
 
     def submit(self, content: bytes, path: Path, period_s: float) -> Future[Any]:
+        """Call `worker.do` in a process that is idle, or in a new one."""
         while True:
             process = self._idle.pop() if self._idle else WorkerProcess()
             try:
@@ -84,6 +63,7 @@ class _Processes:
             return future
 
     def death(self, ended: Future[Any]) -> str | None:
+        """Return how the process of a call died; None if it did not."""
         process = self._busy.pop(ended)
         if not isinstance(ended.exception(), BrokenProcessPool):
             self._idle.append(process)
@@ -91,6 +71,7 @@ class _Processes:
         return _death(process.end())
 
     def close(self) -> None:
+        """End all processes."""
         for process in (*self._idle, *self._busy.values()):
             process.end()
 

@@ -88,9 +88,9 @@ def on_queue(queue: str, store: RunStore, count: int | None) -> Iterator[DaskWor
     with store.staging() as folder:
         try:
             cluster = kind(
-                job_cls=Submitted, cores=size, processes=size, memory=configured("memory", _MEMORY), job_name=configured("name", "lsmlab"),
-                log_directory=configured("log-directory", str(folder)), security=_security(folder),
-                scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                job_cls=Submitted, cores=size, processes=size, memory=configured("memory", _MEMORY),
+                job_name=configured("name", "lsmlab"), log_directory=configured("log-directory", str(folder)),
+                security=_security(folder), scheduler_options={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
             )  # fmt: skip
         except (OSError, ValueError) as error:
             raise InputError(f"--on {queue}: {error}") from None

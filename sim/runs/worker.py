@@ -58,7 +58,7 @@ class TaskFile:
         return before
 
     def end(self) -> None:
-        """Record that this process has ended the task: a cluster that loses the result does it again. Raises FileNotFoundError."""
+        """Record that this process has ended the task; a cluster may lose the result. Raises FileNotFoundError."""
         with self.path.open("r+", encoding="utf-8") as file:
             text = file.read().rpartition("\n")[0]
             file.seek(0)

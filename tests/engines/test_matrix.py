@@ -15,7 +15,7 @@ from draining import drain
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.parts import GROUPS
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.phase import SEEDS, Phase
 from policy_matrix import engines, matrix, names, pairs
 from shadow import shadowed
@@ -82,8 +82,7 @@ def test_incompatible_pairs_are_refused_with_a_reason() -> None:
 def _refused_by_engines() -> dict[str, str]:
     """Return the message for each engine that cannot be combined with a scheduler or tuner."""
     messages = {}
-    with composer(()) as compose:
-        configured = {name: compose([f"engine={name}"]).config["engine"] for name in engines()}
+    configured = {name: compose([f"engine={name}"])["engine"] for name in engines()}
     for name, engine in configured.items():
         for group in ("scheduler", "tuner"):
             for entry in names(group):

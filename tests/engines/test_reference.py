@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.policies.parts import GROUPS
-from lsmlab.sim.commands.catalogue import Entry, entries, inherited
+from lsmlab.sim.configuration.catalogue import Entry, entries, inherited
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "engines.md"

@@ -15,6 +15,7 @@ from lsmlab.models.devices.make import DeviceSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.calibrate.equations import equations_of
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.solve import Constant, Equation, Solution, solve
@@ -174,9 +175,7 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
 
 
 def _record_block(case: Case) -> Mapping[str, Any]:
-    import yaml
-
-    block = yaml.safe_load((case.directory / "case.yaml").read_text(encoding="utf-8")).get("record")
+    block = read_yaml(case.directory / "case.yaml").get("record")
     return block if isinstance(block, Mapping) else {}
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import yaml
+from lsmlab.sim.yaml_text import read_yaml
 
 FOLDER: Final = Path(__file__).parents[2] / "configs" / "parameters"
 _ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
@@ -119,7 +119,7 @@ def write_sessions(path: Path, sessions: Mapping[str, Mapping[str, Mapping[str, 
         "# python -m lsmlab.validation.calibrate.public --write,",
         "# python -m lsmlab.validation.calibrate.public_machines --write",
     ]
-    known = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    known = read_yaml(path) if path.is_file() else {}
     for session, devices in {**known, **sessions}.items():
         lines.append(f'"{session}":')
         for device, constants in devices.items():

@@ -24,7 +24,7 @@ import yaml
 from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.commands.arguments import LineParser
+from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.progress import on_terminal
 from lsmlab.validation.calibrate import public_fits as fits

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.configuration.yaml_text import read_yaml
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.casefiles.overrides import overrides_of
 
 FILE: Final = "case.yaml"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError, reading_error
-from lsmlab.sim.commands.catalogue import entries
+from lsmlab.sim.configuration.catalogue import entries
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.configuration.overrides import literal

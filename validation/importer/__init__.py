@@ -1,6 +1,6 @@
 """Import of one store's LOG: configuration, tables and a page.
 
-- verb: `lsmlab import`; reading: LOG, options and db_bench's report of a store.
+- importing: all steps, and the folder that they write; reading: LOG, options and db_bench's report of a store.
 - workload: load inferred from the LOG; families: loads of several column families; load: keys of the workload group;
   fills: memtable fills in seconds.
 - observation: input of the estimators; wal: whether the store wrote a WAL.

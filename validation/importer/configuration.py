@@ -11,6 +11,7 @@ from lsmlab.models.engines.families import DEFAULT_FAMILY
 from lsmlab.models.options.families import differing_options
 from lsmlab.models.options.values import plain
 from lsmlab.models.version import Version
+from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.clients import idle_clients
 from lsmlab.validation.importer.estimates import Estimate, Estimates
@@ -220,8 +221,6 @@ def _amount(estimate: Estimate) -> str:
 
 
 def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
-    import yaml
-
     host, host_errors = _constants(rates, "host.")
     device, device_errors = _constants(rates, "device.", _CONSTANTS)
     sources = {estimate.name: estimate.basis for estimate in rates.estimates}
@@ -231,7 +230,7 @@ def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
     head = {"version": 1, "description": f"the machine that wrote {reading.path.name}"}
     return SetText(
         about=("Written by: lsmlab import",),
-        head=yaml.safe_dump(head, sort_keys=False, allow_unicode=True, width=1000).splitlines(),
+        head=to_yaml(head, width=1000, unicode=True).splitlines(),
         host=host, devices={base: device} if device else {}, host_errors=host_errors,
         device_errors={base: device_errors} if device_errors else {},
         errors_from="from the spread between jobs or periods of this LOG; none for constants without such a spread",

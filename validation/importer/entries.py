@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.devices.limits import Limits
+from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, Inferred, infer, limited_by_store
 from lsmlab.validation.importer.estimates import Estimates
@@ -118,13 +119,11 @@ def _experiment(inferred: Inferred, name: str, source: str) -> _Entry:
 
 
 def _write(directory: Path, entry: _Entry) -> None:
-    import yaml
-
     lines = [*(f"# {_one_line(text)}" for text in entry.comments), "# Written by: lsmlab import", "defaults:"]
     lines += [f"  - {text}" for text in [*entry.defaults, *(["_self_"] if entry.own_values_last else [])]]
     path = directory / f"{entry.path}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    body = yaml.safe_dump(_literal(entry.content), sort_keys=False, allow_unicode=True, width=120) if entry.content else ""
+    body = to_yaml(_literal(entry.content), width=120, unicode=True) if entry.content else ""
     path.write_text("\n".join([*lines, "", body]), encoding="utf-8")
 
 

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.papers.claim import Claim, Measure, Setting
 
 _FOLDER: Final = Path(__file__).with_name("claims")
@@ -23,7 +23,7 @@ _NAME: Final = re.compile(r"\$(\w+)")
 
 @cache
 def _data(paper: str) -> Mapping[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((_FOLDER / f"{paper}.yaml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = read_yaml(_FOLDER / f"{paper}.yaml")
     return found
 
 

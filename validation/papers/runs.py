@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from lsmlab.sim.configuration.compose import composer
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import Job, run_all
-from lsmlab.sim.runs.batch import Outcome as RunOutcome
-from lsmlab.sim.runs.local import LocalProcesses
+from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.executor import LocalProcesses
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.runs.task import reason_of
@@ -51,30 +50,27 @@ def run_settings(
     """
     runs: list[SettingRun] = []
     jobs: dict[int, list[Job]] = {}
-    with composer() as compose:
-        for paper, setting in settings:
-            run = SettingRun(paper, setting, [])
-            runs.append(run)
-            try:
-                config = compose([*setting.overrides, *extra]).config
-                first = int(config.get("seed", 1))
-            except Exception as error:
-                run.error = reason_of(error)
-                report(f"{paper} {setting.name}: {run.error}")
-                continue
-            place = directory / paper / _folder(setting.name)
-            numbers = range(first, first + min(seeds, setting.seeds or seeds))
-            run.directories += [place / f"seed_{seed}" for seed in numbers]
-            jobs[len(runs) - 1] = [
-                Job(f"{paper}/{place.name}/seed_{seed}", {**config, "seed": seed}, place / f"seed_{seed}",
-                    {"paper": paper, "setting": setting.name, "seed": str(seed)},
-                    {"paper": paper, "setting": setting.name, "seed": seed})
-                for seed in numbers
-            ]  # fmt: skip
+    for paper, setting in settings:
+        run = SettingRun(paper, setting, [])
+        runs.append(run)
+        try:
+            config = compose([*setting.overrides, *extra])
+            first = int(config.get("seed", 1))
+        except Exception as error:
+            run.error = reason_of(error)
+            report(f"{paper} {setting.name}: {run.error}")
+            continue
+        place = directory / paper / _folder(setting.name)
+        numbers = range(first, first + min(seeds, setting.seeds or seeds))
+        run.directories += [place / f"seed_{seed}" for seed in numbers]
+        jobs[len(runs) - 1] = [
+            Job(f"{paper}/{place.name}/seed_{seed}", {**config, "seed": seed}, place / f"seed_{seed}",
+                {"paper": paper, "setting": setting.name, "seed": str(seed)},
+                {"paper": paper, "setting": setting.name, "seed": seed})
+            for seed in numbers
+        ]  # fmt: skip
     store = default_store()
-    all_jobs = [job for some in jobs.values() for job in some]
-    outcomes = run_all(all_jobs, store, LocalProcesses(store, processes), fresh=fresh, quiet=quiet)
-    _count(runs, jobs, outcomes, report)
+    _carry_out(runs, jobs, Settings(store, LocalProcesses(store, processes), fresh, quiet), report)
     return {run.setting.overrides: run for run in runs}
 
 
@@ -83,13 +79,13 @@ def _folder(name: str) -> str:
     return re.sub(r"[^\w.=+-]+", "-", name)
 
 
-def _count(
-    runs: list[SettingRun], jobs: Mapping[int, Sequence[Job]], outcomes: Iterable[RunOutcome], report: Callable[[str], None]
+def _carry_out(
+    runs: list[SettingRun], jobs: Mapping[int, Sequence[Job]], settings: Settings, report: Callable[[str], None]
 ) -> None:
     mine = {id(job): number for number, some in jobs.items() for job in some}
     left = Counter(mine.values())
     ended = len(runs) - len(left)
-    for outcome in outcomes:
+    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
         number = mine[id(outcome.job)]
         run = runs[number]
         run.error = run.error or outcome.error

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
-from lsmlab.sim.commands.replications import interval
 from lsmlab.sim.runs.task import reason_of
+from lsmlab.sim.studies.statistics import interval
 from lsmlab.validation.papers.claim import Claim, Outcome
 from lsmlab.validation.papers.numbers import NUMBERS, filled
 from lsmlab.validation.papers.runs import Runs, read_outcome

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.casefiles.case import FILE
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.workload import infer_workload
@@ -50,8 +51,6 @@ def is_recorded(case: Path) -> bool:
 
 def write_block(case: Path, repeats: Sequence[str], extra: Mapping[str, Any]) -> None:
     """Write the measurements of the repeats (folder names) at the end of case.yaml; replace an older recording."""
-    import yaml
-
     measured, noise = combine([read_outcome(case / r) for r in repeats])
     block: dict[str, Any] = {"measured": measured}
     if noise:
@@ -63,7 +62,7 @@ def write_block(case: Path, repeats: Sequence[str], extra: Mapping[str, Any]) ->
     block["record"] = {"rocksdb": recorded_version(case / repeats[0]), **data, **extra}
     path = case / FILE
     head = path.read_text(encoding="utf-8").partition(MARK)[0].rstrip()
-    text = yaml.safe_dump(block, sort_keys=False, width=120, allow_unicode=True)
+    text = to_yaml(block, width=120, unicode=True)
     temporary = path.with_suffix(".part")
     temporary.write_text(f"{head}\n\n{MARK}\n{text}", encoding="utf-8")
     temporary.replace(path)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.scorecard.metrics import DISTANCE
 from lsmlab.validation.scorecard.score import Row, Total
 
@@ -34,12 +35,7 @@ class Finding:
 
 def read_findings(path: Path = FILE) -> list[Finding]:
     """Read the findings. Raises InputError that names the file or the entry."""
-    import yaml
-
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())}); it must be YAML") from None
+    content = read_yaml(path)
     found = []
     for number, entry in enumerate((content or {}).get("findings") or []):
         if not isinstance(entry, Mapping) or set(entry) - set(_KEYS) or not entry.keys() >= {"metric", "cases"}:

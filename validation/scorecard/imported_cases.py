@@ -20,9 +20,9 @@ from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 from lsmlab.validation.casefiles.overrides import FAMILIES
 from lsmlab.validation.casefiles.public.cases import public_cases
 from lsmlab.validation.importer.configuration import DRIVES, Inferred, infer, limited_by_store
+from lsmlab.validation.importer.importing import summarised
 from lsmlab.validation.importer.load import full_speed
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.importer.verb import summarised
 
 _WRITE_ONLY: Final = ("fillrandom", "overwrite", "deleterandom")
 """Benchmarks that can be rerun from a LOG: without RocksDB's statistics, a LOG contains neither reads nor their

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lsmlab.sim.commands.replications import CONFIDENCE, constants_variance, t_quantile
+from lsmlab.sim.studies.statistics import CONFIDENCE, constants_variance, t_quantile
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, Kind
 
 _RANGE_TO_DEVIATION: Final = {2: 1.128, 3: 1.693, 4: 2.059, 5: 2.326, 6: 2.534, 7: 2.704, 8: 2.847}

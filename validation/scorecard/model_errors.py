@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.decisions.model_errors import CHANGED, FILE, FITTED, FROM_A_LOG, forget_model_errors
+from lsmlab.sim.studies.model_errors import CHANGED, FILE, FITTED, FROM_A_LOG, forget_model_errors
 from lsmlab.validation.scorecard.card import PUBLIC, PUBLIC_2, RERUNS, TEST, WHAT_IFS, WIDER
 from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.configuration.parameters import displaced
+from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import Job, Outcome, run_all
-from lsmlab.sim.runs.executor import Executor
-from lsmlab.sim.runs.local import LocalProcesses
+from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.executor import Executor, LocalProcesses
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.runs.task import reason_of
@@ -82,8 +81,7 @@ def run_cases(
     executor = LocalProcesses(store, processes)
     _read_measured(runs, configs, executor)
     jobs = {number: _jobs(runs[number].case, config, seeds) for number, config in configs.items()}
-    all_jobs = [job for some in jobs.values() for job in some]
-    _assign(runs, jobs, run_all(all_jobs, store, executor, fresh=fresh, quiet=quiet), report)
+    _simulate(runs, jobs, Settings(store, executor, fresh, quiet), report)
     return runs
 
 
@@ -117,18 +115,18 @@ def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[Job]:
     """Return the runs of a case: its seeds, then two with displaced constants if their standard errors are known."""
     first = int(config.get("seed", 1))
     jobs = [Job(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
-    pair = displaced(config) if seeds > 1 else []  # a single seed is a quick check without an interval
+    pair = perturbed(config) if seeds > 1 else []  # a single seed is a quick check without an interval
     return jobs + [Job(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
 
 
-def _assign(
-    runs: list[CaseRun], jobs: Mapping[int, list[Job]], outcomes: Iterable[Outcome], report: Callable[[str], None]
+def _simulate(
+    runs: list[CaseRun], jobs: Mapping[int, list[Job]], settings: Settings, report: Callable[[str], None]
 ) -> None:
-    """Assign the replications to their runs."""
+    """Simulate all jobs and assign the replications to their runs."""
     mine = {id(job): number for number, some in jobs.items() for job in some}
     left = Counter(mine.values())
     found: dict[int, Replication] = {}
-    for outcome in outcomes:
+    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
         number = mine[id(outcome.job)]
         run = runs[number]
         left[number] -= 1

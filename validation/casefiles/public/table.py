@@ -24,8 +24,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from lsmlab.models.errors import InputError, reading_error
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.casefiles.public.noise import spread
 from lsmlab.validation.casefiles.public.template import Row, filled, number, value_of
 from lsmlab.validation.casefiles.public.text import write_histogram
@@ -54,7 +54,7 @@ def descriptions(folder: str = FIRST) -> Mapping[str, Mapping[str, Any]]:
 def common() -> Mapping[str, Any]:
     """Return tables/common.yaml, and under the name of each constant in sessions.yaml its value by session and device."""
     found: dict[str, Any] = _load(FIRST, _COMMON)
-    sessions = yaml.safe_load(_CONDITIONS.read_text(encoding="utf-8")) if _CONDITIONS.is_file() else {}
+    sessions = read_yaml(_CONDITIONS) if _CONDITIONS.is_file() else {}
     drives = {f"{session}/{device}": of for session, devices in sessions.items() for device, of in devices.items()}
     for key in _DRIVE:
         found[key] = {drive: constants[key] for drive, constants in drives.items() if key in constants}
@@ -77,8 +77,7 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _load(folder: str, name: str) -> dict[str, Any]:
-    path = Path(__file__).parent / folder / f"{name}.yaml"
-    return yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    return read_yaml(Path(__file__).parent / folder / f"{name}.yaml") or {}
 
 
 def _resolved(value: Any, shared: Mapping[str, Any]) -> Any:

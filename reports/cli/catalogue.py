@@ -1,0 +1,145 @@
+"""Subcommands `list` (entries of the configuration groups) and `show` (values of one entry, with their sources)."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.arguments import LineParser
+from lsmlab.sim.configuration.catalogue import GROUPS, PARTS, Entry, Number, entries, inherited, numbers
+from lsmlab.sim.results.jsontext import to_json
+from lsmlab.sim.yaml_text import parse_yaml
+
+_WIDTH: Final = 120
+
+
+def list_verb(argv: list[str]) -> int:
+    """Run `lsmlab list engines|devices|workloads|hosts|parameters|keys|experiments [--json] [--config-dir DIR]`."""
+    parser = _parser("list", "List the entries of a configuration group; without one, of all groups.")
+    parser.add_argument(
+        "group", nargs="?", metavar="GROUP", help="engines, pickers, cutters, throttles, schedulers, tuners, devices, …"
+    )
+    arguments = parser.parse_args(argv)
+    groups = [_group(arguments.group)] if arguments.group else list(GROUPS)
+    members_by_group = {group: entries(group, arguments.config_dir) for group in groups}
+    if arguments.json:
+        listed = {
+            g: [{"name": e.name, "description": e.description()} for e in es] for g, es in members_by_group.items()
+        }
+        sys.stdout.write(to_json(listed[groups[0]] if arguments.group else listed))
+        return 0
+    for group, members in members_by_group.items():
+        if not arguments.group:
+            sys.stdout.write(f"{group}\n")
+        width = max((len(e.name) for e in members), default=0)
+        for entry in members:
+            indent = "" if arguments.group else "  "
+            line = f"{indent}{entry.name:<{width}}  {entry.description()}".rstrip()
+            sys.stdout.write((line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…") + "\n")
+    return 0
+
+
+def show_verb(argv: list[str]) -> int:
+    """Run `lsmlab show GROUP ENTRY`: print the values and sources of an entry, or the options that a file sets."""
+    parser = _parser("show", "Print the values of an entry with their sources, or the options that a file sets.")
+    parser.add_argument(
+        "group", metavar="GROUP", help="engine, device, workload, host, parameters, keys, experiment, or options"
+    )
+    parser.add_argument(
+        "entry", metavar="ENTRY", help="name of the entry, as in 'lsmlab list'; for options: an OPTIONS file or a LOG"
+    )
+    arguments = parser.parse_args(argv)
+    if arguments.group == "options":
+        from lsmlab.sim.configuration.options_input import options_shown, options_text
+
+        content = options_shown(Path(arguments.entry))
+        sys.stdout.write(to_json(content) if arguments.json else options_text(content))
+        return 0
+    group = _group(arguments.group)
+    by_name = {e.name: e for e in entries(group, arguments.config_dir)}
+    if arguments.entry not in by_name:
+        near = difflib.get_close_matches(arguments.entry, by_name, n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(by_name)}"
+        raise InputError(f"{group}={arguments.entry}: no such entry; {remedy}")
+    entry = by_name[arguments.entry]
+    layers = inherited(entry, arguments.config_dir)
+    if arguments.json:
+        sys.stdout.write(to_json(_as_data(entry, layers, arguments.config_dir)))
+        return 0
+    sys.stdout.write(f"{entry.group}={entry.name}: {entry.description()}\n({entry.path})\n")
+    for layer in layers:
+        if layer is not entry:
+            sys.stdout.write(f"\nfrom {layer.group}={layer.name}:\n")
+        sys.stdout.write("\n" + "\n".join(_table(layer)) + "\n")
+    return 0
+
+
+def _table(entry: Entry) -> list[str]:
+    rows = _without_defaults(numbers(entry.text))
+    keys = [f"{'  ' * r.depth}{r.key}" for r in rows]
+    key_width = max(map(len, keys), default=0)
+    value_width = max((len(r.value) for r in rows if len(r.value) <= 24), default=0)
+    lines = [c for c in (_opening_comment(entry.text),) if c]
+    for key, row in zip(keys, rows, strict=True):
+        lines.append(f"  {key:<{key_width}}  {row.value:<{value_width}}  {row.comment}".rstrip())
+    return lines
+
+
+def _opening_comment(text: str) -> str:
+    opening = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        if not line.startswith("# @package"):
+            opening.append("  " + line.removeprefix("#").strip())
+    return "\n".join([*opening, ""]) if opening else ""
+
+
+def _without_defaults(rows: list[Number]) -> list[Number]:
+    kept, skipping = [], False
+    for row in rows:
+        if row.depth == 0 and not row.key.startswith("-"):
+            skipping = row.key == "defaults"
+        if not skipping:
+            kept.append(row)
+    return [r for r in kept if r.key != "description"]
+
+
+def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path]) -> dict[str, Any]:
+    from lsmlab.sim.configuration.compose import compose
+
+    comments: dict[str, str] = {}
+    for layer in reversed(layers):
+        comments |= {n.key: n.comment for n in numbers(layer.text) if n.comment}
+    values: Any
+    if entry.group == "parameters":  # Hydra cannot compose a parameter set: host.parameters names it
+        values = parse_yaml(entry.text, entry.path)
+    else:
+        config = compose([f"{entry.group}={entry.name}"], config_dirs)
+        values = config
+        for name in () if entry.group == "experiment" else entry.group.split("/"):
+            values = values[name]
+    about = {"group": entry.group, "name": entry.name, "description": entry.description(), "file": str(entry.path)}
+    return {**about, "values": values, "comments": comments}
+
+
+def _group(name: str) -> str:
+    singular = name.removesuffix("s") if name not in GROUPS else name
+    singular = f"engine/{singular}" if singular in PARTS else singular
+    if singular in GROUPS:
+        return singular
+    near = difflib.get_close_matches(name, [*GROUPS, *PARTS, *(f"{g}s" for g in (*GROUPS, *PARTS))], n=1)
+    remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(GROUPS)}"
+    raise InputError(f"{name}: no such group; {remedy}")
+
+
+def _parser(verb: str, description: str) -> LineParser:
+    parser = LineParser(prog=f"lsmlab {verb}", description=description)
+    parser.add_argument("--json", action="store_true", help="print only one JSON document")
+    parser.add_argument("--config-dir", "-cd", type=Path, action="append", default=[], metavar="DIR",
+                        help="a folder with configuration groups of your own")  # fmt: skip
+    return parser

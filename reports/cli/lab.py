@@ -1,0 +1,98 @@
+"""Command `lsmlab lab`: a local web page that simulates while sliders move."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import webbrowser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.arguments import LineParser
+from lsmlab.sim.results.rundir import display_path, make_directory
+from lsmlab.sim.runs.executor import cores
+
+DEFAULT_FOLDER: Final = Path("outputs") / "lab"
+_MOST: Final = 4
+"""Largest number of simulations at a time, previews not counted, whatever the number of cores."""
+
+
+def lab(argv: list[str]) -> int:
+    """Run `lsmlab lab [--port N] [--no-open] [--out DIR]` until Ctrl-C or SIGTERM; return 0.
+
+    Raises InputError if the package dash is not installed, or the port is taken.
+    """
+    arguments = _parser().parse_args(argv)
+    if find_spec("dash") is None:
+        raise InputError("lab: the package dash is not installed; install it with: pip install 'dash>=4'")
+    if not 0 <= arguments.port < 1 << 16:
+        raise InputError(f"--port {arguments.port}: must be 0 (any free port) to 65535")
+    return _serve(arguments)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from lsmlab.reports.lab.choice import fields
+    from lsmlab.reports.lab.desk import Desk
+    from lsmlab.reports.lab.layout import START
+    from lsmlab.reports.lab.process import WorkerProcess
+    from lsmlab.reports.lab.safety import HOST, KEY
+    from lsmlab.reports.lab.server import application, new_key
+    from lsmlab.reports.lab.shelf import Shelf
+    from lsmlab.reports.lab.work import WarmUp
+    from lsmlab.sim.runs.store import default_store
+
+    shelf = Shelf(make_directory(arguments.out).resolve())
+
+    def tidy() -> None:
+        shelf.tidy()
+        default_store().clean()
+
+    tidy()
+    config = START.configuration()
+    most = max(1, min(_MOST, cores() - 1))
+    desk, key = Desk(lambda: WorkerProcess(WarmUp(config)), most, tidy), new_key()
+    server = _bound(HOST, arguments.port)
+    try:
+        desk.warm_up()
+        fields(START.base())
+        START.yaml()
+        server.app = application(desk, shelf, server.port, key).server
+        address = f"http://{HOST}:{server.port}/?{KEY}={key}"
+        sys.stdout.write(f"Laboratory: {address}\nKept runs: {display_path(shelf.root)}. Ctrl-C ends it.\n")
+        sys.stdout.flush()
+        if not arguments.no_open:
+            webbrowser.open(address)
+        server.serve_forever()
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\nThe laboratory has ended; {len(shelf.runs())} kept runs are in {display_path(shelf.root)}.\n")
+    finally:
+        desk.close()
+        server.server_close()
+    return 0
+
+
+def _bound(host: str, port: int) -> Any:
+    """Return a server that listens on the port, so that no other program can take the port of the address meanwhile."""
+    from werkzeug.serving import make_server
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    try:
+        return make_server(host, port, lambda _environment, _start: [], threaded=True)
+    except (OSError, SystemExit):  # werkzeug prints its own lines and exits
+        raise InputError(f"--port {port}: another program uses it; leave --port out for any free port") from None
+
+
+def _parser() -> LineParser:
+    parser = LineParser(
+        prog="lsmlab lab", allow_abbrev=False,
+        description="Open a local web page to choose engine, device, workload and options; it simulates while sliders move.",
+    )  # fmt: skip
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1 (default: any free port)")
+    parser.add_argument("--no-open", action="store_true", help="open no browser; print the address only")
+    parser.add_argument(
+        "--out", type=Path, default=DEFAULT_FOLDER, metavar="DIR", help="folder of kept runs (default: outputs/lab)"
+    )
+    return parser

@@ -1,0 +1,48 @@
+"""Kinds of questions about stores: how each is asked, told in a terminal and drawn as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.runs.estimate import Estimate
+from lsmlab.sim.studies.document import Document
+from lsmlab.sim.studies.request import Request
+
+R = TypeVar("R", bound=Request)
+A = TypeVar("A", bound=Document)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[R, A]):
+    """Kind of question."""
+
+    name: str
+    """Name of the verb and of the function of `lsmlab`."""
+    file: str
+    """File with the answer in the folder of the results."""
+    request: type[R]
+    ask: Callable[[R, Settings, Path], A]
+    """Returns the answer; its runs may put files into the folder."""
+    cost: Callable[[R, Settings], Estimate]
+    """Returns the estimated cost of the runs."""
+    text: Callable[[A], str]
+    """Returns the answer as text for the terminal."""
+    draw: Callable[[A, Path], Path]
+    """Writes the page into the folder and returns its path."""
+    smaller: str
+    """What makes the work smaller, such as "fewer candidates"."""
+    example: str
+    """Example of a command line, after "example: "."""
+
+    def answer(self, request: R, runs: Settings, folder: Path) -> A:
+        """Return the answer to a request, and write it to its file in `folder`.
+
+        Raises InputError for a request that is not possible, RunsInterruptedError after Ctrl-C.
+        """
+        found = self.ask(request, runs, folder)
+        found.write(folder / self.file)
+        return found

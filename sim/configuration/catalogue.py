@@ -1,0 +1,118 @@
+"""Entries of the configuration groups: their files, what they inherit, and their numbers with sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.entries import packaged_folder
+from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
+
+PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner")
+"""Kinds of an engine's policies; each is a configuration group such as `engine/picker`."""
+GROUPS: Final = (
+    "engine", *(f"engine/{part}" for part in PARTS), "device", "workload", "host", "limits", "conditions", "parameters", "keys",
+    "experiment",
+)  # fmt: skip
+_COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^|\s+)#\s*(?P<comment>.*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a configuration group."""
+
+    group: str
+    name: str
+    path: Path
+
+    @property
+    def text(self) -> str:
+        """Text of the YAML file, comments included."""
+        return read_yaml_text(self.path)
+
+    def description(self) -> str:
+        """Return the value of `description`, or else the first comment line."""
+        text = self.text
+        match = re.search(r"^description:\s*(.+?)\s*$", text, re.MULTILINE)
+        if match:
+            return match.group(1).strip("'\"")
+        comment = re.match(r"#\s*(.+)", text)
+        return comment.group(1).strip() if comment else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A key of an entry with its value and the comment on its line; `depth` counts levels of indentation."""
+
+    key: str
+    value: str
+    comment: str
+    depth: int
+
+
+def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[Entry]:
+    """Return the entries of a group, sorted by name.
+
+    An entry in the user's folders replaces a shipped entry of the same name. Files whose names begin with "_" are parts
+    of entries and are left out.
+    """
+    by_name: dict[str, Entry] = {}
+    for path in (p for folder in _folders(config_dirs) for p in (folder / group).glob("*.yaml")):
+        by_name.setdefault(path.stem, Entry(group, path.stem, path))
+    return [by_name[name] for name in sorted(by_name) if not name.startswith("_")]
+
+
+def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
+    """Return the entry and the entries of its group that its `defaults` include; the first overrides the others."""
+    layers = [entry]
+    for name in reversed(_defaults(entry)):
+        for folder in _folders(config_dirs):
+            path = folder / entry.group / f"{name}.yaml"
+            if path.exists():
+                layers += inherited(Entry(entry.group, name, path), config_dirs)
+                break
+    return [*_parameters(entry, config_dirs), *layers]
+
+
+def _parameters(entry: Entry, config_dirs: Sequence[Path]) -> list[Entry]:
+    """Return the parameter set that a host entry names, if any; its constants override those of the entry."""
+    content = parse_yaml(entry.text, entry.path) if entry.group == "host" else None
+    name = content.get("parameters") if isinstance(content, dict) else None
+    paths = [folder / "parameters" / f"{name}.yaml" for folder in _folders(config_dirs)] if name else []
+    return [Entry("parameters", str(name), path) for path in paths if path.exists()][:1]
+
+
+def numbers(text: str) -> list[Number]:
+    r"""Return the keys of a YAML file with their values and comments, in order; leave out comments on their own lines.
+
+    >>> numbers("a: 2  # source: [X]\nb: {c: '#1'}")
+    [Number(key='a', value='2', comment='source: [X]', depth=0), Number(key='b', value="{c: '#1'}", comment='', depth=0)]
+    """
+    rows = []
+    for line in text.splitlines():
+        match = _COMMENT.fullmatch(line)
+        content = match.group("line") if match else line
+        comment = (match.group("comment") if match else "") or ""
+        key, colon, value = content.strip().partition(":")
+        depth = (len(content) - len(content.lstrip())) // 2
+        if content.strip() and (colon or comment or content.strip().startswith("-")):
+            rows.append(Number(key.strip() if colon else content.strip(), value.strip(), comment, depth))
+    return rows
+
+
+def _defaults(entry: Entry) -> list[str]:
+    """Return the names of the entries of the same group in the `defaults` of this entry."""
+    content = parse_yaml(entry.text, entry.path)
+    listed = content.get("defaults", []) if isinstance(content, dict) else []
+    return [name for name in listed if isinstance(name, str) and name != "_self_"]
+
+
+def _folders(config_dirs: Sequence[Path]) -> list[Path]:
+    for folder in config_dirs:
+        if not folder.is_dir():
+            raise InputError(f"--config-dir {folder}: no such folder")
+    return [*config_dirs, packaged_folder()]

@@ -1,0 +1,61 @@
+"""Typed content of a JSON document: requests and answers of studies."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from datetime import date
+from enum import Enum
+from pathlib import Path
+from typing import Any, Self
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.results.jsontext import to_json, write_json
+
+
+class Document:
+    """Base of dataclasses that are JSON documents."""
+
+    def to_json(self) -> str:
+        """Return the document as JSON text. NaN and infinities become null."""
+        return to_json(as_data(self))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the document as plain dictionaries and lists, as its JSON text has them."""
+        content: dict[str, Any] = json.loads(self.to_json())
+        return content
+
+    def write(self, path: Path) -> None:
+        """Write the document to a file, in one atomic step."""
+        write_json(path, as_data(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the document with this JSON text. Raises InputError if the text is another document."""
+        import msgspec
+
+        try:
+            return msgspec.json.decode(text, type=cls)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InputError(f"not a document of this kind ({error})") from None
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return the document of a file. Raises InputError if the file is missing or damaged."""
+        try:
+            return cls.from_json(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, InputError) as error:
+            raise InputError(f"{path}: cannot be read ({error}); repeat the command") from None
+
+
+def as_data(value: Any) -> Any:
+    """Return a dataclass, with all that it contains, as dictionaries, lists, numbers and texts."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): as_data(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_data(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    return value.isoformat() if isinstance(value, date) else value

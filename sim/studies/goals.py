@@ -1,0 +1,102 @@
+"""Goal of an advice: the number to improve, and the limits to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lsmlab.models.engines.families import make_engines
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import format_bytes, parse_quantity
+from lsmlab.models.workloads.arrivals import ClosedLoop
+from lsmlab.models.workloads.make import make_workload
+from lsmlab.sim.studies.metrics import METRICS, Metric, value_of
+
+GOALS: Final[Mapping[str, Metric]] = {
+    name: next(m for m in METRICS if m.name == path)
+    for name, path in (
+        ("throughput", "ops_per_s"), ("p99", "write_latency_s.p99"), ("p999", "write_latency_s.p999"),
+        ("longest_write", "write_latency_s.max"), ("read_p99", "read_latency_s.p99"), ("scan_p99", "scan_latency_s.p99"),
+        ("stalled", "stall_fraction"), ("longest_stall", "longest_stall_s"), ("write_amp", "write_amplification"),
+        ("space_amp", "space_amplification"), ("device_writes", "device.write_bytes_per_s"),
+    )
+}  # fmt: skip
+"""Goals by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits that an advice must meet."""
+
+    memory_bytes: float | None = None
+    """Maximum of memtables and block cache."""
+    at_most: Mapping[str, float] = field(default_factory=dict)
+    """Maximum of metrics, by goal name, in base units."""
+
+    def broken(self, summary: Mapping[str, Any], memory: float) -> str | None:
+        """Return the limit that a run breaks, in words; None if it meets all."""
+        if self.memory_bytes is not None and memory > self.memory_bytes:
+            return "memory"
+        for name, most in self.at_most.items():
+            value = value_of(summary, GOALS[name].name)
+            if value is not None and value > most:
+                return name
+        return None
+
+
+def read_goal(name: str | None, config: Mapping[str, Any], allowed: Sequence[str] = ()) -> str:
+    """Return the name of the goal. Default: throughput where clients write at full speed, otherwise the write P99.9."""
+    if name is None:
+        return "throughput" if is_saturating(config, allowed) else "p999"
+    if name not in GOALS:
+        raise InputError(f"--goal {name}: no such goal; choose one of {', '.join(GOALS)}")
+    return name
+
+
+def read_limits(memory: str | None, at_most: Sequence[str]) -> Limits:
+    """Read `--memory 2GiB` and `--at-most space_amp=1.5`. Raises InputError that names the option."""
+    bounds: dict[str, float] = {}
+    for text in at_most:
+        name, equals, value = text.partition("=")
+        if name not in GOALS or not equals:
+            raise InputError(f"--at-most {text}: write GOAL=VALUE with one of {', '.join(GOALS)}")
+        bounds[name] = _quantity(value, f"--at-most {text}")
+    try:
+        size = parse_quantity(memory, "bytes") if memory is not None else None
+    except InputError as error:
+        raise InputError(f"--memory {memory}: {error}") from None
+    return Limits(size, bounds)
+
+
+def limits_text(limits: Limits) -> str:
+    """Return limits in words."""
+    bounds = [f"memtables and block cache at most {format_bytes(limits.memory_bytes or 0.0)}"]
+    bounds += [f"{GOALS[name].label} at most {GOALS[name].form(most)}" for name, most in limits.at_most.items()]
+    return "; ".join(bounds)
+
+
+def _quantity(value: str, where: str) -> float:
+    for kind in ("seconds", "ratio", "bytes_per_s", "per_s"):
+        try:
+            return parse_quantity(value, kind)
+        except InputError:
+            continue
+    raise InputError(f"{where}: {value!r} is not a number with a unit such as 10ms, 20% or 1.5")
+
+
+def is_saturating(config: Mapping[str, Any], allowed: Sequence[str] = ()) -> bool:
+    """Whether some clients send each operation when the previous one returns, without a limit on their rate."""
+    workload = make_workload(config["workload"], ("lsmlab", *allowed))
+    return any(
+        isinstance(c.arrivals, ClosedLoop) and not c.arrivals.limit_bytes_per_s and not c.arrivals.limit_ops_per_s
+        for c in workload.clients
+    )
+
+
+def memory_bytes(config: Mapping[str, Any], allowed: Sequence[str] = ()) -> float:
+    """Return the memory of a store's memtables and block cache: all memtables of all column families full."""
+    engines = [engine.options for engine in make_engines(config["engine"], allowed).values()]
+    memtables = sum(o.write_buffer_size * o.max_write_buffer_number for o in engines)
+    limit = engines[0].db_write_buffer_size
+    return float(min(memtables, limit) if limit else memtables) + max(o.cache_size for o in engines)

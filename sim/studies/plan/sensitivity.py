@@ -1,0 +1,107 @@
+"""Sensitivity of a plan: headroom and date of a candidate if one input is larger or smaller."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from lsmlab.sim.studies.plan.candidates import Candidate
+from lsmlab.sim.studies.plan.evaluate import Evaluated, Evaluation, coarse
+from lsmlab.sim.studies.plan.forecast import date_after, years_until
+from lsmlab.sim.studies.plan.plan_file import Plan
+from lsmlab.sim.studies.plan.store import Store
+
+_SIMULATED: Final = {"value_size": "value size", "read": "read share", "num": "number of keys"}
+"""Inputs that change the simulated load, by key of the workload."""
+
+
+@dataclass(frozen=True)
+class SensitivityRow:
+    """Candidate with one input changed."""
+
+    input: str
+    change: float
+    headroom: float
+    feasible: bool
+    years_left: float | None
+    """None for never."""
+    runs_out: str | None
+
+
+def sensitivity_tasks(plan: Plan, candidate: Candidate, known: Evaluated, task: Evaluation) -> list[Evaluation]:
+    """Return the tasks of the inputs that need simulations; the name of each is `task_name`."""
+    tasks = []
+    for key in _SIMULATED:
+        for factor in _factors(plan):
+            load = changed_load(candidate.store.load, key, factor)
+            if load is None:
+                continue
+            store = Store(candidate.store.config, load)
+            name = task_name(candidate.name, key, factor)
+            tasks.append(
+                replace(task, name=name, store=store, search=coarse(task.search), around_per_s=known.found.rate_per_s)
+            )
+    return tasks
+
+
+def task_name(candidate: str, key: str, factor: float) -> str:
+    """Return the name of a task.
+
+    >>> task_name("nvme", "value_size", 1.2)
+    'nvme: value size +20 %'
+    """
+    return f"{candidate}: {_SIMULATED[key]} {100 * (factor - 1):+.0f} %"
+
+
+def changed_load(load: Mapping[str, Any], key: str, factor: float) -> dict[str, Any] | None:
+    """Return the load with one input changed by a factor; None if that changes nothing."""
+    if key != "read":
+        value = load.get(key)
+        scaled = None if value is None else value * factor
+        return None if scaled is None else {**load, key: max(1, round(scaled)) if key == "num" else scaled}
+    operations = ("read", "update", "insert", "delete", "scan", "read_modify_write")
+    defaults = {"read": 0.5, "update": 0.5}
+    parts = {name: float(load.get(name, defaults.get(name, 0.0))) for name in operations}
+    total = math.fsum(parts.values())
+    share = parts["read"] / total
+    if not 0.0 < share < 1.0:
+        return None
+    others = (1.0 - min(0.999, share * factor)) / (1.0 - share)
+    return {**load, **{name: part / total * others for name, part in parts.items()}, "read": min(0.999, share * factor)}
+
+
+def sensitivity(
+    plan: Plan, candidate: Candidate, known: Evaluated, results: Mapping[str, Evaluated | str]
+) -> list[SensitivityRow]:
+    """Return a row per input and direction: headroom, years and date, ordered by the effect on the headroom."""
+    peak = plan.load.peak_per_s
+    total = known.found.rate_per_s * candidate.machines
+    rows = []
+    for factor in _factors(plan):
+        growth = plan.load.growth_per_year
+        rows.append(_row(plan, "rate today", factor, total / (peak * factor), growth))
+        if growth:
+            rows.append(_row(plan, "growth per year", factor, total / peak, growth * factor))
+        for key, label in _SIMULATED.items():
+            result = results.get(task_name(candidate.name, key, factor))
+            if isinstance(result, Evaluated):
+                rows.append(_row(plan, label, factor, result.found.rate_per_s * candidate.machines / peak, growth))
+    nominal = total / peak
+    return sorted(rows, key=lambda row: (-_effect(rows, row.input, nominal), row.input, row.change))
+
+
+def _effect(rows: Sequence[SensitivityRow], name: str, nominal: float) -> float:
+    return max(abs(math.log(max(r.headroom, 1e-9) / max(nominal, 1e-9))) for r in rows if r.input == name)
+
+
+def _row(plan: Plan, name: str, factor: float, headroom: float, growth: float) -> SensitivityRow:
+    years = years_until(headroom, growth)
+    runs_out = date_after(plan.start, years)
+    until = runs_out.isoformat() if runs_out is not None and headroom >= 1.0 else None
+    return SensitivityRow(name, round(factor - 1.0, 6), headroom, headroom >= 1.0, years, until)
+
+
+def _factors(plan: Plan) -> tuple[float, float]:
+    return 1.0 - plan.sensitivity.change, 1.0 + plan.sensitivity.change

@@ -1,0 +1,156 @@
+"""Trial of one rate: runs of growing length until it is clear whether the store keeps up and keeps its service levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from lsmlab.models.units import quantity
+from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.studies.metrics import value_of
+from lsmlab.sim.studies.plan.growth import Growth, Verdict, growths
+from lsmlab.sim.studies.plan.levels import ServiceLevels, broken, measured
+from lsmlab.sim.studies.plan.recovery import recovery_s
+from lsmlab.sim.studies.plan.store import READ_ONLY_S, SHORTEST_S, Runs, Store
+
+_LENGTHS: Final = (1.0, 2.0, 4.0)
+"""Lengths of the runs of a trial, in units of `SearchSettings.turnovers`; a longer one follows an unclear one."""
+_LATER: Final = 0.5
+"""Share of a run before the part that is tested: levels fill up to their targets in it."""
+KEPT: Final = (
+    "ops_per_s", "write_amplification", "space_amplification", "stall_fraction", "longest_stall_s", "live_bytes",
+    "device.write_bytes_per_s", "device.utilisation", "device.endurance_bytes", "device.flash_write_amplification",
+    "cpu.cores", "cpu.background_busy_cores",
+)  # fmt: skip
+"""Numbers of summary.json that a trial keeps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bursts:
+    """Bursts of the load."""
+
+    factor: float = quantity("ratio", low=1.0)
+    """Rate during a burst over the rate around it."""
+    length: float = quantity("seconds", low=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings:
+    """Settings of the search for the largest sustainable rate."""
+
+    precision: float = quantity("ratio", 0.02, low=0.001, high=0.5)
+    """Ratio, minus one, of the lowest rate that fails and the highest rate that holds, at the end of the search."""
+    turnovers: float = quantity("ratio", 3.0, low=0.01)
+    """Bytes that clients write in a run, in units of the bytes of the full tree."""
+    longest: float = quantity("seconds", 86400.0, low=SHORTEST_S)
+    """Longest simulated time of a run."""
+    seeds: int = quantity("count", 2, low=1, high=20)
+    """Seeds with which the found rate must hold."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Result of one rate."""
+
+    rate_per_s: float
+    holds: bool
+    reason: str
+    """holds, or what fails: a quantity of `growths`, or a service level."""
+    turnovers: float
+    """Length of the last run in turnovers of the tree."""
+    growths: tuple[Growth, ...]
+    levels: Mapping[str, float]
+    """Values of the service levels."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Numbers of the summary (`KEPT`), and compactions: mean number of running compactions."""
+    causes: Mapping[str, float] = field(default_factory=dict)
+    """Stalled seconds by cause."""
+
+
+def try_rate(
+    store: Store, runs: Runs, rate_per_s: float, levels: ServiceLevels, bursts: Bursts | None, settings: SearchSettings,
+    seed: int = 1,
+) -> Trial:  # fmt: skip
+    """Return whether the store sustains a rate: backlog and debt do not grow, and all service levels are met.
+
+    A growing backlog and a broken service level end the trial at once. Growing debt may end at a new balance, with more
+    data in the upper levels, so a longer run decides; at the greatest length an unclear growth counts only if it is
+    significant (`Growth.rises`).
+    """
+    trial = _open_loop(store, runs, rate_per_s, levels, settings, _LENGTHS[0], seed)
+    for length in _LENGTHS[1:]:
+        if trial.reason not in ("debt", "l0", "tree", "unclear") or not _can_be_longer(store, rate_per_s, settings, length):
+            break
+        trial = _open_loop(store, runs, rate_per_s, levels, settings, length, seed)
+    if trial.reason == "unclear":
+        rising = [g for g in trial.growths if g.rises]
+        trial = _replaced(trial, not rising, max(rising, key=lambda g: g.share).quantity if rising else "holds")
+    if trial.holds and bursts is not None:
+        return _with_recovery(trial, store, runs, levels, bursts, seed)
+    return trial
+
+
+def duration_s(store: Store, rate_per_s: float, settings: SearchSettings, length: float) -> float:
+    """Return the simulated seconds of a run at a rate."""
+    operations = length * store.operations(settings.turnovers)
+    wanted_s = operations / rate_per_s if math.isfinite(operations) else READ_ONLY_S * length
+    return float(f"{min(settings.longest, max(SHORTEST_S, wanted_s)):.4g}")
+
+
+def _can_be_longer(store: Store, rate_per_s: float, settings: SearchSettings, length: float) -> bool:
+    return duration_s(store, rate_per_s, settings, length) > duration_s(store, rate_per_s, settings, length / 2.0)
+
+
+def _open_loop(
+    store: Store, runs: Runs, rate_per_s: float, levels: ServiceLevels, settings: SearchSettings, length: float, seed: int
+) -> Trial:
+    length_s = duration_s(store, rate_per_s, settings, length)
+    summary, series, _ = runs.run(store.open_loop(rate_per_s, length_s, seed))
+    from_s = _LATER * length_s
+    found = tuple(growths(series, summary, rate_per_s, store.round_bytes, from_s, leveled=store.leveled))
+    values = measured(summary)
+    missed = broken(values, levels)
+    growing = [g for g in found if g.verdict is Verdict.GROWS]
+    unclear = [g for g in found if g.verdict is Verdict.UNCLEAR]
+    if any(g.quantity == "backlog" for g in growing):
+        reason = "backlog"
+    elif missed is not None:
+        reason = missed
+    elif growing:
+        reason = max(growing, key=lambda g: g.share).quantity
+    else:
+        reason = "unclear" if unclear else "holds"
+    turned = store.turnovers(length_s * rate_per_s)
+    return Trial(rate_per_s, reason == "holds", reason, turned, found, values, _kept(summary, series), _causes(summary))
+
+
+def _kept(summary: Mapping[str, Any], series: StoredTable) -> dict[str, float]:
+    values = {name: value_of(summary, name) for name in KEPT}
+    running = series["running_compactions"]
+    later = running[len(running) // 2 :]
+    return {**{k: v for k, v in values.items() if v is not None}, "compactions": float(later.mean()) if len(later) else 0.0}
+
+
+def _causes(summary: Mapping[str, Any]) -> dict[str, float]:
+    return {cause: float(s) for cause, s in (summary.get("stall_seconds") or {}).items() if s}
+
+
+def _replaced(trial: Trial, holds: bool, reason: str, **levels: float) -> Trial:
+    return Trial(
+        trial.rate_per_s, holds, reason, trial.turnovers, trial.growths, {**trial.levels, **levels}, trial.values, trial.causes
+    )
+
+
+def _with_recovery(trial: Trial, store: Store, runs: Runs, levels: ServiceLevels, bursts: Bursts, seed: int) -> Trial:
+    """Add the time to recover from a burst; the trial fails if it is above its limit, or the burst breaks another level."""
+    limit_s = levels.recovery or 0.0
+    around_s = max(SHORTEST_S, 4.0 * bursts.length, 2.0 * limit_s)
+    config = store.burst(trial.rate_per_s, bursts.factor, bursts.length, around_s, seed)
+    summary, series, _ = runs.run(config)
+    took_s = recovery_s(series, around_s, around_s + bursts.length)
+    stall_s = max(trial.levels.get("longest_stall", 0.0), float(summary["longest_stall_s"]))
+    changed = _replaced(trial, True, "holds", recovery=took_s, longest_stall=stall_s)
+    missed = broken(changed.levels, levels)
+    return changed if missed is None else _replaced(changed, False, missed)

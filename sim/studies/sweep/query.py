@@ -1,0 +1,130 @@
+"""Queries of an index of runs: select, group and sort rows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.sim.runs.index import INDEX
+from lsmlab.sim.runs.typed import typed_value
+from lsmlab.sim.studies.statistics import interval
+from lsmlab.sim.studies.sweep.columns import find_column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COMPARISON: Final = re.compile(r"\s*([\w./@-]+?)\s*(>=|<=|!=|==|=|>|<)\s*(.+?)\s*")
+RUNS: Final = "runs"
+"""Column with the number of runs of a group."""
+
+
+def results(directory: str | Path) -> pd.DataFrame:
+    """Return the runs of a sweep or of another command for many runs as a DataFrame with typed columns, one row per run.
+
+    Columns: docs/reference/run-store.md#the-index. Needs pandas. Raises InputError for a folder without an index.
+    """
+    frame: pd.DataFrame = read_index(Path(directory)).to_pandas()
+    return frame
+
+
+def read_index(directory: Path) -> Any:
+    """Return runs.parquet of a folder of results as a pyarrow Table. Raises InputError if it is missing or damaged."""
+    import pyarrow.parquet as pq
+
+    path = directory / INDEX
+    if not path.is_file():
+        remedy = f"'lsmlab runs rebuild {directory}' writes it from the runs" if directory.is_dir() else "no such folder"
+        raise InputError(f"{path}: missing; {remedy}")
+    try:
+        with pq.ParquetFile(path) as file:  # read_table loads pyarrow.dataset, 0.1 s
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({' '.join(str(error).split())}); 'lsmlab runs rebuild' renews it") from None
+
+
+def select(table: Any, conditions: Sequence[str]) -> Any:
+    """Return the rows that meet all conditions, such as "ops_per_s>40k" or "device=nvme,sata".
+
+    Quantities may have units; a list of values means one of them. Raises InputError for a condition that cannot be read.
+    """
+    import numpy as np
+
+    for condition in conditions:
+        match = _COMPARISON.fullmatch(condition)
+        if match is None:
+            raise InputError(f"--where {condition}: write KEY=VALUE, KEY>VALUE, KEY<=VALUE or KEY!=VALUE")
+        name, sign, text = match.groups()
+        column = find_column(name, table.column_names)
+        values = table[column].to_pylist()
+        if sign in ("=", "==", "!="):
+            wanted = {_comparable(part, values, condition) for part in text.split(",")}
+            kept = [(v in wanted) == (sign != "!=") for v in values]
+        else:
+            limit = _comparable(text, values, condition)
+            if not isinstance(limit, int | float):
+                raise InputError(f"--where {condition}: {column} is text; compare it with = or !=")
+            kept = [v is not None and _ordered(sign, v, limit) for v in values]
+        table = table.filter(np.array(kept, dtype=bool))
+    return table
+
+
+def _comparable(text: str, values: Sequence[Any], condition: str) -> Any:
+    """Return the text of a condition with the type of a column's values."""
+    kind = next((type(v) for v in values if v is not None), str)
+    if kind is str:
+        return text.strip("'\"")
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise InputError(f"--where {condition}: {text} must be true or false")
+        return text.lower() == "true"
+    value = typed_value(text)
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        raise InputError(f"--where {condition}: {text} is not a number") from None
+
+
+def _ordered(sign: str, value: float, limit: float) -> bool:
+    return {">": value > limit, ">=": value >= limit, "<": value < limit, "<=": value <= limit}[sign]
+
+
+def sort(table: Any, keys: Sequence[str]) -> Any:
+    """Return the rows in the order of keys; KEY:desc sorts from large to small."""
+    orders = []
+    for key in keys:
+        name, _, order = key.partition(":")
+        if order not in ("", "asc", "desc"):
+            raise InputError(f"--sort {key}: write KEY, KEY:asc or KEY:desc")
+        orders.append((find_column(name, table.column_names), "descending" if order == "desc" else "ascending"))
+    return table.sort_by(orders) if orders else table
+
+
+def group(table: Any, keys: Sequence[str], columns: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one row per different values of `keys`: the number of runs, and for each column the mean and its 90 % interval.
+
+    Each column NAME comes with NAME.low and NAME.high, which are None for a single run.
+    """
+    names = [find_column(key, table.column_names) for key in keys]
+    values = {name: table[name].to_pylist() for name in (*names, *columns)}
+    members: dict[tuple[Any, ...], list[int]] = {}
+    for number, key in enumerate(zip(*(values[name] for name in names), strict=True)):
+        members.setdefault(key, []).append(number)
+    rows = []
+    for key, numbers in members.items():
+        row: dict[str, Any] = {**dict(zip(names, key, strict=True)), RUNS: len(numbers)}
+        for column in columns:
+            row |= _spread(column, [values[column][n] for n in numbers])
+        rows.append(row)
+    return rows
+
+
+def _spread(column: str, values: Sequence[Any]) -> dict[str, float | None]:
+    known = [float(v) for v in values if isinstance(v, int | float) and math.isfinite(v)]
+    if not known:
+        return {column: None, f"{column}.low": None, f"{column}.high": None}
+    found = interval(known)
+    return {column: found["mean"], f"{column}.low": found["low"], f"{column}.high": found["high"]}

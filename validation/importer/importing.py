@@ -1,0 +1,151 @@
+"""Import of a real RocksDB LOG: history, load and machine, a configuration for the simulator, and a folder with all of it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lsmlab.models.options.values import plain
+from lsmlab.sim.results.episodes.explanation import explain
+from lsmlab.sim.results.episodes.words import bottleneck_text
+from lsmlab.sim.results.jsontext import write_json
+from lsmlab.sim.results.rundir import RunDirectory
+from lsmlab.sim.results.schema.columns import FORMAT
+from lsmlab.sim.studies.request import argument, option
+from lsmlab.validation.importer.configuration import DRIVES
+from lsmlab.validation.importer.entries import write_configuration
+from lsmlab.validation.importer.estimates import Estimates
+from lsmlab.validation.importer.estimators import estimate
+from lsmlab.validation.importer.families import infer_database
+from lsmlab.validation.importer.observation import Observation, observe
+from lsmlab.validation.importer.reading import Reading, families, read
+from lsmlab.validation.importer.tables import write_tables
+from lsmlab.validation.importer.workload import InferredWorkload
+from lsmlab.validation.logs.history.jobs import PROBLEMS
+from lsmlab.validation.logs.records import TROUBLES
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportRequest:
+    """Read a real RocksDB LOG: write its jobs, stalls, seconds and levels as tables, a configuration that 'lsmlab run' accepts, and a page."""  # noqa: E501 (help text)
+
+    log: Path = argument("LOG", "a LOG file, or db_bench's output (plain, .gz, .xz or .bz2)")
+    options: Path | None = argument("OPTIONS", "an OPTIONS file (default: the LOG's header)", optional=True)
+    report_csv: Path | None = option(None, "db_bench's --report_file: seconds and operations", metavar="CSV")
+    device: str | None = option(
+        None, f"kind of drive: {', '.join(DRIVES)} (default: by its fsyncs)", choices=tuple(DRIVES)
+    )
+
+
+def import_store(request: ImportRequest, folder: Path) -> dict[str, Any]:
+    """Write what a LOG tells into `folder`, and return its summary (the content of summary.json).
+
+    Raises InputError if a file is unreadable or of the wrong kind.
+    """
+    reading = read(request.log, request.options, request.report_csv)
+    imported = summarised(reading)
+    summary, workload = imported.summary, imported.workload
+    with RunDirectory(folder) as place:
+        experiment, notes = write_configuration(
+            imported.observation, workload, imported.estimates, place.staging, folder.resolve(), request.device
+        )
+        summary["import"]["notes"] += notes
+        summary["import"]["experiment"] = experiment
+        about = {"version": summary["version"], "seed": 0, "config": {"log": str(request.log)}}
+        summary |= explain(write_tables(reading, workload, place.staging, about))
+        summary["bottleneck"]["text"] = bottleneck_text(summary)
+        write_json(place.staging / "summary.json", summary)
+        _publish(place)
+    return summary
+
+
+class Imported(NamedTuple):
+    """Summary of a LOG, and the load and constants inferred from it."""
+
+    summary: dict[str, Any]
+    """Content of summary.json."""
+    workload: InferredWorkload
+    observation: Observation
+    estimates: Estimates
+
+
+def summarised(reading: Reading) -> Imported:
+    """Infer load and machine from a LOG, and add them to its summary."""
+    workload = infer_database(reading)
+    observation = observe(reading, workload)
+    rates = estimate(observation)
+    summary = dict(reading.summary)
+    if workload.until_s > 0:  # more exact than the last statistics dump, which rounds to 97M keys
+        ends = [*workload.seconds[1:], workload.until_s]
+        operations = sum(r * (b - a) for r, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True))
+        summary |= {"operations": operations, "operations_until_s": workload.until_s}
+        summary |= {"write_ops_per_s": operations / workload.until_s}
+        summary |= {"user_bytes_written": operations * observation.entry_bytes}
+    for name, part in workload.families.items():
+        if name in summary.get("column_families", {}):
+            summary["column_families"][name]["write_share"] = part.writes / sum(p.writes for p in workload.families.values())
+    if "write_ops_per_s" in summary:
+        summary["ops_per_s"] = summary["write_ops_per_s"]
+    options = reading.options
+    summary |= {
+        "write_latency_s": _latency(reading, "rocksdb.db.write.micros"),
+        "read_latency_s": _latency(reading, "rocksdb.db.get.micros"),
+        "engine": "rocksdb", "engine_version": reading.log.version or None, "workload": "imported",
+        "options": {k: plain(v) for k, v in options.overrides.items()} if options is not None else {},
+        "version": installed_version("lsmlab"), "results_format": FORMAT, "seed": None,
+        "import": _about(reading, workload, rates, summary.get("operations_until_s")),
+    }  # fmt: skip
+    return Imported(summary, workload, observation, rates)
+
+
+def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known_s: float | None) -> dict[str, Any]:
+    log = reading.log
+    moment = datetime.fromtimestamp(reading.origin_us / 1e6, tz=UTC) if log.first_us is not None else None
+    begins = moment.strftime("%Y-%m-%d %H:%M:%S") if moment is not None else None
+    options = reading.options
+    return {
+        "log": str(reading.path), "lines": log.lines, "begins": begins, "version": log.version, "opens": len(log.openings),
+        "column_families": list(families(reading.jobs)), "wrapped": log.wrapped, "known_s": known_s,
+        "column_family": options.column_family if options is not None else "default",
+        "workload": _load(workload),
+        "rates": [asdict(e) for e in rates.estimates],
+        "write_limited": rates.write_limited,
+        "unreadable": reading.unreadable,
+        "troubles": [{"kind": k, "count": n, "what": TROUBLES[k]} for k, n in log.troubles.items() if n],
+        "problems": [{"kind": k, "count": n, "what": PROBLEMS[k]} for k, n in reading.problems.items() if n],
+        "options_ignored": list(options.ignored) if options is not None else [],
+        "notes": [*reading.notes, *workload.notes, *rates.notes],
+        "benchmarks": [asdict(b) for b in log.benchmarks],
+    }  # fmt: skip
+
+
+def _load(workload: InferredWorkload) -> dict[str, Any]:
+    """Numbers of a load without its rows over time; those of column families under `families`, where there are several."""
+    rows = ("seconds", "rate_per_s", "fills", "notes", "families", "short_lived")
+    numbers = {f.name: getattr(workload, f.name) for f in fields(workload) if f.name not in rows}
+    if not workload.families:
+        return numbers
+    own = {name: {**_load(part), "short_lived": part.short_lived} for name, part in workload.families.items()}
+    return {**numbers, "families": own}
+
+
+def _latency(reading: Reading, name: str) -> dict[str, float] | None:
+    """Return percentiles of RocksDB's own histogram in seconds; None if the file has no such histogram."""
+    histogram = reading.log.histograms.get(name)
+    if not histogram or not histogram.get("COUNT"):
+        return None
+    names = {"P50": "p50", "P95": "p95", "P99": "p99", "P100": "max"}
+    found = {ours: histogram[theirs] / 1e6 for theirs, ours in names.items() if theirs in histogram}
+    return found | {"mean": histogram["SUM"] / histogram["COUNT"] / 1e6}
+
+
+def _publish(place: RunDirectory) -> Path:
+    """Publish like `RunDirectory.publish`, but replace folders of an earlier import."""
+    for path in place.staging.iterdir():
+        if path.is_dir() and (place.target / path.name).is_dir():
+            shutil.rmtree(place.target / path.name)
+    return place.publish()
