@@ -15,7 +15,8 @@ import clusters
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.runs import worker
-from lsmlab.sim.runs.executor import Executor, WorkerDiedError, open_executor
+from lsmlab.sim.runs.executor import Executor, WorkerDiedError
+from lsmlab.sim.runs.places import open_executor
 from lsmlab.sim.runs.store import RunStore
 from run_work import doubled, killed
 
@@ -32,7 +33,6 @@ SWEEP = [
 SETTINGS = ["workload.num=100k", "workload.duration=5s"]
 COMMANDS = {
     "compare": ["compare", "device=nvme,sata", *SETTINGS],
-    "-m": ["run", "-m", "device=nvme,sata", *SETTINGS],
     "replications": ["run", "device=sata", *SETTINGS, "--replications", "2"],
     "whatif": ["whatif", "device=nvme", "device=sata", "--replications", "2", *(f"--set={text}" for text in SETTINGS)],
 }

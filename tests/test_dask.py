@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import socket
 import time
 from collections.abc import Iterator
@@ -11,12 +10,12 @@ from pathlib import Path
 
 import clusters
 import pytest
-from lsmlab import sim
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.sim.results.leftovers import declare_ended, has_ended
 from lsmlab.sim.runs import worker
-from lsmlab.sim.runs.executor import Executor, WorkerDiedError, open_executor
+from lsmlab.sim.runs.executor import Executor, WorkerDiedError
+from lsmlab.sim.runs.places import open_executor
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.worker import TaskFile, Terms, refusal
 from run_work import doubled, endless, killed
@@ -154,8 +153,7 @@ def test_files_of_lost_workers_on_other_machines_are_removed(store: RunStore) ->
         (["compare", "--on", "dask"], "set DASK_SCHEDULER_ADDRESS"),
         (["compare", "--on", "pbs", "-j", "2"], "pip install lsmlab[dask]"),
         (["compare", "--on", "slurm"], "say with -j N how many workers"),
-        (["run", "--on", "slurm", "-j", "2"], "one run needs no cluster"),
-        (["run", "-m", "--on", "slurm", "-j", "2", "hydra/launcher=basic"], "does not go with Hydra's launchers"),
+        (["run", "--on", "dask"], "set DASK_SCHEDULER_ADDRESS"),
         (["sweep", "--on", "nonsense"], "--on nonsense: choose slurm, pbs, lsf, sge, ray, dask"),
     ],
 )
@@ -171,19 +169,8 @@ def test_a_missing_cluster_gives_one_line(
     if text == "sbatch":
         pytest.importorskip("dask_jobqueue")
 
-    settings = ["device=nvme,sata" if line[0] != "run" or "-m" in line else "device=nvme", "workload.num=20k"]
+    settings = ["device=nvme,sata" if line[0] != "run" else "device=nvme", "workload.num=20k"]
     assert 2 == main([*line, *settings])
     err = capsys.readouterr().err
     assert text in err
     assert 1 == len(err.splitlines())
-
-
-def test_every_command_with_the_option_uses_the_cluster() -> None:
-    """A command that accepts --on passes it on; otherwise it would run on this machine without a word."""
-    sources = {path: path.read_text(encoding="utf-8") for path in Path(sim.__file__).parent.rglob("*.py")}
-    adding = ("add_place(parser)", "add_answer_options(parser)", "add_subject_arguments(parser)", "arguments = parse(argv)")
-    helpers = {"arguments.py", "answers.py"}
-    accepting = {p.name for p, text in sources.items() if any(call in text for call in adding) and p.name not in helpers}
-    using = {p.name for p, text in sources.items() if re.search(r"open_executor\(\w+\.on, \w+\.jobs|run_jobs\(", text)}
-
-    assert {"advise.py", "tune.py", "sweep_verb.py", "compare.py", "verbs.py"} <= accepting <= using

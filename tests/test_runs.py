@@ -23,8 +23,9 @@ from lsmlab.sim.results.stopping import stoppable
 from lsmlab.sim.runs import key as keys
 from lsmlab.sim.runs import store as runstore
 from lsmlab.sim.runs.batch import Job, Settings, outcomes
-from lsmlab.sim.runs.executor import Executor, InProcess, LocalProcesses, WorkerDiedError
+from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
 from lsmlab.sim.runs.key import run_key
+from lsmlab.sim.runs.places import LocalProcesses
 from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.runs.store import ABOUT, RunStore, copy_run, default_store
 from lsmlab.sim.runs.task import Task, simulate_task
@@ -318,7 +319,7 @@ def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str
 def test_a_program_is_not_imported_by_its_workers(tmp_path: Path) -> None:
     """A program that starts workers outside `if __name__ == "__main__":` runs once."""
     lines = [
-        "from lsmlab.sim.runs.executor import LocalProcesses", "from lsmlab.sim.runs.store import default_store",
+        "from lsmlab.sim.runs.places import LocalProcesses", "from lsmlab.sim.runs.store import default_store",
         "from run_work import doubled", "print('started')",
         "print(sorted(e.result for e in LocalProcesses(default_store(), 2).run_tasks(doubled, [1, 2], lambda *_: None)))",
     ]  # fmt: skip

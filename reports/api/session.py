@@ -47,7 +47,7 @@ def results_folder(out: str | Path | None) -> Path:
 
 def runs(jobs: int | None, *, progress: bool) -> Settings:
     """Return how runs are done: `jobs` processes, in the run store of this interpreter, or in that of $LSMLAB_RUNS."""
-    from lsmlab.sim.runs.executor import LocalProcesses
+    from lsmlab.sim.runs.places import LocalProcesses
 
     root = os.environ.get(PLACE_ENV)
     store = RunStore(Path(root).absolute() if root else folder() / "runs")

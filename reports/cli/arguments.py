@@ -11,7 +11,8 @@ from typing import Any, NoReturn, TypeVar
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.executor import PLACES, Executor
+from lsmlab.sim.runs.executor import Executor
+from lsmlab.sim.runs.places import PLACES
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.request import ARGUMENT, Argument, is_required, option
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.sim.results.rundir import display_path, make_directory
-from lsmlab.sim.runs.executor import cores
+from lsmlab.sim.runs.places import cores
 
 DEFAULT_FOLDER: Final = Path("outputs") / "lab"
 _MOST: Final = 4

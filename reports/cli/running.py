@@ -15,7 +15,8 @@ from lsmlab.models.units import parse_quantity
 from lsmlab.reports.cli.arguments import RunOptions
 from lsmlab.sim.results.rundir import dated_directory, display_path, make_directory, named_directory, unused_directory
 from lsmlab.sim.runs.estimate import Estimate, duration_text
-from lsmlab.sim.runs.executor import Executor, open_executor
+from lsmlab.sim.runs.executor import Executor
+from lsmlab.sim.runs.places import open_executor
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.study import Row, RunsInterruptedError
 

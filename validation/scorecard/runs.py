@@ -12,7 +12,8 @@ from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Job, Settings, outcomes
-from lsmlab.sim.runs.executor import Executor, LocalProcesses
+from lsmlab.sim.runs.executor import Executor
+from lsmlab.sim.runs.places import LocalProcesses
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.runs.task import reason_of
