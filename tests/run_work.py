@@ -32,3 +32,15 @@ def killed(task: int, _progress: Progress) -> int:
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.05)
     return task
+
+
+def endless(task: Path, progress: Progress) -> str:
+    """Report progress for ever; at the end, write "ended" to the task's file."""
+    task.write_text("begun")
+    try:
+        for second in range(1, 10**9):
+            time.sleep(0.01)
+            progress(second, 1000.0)
+    finally:
+        task.write_text("ended")
+    return "never"

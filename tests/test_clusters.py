@@ -1,9 +1,9 @@
-"""Commands on real clusters, all on this machine: Slurm with one node, Ray with two. `make test-cluster` runs them."""
+"""Commands on clusters of this machine (`make test-cluster`): Dask with two workers, Slurm with one node, Ray with two."""
 
 from __future__ import annotations
 
 import os
-import shutil
+import re
 import signal
 import subprocess
 import sys
@@ -11,11 +11,18 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import clusters
 import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.sim.runs import worker
+from lsmlab.sim.runs.executor import Executor, WorkerDiedError
+from lsmlab.sim.runs.places import open_executor
+from lsmlab.sim.runs.store import RunStore
+from run_work import doubled, killed
 
+dask_config = pytest.importorskip("dask.config")
 pytestmark = [pytest.mark.cluster, pytest.mark.xdist_group("clusters")]
 
-ONE_NODE = Path(__file__).parent / "cluster" / "one_node_slurm.sh"
 WAIT_S = 180.0
 """Longest time in s that a test waits."""
 SWEEP = [
@@ -26,44 +33,51 @@ SWEEP = [
 SETTINGS = ["workload.num=100k", "workload.duration=5s"]
 COMMANDS = {
     "compare": ["compare", "device=nvme,sata", *SETTINGS],
-    "-m": ["run", "-m", "device=nvme,sata", *SETTINGS],
     "replications": ["run", "device=sata", *SETTINGS, "--replications", "2"],
     "whatif": ["whatif", "device=nvme", "device=sata", "--replications", "2", *(f"--set={text}" for text in SETTINGS)],
 }
 
 
 @pytest.fixture(scope="module")
+def dask() -> Iterator[dict[str, str]]:
+    """Start a Dask scheduler and two workers; return the environment of commands that use them."""
+    pytest.importorskip("distributed", reason="Dask tests need the package distributed: pip install '.[dask]'")
+    with clusters.dask() as address:
+        yield {"DASK_SCHEDULER_ADDRESS": address}
+
+
+@pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Start a Slurm cluster of one node; return the environment of commands that use it."""
-    path = f"{os.environ['PATH']}:/usr/sbin"
-    missing = [name for name in ("munged", "slurmctld", "slurmd", "sbatch") if shutil.which(name, path=path) is None]
-    if missing or os.geteuid() != 0:
-        pytest.skip(f"Slurm tests need root and {', '.join(missing) or 'nothing else'}: apt-get install slurm-wlm munge")
     folder = tmp_path_factory.mktemp("slurm")
-    subprocess.run([ONE_NODE, "start", folder, "4"], check=True)
-    yield {"SLURM_CONF": str(folder / "slurm.conf")}
-    subprocess.run([ONE_NODE, "stop", folder], check=True)
+    with clusters.slurm(folder):
+        yield {"SLURM_CONF": str(folder / "slurm.conf"), "DASK_JOBQUEUE__SLURM__MEMORY": "300 MB"}
 
 
 @pytest.fixture(scope="module")
 def ray() -> Iterator[dict[str, str]]:
-    """Start a Ray cluster of a head and a second node, two cores each; return the environment of commands that use it."""
-    pytest.importorskip("ray", reason="Ray tests need the package ray: pip install '.[ray]'")
-    from ray.cluster_utils import Cluster
-
-    several = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    several.add_node(num_cpus=2)
-    yield {"RAY_ADDRESS": several.address}
-    several.shutdown()
+    """Start a Ray cluster of two nodes; return the environment of commands that use it."""
+    with clusters.ray() as address:
+        yield {"RAY_ADDRESS": address}
 
 
-@pytest.fixture(params=["slurm", "ray"])
+@pytest.fixture(params=["dask", "slurm", "ray"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the options that make a command use a cluster."""
     monkeypatch.chdir(tmp_path)
     for name, value in request.getfixturevalue(request.param).items():
         monkeypatch.setenv(name, value)
-    return ["--on", request.param, "-j", "3"]
+    dask_config.refresh()  # of this process
+    return ["--on", request.param, *(["-j", "3"] if request.param != "dask" else [])]
+
+
+@pytest.fixture
+def executor(place: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Executor]:
+    """Return an executor on a cluster."""
+    monkeypatch.setenv("PYTHONPATH", clusters.PYTHONPATH)
+    store().mkdir(exist_ok=True)
+    with open_executor(place[1], 3, RunStore(store())) as found:
+        yield found
 
 
 def start(*line: str) -> subprocess.Popen[str]:
@@ -73,12 +87,11 @@ def start(*line: str) -> subprocess.Popen[str]:
     )
 
 
-def lsmlab(*line: str) -> str:
-    """Run a command of LSMLab to its end and return what it printed."""
+def lsmlab(*line: str) -> None:
+    """Run a command of LSMLab to its end."""
     command = start(*line)
-    out, err = command.communicate(timeout=WAIT_S)
+    _, err = command.communicate(timeout=WAIT_S)
     assert 0 == command.returncode, err
-    return out
 
 
 def files(folder: str) -> dict[str, bytes]:
@@ -139,8 +152,40 @@ def test_results_are_those_of_one_process(place: list[str], line: list[str], mon
     assert not list(store().glob("staging/*"))
 
 
+def test_progress_and_time_left(place: list[str]) -> None:
+    """The time left is there before the first run ends, from the shares of the running ones."""
+    command = start(*SWEEP, *place, "--out", "on", "workload.num=1G", "workload.duration=1h")
+    assert command.stderr is not None
+    found = next((line for line in command.stderr if re.search(r"0/6 runs, about .* left", line)), None)
+    command.terminate()
+
+    assert found is not None
+    assert 130 == command.wait(WAIT_S)
+
+
+def test_a_worker_that_dies_twice_fails_one_run(executor: Executor) -> None:
+    """The task that two workers did not survive fails alone."""
+    found = {e.task: e.result for e in executor.run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
+
+    assert [0, 2, 3] == [found[task] for task in (0, 2, 3)]
+    assert isinstance(found[1], WorkerDiedError)
+
+
+def test_other_code_is_refused(place: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers whose code differs from the command's are refused."""
+    monkeypatch.setattr(worker, "_own_code", lambda: "other")
+    store().mkdir(exist_ok=True)
+    with (
+        open_executor(place[1], 3, RunStore(store())) as executor,
+        pytest.raises(InputError, match=r"has other code than this command .*; install the same versions on all nodes"),
+    ):
+        list(executor.run_tasks(doubled, [1], lambda _i, _s: None))
+
+
 def test_hydras_launchers_give_the_same(place: list[str]) -> None:
     """The presets hydra/launcher=slurm and ray_cluster give the results of Hydra's serial launcher."""
+    if place[1] == "dask":
+        pytest.skip("Hydra has no launcher for Dask")
     package, preset = {"slurm": ("submitit", "slurm"), "ray": ("ray", "ray_cluster")}[place[1]]
     pytest.importorskip(
         f"hydra_plugins.hydra_{package}_launcher", reason=f"the test of Hydra's preset needs hydra-{package}-launcher"

@@ -9,7 +9,6 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.arguments import RunOptions
 from lsmlab.reports.cli.running import keep_budget, read_budget
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.runs import choice
 from lsmlab.sim.runs import estimate as estimates
 from lsmlab.sim.runs.estimate import Estimate, estimate, total
 from lsmlab.sim.runs.expected import expected
@@ -22,7 +21,6 @@ UPDATES = ("workload=constant", "workload.read=0", "workload.update=1", "workloa
 def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine on which a job takes a millisecond, and which has two cores."""
     monkeypatch.setattr(estimates, "job_seconds", lambda: 1e-3)
-    monkeypatch.setattr(choice, "cores", lambda: 2)
 
 
 @pytest.mark.parametrize(
@@ -93,22 +91,22 @@ HOUR = Estimate(7.2e6, 1e8)
 
 def test_work_above_the_budget_is_refused_with_its_estimate() -> None:
     """Without a terminal, one line gives estimate, budget and remedy; within the budget nothing happens."""
-    keep_budget(lambda: HOUR, RunOptions(budget="61min"), "fewer candidates", terminal=io.StringIO())
-    keep_budget(lambda: HOUR, RunOptions(), "fewer candidates", terminal=io.StringIO())
+    keep_budget(lambda: HOUR, RunOptions(budget="61min"), 2, "fewer candidates", terminal=io.StringIO())
+    keep_budget(lambda: HOUR, RunOptions(), 2, "fewer candidates", terminal=io.StringIO())
 
     with pytest.raises(InputError, match=r"about 60 min and 100 MB per process, more than the budget of 10 min; raise"):
-        keep_budget(lambda: HOUR, RunOptions(budget="10min"), "fewer candidates", terminal=io.StringIO())
+        keep_budget(lambda: HOUR, RunOptions(budget="10min"), 2, "fewer candidates", terminal=io.StringIO())
 
 
 def test_a_terminal_is_asked() -> None:
     """On a terminal the user decides; only y or yes continues."""
     asked: list[str] = []
     options = RunOptions(budget="10min")
-    keep_budget(lambda: HOUR, options, "fewer runs", ask=lambda text: asked.append(text) or "y", terminal=Terminal())
+    keep_budget(lambda: HOUR, options, 2, "fewer runs", ask=lambda text: asked.append(text) or "y", terminal=Terminal())
 
     assert 1 == len(asked)
     with pytest.raises(InputError, match="not started"):
-        keep_budget(lambda: HOUR, options, "fewer runs", ask=lambda _: "", terminal=Terminal())
+        keep_budget(lambda: HOUR, options, 2, "fewer runs", ask=lambda _: "", terminal=Terminal())
 
 
 @pytest.mark.parametrize("text", ["10", "soon", "-1min", "0", "10 parsecs"])

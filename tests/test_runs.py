@@ -22,10 +22,10 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.stopping import stoppable
 from lsmlab.sim.runs import key as keys
 from lsmlab.sim.runs import store as runstore
-from lsmlab.sim.runs.batch import Job, Settings, run_in_order
+from lsmlab.sim.runs.batch import Job, Settings, outcomes
 from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.local import LocalProcesses
+from lsmlab.sim.runs.places import LocalProcesses
 from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.runs.store import ABOUT, RunStore, copy_run, default_store
 from lsmlab.sim.runs.task import Task, simulate_task
@@ -144,7 +144,7 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
     config = compose(["device.write_cap=-5", *QUICK])
     job = Job("bad", config, Path("out/bad"))
     for _ in range(2):
-        (found,) = run_in_order([job], Settings(1, quiet=True))
+        (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True))
         assert found.bad_input
     store, key = default_store(), run_key(config)
 
@@ -158,7 +158,7 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
         return simulate_task(good)
 
     monkeypatch.setattr("lsmlab.sim.runs.task.simulate_task", succeed)
-    (found,) = run_in_order([job], Settings(1, quiet=True))
+    (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True))
     assert found.error is None
     assert not list(Path("out").rglob("error.txt"))
     assert not list(store.root.rglob("error.txt"))
@@ -319,8 +319,9 @@ def test_progress_estimates_the_remaining_time(capsys: pytest.CaptureFixture[str
 def test_a_program_is_not_imported_by_its_workers(tmp_path: Path) -> None:
     """A program that starts workers outside `if __name__ == "__main__":` runs once."""
     lines = [
-        "from lsmlab.sim.runs.local import LocalProcesses", "from run_work import doubled", "print('started')",
-        "print(sorted(e.result for e in LocalProcesses(2).run_tasks(doubled, [1, 2], lambda *_: None)))",
+        "from lsmlab.sim.runs.places import LocalProcesses", "from lsmlab.sim.runs.store import default_store",
+        "from run_work import doubled", "print('started')",
+        "print(sorted(e.result for e in LocalProcesses(default_store(), 2).run_tasks(doubled, [1, 2], lambda *_: None)))",
     ]  # fmt: skip
     (tmp_path / "program.py").write_text("\n".join(lines), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
@@ -329,7 +330,7 @@ def test_a_program_is_not_imported_by_its_workers(tmp_path: Path) -> None:
     assert ["started", "[2, 4]"] == done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("executor", [InProcess(), LocalProcesses(2)])
+@pytest.mark.parametrize("executor", [InProcess(), LocalProcesses(RunStore(Path("store")), 2)])
 def test_executors_run_every_task(executor: Executor) -> None:
     """Each executor returns the results and exceptions of all tasks, and their progress."""
     shares: list[tuple[int, float]] = []
@@ -339,7 +340,7 @@ def test_executors_run_every_task(executor: Executor) -> None:
     assert "thirteen" == str(found[13])
 
 
-@pytest.mark.parametrize("executor", [InProcess(), LocalProcesses(2)])
+@pytest.mark.parametrize("executor", [InProcess(), LocalProcesses(RunStore(Path("store")), 2)])
 def test_executors_take_few_tasks_ahead(executor: Executor) -> None:
     """An executor takes tasks from an iterator as it needs them, so that many tasks need little memory."""
     taken = []
@@ -359,8 +360,9 @@ def test_executors_take_few_tasks_ahead(executor: Executor) -> None:
 
 def test_a_dead_worker_affects_only_its_own_task(tmp_path: Path) -> None:
     """A task whose worker died is tried once more; if that worker dies too, only this task fails."""
-    again = list(LocalProcesses(2).run_tasks(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
-    found = {e.task: e.result for e in LocalProcesses(2).run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
+    executor = LocalProcesses(default_store(), 2)
+    again = list(executor.run_tasks(killed_at_first, [tmp_path / "a", tmp_path / "b"], lambda _i, _s: None))
+    found = {e.task: e.result for e in executor.run_tasks(killed, [0, 1, 2, 3], lambda _i, _s: None)}
 
     assert all(is_running(pid) for pid in children(os.getpid())), "a zombie is left"
     assert ["done", "done"] == [e.result for e in again]

@@ -13,6 +13,8 @@ from lsmlab.reports.cli.main import main
 from lsmlab.reports.decisions.tuning_page import draw_tuning
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.runs.executor import InProcess
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.goals import Limits
 from lsmlab.sim.studies.optuna_search import (
@@ -48,7 +50,7 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def objective(slow: Path, *goals: str, limits: Limits = Limits()) -> Objective:  # noqa: B008 - frozen
     """Return the objective of a search over that store, with one seed per point."""
     baseline = read_baseline(str(slow))
-    run = lambda study: study.run(Settings(1, quiet=True))  # noqa: E731
+    run = lambda study: study.run(Settings(default_store(), InProcess(), quiet=True))  # noqa: E731
     return Objective(baseline, goals, limits, 1, run, window_of(baseline.compose()))
 
 

@@ -47,8 +47,11 @@ def results_folder(out: str | Path | None) -> Path:
 
 def runs(jobs: int | None, *, progress: bool) -> Settings:
     """Return how runs are done: `jobs` processes, in the run store of this interpreter, or in that of $LSMLAB_RUNS."""
+    from lsmlab.sim.runs.places import LocalProcesses
+
     root = os.environ.get(PLACE_ENV)
-    return Settings(jobs, quiet=not progress, store=RunStore(Path(root).absolute() if root else folder() / "runs"))
+    store = RunStore(Path(root).absolute() if root else folder() / "runs")
+    return Settings(store, LocalProcesses(store, jobs), quiet=not progress)
 
 
 @contextmanager

@@ -11,7 +11,9 @@ from typing import Any, NoReturn, TypeVar
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.choice import PLACES
+from lsmlab.sim.runs.executor import Executor
+from lsmlab.sim.runs.places import PLACES
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.request import ARGUMENT, Argument, is_required, option
 
 T = TypeVar("T")
@@ -34,16 +36,16 @@ class RunOptions:
         None, "number of processes, or of workers (default: one per core)", "--jobs", "-j", metavar="N", low=1
     )
     on: str | None = option(
-        None, "do the runs on workers of a cluster, -j N of them; default: this machine", choices=PLACES
+        None, f"do the runs on -j N workers of a cluster: {PLACES}; default: this machine", metavar="PLACE"
     )
     budget: str | None = option(
         None, "refuse, or ask on a terminal, if the runs take longer, such as 10min", metavar="TIME"
     )
     fresh: bool = option(False, "simulate again the runs that the run store (outputs/runs) holds")
 
-    def settings(self, *, quiet: bool) -> Settings:
+    def settings(self, executor: Executor, *, quiet: bool) -> Settings:
         """Return the settings of a batch of runs."""
-        return Settings(self.jobs, self.fresh, quiet)
+        return Settings(default_store(), executor, self.fresh, quiet)
 
 
 @dataclass(frozen=True, kw_only=True)

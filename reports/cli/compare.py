@@ -36,13 +36,13 @@ def compare(argv: list[str]) -> int:
     request, options = read(given, CompareRequest), read(given, RunOptions)
     output, trust = read(given, OutputOptions), read(given, TrustOptions)
     allow_packages(trust.allow_package)
-    with trusting(trust.trust), running(options, output.out):
+    with trusting(trust.trust), running(options, output.out) as executor:
         asked = planned(request)
         print_notes(asked.notes)
         config = asked.configs[0]
         as_json = output.json or bool(config.get("json"))
-        runs = options.settings(quiet=as_json)
-        keep_budget(lambda: cost(asked, request.replications, runs), options, "fewer or shorter runs")
+        runs = options.settings(executor, quiet=as_json)
+        keep_budget(lambda: cost(asked, request.replications, runs), options, executor.count, "fewer or shorter runs")
         folder, _ = results_directory(output.out, output_directory(asked.overrides, request.config_dirs))
         found = compare_all(asked, request.replications, runs, folder)
     return _show(found, folder, as_json=as_json, pages=pages_wanted(config, json=as_json, no_report=output.no_report))

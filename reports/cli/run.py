@@ -28,6 +28,7 @@ from lsmlab.sim.progress import Progress, progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import RunDirectory, display_path
 from lsmlab.sim.results.stopping import INTERRUPTED
+from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.studies.request import Request, option
 
 _HYDRA_FLAGS: Final = {
@@ -74,8 +75,8 @@ class _Given:
 def run(argv: list[str]) -> int:
     """Simulate one configuration, several seeds of it (--replications), or a sweep (--multirun)."""
     given = _parse(argv)
-    with trusting(given.trust.trust), running(given.runs, given.output.out):
-        return _run(given)
+    with trusting(given.trust.trust), running(given.runs, given.output.out) as executor:
+        return _run(given, executor)
 
 
 def _parse(argv: Sequence[str]) -> _Given:
@@ -112,7 +113,7 @@ def _split(rest: list[str], own: list[str]) -> tuple[list[str], list[str]]:
     return overrides, flags
 
 
-def _run(given: _Given) -> int:
+def _run(given: _Given, executor: Executor) -> int:
     allow_packages(given.trust.allow_package)
     overrides, notes = with_options_file(given.request.options, given.overrides)
     print_notes(notes)
@@ -122,17 +123,18 @@ def _run(given: _Given) -> int:
     config["json"] = given.output.json or bool(config.get("json"))
     count = given.request.replications or _whole(config.get("replications", 1), "replications")
     usual = output_directory(overrides, given.request.config_dirs)
-    return _replicate(given, config, count, usual) if count > 1 else _single(given, config, usual)
+    return _replicate(given, executor, config, count, usual) if count > 1 else _single(given, executor, config, usual)
 
 
-def _single(given: _Given, config: dict[str, Any], usual: Path) -> int:
+def _single(given: _Given, executor: Executor, config: dict[str, Any], usual: Path) -> int:
     if given.runs.on is not None:
         raise InputError(f"--on {given.runs.on}: one run needs no cluster; add --replications N or -m, or see 'lsmlab sweep'")
     if given.runs.budget is not None:
         from lsmlab.sim.studies.study import Study, Variant
 
         study = Study({"run": Variant(config)}, perturbed=False)
-        keep_budget(lambda: study.cost(given.runs.settings(quiet=True)), given.runs, "a shorter run")
+        runs = given.runs.settings(executor, quiet=True)
+        keep_budget(lambda: study.cost(runs), given.runs, 1, "a shorter run")
     directory, created = results_directory(given.output.out, usual)
     try:
         with progress_bar(quiet=config["json"]) as progress:
@@ -162,13 +164,13 @@ def simulate_into(config: Mapping[str, Any], directory: Path, progress: Progress
     return dict(result.summary)
 
 
-def _replicate(given: _Given, config: dict[str, Any], count: int, usual: Path) -> int:
+def _replicate(given: _Given, executor: Executor, config: dict[str, Any], count: int, usual: Path) -> int:
     from lsmlab.sim.studies.replicated import combine
     from lsmlab.sim.studies.study import Study, Variant
 
-    runs = given.runs.settings(quiet=config["json"])
+    runs = given.runs.settings(executor, quiet=config["json"])
     study = Study({"run": Variant(config)}, count)
-    keep_budget(lambda: study.cost(runs), given.runs, "fewer or shorter runs")
+    keep_budget(lambda: study.cost(runs), given.runs, executor.count, "fewer or shorter runs")
     directory, _ = results_directory(given.output.out, usual)
     outcome = study.run(runs, [directory], all_into=directory)
     failed = report_failures(outcome.failures)

@@ -14,8 +14,10 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.cli.arguments import RunOptions
 from lsmlab.sim.results.rundir import dated_directory, display_path, make_directory, named_directory, unused_directory
-from lsmlab.sim.runs.choice import cluster, parallel
 from lsmlab.sim.runs.estimate import Estimate, duration_text
+from lsmlab.sim.runs.executor import Executor
+from lsmlab.sim.runs.places import open_executor
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.study import Row, RunsInterruptedError
 
 
@@ -24,13 +26,13 @@ class Interrupted(SystemExit):
 
 
 @contextmanager
-def running(options: RunOptions, folder: Path | None = None) -> Iterator[None]:
-    """Do the runs of this block where the options say; explain an interruption, and exit with its code."""
+def running(options: RunOptions, folder: Path | None = None) -> Iterator[Executor]:
+    """Yield the executor that the options name; explain an interruption in this block, and exit with its code."""
     from lsmlab.sim.results.stopping import INTERRUPTED
 
-    with cluster(options.on, options.jobs):
+    with open_executor(options.on, options.jobs, default_store()) as executor:
         try:
-            yield
+            yield executor
         except RunsInterruptedError as end:
             location = f" in {display_path(folder)}" if end.done and folder is not None else ""
             done = f"{end.done} of {end.total} runs are finished{location}"
@@ -55,16 +57,16 @@ def read_budget(text: str) -> float:
 
 
 def keep_budget(
-    cost: Callable[[], Estimate], options: RunOptions, smaller: str, *, ask: Callable[[str], str] = input,
+    cost: Callable[[], Estimate], options: RunOptions, processes: int, smaller: str, *, ask: Callable[[str], str] = input,
     terminal: TextIO = sys.stdin,
 ) -> None:  # fmt: skip
     """Return if `cost` is within the budget, or if the user agrees on a terminal; else raise InputError.
 
-    `smaller`: what makes the work smaller, such as "fewer candidates".
+    `processes`: number of runs at the same time. `smaller`: what makes the work smaller, such as "fewer candidates".
     """
     if options.budget is None:
         return
-    budget_s, found, processes = read_budget(options.budget), cost(), parallel(options.jobs)
+    budget_s, found = read_budget(options.budget), cost()
     if found.seconds(processes) <= budget_s:
         return
     text = f"this takes {found.text(processes)}, more than the budget of {duration_text(budget_s)}"

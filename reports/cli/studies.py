@@ -56,9 +56,9 @@ def answer(kind: Kind[Any, Any], argv: Sequence[str], is_empty: Callable[[Any], 
     parser = parser_of(kind.name, kind.request, RunOptions, OutputOptions, epilog=f"example: {kind.example}")
     given = parser.parse_intermixed_args(argv)
     request, options, output = read(given, kind.request), read(given, RunOptions), read(given, OutputOptions)
-    runs = options.settings(quiet=output.json)
-    with running(options, output.out):
-        keep_budget(lambda: kind.cost(request, runs), options, kind.smaller)
+    with running(options, output.out) as executor:
+        runs = options.settings(executor, quiet=output.json)
+        keep_budget(lambda: kind.cost(request, runs), options, executor.count, kind.smaller)
         folder = output_directory(output.out)
         found = kind.answer(request, runs, folder)
     if output.json:

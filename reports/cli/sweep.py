@@ -31,11 +31,11 @@ def sweep(argv: list[str]) -> int:
     request, options = read(given, SweepRequest), read(given, RunOptions)
     output, trust = read(given, OutputOptions), read(given, TrustOptions)
     allow_packages(trust.allow_package)
-    with trusting(trust.trust), running(options, output.out):
+    with trusting(trust.trust), running(options, output.out) as executor:
         asked, notes = planned(request)
         print_notes(notes)
-        runs = options.settings(quiet=output.json)
-        keep_budget(lambda: cost(asked, runs), options, "fewer points or replications, or shorter runs")
+        runs = options.settings(executor, quiet=output.json)
+        keep_budget(lambda: cost(asked, runs), options, executor.count, "fewer points or replications, or shorter runs")
         folder = output_directory(output.out, "multirun")
         found = run_sweep(asked, request.objective, runs, folder)
     drawn = 0

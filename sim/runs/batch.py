@@ -14,11 +14,10 @@ from typing import Any
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.results.rundir import is_disk_full, make_directory
-from lsmlab.sim.runs.choice import executor
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.progress import RunProgress
-from lsmlab.sim.runs.store import ABOUT, ERROR, FAILED, RunStore, copy_run, default_store, key_of_folder
+from lsmlab.sim.runs.store import ABOUT, ERROR, FAILED, RunStore, copy_run, key_of_folder
 from lsmlab.sim.runs.task import Attempt, Task, attempt, reason_of
 
 
@@ -60,38 +59,36 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a batch."""
+    """How a batch of runs is done."""
 
-    processes: int | None = None
-    """Number of worker processes; None: one per core."""
+    store: RunStore
+    executor: Executor
     fresh: bool = False
     """Simulate again the runs that are in the store."""
     quiet: bool = False
     """Show no progress."""
-    store: RunStore = field(default_factory=default_store)
 
 
-def outcomes(jobs: Sequence[Job], settings: Settings, through: Executor | None = None) -> Iterator[Outcome]:
+def outcomes(jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
     """Yield the outcome of every job as it ends; simulate jobs of the same configuration once.
 
     A failed job does not stop the others. Jobs that failed in an earlier batch are tried again. Closing the iterator
     (Ctrl-C) ends all work; finished runs stay in the store and in the jobs' directories.
     """
-    store = settings.store
+    store, fresh = settings.store, settings.fresh
     store.clean()
     by_key: dict[str, list[Job]] = {}
     for job in jobs:
         by_key.setdefault(run_key(job.config), []).append(job)
-    stored = [] if settings.fresh else [key for key in by_key if store.find(key) is not None]
+    stored = [] if fresh else [key for key in by_key if store.find(key) is not None]
     progress = RunProgress(len(by_key), len(stored), quiet=settings.quiet)
     try:
         for key in stored:
             for job in by_key[key]:
                 yield _placed(store, key, job, kept=True)
-        tasks = [Task(k, js[0].config, store.root, settings.fresh) for k, js in by_key.items() if k not in set(stored)]
+        tasks = [Task(k, js[0].config, store.root, fresh) for k, js in by_key.items() if k not in set(stored)]
         numbers = {task.key: number for number, task in enumerate(tasks)}
-        chosen = through or executor(settings.processes, len(tasks))
-        with closing(chosen.run_tasks(attempt, tasks, progress.share)) as ends:
+        with closing(settings.executor.run_tasks(attempt, tasks, progress.share)) as ends:
             for ended in ends:
                 progress.ended(numbers[ended.task.key])
                 for job in by_key[ended.task.key]:
@@ -101,12 +98,12 @@ def outcomes(jobs: Sequence[Job], settings: Settings, through: Executor | None =
         store.clean()
 
 
-def run_job(job: Job, settings: Settings, progress: Progress) -> Outcome:
+def run_job(job: Job, store: RunStore, progress: Progress, *, fresh: bool = False) -> Outcome:
     """Return the outcome of one job; simulate it in this process unless the store has the run."""
-    store, key = settings.store, run_key(job.config)
-    if not settings.fresh and store.find(key) is not None:
+    key = run_key(job.config)
+    if not fresh and store.find(key) is not None:
         return _placed(store, key, job, kept=True)
-    return _outcome(store, key, job, attempt(Task(key, job.config, store.root, settings.fresh), progress))
+    return _outcome(store, key, job, attempt(Task(key, job.config, store.root, fresh), progress))
 
 
 def _outcome(store: RunStore, key: str, job: Job, result: Attempt | Exception) -> Outcome:
@@ -158,9 +155,3 @@ def _remove_other(directory: Path, key: str) -> None:
 
 def _failed(directory: Path) -> Path:
     return directory.parent / FAILED / directory.name
-
-
-def run_in_order(jobs: Sequence[Job], settings: Settings) -> list[Outcome]:
-    """Run all jobs and return their outcomes in the order of the jobs."""
-    by_job = {id(outcome.job): outcome for outcome in outcomes(jobs, settings)}
-    return [by_job[id(job)] for job in jobs]

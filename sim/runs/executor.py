@@ -32,6 +32,10 @@ class WorkerDiedError(RuntimeError):
 class Executor(Protocol):
     """Executor of tasks: in this process, in worker processes of this machine, or on a cluster."""
 
+    @property
+    def count(self) -> int:
+        """Number of tasks that run at the same time, if there are enough."""
+
     def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends; take few tasks ahead. Closing the iterator ends all work."""
         ...
@@ -40,6 +44,8 @@ class Executor(Protocol):
 @dataclass(frozen=True, slots=True)
 class InProcess:
     """Executor that runs one task after the other in this process."""
+
+    count: int = 1
 
     def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result, in the order of the tasks."""

@@ -1,145 +1,111 @@
-"""Worker processes on this machine. If a worker dies, only its own task is affected, and another worker retries it."""
+"""Worker processes of this machine: process pools of one process each, so that a death belongs to exactly one task."""
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
 import signal
 import sys
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from multiprocessing.context import SpawnContext, SpawnProcess
+from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any
 
-from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work
-from lsmlab.sim.runs.waiting import WaitingTasks
-from lsmlab.sim.runs.worker import ENDED, serve
+from lsmlab.sim.runs.worker import begin_local_worker, do
 
-_GRACE_S: Final = 2.0
-"""Seconds that a worker has to end after SIGTERM."""
+
+class WorkerProcess:
+    """A process of this machine that does one call after the other, and ends with this process.
+
+    It is spawned, because a fork loses the threads of libraries.
+    """
+
+    def __init__(self) -> None:
+        self._context = _Context()
+        self._pool = ProcessPoolExecutor(1, mp_context=self._context, initializer=begin_local_worker)
+
+    def submit(self, content: bytes, path: Path, period_s: float) -> Future[Any]:
+        """Call `worker.do`. The future raises BrokenProcessPool if the process dies; so does `submit` afterwards."""
+        return self._pool.submit(do, content, path, period_s)
+
+    def end(self) -> int | None:
+        """End the process, also in the middle of a call; return its exit code, of a process that had ended before too."""
+        for process in self._context.processes:
+            process.kill()
+        self._pool.shutdown()
+        return next((process.exitcode for process in self._context.processes), None)
 
 
 @dataclass(slots=True)
-class _Worker:
-    """A worker process and its current task with its index."""
-
-    process: BaseProcess
-    pipe: Connection
-    task: tuple[int, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LocalProcesses:
-    """Executor with `count` worker processes. Processes are spawned, because a fork loses the threads of libraries."""
+class Processes:
+    """Engine (`futures.Engine`) of one-process pools, each started when there is a task for it."""
 
     count: int
+    name: str = "this machine"
+    _idle: list[WorkerProcess] = field(default_factory=list)
+    _busy: dict[Future[Any], WorkerProcess] = field(default_factory=dict)
 
-    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
-        """Yield every task with its result as it ends; the workers end with the iterator."""
-        pool = _Pool(work, WaitingTasks.of(tasks, self.count))
-        try:
-            for _ in range(pool.tasks.prepare()):
-                pool.start()
-            while pool.workers:
-                pool.tasks.prepare()
-                for task, result in pool.wait(watch):
-                    yield TaskResult(task, result)
-        finally:
-            pool.stop()
+    def slots(self) -> int:
+        """Return the number of processes."""
+        return self.count
 
-
-@dataclass(slots=True)
-class _Pool:
-    work: Any
-    tasks: WaitingTasks
-    workers: list[_Worker] = field(default_factory=list)
-    ending: list[BaseProcess] = field(default_factory=list)
-    """Processes without a further task; `stop` waits for them, so that none stays a zombie."""
-
-    def start(self) -> None:
-        """Start a worker and give it a task."""
-        context = multiprocessing.get_context("spawn")
-        parent_end, child_end = context.Pipe()
-        process = context.Process(target=serve, args=(child_end, self.work), daemon=True)
-        with _program_hidden():
-            process.start()
-        child_end.close()
-        worker = _Worker(process, parent_end)
-        self.workers.append(worker)
-        self._give(worker)
-
-    def _give(self, worker: _Worker) -> None:
-        worker.task = self.tasks.next()
-        if worker.task is None:
-            worker.pipe.close()  # the worker ends
-            self.workers.remove(worker)
-            self.ending.append(worker.process)
-            return
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the worker died: `wait` handles it
-            worker.pipe.send(worker.task[1])
-
-    def wait(self, watch: Watch) -> Iterator[tuple[Any, Any]]:
-        """Wait for messages of workers; yield each task that ended, and its result."""
-        for ready in wait([worker.pipe for worker in self.workers]):
-            worker = next(w for w in self.workers if w.pipe is ready)
-            assert worker.task is not None
-            index, task = worker.task
+    def submit(self, content: bytes, path: Path, period_s: float) -> Future[Any]:
+        """Call `worker.do` in a process that is idle, or in a new one."""
+        while True:
+            process = self._idle.pop() if self._idle else WorkerProcess()
             try:
-                kind, content = worker.pipe.recv()
-            except (EOFError, ConnectionResetError):
-                yield from self._bury(worker, index, task)
+                future = process.submit(content, path, period_s)
+            except BrokenProcessPool:  # somebody killed an idle process
+                process.end()
                 continue
-            if kind == ENDED:
-                self._give(worker)
-                self.tasks.ended(index)
-                yield task, content
-            else:
-                watch(index, content)
+            self._busy[future] = process
+            return future
 
-    def _bury(self, worker: _Worker, index: int, task: Any) -> Iterator[tuple[Any, Any]]:
-        worker.process.join()
-        worker.pipe.close()
-        self.workers.remove(worker)
-        error = self.tasks.lost(index, task, _death(worker.process.exitcode))
-        if error is not None:
-            yield task, error
-        if self.tasks.waiting:
-            self.start()
+    def death(self, ended: Future[Any]) -> str | None:
+        """Return how the process of a call died; None if it did not."""
+        process = self._busy.pop(ended)
+        if not isinstance(ended.exception(), BrokenProcessPool):
+            self._idle.append(process)
+            return None
+        return _death(process.end())
 
-    def stop(self) -> None:
-        """End all workers and discard their current tasks."""
-        for process in self.ending:
-            process.join(_GRACE_S)
-        for worker in self.workers:
-            worker.process.terminate()
-        for worker in self.workers:
-            worker.process.join(_GRACE_S)
-            if worker.process.is_alive():
-                worker.process.kill()
-                worker.process.join()
-            worker.pipe.close()
-        self.workers.clear()
+    def close(self) -> None:
+        """End all processes."""
+        for process in (*self._idle, *self._busy.values()):
+            process.end()
 
 
-@contextmanager
-def _program_hidden() -> Iterator[None]:
-    """Hide the program from `multiprocessing`, which would import it in each worker process.
+class _Process(SpawnProcess):
+    """A process that does not import the program.
 
     A program that calls LSMLab outside `if __name__ == "__main__":` would start again in each worker.
     """
-    program = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = program
+
+    def start(self) -> None:
+        program = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            super().start()
+        finally:
+            sys.modules["__main__"] = program
+
+
+class _Context(SpawnContext):
+    """Context of `multiprocessing` that keeps the processes of a pool: for their exit codes, and to kill them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.processes: list[_Process] = []
+
+    def Process(self, *arguments: Any, **named: Any) -> _Process:  # type: ignore[override]  # noqa: N802
+        process = _Process(*arguments, **named)
+        self.processes.append(process)
+        return process
 
 
 def _death(code: int | None) -> str:
-    """Return the error message for a worker's exit code."""
+    """Return how a process with an exit code died."""
     if code is not None and code < 0:
         name = signal.Signals(-code).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""

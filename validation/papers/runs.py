@@ -12,6 +12,8 @@ from typing import Final
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.places import LocalProcesses
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.papers.claim import Outcome, Setting
@@ -67,7 +69,8 @@ def run_settings(
                 {"paper": paper, "setting": setting.name, "seed": seed})
             for seed in numbers
         ]  # fmt: skip
-    _carry_out(runs, jobs, Settings(processes, fresh, quiet), report)
+    store = default_store()
+    _carry_out(runs, jobs, Settings(store, LocalProcesses(store, processes), fresh, quiet), report)
     return {run.setting.overrides: run for run in runs}
 
 

@@ -12,7 +12,9 @@ from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Job, Settings, outcomes
-from lsmlab.sim.runs.choice import executor
+from lsmlab.sim.runs.executor import Executor
+from lsmlab.sim.runs.places import LocalProcesses
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.casefiles.case import Case
@@ -76,15 +78,17 @@ def run_cases(
         about = configs[number].get("parameters") or {}
         run.set_errors = run.model_errors = about.get("model_errors") or {}
         run.parameters = str(configs[number]["host"].get("parameters") or "")
-    _read_measured(runs, configs, processes)
+    store = default_store()
+    executor = LocalProcesses(store, processes)
+    _read_measured(runs, configs, executor)
     jobs = {number: _jobs(runs[number].case, config, seeds) for number, config in configs.items()}
-    _simulate(runs, jobs, Settings(processes, fresh, quiet), report)
+    _simulate(runs, jobs, Settings(store, executor, fresh, quiet), report)
     return runs
 
 
-def _read_measured(runs: list[CaseRun], configs: Mapping[int, dict[str, Any]], processes: int) -> None:
+def _read_measured(runs: list[CaseRun], configs: Mapping[int, dict[str, Any]], executor: Executor) -> None:
     tasks = [_Measured(number, runs[number].case, config) for number, config in configs.items()]
-    for ended in executor(processes, len(tasks)).run_tasks(_measured, tasks, lambda _index, _share: None):
+    for ended in executor.run_tasks(_measured, tasks, lambda _index, _share: None):
         run = runs[ended.task.number]
         if isinstance(ended.result, RealRun):
             run.real = ended.result

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.choice import executor
 from lsmlab.sim.runs.estimate import Estimate, estimate, total
 from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.runs.task import reason_of
@@ -108,7 +107,7 @@ def _evaluate(tasks: Sequence[Evaluation], runs: Settings) -> dict[str, Evaluate
     numbers = {task.name: number for number, task in enumerate(tasks)}
     progress = RunProgress(len(tasks), 0, quiet=runs.quiet or not tasks, noun="searches")
     try:
-        with closing(executor(runs.processes, len(tasks)).run_tasks(evaluate, tasks, progress.share)) as ends:
+        with closing(runs.executor.run_tasks(evaluate, tasks, progress.share)) as ends:
             for ended in ends:
                 progress.ended(numbers[ended.task.name])
                 result = ended.result

@@ -18,7 +18,6 @@ from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.batch import Settings, write_failure
-from lsmlab.sim.runs.choice import executor
 from lsmlab.sim.runs.estimate import Estimate, estimate
 from lsmlab.sim.runs.index import INDEX
 from lsmlab.sim.runs.key import run_key
@@ -112,7 +111,7 @@ class Sweep:
                 choices, place = self.choices(point), folder
                 if len(self.seeds) > 1:
                     choices, place = {**choices, "seed": str(seed)}, f"{folder}, seed {seed}"
-                yield SweepRun(number, self.store, name, choices, seed, directory / place, settings)
+                yield SweepRun(number, self.store, name, choices, seed, directory / place, settings.store, settings.fresh)
                 number += 1
 
     def as_json(self) -> dict[str, Any]:
@@ -192,7 +191,7 @@ def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path
     progress = RunProgress(asked.runs, quiet=runs.quiet)
     try:
         tasks = asked.tasks(folder, runs)
-        with closing(executor(runs.processes, asked.runs).run_tasks(simulate, tasks, progress.share)) as ends:
+        with closing(runs.executor.run_tasks(simulate, tasks, progress.share)) as ends:
             for ended in ends:
                 one = _result(ended.task, ended.result)
                 progress.kept() if one.kept else progress.ended(ended.task.number)
