@@ -38,7 +38,7 @@ class TrustedFolder(FileConfigSource):
             raise InputError(f"{path}: must be a mapping of keys to values")
         self.check(path, config_path, content or {}, header := self._header(path, text))
         try:
-            config = OmegaConf.create(content or {})
+            config = OmegaConf.create(dict(content or {}))
         except Exception as error:
             raise InputError(f"{path}: {' '.join(str(error).split())}") from None
         return ConfigResult(config=config, path=f"{self.scheme()}://{self.path}", provider=self.provider, header=header)
