@@ -44,8 +44,7 @@ def run_launched(
             store.fail(key, f"{result.error}\n{result.trace}".rstrip())
             _fail(directory, result.error)
             return
-    chosen = {key: text.partition("=")[2] for text in overrides if (key := override_key(text)) not in fixed}
-    choices = without_quotes(chosen)
+    choices = without_quotes({override_key(o): o.partition("=")[2] for o in overrides if override_key(o) not in fixed})
     about = {"name": directory.name, "choices": choices, "parameters": parameters(config, choices)}
     copy_run(store.root / key, directory, about)
 
