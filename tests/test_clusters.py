@@ -26,7 +26,6 @@ SWEEP = [
 SETTINGS = ["workload.num=100k", "workload.duration=5s"]
 COMMANDS = {
     "compare": ["compare", "device=nvme,sata", *SETTINGS],
-    "-m": ["run", "-m", "device=nvme,sata", *SETTINGS],
     "replications": ["run", "device=sata", *SETTINGS, "--replications", "2"],
     "whatif": ["whatif", "device=nvme", "device=sata", "--replications", "2", *(f"--set={text}" for text in SETTINGS)],
 }

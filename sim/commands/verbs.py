@@ -48,7 +48,7 @@ def _single(arguments: Arguments, overrides: Sequence[str], config: dict[str, An
     from lsmlab.sim.results.summary_text import summary_text
 
     if arguments.on is not None:
-        raise InputError(f"--on {arguments.on}: one run needs no cluster; add --replications N or -m, or see 'lsmlab sweep'")
+        raise InputError(f"--on {arguments.on}: one run needs no cluster; add --replications N, or see 'lsmlab sweep'")
     if arguments.budget is not None:
         from lsmlab.sim.commands.budget import keep_budget_of
 
