@@ -3,9 +3,7 @@
 usage: python benchmarks/run.py [--against REVISION] [NAME ...]        (make bench)
 
 Each case is one `lsmlab run --json` in its own process, on one core. CPU time and memory are those of this process,
-including its start and the writing of its files. It is not the first run with its choice of entries: the cache of
-composed configurations (docs/reference/configuration.md) contains the choice. `ms/job` is the CPU time of the simulated
-events per flush, compaction and trivial move, without that of building a preloaded tree and of collecting results.
+including its start and the writing of its files. `ms/job` is the CPU time of the simulated events per flush, compaction and trivial move, without that of building a preloaded tree and of collecting results.
 With `--against`, the sources of another git revision run each case right after this one, and the last column gives the
 CPU time of that revision divided by this one's.
 """
@@ -61,7 +59,7 @@ LOAD = (
     "workload.threads=1",
 )  # fmt: skip
 CASES = (
-    Case("start_up", ("workload.num=20k", "workload.duration=1s"), 0.4),
+    Case("start_up", ("workload.num=20k", "workload.duration=1s"), 0.8),
     Case("hour", (*_at(24_606, "50M", "3600s"), EMPTY), 1.2, 0.7),
     Case("day", (*_at(24_606, "10G", "86400s"), EMPTY), 15.0),
     Case("week", (*_at(9_843, "1G", "604800s"), EMPTY), 42.0),  # linear: 7 days at 10 of the 25 MB/s of `day`
@@ -144,20 +142,12 @@ def _measured(case: Case, packages: Path | None = None) -> dict[str, Any]:
 
 
 def _run_python(arguments: Sequence[str], packages: Path | None) -> str:
-    """Run this file with `--measure` or `--compose` in a process of its own and return its output."""
+    """Run this file with `--measure` in a process of its own and return its output."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     if packages is not None:
         environment["PYTHONPATH"] = str(packages)
     command = [sys.executable, __file__, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-
-
-def compose(overrides: Sequence[str]) -> int:
-    """Compose the configuration of one case, so that the cache contains its choice of entries."""
-    from lsmlab.sim.configuration.compose import compose
-
-    compose(overrides)
-    return 0
 
 
 @contextmanager
@@ -185,8 +175,6 @@ def run_all(names: Sequence[str], other: Path | None) -> int:
     cases = [case for case in CASES if case.name in wanted]
     for packages in (None,) if other is None else (None, other):
         _measured(CASES[0], packages)  # writes the bytecode files, which an installed package has
-        for case in cases:
-            _run_python(["--compose", *case.overrides], packages)
     missed = 0
     cpu_s: dict[str, float] = {}
     print(_HEAD)
@@ -226,14 +214,11 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="cases to run (default: all)")
     parser.add_argument("--against", metavar="REVISION", help="git revision to measure in turn with the working tree")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as cache:
-        os.environ["LSMLAB_CACHE"] = cache
-        if given.against is None:
-            return run_all(given.names, None)
-        with _sources(given.against) as packages:
-            return run_all(given.names, packages)
+    if given.against is None:
+        return run_all(given.names, None)
+    with _sources(given.against) as packages:
+        return run_all(given.names, packages)
 
 
 if __name__ == "__main__":
-    steps = {"--measure": measure, "--compose": compose}
-    sys.exit(steps[sys.argv[1]](sys.argv[2:]) if sys.argv[1:2] and sys.argv[1] in steps else main())
+    sys.exit(measure(sys.argv[2:]) if sys.argv[1:2] == ["--measure"] else main())

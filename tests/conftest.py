@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,11 +34,3 @@ def _own_run_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test its own run store, so that no test reuses a run of another one."""
     monkeypatch.setenv("LSMLAB_RUNS", f"{tmp_path}-runs")
 
-
-@pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[None]:
-    """Give the tests a cache of their own, which is empty at the start; the processes of pytest-xdist share it."""
-    base = tmp_path_factory.getbasetemp()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LSMLAB_CACHE", str((base if worker_id == "master" else base.parent) / "cache"))
-        yield

@@ -140,8 +140,6 @@ def test_no_other_way_leads_to_hydra(capsys: pytest.CaptureFixture[str], verb: l
 @pytest.mark.parametrize("launcher", ["basic", "joblib"])
 def test_an_entry_of_a_sweep_is_refused(capsys: pytest.CaptureFixture[str], launcher: str) -> None:
     """An experiment that only some runs of a sweep choose is refused, in the processes of a launcher too."""
-    if launcher == "joblib":
-        pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     evil = yaml_of({"hydra": SETTINGS["file handler"]})
     written({"experiment/good.yaml": f"{GLOBAL}seed: 2\n", "experiment/evil.yaml": f"{GLOBAL}{evil}"})
     line = ["run", "-m", f"hydra/launcher={launcher}", "experiment=good,evil", "--config-dir", "theirs"]

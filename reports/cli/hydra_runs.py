@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -26,6 +26,8 @@ _DRIVER_ENV: Final = "LSMLAB_DRIVER"
 """Environment variable that passes the driver's process id to the processes of a launcher."""
 _OBJECTIVES_ENV: Final = "LSMLAB_OBJECTIVES"
 """Environment variable that passes --objective to them."""
+_FIXED_ENV: Final = "LSMLAB_FIXED"
+"""Environment variable that passes the keys of the overrides that all runs of a sweep share."""
 OBJECTIVES: Final = ("ops_per_s",)
 """Values that a sweeper optimizes unless the user names others."""
 
@@ -40,11 +42,14 @@ def through_hydra(
     """
     from hydra import main
     from hydra.core.global_hydra import GlobalHydra
+    from hydra.core.override_parser.overrides_parser import OverridesParser
     from lsmlab.sim.configuration.overrides import literal
     from lsmlab.sim.runs.store import default_store
 
     default_store().clean()
-    environment = {**_passed(), _OBJECTIVES_ENV: ",".join(objectives), **({_FRESH_ENV: "1"} if fresh else {})}
+    fixed = [one.key_or_group for one in OverridesParser.create().parse_overrides(list(overrides)) if not one.is_sweep_override()]
+    environment = {**_passed(), _OBJECTIVES_ENV: ",".join(objectives), _FIXED_ENV: ",".join(fixed)}
+    environment |= {_FRESH_ENV: "1"} if fresh else {}
     passed = [f"++hydra.job.env_set.{name}={literal(value)}" for name, value in environment.items()]
     previous = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
@@ -120,7 +125,8 @@ def task(config: DictConfig) -> float | list[float] | None:
     hydra = HydraConfig.get()
     plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
     directory = Path(hydra.runtime.output_dir)
-    run_launched(directory, plain, cast(Mapping[str, Any], hydra), fresh=bool(os.environ.get(_FRESH_ENV)))
+    fixed = os.environ.get(_FIXED_ENV, "").split(",")
+    run_launched(directory, plain, cast(dict[str, Any], hydra), fixed, fresh=bool(os.environ.get(_FRESH_ENV)))
     if str(hydra.sweeper._target_).endswith(".BasicSweeper"):
         return None
     names = os.environ.get(_OBJECTIVES_ENV, "").split(",")

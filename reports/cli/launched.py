@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from dataclasses import replace as changed
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,13 @@ from lsmlab.sim.runs.task import Task, attempt, reason_of
 from lsmlab.sim.runs.typed import parameters
 
 
-def run_launched(directory: Path, config: dict[str, Any], hydra: Mapping[str, Any], *, fresh: bool) -> None:
+def run_launched(
+    directory: Path, config: dict[str, Any], hydra: Mapping[str, Any], fixed: Collection[str] = (), *, fresh: bool
+) -> None:
     """Put the results of a run into its directory; if it fails, write the reason into error.txt there.
 
-    `hydra` are Hydra's settings. The results come from the run store if it has them and `fresh` is false.
+    `hydra` are Hydra's settings, `fixed` the keys that have one value in all runs. The results come from the run store if
+    it has them and `fresh` is false.
     """
     (directory / ERROR).unlink(missing_ok=True)
     overrides = list(hydra["overrides"]["task"])
@@ -42,7 +44,7 @@ def run_launched(directory: Path, config: dict[str, Any], hydra: Mapping[str, An
             store.fail(key, f"{result.error}\n{result.trace}".rstrip())
             _fail(directory, result.error)
             return
-    choices = without_quotes({override_key(o): o.partition("=")[2] for o in overrides if "=" in o})
+    choices = without_quotes({override_key(o): o.partition("=")[2] for o in overrides if override_key(o) not in fixed})
     about = {"name": directory.name, "choices": choices, "parameters": parameters(config, choices)}
     copy_run(store.root / key, directory, about)
 
@@ -79,20 +81,8 @@ def sweep_results(root: Path) -> tuple[list[IndexedRun], list[tuple[str, str]]]:
             finished.append(runs[folder.name])
         else:
             failures.append((folder.name, "the run wrote no results"))
-    return _only_differing(finished), failures
+    return finished, failures
 
 
 def _order(folder: Path) -> tuple[int, str]:
     return len(folder.name), folder.name
-
-
-def _only_differing(runs: list[IndexedRun]) -> list[IndexedRun]:
-    """Remove the choices that all runs have in common; a single run keeps all its choices."""
-    if len(runs) < 2:
-        return runs
-    shared = set(runs[0].choices.items()).intersection(*(run.choices.items() for run in runs))
-    differing = [{k: v for k, v in run.choices.items() if (k, v) not in shared} for run in runs]
-    return [
-        changed(run, choices=own_choices, parameters={k: v for k, v in run.parameters.items() if k in own_choices})
-        for run, own_choices in zip(runs, differing, strict=True)
-    ]

@@ -128,7 +128,7 @@ def _run(given: _Given, executor: Executor) -> int:
 
 def _single(given: _Given, executor: Executor, config: dict[str, Any], usual: Path) -> int:
     if given.runs.on is not None:
-        raise InputError(f"--on {given.runs.on}: one run needs no cluster; add --replications N or -m, or see 'lsmlab sweep'")
+        raise InputError(f"--on {given.runs.on}: one run needs no cluster; add --replications N, or see 'lsmlab sweep'")
     if given.runs.budget is not None:
         from lsmlab.sim.studies.study import Study, Variant
 
