@@ -18,10 +18,9 @@ from lsmlab.sim import configure
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.importer.families import infer_database
-from lsmlab.validation.importer.observation import observe
+from lsmlab.validation.importer.observation import observe, wal_reaches_device
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.importer.verb import import_log
-from lsmlab.validation.importer.wal import wal_reaches_device
 from lsmlab.validation.logs.history.fills import Fill, of_all_families
 from lsmlab.validation.logs.history.stalls import stalls_of
 from lsmlab.validation.logs.record_list import RecordList

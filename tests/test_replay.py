@@ -168,7 +168,6 @@ def test_manifest_edits() -> None:
     assert len(edits) == 2
     assert edits[0].moved == frozenset({20})
     assert edits[0].deleted == ((1, 20),)
-    assert edits[0].last_sequence == 9
     file = edits[0].added[0]
     assert (file.level, file.number, file.size_bytes) == (2, 20, 1055)
     assert (file.smallest, file.largest) == (b"\x00\xff", b"\x01\xaa")
