@@ -1,9 +1,8 @@
 """Import of one store's LOG: configuration, tables and a page.
 
 - importing: all steps, and the folder that they write; reading: LOG, options and db_bench's report of a store.
-- workload: load inferred from the LOG; families: loads of several column families; load: keys of the workload group;
-  fills: memtable fills in seconds.
-- observation: input of the estimators; wal: whether the store wrote a WAL.
+- workload: load inferred from the LOG; families: loads of several column families; load: keys of the workload group.
+- observation: input of the estimators, and whether the store wrote a WAL.
 - estimators: all estimators in their order; estimates: inferred numbers with errors; cpu: CPU time of jobs; job_times:
   starts and ends of jobs; fsyncs: device constants from fsyncs; throughput: device limits; hypotheses: what jobs with direct
   I/O waited for; clients: cost of one write.

@@ -17,9 +17,8 @@ from lsmlab.validation.importer.clients import idle_clients
 from lsmlab.validation.importer.estimates import Estimate, Estimates
 from lsmlab.validation.importer.fsyncs import ROTATING_S
 from lsmlab.validation.importer.load import load_of
-from lsmlab.validation.importer.observation import Observation
+from lsmlab.validation.importer.observation import Observation, wal_is_used
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.importer.wal import wal_is_used
 from lsmlab.validation.importer.workload import InferredWorkload
 
 NAME: Final = "imported"

@@ -21,9 +21,9 @@ from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import Table, spread, step_values
 from lsmlab.sim.results.summary import stall_rows
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
+from lsmlab.validation.importer.observation import log_writes
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
 from lsmlab.validation.importer.throughput import job_spans
-from lsmlab.validation.importer.wal import log_writes
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s

@@ -24,7 +24,6 @@ class Benchmark:
     """A result line of db_bench."""
 
     name: str
-    micros_per_op: float
     ops_per_s: float | None
     seconds: float | None
     operations: int | None
@@ -46,7 +45,7 @@ class BenchReader:
             rate, seconds, operations = found[3], found[4], found[5]
             self.benchmarks.append(
                 Benchmark(
-                    found[1], float(found[2]), float(rate) if rate else None, float(seconds) if seconds else None,
+                    found[1], float(rate) if rate else None, float(seconds) if seconds else None,
                     int(operations) if operations else None,
                 )
             )  # fmt: skip

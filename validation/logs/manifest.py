@@ -11,10 +11,9 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.reader import read_text
 
 _ADDED: Final = re.compile(
-    r"AddFile: (\d+) (\d+) (\d+) '([0-9A-Fa-f]*)' seq:(\d+), type:\d+ \.\. '([0-9A-Fa-f]*)' seq:(\d+), type:\d+"
+    r"AddFile: (\d+) (\d+) (\d+) '([0-9A-Fa-f]*)' seq:\d+, type:\d+ \.\. '([0-9A-Fa-f]*)' seq:\d+, type:\d+"
 )
 _DELETED: Final = re.compile(r"DeleteFile: (\d+) (\d+)")
-_LAST_SEQUENCE: Final = re.compile(r"LastSeq: (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +27,6 @@ class AddedFile:
     """Smallest user key."""
     largest: bytes
     """Largest user key."""
-    smallest_key_seqno: int
-    largest_key_seqno: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,6 @@ class VersionEdit:
     added: tuple[AddedFile, ...]
     deleted: tuple[tuple[int, int], ...]
     """(level, file number)."""
-    last_sequence: int | None = None
 
     @property
     def changes_files(self) -> bool:
@@ -67,10 +63,9 @@ def parse_manifest(text: str) -> list[VersionEdit]:
     for block in text.split("VersionEdit {")[1:]:
         body = block.split("\n}", 1)[0]
         added = tuple(
-            AddedFile(int(a[1]), int(a[2]), int(a[3]), bytes.fromhex(a[4]), bytes.fromhex(a[6]), int(a[5]), int(a[7]))
+            AddedFile(int(a[1]), int(a[2]), int(a[3]), bytes.fromhex(a[4]), bytes.fromhex(a[5]))
             for a in _ADDED.finditer(body)
         )
         deleted = tuple((int(d[1]), int(d[2])) for d in _DELETED.finditer(body))
-        last = _LAST_SEQUENCE.search(body)
-        edits.append(VersionEdit(added, deleted, int(last[1]) if last else None))
+        edits.append(VersionEdit(added, deleted))
     return edits

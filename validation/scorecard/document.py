@@ -16,9 +16,9 @@ from lsmlab.validation.scorecard.card import (
     WHAT_IFS,
     WIDER,
     Scorecard,
+    engine_rows,
     replay_shares,
 )
-from lsmlab.validation.scorecard.engines import engine_rows
 from lsmlab.validation.scorecard.findings import missed_targets, read_findings
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals

@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, replay_shares
-from lsmlab.validation.scorecard.engines import engine_rows
+from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, engine_rows, replay_shares
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
 from lsmlab.validation.scorecard.trends import trend_shares
