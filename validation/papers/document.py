@@ -24,8 +24,7 @@ def digest(home: Path = HOME) -> str:
     The digest does not cover the simulator's sources, because most edits of them do not change results.
     """
     papers, configs = home / "validation" / "papers", home / "configs"
-    paths = [p for name in PAPERS for p in (*papers.glob(f"{name}.py"), *papers.glob(f"{name}_*.py"))]
-    paths += [*(papers / "claims").glob("*.yaml"), papers / "numbers.py", papers / "released.py"]
+    paths = [*(papers / "claims").glob("*.yaml"), *(papers / f"{name}.py" for name in ("expression", "measures", "released"))]
     paths += [home / "validation" / "scorecard" / "real_engines.py"]
     paths += [path for name in PAPERS for path in (configs / "experiment").glob(f"*{name}_*.yaml")]
     paths += [*(configs / "engine").rglob("*.yaml"), *(configs / "parameters").glob("*.yaml")]
