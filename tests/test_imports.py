@@ -34,7 +34,7 @@ ROOMS = {
         "commands", "decisions", "comparison", "planning", "horizons", "exploration", "tuning", "__main__",
     ],
     "validation": [
-        "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
+        "checkout", "markdown", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
         "papers",
     ],
     "validation/logs": [
