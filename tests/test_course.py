@@ -30,7 +30,7 @@ from lsmlab.reports.course.stores import STORES
 from lsmlab.reports.course.verb import course
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.recorder.command import bench_plan
-from lsmlab.validation.recorder.drivers import Rocksdict
+from lsmlab.validation.recorder.drivers import ROCKSDICT
 
 LESSONS = read_lessons(Path(__file__).parents[1] / "docs" / "course")
 NAMES = re.compile(r"\b(L\d|P99|level0_\w+)\b")
@@ -263,7 +263,7 @@ def test_rewritten_bytes_are_those_of_the_level_below() -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_each_lesson_has_a_store_that_rocksdb_can_run(lesson: Lesson) -> None:
     """The recorder has flags for all options of the store, and the real RocksDB has the engine: no policy of a paper."""
-    plan = bench_plan(compose(STORES[lesson.number].overrides), Path("report.csv"), Rocksdict())
+    plan = bench_plan(compose(STORES[lesson.number].overrides), Path("report.csv"), ROCKSDICT)
 
     assert "--benchmarks=fillrandom,stats" in plan.measured
 

@@ -17,7 +17,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.recorder import rocksdict_bench
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
-from lsmlab.validation.recorder.drivers import Rocksdict
+from lsmlab.validation.recorder.drivers import rocksdict_tool
 from lsmlab.validation.recorder.keep import MARK, is_recorded
 from lsmlab.validation.recorder.limits import Group, Limits, Traffic, disk_of
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
@@ -386,7 +386,7 @@ def test_rocksdict_leaves_the_files_of_a_recording(tmp_path: Path) -> None:
     pytest.importorskip("rocksdict")
     flags = ("--benchmarks=fillrandom,stats", "--num=5000", "--value_size=100", f"--report_file={tmp_path}/report.csv")
     plan = BenchPlan((), flags)
-    run_bench(Rocksdict().command(), plan, Limits(), Budget(60, 10**9), tmp_path / "db", tmp_path)
+    run_bench(rocksdict_tool(), plan, Limits(), Budget(60, 10**9), tmp_path / "db", tmp_path)
     measured = read_outcome(tmp_path)
 
     assert 5000 == measured["operations"]

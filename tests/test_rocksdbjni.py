@@ -17,10 +17,11 @@ from lsmlab.validation.casefiles.case import case_from_mapping
 from lsmlab.validation.logs.reader import read_text
 from lsmlab.validation.recorder import rocksdbjni
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
+from lsmlab.validation.recorder.drivers import ROCKSDBJNI
 from lsmlab.validation.recorder.limits import Limits
 from lsmlab.validation.recorder.one_run import Budget, run_bench
 from lsmlab.validation.recorder.outcome import read_outcome, recorded_version
-from lsmlab.validation.recorder.rocksdbjni import MAVEN, Rocksdbjni, download_command, find_jar
+from lsmlab.validation.recorder.rocksdbjni import MAVEN, download_command, find_jar, option_flags, rocksdbjni_tool
 from lsmlab.validation.recorder.verb import record
 
 CASE = """name: tiny
@@ -35,7 +36,7 @@ workload: {base: fillrandom, num: 4000, value_size: 200, threads: 2, seed: 1}
 def plan_of(text: str, report: Path = Path("report.csv")) -> BenchPlan:
     """Return the command lines of a case."""
     config = case_from_mapping(yaml.safe_load(text), Path()).config()
-    return bench_plan(config, report, Rocksdbjni())
+    return bench_plan(config, report, ROCKSDBJNI)
 
 
 def a_jar(maven: Path, release: str, classifier: str = "-linux64", members: tuple[str, ...] = ()) -> Path:
@@ -54,7 +55,7 @@ def installed_tool(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     releases = [Version.parse(f.name) for f in MAVEN.expanduser().glob("*") if f.name[:1].isdigit()]
     if shutil.which("javac") is None or not releases:
         pytest.skip("needs a JDK and a jar of rocksdbjni in Maven's folder")
-    return Rocksdbjni().command(str(max(releases)), tmp_path_factory.mktemp("java"))
+    return rocksdbjni_tool(None, str(max(releases)), tmp_path_factory.mktemp("java"))
 
 
 def test_options_become_rocksdbs_own_text() -> None:
@@ -78,8 +79,8 @@ def test_structs_tables_and_write_options() -> None:
         "cf.compaction_options_universal": "{size_ratio=5;}", "cf.compression": "kZSTD", "compression_ratio": 0.4,
         "cf.block_based_table_factory": "{filter_policy=bloomfilter:10:false;block_cache=1048576;}",
         "disable_wal": True, "rate_limiter_bytes_per_sec": 5_000_000,
-    } == Rocksdbjni().store_flags({"options": options, "compression_ratio": 0.4})  # fmt: skip
-    assert "{no_block_cache=true;}" == Rocksdbjni().store_flags({"options": {"cache_size": 0}})["cf.block_based_table_factory"]
+    } == option_flags({"options": options, "compression_ratio": 0.4})  # fmt: skip
+    assert "{no_block_cache=true;}" == option_flags({"options": {"cache_size": 0}})["cf.block_based_table_factory"]
 
 
 def test_a_prefill_has_no_rate_limit() -> None:
@@ -150,7 +151,7 @@ def test_unusable_jars_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (a_jar(tmp_path, "1.1", members=("librocksdbjni-linux64.so",)), "org.rocksdb does not exist.*release 8 or newer"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=words):
-            Rocksdbjni(jar).command("9.8", tmp_path / "java")
+            rocksdbjni_tool(jar, "9.8", tmp_path / "java")
 
 
 def test_a_jar_needs_its_driver(tmp_path: Path) -> None:

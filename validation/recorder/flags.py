@@ -37,10 +37,13 @@ _COMPRESSIONS: Final = {
 _MIB: Final = 1 << 20
 
 
-def option_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
-    """Return flags for the options that the case sets; db_bench uses its defaults for the others."""
+def store_flags(engine: Mapping[str, Any]) -> dict[str, Flag]:
+    """Return flags for the options that the case sets, and the compressibility of values that are compressed.
+
+    db_bench uses its defaults for other options. Raises InputError for an option without a flag.
+    """
     flags: dict[str, Flag] = {"compression_type": "none"}
-    for name, value in flatten(options).items():
+    for name, value in flatten(engine["options"]).items():
         if name == "compaction_style":
             flags[name] = _STYLES[_spelled(name, value)]
         elif name == "compaction_pri":
@@ -57,6 +60,8 @@ def option_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
             flags[name] = ",".join(str(v) for v in value)
         else:
             flags[_RENAMED.get(name, name)] = number(value)
+    if flags["compression_type"] != "none":
+        flags["compression_ratio"] = engine["compression_ratio"]
     return flags
 
 

@@ -1,4 +1,4 @@
-"""Driver rocksdbjni: options as RocksDB's own text; Java, Maven's jar of RocksDB, and RocksdbjniBench.java."""
+"""Driver rocksdbjni: finds Maven's jar of RocksDB and Java, prepares RocksdbjniBench.java, and converts options for it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_writer import braced, by_section
@@ -33,55 +32,45 @@ _FLAGS: Final = (
 """Options that RocksDB does not read from text, so that the program sets them."""
 
 
-@dataclass(frozen=True)
-class Rocksdbjni:
-    """db_bench in Java (RocksdbjniBench.java), on the RocksDB inside Maven's jar."""
+def option_flags(engine: Mapping[str, Any]) -> dict[str, Flag]:
+    """Return flags for the options that the case sets: --db.NAME and --cf.NAME with the text of an OPTIONS file.
 
-    name: ClassVar = "rocksdbjni"
-    preset: ClassVar = "library"
-    has_families: ClassVar = False
-    remedy: ClassVar = "change store.version or give --jar"
-    jar: Path | None = None
-    """None: the newest jar of the release in Maven's folder."""
+    RocksDB uses the library's defaults for the others, but compresses nothing without `compression`, like the simulator.
+    """
+    flat = flatten(engine["options"])
+    sections = by_section(flat)
+    table = sections["Table"]
+    if "cache_size" in flat:
+        cache_bytes = read_value("cache_size", flat["cache_size"])
+        table |= {"block_cache": str(cache_bytes)} if cache_bytes else {"no_block_cache": "true"}
+    family = {"compression": "kNoCompression"} | sections["CF"]
+    if table:
+        family["block_based_table_factory"] = braced(table)
+    flags: dict[str, Flag] = {f"db.{name}": value for name, value in sections["DB"].items()}
+    flags |= {f"cf.{name}": value for name, value in family.items()}
+    flags |= {name: plain(read_value(name, flat[name])) for name in _FLAGS if name in flat}
+    return flags | {"compression_ratio": engine.get("compression_ratio", 0.5)}
 
-    def store_flags(self, engine: Mapping[str, Any]) -> dict[str, Flag]:
-        """Return flags for the options that the case sets: --db.NAME and --cf.NAME with the text of an OPTIONS file.
 
-        RocksDB uses the library's defaults for the others, but compresses nothing without `compression`, like the
-        simulator.
-        """
-        flat = flatten(engine["options"])
-        sections = by_section(flat)
-        table = sections["Table"]
-        if "cache_size" in flat:
-            cache_bytes = read_value("cache_size", flat["cache_size"])
-            table |= {"block_cache": str(cache_bytes)} if cache_bytes else {"no_block_cache": "true"}
-        family = {"compression": "kNoCompression"} | sections["CF"]
-        if table:
-            family["block_based_table_factory"] = braced(table)
-        flags: dict[str, Flag] = {f"db.{name}": value for name, value in sections["DB"].items()}
-        flags |= {f"cf.{name}": value for name, value in family.items()}
-        flags |= {name: plain(read_value(name, flat[name])) for name in _FLAGS if name in flat}
-        return flags | {"compression_ratio": engine.get("compression_ratio", 0.5)}
+def rocksdbjni_tool(jar: Path | None, release: str, folder: Path) -> list[str]:
+    """Return the command of db_bench in Java; its classes and RocksDB's library are written to `folder`.
 
-    def command(self, release: str, folder: Path) -> list[str]:
-        """Return Java with the compiled program; classes and RocksDB's library are written to `folder`.
-
-        Raises InputError with the remedy if Java or the jar is missing or unusable.
-        """
-        java, javac = shutil.which("java"), shutil.which("javac")
-        if java is None or javac is None:
-            raise InputError("java and javac: not found; install a JDK, 11 or newer (Debian: openjdk-17-jdk-headless)")
-        jar = (self.jar or find_jar(release)).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
-        _unpack(jar, folder)
-        command = [javac, "-encoding", "UTF-8", "-cp", str(jar), "-d", str(folder), str(_SOURCE)]
-        compiled = subprocess.run(command, capture_output=True, text=True, check=False)
-        if compiled.returncode:
-            reason = (compiled.stderr.strip().splitlines() or ["no output"])[0]
-            raise InputError(f"{jar}: {_SOURCE.name} does not compile with it ({reason}); give a jar of release 8 or newer")
-        # the library beside the classes: else each start would write it to the disk again, within the limits of the run
-        return [java, "-XX:+UseSerialGC", f"-Djava.library.path={folder}", "-cp", f"{jar}{os.pathsep}{folder}", _SOURCE.stem]
+    `jar`: None for the newest jar of `release` in Maven's folder. Raises InputError with the remedy if Java or the jar is
+    missing or unusable.
+    """
+    java, javac = shutil.which("java"), shutil.which("javac")
+    if java is None or javac is None:
+        raise InputError("java and javac: not found; install a JDK, 11 or newer (Debian: openjdk-17-jdk-headless)")
+    found = (find_jar(release) if jar is None else jar).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    _unpack(found, folder)
+    command = [javac, "-encoding", "UTF-8", "-cp", str(found), "-d", str(folder), str(_SOURCE)]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    if compiled.returncode:
+        reason = (compiled.stderr.strip().splitlines() or ["no output"])[0]
+        raise InputError(f"{found}: {_SOURCE.name} does not compile with it ({reason}); give a jar of release 8 or newer")
+    # the library beside the classes: else each start would write it to the disk again, within the limits of the run
+    return [java, "-XX:+UseSerialGC", f"-Djava.library.path={folder}", "-cp", f"{found}{os.pathsep}{folder}", _SOURCE.stem]
 
 
 def find_jar(release: str, maven: Path = MAVEN) -> Path:

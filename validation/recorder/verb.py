@@ -17,7 +17,7 @@ from lsmlab.sim.commands.arguments import LineParser
 from lsmlab.sim.results.stopping import stoppable
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
-from lsmlab.validation.recorder.drivers import DRIVERS, command_of, make_driver
+from lsmlab.validation.recorder.drivers import DRIVERS
 from lsmlab.validation.recorder.keep import is_recorded, keep_repeat, machine_facts, write_block
 from lsmlab.validation.recorder.limits import Limits
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
@@ -82,12 +82,13 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
     limits = _limits(config["device"])
     with tempfile.TemporaryDirectory(prefix="lsmlab-record-", dir=given.scratch) as scratch:
         raw, database = Path(scratch) / "raw", Path(scratch) / "db"
-        driver = make_driver(given.driver, given.db_bench, given.jar)
+        driver = DRIVERS[given.driver]
         plan = bench_plan(config, raw / "report.csv", driver)
         if given.dry_run:
-            _show(case, given.driver, plan, limits)
+            _show(case, driver.name, plan, limits)
             return
-        tool = command_of(driver, str(config["engine"]["version"]), Path(scratch) / "driver")
+        program = {"--db-bench": given.db_bench, "--jar": given.jar}.get(driver.option)
+        tool = driver.command(program, str(config["engine"]["version"]), Path(scratch) / "driver")
         budget = Budget(given.max_time, given.max_disk)
         check_space(Path(scratch), budget.disk_bytes)
         done: list[str] = []
@@ -107,7 +108,7 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
             sys.stdout.write(speeds_differ(speeds))
         finally:
             if done:
-                facts = machine_facts() | {"speed": speeds, "command": shlex.join([given.driver, *plan.measured])}
+                facts = machine_facts() | {"speed": speeds, "command": shlex.join([driver.name, *plan.measured])}
                 write_block(case.directory, done, facts)
 
 
@@ -133,7 +134,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument("--with", dest="driver", choices=DRIVERS, default="db_bench")
+    parser.add_argument("--with", dest="driver", choices=tuple(DRIVERS), default="db_bench")
     parser.add_argument("--db-bench", type=Path)
     parser.add_argument("--jar", type=Path)
     parser.add_argument("--scratch", type=Path)
