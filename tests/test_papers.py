@@ -142,6 +142,34 @@ def test_an_error_names_file_claim_and_column(text: str, problem: str) -> None:
         Expression(text, "ldc.yaml: ldc.a", {"plain"})
 
 
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (("kind: number", "kind: word"), "kind 'word' of the published 2.0"),
+        (("source: a test", "colour: red"), "colour is no key of a claim"),
+        (("source: a test", "note: a test"), "source is missing"),
+        (("fast.ops_per_s /", "quick.ops_per_s /"), "column 1 of .*: no run quick"),
+        (("mechanism: speed", "mechanism: '{stalled(fast):.1f}'"), "no function stalled"),
+        (("mechanism: speed", "mechanism: $speed"), r"\$speed is not defined"),
+    ],
+)
+def test_a_claim_that_is_not_well_formed_is_refused(tmp_path: Path, change: tuple[str, str], problem: str) -> None:
+    """One error names file, claim and what is wrong with it."""
+    text = """
+        {citation: A paper, overrides: {load: workload.num=50k}, texts: {}, settings: {fast: $load a=2, slow: $load},
+         claims: {ldc.a: {setting: a, source: a test, kind: number, published: 2.0, accepted: [1, 3], neutral: 1,
+                          expression: fast.ops_per_s / slow.ops_per_s, mechanism: speed}}}
+    """
+    path = tmp_path / "ldc.yaml"
+    path.write_text(text)
+    (one,) = suite.read_paper(path).claims
+    path.write_text(text.replace(*change))
+
+    assert [("workload.num=50k", "a=2"), ("workload.num=50k",)] == [run.overrides for run in one.runs]
+    with pytest.raises(InputError, match=f"^ldc.yaml: ldc.a: .*{problem}"):
+        suite.read_paper(path)
+
+
 def test_expressions_combine_numbers_of_runs() -> None:
     """An expression reads the keys of summaries and calls measures and functions of numbers."""
     fast, slow = (Outcome({"ops_per_s": ops, "write_latency_s": {"p99": ops / 100}}, {}, {}, {}, {}) for ops in (8.0, 2))

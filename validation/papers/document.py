@@ -10,7 +10,7 @@ from lsmlab.validation.checkout import HOME
 from lsmlab.validation.markdown import digest_comment, digest_of, table
 from lsmlab.validation.papers.released import Released
 from lsmlab.validation.papers.suite import PAPERS, Paper
-from lsmlab.validation.papers.text import figure_text, sentences, simulated_text, verdict_counts
+from lsmlab.validation.papers.text import accepted_text, figure_text, sentences, simulated_text, verdict_counts
 from lsmlab.validation.papers.verdict import REPRODUCED, Found
 
 FILE: Final = HOME / "docs" / "papers.md"
@@ -59,17 +59,14 @@ def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Release
     yield f"## {paper.name}"
     yield f"{paper.citation}. {verdict_counts(found)}."
     rows = [
-        [f"`{f.claim.id}`", f.claim.setting, _published(f), _code(f, released_runs), simulated_text(f), _verdict(f)]
+        [
+            f"`{f.claim.id}`", f.claim.setting, f"{figure_text(f.claim.published)} (accepted: {accepted_text(f)})",
+            _code(f, released_runs), simulated_text(f), _verdict(f),
+        ]
         for f in found
-    ]
+    ]  # fmt: skip
     yield table(("claim", "setting", "paper", "released code", "simulation", "verdict"), rows)
     yield "\n".join(f"- `{f.claim.id}`: {_why(f)}" for f in found)
-
-
-def _published(found: Found) -> str:
-    low, high = found.claim.accepted
-    accepted = f"{figure_text(low)} to {figure_text(high)}"
-    return f"{figure_text(found.claim.published)} (accepted: {accepted})"
 
 
 def _code(found: Found, released_runs: Sequence[Released]) -> str:

@@ -26,6 +26,11 @@ PAPERS: Final = ("vlsm", "silk", "adoc", "ldc")
 """Names of the papers, in the order of the document."""
 _FOLDER: Final = Path(__file__).with_name("claims")
 _NAME: Final = re.compile(r"\$(\w+)")
+_NEEDED: Final = frozenset(
+    ("setting", "source", "kind", "published", "accepted", "neutral", "expression", "mechanism")
+)
+_KEYS: Final = _NEEDED | {"runs", "note", "tolerance_from"}
+"""Keys of a claim."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +80,22 @@ def read_paper(path: Path) -> Paper:
         data: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
         raise InputError(f"{path}: cannot be read ({error}); install the package again") from None
-    settings = {name: _setting(name, text, data) for name, text in data["settings"].items()}
+    settings = {name: _setting(f"{path.name}: {name}", name, text, data) for name, text in data["settings"].items()}
     claims = tuple(_claim(f"{path.name}: {id_}", id_, row, data["texts"], settings) for id_, row in data["claims"].items())
     counterparts = tuple(_counterpart(path, row) for row in data.get("released", ()))
     return Paper(path.stem, data["citation"], claims, counterparts)
 
 
-def _setting(name: str, text: str, data: Mapping[str, Any]) -> Setting:
+def _setting(where: str, name: str, text: str, data: Mapping[str, Any]) -> Setting:
     seeds = (most for pattern, most in data.get("seeds", {}).items() if fnmatchcase(name, pattern))
-    return Setting(name, tuple(_whole(text, data["overrides"]).split()), next(seeds, None))
+    return Setting(name, tuple(_whole(where, text, data["overrides"]).split()), next(seeds, None))
 
 
 def _claim(where: str, id_: str, row: Mapping[str, Any], texts: Mapping[str, str], settings: Mapping[str, Setting]) -> Claim:
-    data: dict[str, Any] = {key: _whole(value, texts) if isinstance(value, str) else value for key, value in row.items()}
+    if wrong := sorted((_NEEDED - row.keys()) | (row.keys() - _KEYS)):
+        raise InputError(f"{where}: {wrong[0]} is {'missing' if wrong[0] in _NEEDED else 'no key of a claim'}; the keys are"
+            f" {', '.join(sorted(_KEYS))}")
+    data: dict[str, Any] = {key: _whole(where, value, texts) if isinstance(value, str) else value for key, value in row.items()}
     kind, published = data["kind"], data["published"]
     if kind not in KINDS or (kind == "number") != isinstance(published, int | float):
         raise InputError(f"{where}: kind '{kind}' of the published {published!r}; a number is of kind number, words are of"
@@ -108,6 +116,12 @@ def _counterpart(path: Path, row: Mapping[str, Any]) -> Counterpart:
     return Counterpart(path.stem, row["figure"], measure, tuple(row.get("claims", ())))
 
 
-def _whole(text: str, shared: Mapping[str, str]) -> str:
+def _whole(where: str, text: str, shared: Mapping[str, str]) -> str:
     """Replace each `$name` in a text by the shared text."""
-    return _NAME.sub(lambda found: _whole(shared[found[1]], shared), text)
+
+    def replaced(found: re.Match[str]) -> str:
+        if found[1] not in shared:
+            raise InputError(f"{where}: ${found[1]} is not defined; add it, or take one of {', '.join(shared)}")
+        return _whole(where, shared[found[1]], shared)
+
+    return _NAME.sub(replaced, text)
