@@ -29,6 +29,7 @@ from lsmlab.reports.course.spans import memtables, rewrites
 from lsmlab.reports.course.stores import STORES
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.recorder.command import bench_plan
+from lsmlab.validation.recorder.drivers import ROCKSDICT
 
 LESSONS = read_lessons(Path(__file__).parents[1] / "docs" / "course")
 NAMES = re.compile(r"\b(L\d|P99|level0_\w+)\b")
@@ -262,7 +263,7 @@ def test_rewritten_bytes_are_those_of_the_level_below() -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_each_lesson_has_a_store_that_rocksdb_can_run(lesson: Lesson) -> None:
     """The recorder has flags for all options of the store, and the real RocksDB has the engine: no policy of a paper."""
-    plan = bench_plan(compose(STORES[lesson.number].overrides), Path("report.csv"), driver="rocksdict")
+    plan = bench_plan(compose(STORES[lesson.number].overrides), Path("report.csv"), ROCKSDICT)
 
     assert "--benchmarks=fillrandom,stats" in plan.measured
 

@@ -44,7 +44,7 @@ ROOMS = {
         "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [
-        "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
+        "checkout", "markdown", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
         "papers",
     ],
     "validation/logs": [

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.figures.papers import placed
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.real import real_run
+from lsmlab.validation.markdown import stated_digest
 from lsmlab.validation.papers import document, suite
 from lsmlab.validation.papers.claim import Claim, Outcome, Setting
-from lsmlab.validation.papers.claim_data import described
-from lsmlab.validation.papers.ldc import p999_s
-from lsmlab.validation.papers.numbers import NUMBERS, PLACE
+from lsmlab.validation.papers.expression import Expression, filled
+from lsmlab.validation.papers.measures import p999_s, ratio
 from lsmlab.validation.papers.released import compare
 from lsmlab.validation.papers.runs import read_outcome, run_settings
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
 from lsmlab.validation.papers.verdict import FAILED, Found, judge
-from lsmlab.validation.papers.vlsm_measures import longest_s, ratio
 from lsmlab.validation.scorecard.real_engines import DATA, real_engine_cases
 from lsmlab.validation.scorecard.runs import CaseRun, Replication
 
@@ -99,7 +100,8 @@ def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
 
 def test_texts_state_numbers_of_the_runs(tmp_path: Path) -> None:
     """A number in a text is the mean over the seeds of the named run; a missing run is marked "(not simulated)"."""
-    mine = papers(claim("ldc.a", PLAIN, FAST, mechanism="{fast.k_ops:.3f} K/s", note="{plain.stalled_s:.2f} s, {lost.k_ops:.0f}"))
+    texts = {"mechanism": "{fast.ops_per_s / 1e3:.3f} K/s", "note": "{stalled_s(plain):.2f} s, {lost.ops_per_s:.0f}"}
+    mine = papers(claim("ldc.a", PLAIN, FAST, **texts))
     runs = run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path)
 
     (found,) = judge(mine, runs)
@@ -108,20 +110,81 @@ def test_texts_state_numbers_of_the_runs(tmp_path: Path) -> None:
     assert f"{sum(s['ops_per_s'] for s in fast) / 2e3:.3f} K/s" == found.claim.mechanism
     stalled = sum(sum(s["stall_seconds"].values()) for s in plain) / 2
     assert f"{stalled:.2f} s, (not simulated)" == found.claim.note
-    outcome = read_outcome(runs[PLAIN.overrides].directories[0])
-    assert all(np.isfinite(number(outcome)) for name, number in NUMBERS.items() if not name.startswith("read_"))
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_claims_have_runs_and_numbers(name: str) -> None:
-    """Each described claim has runs, and each number in its texts is one of a run of that paper."""
+def test_claims_are_complete(name: str) -> None:
+    """A claim has a source, a run is one of a claim, and a text has no place of another form than `{expression:format}`."""
     (paper,) = read_papers([name])
-    runs = {setting.name for one in paper.claims for setting in one.runs}
-    places = [found for one in paper.claims for found in PLACE.findall(f"{one.mechanism} {one.note}")]
+    data = yaml.safe_load((ROOT / f"validation/papers/claims/{name}.yaml").read_text())
 
-    assert described(name) == [one.id for one in paper.claims]
-    assert [] == [place for place in places if place[0] not in runs or place[1] not in NUMBERS]
-    assert [] == [one.id for one in paper.claims if "{" in PLACE.sub("", one.mechanism + one.note)]
+    assert {setting.name for one in paper.claims for setting in one.runs} == set(data["settings"])
+    assert [] == [one.id for one in paper.claims if not one.source]
+    assert [] == [one.id for one in paper.claims if "{" in filled(one.mechanism + one.note, lambda _expression: None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("plain.ops_per_s / slow.ops_per_s", "column 19 of 'plain.ops_per_s / slow.ops_per_s': no run slow"),
+        ("1 + plain", "column 5 of '1 + plain': the run plain is no number"),
+        ("speed(plain)", "column 1 of 'speed(plain)': no function speed"),
+        ("plain.ops_per_s +", "column 18 of"),
+        ("__import__('os').getcwd()", "column 1 of"),
+        ("[n for n in (1, 2)]", "only numbers, keys of runs"),
+        ("plain.ops_per_s ** 2", "only numbers, keys of runs"),
+        ("min(plain.ops_per_s, key=plain)", "only numbers, keys of runs"),
+    ],
+)
+def test_an_error_names_file_claim_and_column(text: str, problem: str) -> None:
+    """Whatever is no expression of the language is one error, before any run."""
+    with pytest.raises(InputError, match=re.escape(f"ldc.yaml: ldc.a: {problem}") if "column" in problem else problem):
+        Expression(text, "ldc.yaml: ldc.a", {"plain"})
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (("kind: number", "kind: word"), "kind 'word' of the published 2.0"),
+        (("source: a test", "colour: red"), "colour is no key of a claim"),
+        (("source: a test", "note: a test"), "source is missing"),
+        (("fast.ops_per_s /", "quick.ops_per_s /"), "column 1 of .*: no run quick"),
+        (("mechanism: speed", "mechanism: '{stalled(fast):.1f}'"), "no function stalled"),
+        (("mechanism: speed", "mechanism: $speed"), r"\$speed is not defined"),
+    ],
+)
+def test_a_claim_that_is_not_well_formed_is_refused(tmp_path: Path, change: tuple[str, str], problem: str) -> None:
+    """One error names file, claim and what is wrong with it."""
+    text = """
+        {citation: A paper, overrides: {load: workload.num=50k}, texts: {}, settings: {fast: $load a=2, slow: $load},
+         claims: {ldc.a: {setting: a, source: a test, kind: number, published: 2.0, accepted: [1, 3], neutral: 1,
+                          expression: fast.ops_per_s / slow.ops_per_s, mechanism: speed}}}
+    """
+    path = tmp_path / "ldc.yaml"
+    path.write_text(text)
+    (one,) = suite.read_paper(path).claims
+    path.write_text(text.replace(*change))
+
+    assert [("workload.num=50k", "a=2"), ("workload.num=50k",)] == [run.overrides for run in one.runs]
+    with pytest.raises(InputError, match=f"^ldc.yaml: ldc.a: .*{problem}"):
+        suite.read_paper(path)
+
+
+def test_expressions_combine_numbers_of_runs() -> None:
+    """An expression reads the keys of summaries and calls measures and functions of numbers."""
+    fast, slow = (Outcome({"ops_per_s": ops, "write_latency_s": {"p99": ops / 100}}, {}, {}, {}, {}) for ops in (8.0, 2))
+    runs = {"fast": fast, "slow": slow}
+
+    def value(text: str) -> float:
+        return Expression(text, "a test")(runs)
+
+    assert value("-fast.ops_per_s / (1 + slow.ops_per_s)") == pytest.approx(-8 / 3)
+    assert value("argmax({3: slow.ops_per_s, 5: fast.ops_per_s})") == 5.0
+    assert value("knee({2: slow.ops_per_s, 4: fast.write_latency_s.p99 * 99, 6: fast.ops_per_s})") == 4.0
+    assert value("max(nan, slow.ops_per_s, mean(1, 4))") == 2.5
+    assert value("ratio(slow.ops_per_s, 0)") == math.inf
+    with pytest.raises(InputError, match=r"column 1 of 'fast\.write_latency_s\.p98': the summary of fast has"):
+        value("fast.write_latency_s.p98")
 
 
 def test_a_failure_affects_only_its_own_claims(tmp_path: Path) -> None:
@@ -172,10 +235,7 @@ def test_zero_by_zero_is_no_ratio(tmp_path: Path, above: float, below: float, ve
     stalls = {"plain": above, "fast": below}
 
     def measure(_runs: Any) -> float:
-        return ratio("plain", "fast", longest_s)({name: outcome(s) for name, s in stalls.items()})
-
-    def outcome(length_s: float) -> Outcome:
-        return Outcome({"longest_stall_s": length_s}, {}, {}, {}, {})
+        return ratio(stalls["plain"], stalls["fast"])
 
     mine = papers(claim("ldc.a", PLAIN, measure=measure))
     (found,) = judge(mine, run_settings(settings_of(mine), seeds=1, processes=1, directory=tmp_path))
@@ -209,8 +269,8 @@ def test_papers_are_chosen_by_name_and_pattern(monkeypatch: pytest.MonkeyPatch) 
     """An unknown paper and a pattern without a match raise errors with the remedy."""
     with pytest.raises(InputError, match="silkworm: no such paper; choose from vlsm, silk, adoc, ldc"):
         read_papers(["silkworm"])
-    monkeypatch.setattr(suite, "_exists", lambda name: name == "ldc")
-    monkeypatch.setattr(suite, "_read", lambda _name: papers(claim("ldc.a", PLAIN), claim("ldc.b", PLAIN))[0])
+    monkeypatch.setattr(suite, "PAPERS", ("ldc",))
+    monkeypatch.setattr(suite, "read_paper", lambda _path: papers(claim("ldc.a", PLAIN), claim("ldc.b", PLAIN))[0])
     assert ["ldc.b"] == [c.id for p in read_papers(only="*.b") for c in p.claims]
     with pytest.raises(InputError, match="matches no claim"):
         read_papers(only="*.z")
@@ -219,8 +279,6 @@ def test_papers_are_chosen_by_name_and_pattern(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", PAPERS)
 def test_claims_are_well_formed(name: str) -> None:
     """Ids are unique and begin with the paper, equal setting names have equal overrides, and ranges are ordered."""
-    if not suite._exists(name):
-        pytest.skip(f"no claims of {name} yet")
     (paper,) = read_papers([name])
 
     ids = [c.id for c in paper.claims]
@@ -239,7 +297,7 @@ def test_claims_are_well_formed(name: str) -> None:
 @pytest.mark.skipif(not document.FILE.is_file(), reason="docs/papers.md has not been written yet")
 def test_the_document_is_up_to_date() -> None:
     """docs/papers.md was written from the present claims, engines, experiments and parameter sets."""
-    assert document.digest() == document.document_digest(), "run 'lsmlab papers --write-docs' and commit docs/papers.md"
+    assert document.digest() == stated_digest(document.FILE), "run 'lsmlab papers --write-docs' and commit docs/papers.md"
 
 
 def test_the_document_has_three_columns() -> None:
@@ -275,7 +333,8 @@ def test_released_code_and_simulation_use_one_formula() -> None:
     runs = [
         CaseRun(c, "real_engines", real[c.name], [Replication(dict(real[c.name].values), np.empty(0))]) for c in cases
     ]
-    found = {r.counterpart.figure: r for r in compare(runs)}
+    counterparts = [one for paper in read_papers() for one in paper.counterparts]
+    found = {r.counterpart.figure: r for r in compare(counterparts, runs)}
 
     if not found:
         pytest.skip("this version has no adoc_code")

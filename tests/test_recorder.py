@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.reports.cli.record import record, rocksdict_tool
+from lsmlab.reports.cli.record import record
 from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.recorder import rocksdict_bench
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
+from lsmlab.validation.recorder.drivers import rocksdict_tool
 from lsmlab.validation.recorder.keep import MARK, is_recorded
 from lsmlab.validation.recorder.limits import Group, Limits, Traffic, disk_of
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench

@@ -18,6 +18,7 @@ from lsmlab.validation.casefiles.case import case_from_mapping
 from lsmlab.validation.logs.reader import read_text
 from lsmlab.validation.recorder import rocksdbjni
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
+from lsmlab.validation.recorder.drivers import ROCKSDBJNI
 from lsmlab.validation.recorder.limits import Limits
 from lsmlab.validation.recorder.one_run import Budget, run_bench
 from lsmlab.validation.recorder.outcome import read_outcome, recorded_version
@@ -35,7 +36,7 @@ workload: {base: fillrandom, num: 4000, value_size: 200, threads: 2, seed: 1}
 def plan_of(text: str, report: Path = Path("report.csv")) -> BenchPlan:
     """Return the command lines of a case."""
     config = case_from_mapping(yaml.safe_load(text), Path()).config()
-    return bench_plan(config, report, driver="rocksdbjni")
+    return bench_plan(config, report, ROCKSDBJNI)
 
 
 def a_jar(maven: Path, release: str, classifier: str = "-linux64", members: tuple[str, ...] = ()) -> Path:

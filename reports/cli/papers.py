@@ -38,7 +38,7 @@ def papers(argv: list[str]) -> int:
             settings_of(chosen), given.seeds, given.jobs, directory, given.overrides,
             silent if given.json else on_terminal, fresh=given.fresh, quiet=given.json,
         )  # fmt: skip
-        suite = _Suite(chosen, judge(chosen, runs), runs, _released_runs(given))
+        suite = _Suite(chosen, judge(chosen, runs), runs, _released_runs(given, chosen))
         return _show(given, directory, suite)
 
 
@@ -117,13 +117,14 @@ def _directory(given: _Given, stack: ExitStack) -> Path:
     return unused_directory(Path("outputs") / f"papers-{datetime.now():%Y-%m-%d_%H-%M-%S}")
 
 
-def _released_runs(given: _Given) -> list[Released]:
+def _released_runs(given: _Given, papers: list[Paper]) -> list[Released]:
     """Return recorded runs of released code and their simulations; none with --only or if the data are missing."""
     if given.only is not None or not ENGINE_DATA.is_dir():
         return []
-    report = silent if given.json else on_terminal
-    found = released(ENGINE_DATA, given.seeds, given.jobs, report, fresh=given.fresh)
-    return [r for r in found if not given.papers or r.counterpart.store in given.papers]
+    counterparts = [one for paper in papers for one in paper.counterparts]
+    return released(
+        counterparts, ENGINE_DATA, given.seeds, given.jobs, silent if given.json else on_terminal, fresh=given.fresh
+    )
 
 
 def document(suite: _Suite, seeds: int) -> dict[str, Any]:

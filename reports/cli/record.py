@@ -6,24 +6,21 @@ import argparse
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.models.version import Version
 from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.sim.results.stopping import stoppable
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
-from lsmlab.validation.recorder.command import DRIVERS, BenchPlan, bench_plan
+from lsmlab.validation.recorder.command import BenchPlan, bench_plan
+from lsmlab.validation.recorder.drivers import DRIVERS
 from lsmlab.validation.recorder.keep import is_recorded, keep_repeat, machine_facts, write_block
 from lsmlab.validation.recorder.limits import Limits
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
-from lsmlab.validation.recorder.rocksdbjni import rocksdbjni_tool
 from lsmlab.validation.recorder.speed import measure_speed, speed_facts, speeds_differ
 
 _INTERRUPTED: Final = 130
@@ -85,11 +82,13 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
     limits = _limits(config["device"])
     with tempfile.TemporaryDirectory(prefix="lsmlab-record-", dir=given.scratch) as scratch:
         raw, database = Path(scratch) / "raw", Path(scratch) / "db"
-        plan = bench_plan(config, raw / "report.csv", driver=given.driver)
+        driver = DRIVERS[given.driver]
+        plan = bench_plan(config, raw / "report.csv", driver)
         if given.dry_run:
-            _show(case, given.driver, plan, limits)
+            _show(case, driver.name, plan, limits)
             return
-        tool = _tool(given, str(config["engine"]["version"]), Path(scratch) / "java")
+        program = {"--db-bench": given.db_bench, "--jar": given.jar}.get(driver.option)
+        tool = driver.command(program, str(config["engine"]["version"]), Path(scratch) / "driver")
         budget = Budget(given.max_time, given.max_disk)
         check_space(Path(scratch), budget.disk_bytes)
         done: list[str] = []
@@ -109,7 +108,7 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
             sys.stdout.write(speeds_differ(speeds))
         finally:
             if done:
-                facts = machine_facts() | {"speed": speeds, "command": shlex.join([given.driver, *plan.measured])}
+                facts = machine_facts() | {"speed": speeds, "command": shlex.join([driver.name, *plan.measured])}
                 write_block(case.directory, done, facts)
 
 
@@ -127,42 +126,6 @@ def _limits(device: dict[str, Any]) -> Limits:
     return Limits(
         whole("write_cap", "bytes_per_s"), whole("read_cap", "bytes_per_s"), whole("iops_cap", "per_s")
     )
-
-
-def _tool(given: argparse.Namespace, release: str, java: Path) -> list[str]:
-    """Return the driver's command if its release matches the case. Raises InputError with the remedy.
-
-    `java`: folder for what rocksdbjni needs besides its jar.
-    """
-    tool, remedy = given.driver, "change store.version"
-    if given.driver == "rocksdict":
-        command = rocksdict_tool()
-    elif given.driver == "rocksdbjni":
-        command = rocksdbjni_tool(given.jar, release, java)
-        remedy += " or give --jar"
-    else:
-        found_path = shutil.which(str(given.db_bench or "db_bench"))
-        if found_path is None:
-            missing = given.db_bench or "db_bench"
-            raise InputError(f"{missing}: not found; install it (Debian: rocksdb-tools) or give --db-bench PATH")
-        command, tool = [found_path], found_path
-        remedy += " or give --db-bench"
-    result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-    output = result.stdout + result.stderr
-    if result.returncode:
-        last = (output.strip().splitlines() or ["no output"])[-1]
-        raise InputError(f"{tool}: --version ended with status {result.returncode}: {last}")
-    found = next((w for w in output.split() if w[:1].isdigit() and "." in w), "")
-    if found and Version.parse(found) != Version.parse(release):
-        raise InputError(f"{tool}: is release {found}, but the case names release {release}; {remedy}")
-    return command
-
-
-def rocksdict_tool() -> list[str]:
-    """Return the command of db_bench in Python. Raises InputError if the package rocksdict is missing."""
-    if find_spec("rocksdict") is None:
-        raise InputError("the package rocksdict is missing; install it with: pip install 'lsmlab[real]'")
-    return [sys.executable, "-m", "lsmlab.validation.recorder.rocksdict_bench"]
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:

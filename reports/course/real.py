@@ -119,8 +119,8 @@ _DISCUSSION: Final = (
 
 def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
     """Return the measured values and the writes of each second."""
-    from lsmlab.reports.cli.record import rocksdict_tool
     from lsmlab.validation.recorder.command import bench_plan
+    from lsmlab.validation.recorder.drivers import ROCKSDICT, rocksdict_tool
     from lsmlab.validation.recorder.limits import Limits
     from lsmlab.validation.recorder.one_run import Budget, run_bench
     from lsmlab.validation.recorder.outcome import read_outcome
@@ -128,7 +128,7 @@ def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
     tool = rocksdict_tool()
     with tempfile.TemporaryDirectory(prefix="lsmlab-real-") as scratch:
         raw = Path(scratch) / "raw"
-        plan = bench_plan(config, raw / "report.csv", driver="rocksdict")
+        plan = bench_plan(config, raw / "report.csv", ROCKSDICT)
         run_bench(tool, plan, Limits(None, None, None), Budget(_TIME_S, _SPACE_BYTES), Path(scratch) / "db", raw)
         rows = np.loadtxt(raw / "report.csv", delimiter=",", skiprows=1, ndmin=2)
         return read_outcome(raw), [float(value) for value in rows[:, 1]]

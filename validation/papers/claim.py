@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+KINDS: Final = ("number", "direction", "word")
+"""What a paper says of a figure: its number, which way it goes, or something else in words."""
 
 
 @dataclass(frozen=True)
@@ -63,3 +66,7 @@ class Claim:
     """Explanation of a difference, with the arithmetic if the published rules cannot give the figure."""
     tolerance_from: str = ""
     """Origin of `accepted`."""
+    kind: str = "word"
+    """One of KINDS, from the published figure."""
+    source: str = ""
+    """Section, figure or table of the paper."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from lsmlab.validation.checkout import HOME
+from lsmlab.validation.markdown import digest_comment, digest_of, table
 from lsmlab.validation.papers.released import Released
 from lsmlab.validation.papers.suite import PAPERS, Paper
-from lsmlab.validation.papers.text import figure_text, sentences, simulated_text, verdict_counts
+from lsmlab.validation.papers.text import accepted_text, figure_text, sentences, simulated_text, verdict_counts
 from lsmlab.validation.papers.verdict import REPRODUCED, Found
-from lsmlab.validation.scorecard.document import markdown
 
 FILE: Final = HOME / "docs" / "papers.md"
-_MARK: Final = "<!-- digest: "
 
 
 def digest(home: Path = HOME) -> str:
@@ -24,22 +22,11 @@ def digest(home: Path = HOME) -> str:
     The digest does not cover the simulator's sources, because most edits of them do not change results.
     """
     papers, configs = home / "validation" / "papers", home / "configs"
-    paths = [p for name in PAPERS for p in (*papers.glob(f"{name}.py"), *papers.glob(f"{name}_*.py"))]
-    paths += [*(papers / "claims").glob("*.yaml"), papers / "numbers.py", papers / "released.py"]
+    paths = [*(papers / "claims").glob("*.yaml"), *(papers / f"{name}.py" for name in ("expression", "measures", "released"))]
     paths += [home / "validation" / "scorecard" / "real_engines.py"]
     paths += [path for name in PAPERS for path in (configs / "experiment").glob(f"*{name}_*.yaml")]
     paths += [*(configs / "engine").rglob("*.yaml"), *(configs / "parameters").glob("*.yaml")]
-    sums = hashlib.sha256()
-    for path in sorted(p for p in paths if p.is_file()):
-        sums.update(path.relative_to(home).as_posix().encode() + b"\0")
-        sums.update(hashlib.sha256(path.read_bytes()).digest())
-    return sums.hexdigest()
-
-
-def document_digest(path: Path = FILE) -> str | None:
-    """Return the digest of the inputs that the document contains, or None."""
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return text.partition(_MARK)[2].partition(" ")[0] or None
+    return digest_of(home, paths)
 
 
 def write_document(
@@ -55,7 +42,7 @@ def document_text(
     """Return the whole document."""
     parts = [
         "# The papers' figures: paper, released code, simulation",
-        f"{_MARK}{digest()} -->",
+        digest_comment(digest()),
         "`lsmlab papers --write-docs` writes this page; do not edit it. [How the suite works](reference/papers.md).",
         f"{len(found)} claims: {verdict_counts(found)}. {seeds} simulated runs of each setting; brackets contain the "
         "90 % interval of their mean. *Reproduced*: inside the accepted range; *direction only*: the effect has the "
@@ -72,17 +59,14 @@ def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Release
     yield f"## {paper.name}"
     yield f"{paper.citation}. {verdict_counts(found)}."
     rows = [
-        [f"`{f.claim.id}`", f.claim.setting, _published(f), _code(f, released_runs), simulated_text(f), _verdict(f)]
+        [
+            f"`{f.claim.id}`", f.claim.setting, f"{figure_text(f.claim.published)} (accepted: {accepted_text(f)})",
+            _code(f, released_runs), simulated_text(f), _verdict(f),
+        ]
         for f in found
-    ]
-    yield markdown(("claim", "setting", "paper", "released code", "simulation", "verdict"), rows)
+    ]  # fmt: skip
+    yield table(("claim", "setting", "paper", "released code", "simulation", "verdict"), rows)
     yield "\n".join(f"- `{f.claim.id}`: {_why(f)}" for f in found)
-
-
-def _published(found: Found) -> str:
-    low, high = found.claim.accepted
-    accepted = f"{figure_text(low)} to {figure_text(high)}"
-    return f"{figure_text(found.claim.published)} (accepted: {accepted})"
 
 
 def _code(found: Found, released_runs: Sequence[Released]) -> str:
@@ -110,4 +94,4 @@ def _released(released_runs: Sequence[Released]) -> Iterator[str]:
         "Results of each run: [validation](validation.md)."
     )
     rows = [[r.setting, r.counterpart.figure, figure_text(r.recorded), figure_text(r.simulated)] for r in released_runs]
-    yield markdown(("recorded setting", "figure", "released code", "simulation of the code"), rows)
+    yield table(("recorded setting", "figure", "released code", "simulation of the code"), rows)

@@ -12,72 +12,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from lsmlab.models.errors import InputError
 from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.papers.claim import Outcome
+from lsmlab.validation.papers.expression import Expression
 from lsmlab.validation.scorecard.real_engines import real_engine_cases
 from lsmlab.validation.scorecard.runs import CaseRun, run_cases
-
-Values = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Counterpart:
     """One effect, measured in the recorded runs and in their simulations."""
 
-    claims: tuple[str, ...]
-    """Patterns of the ids of the claims about the same effect."""
+    store: str
     figure: str
     """Description of the figure, for tables."""
-    store: str
-    arms: tuple[str, ...]
-    """Recorded arms, as the last parts of the runs' names: one, or two to divide."""
-    metric: str
-    """Number of each arm from which the figure is computed."""
+    measure: Expression
+    """Computes the figure; its runs are recorded arms, the last parts of the names of recorded runs."""
+    claims: tuple[str, ...] = ()
+    """Patterns of the ids of the claims about the same effect."""
 
-    def measure(self, arms: Sequence[Values]) -> float | None:
-        """Return the number of the only arm, or the ratio of two arms; None if an arm lacks it."""
-        if any(self.metric not in arm for arm in arms):
+    def value(self, arms: Mapping[str, Mapping[str, float]]) -> float | None:
+        """Return the figure from the numbers of the arms; None if an arm lacks its number."""
+        try:
+            return self.measure({arm: Outcome(numbers, {}, {}, {}, {}) for arm, numbers in arms.items()})
+        except InputError:
             return None
-        one, *others = (float(arm[self.metric]) for arm in arms)
-        for other in others:
-            one = one / other if other else math.inf
-        return one
-
-
-_OPS, _STALL, _P99 = "ops_per_s", "stall_fraction", "write_latency_s.p99"
-COUNTERPARTS: Final = (
-    # of the paper's devices, the hard disk is the closest to a disk of 60 MiB/s
-    Counterpart(
-        ("adoc.hdd.throughput_vs_rocksdb",), "throughput, ADOC / no tuner", "adoc", ("ADOC", "base"), _OPS,
-    ),
-    Counterpart(
-        ("adoc.hdd.stall_vs_rocksdb",), "stall seconds, ADOC / no tuner", "adoc", ("ADOC", "base"), _STALL,
-    ),
-    Counterpart(
-        ("adoc.hdd.adoc_b_vs_rocksdb",), "throughput, batch tuner only / no tuner", "adoc", ("B", "base"), _OPS,
-    ),
-    Counterpart(
-        ("adoc.hdd.adoc_t_vs_adoc",), "throughput, thread tuner only / both tuners", "adoc", ("T", "ADOC"),
-        _OPS,
-    ),
-    Counterpart((), "throughput, thread tuner only / no tuner", "adoc", ("T", "base"), _OPS),
-    Counterpart((), "W-Amp, ADOC / no tuner", "adoc", ("ADOC", "base"), "write_amplification"),
-    Counterpart(
-        ("silk.peaks.rocksdb",), "write P99, no scheduling / SILK, peaks of 40 s", "silk", ("off", "silk2"),
-        _P99,
-    ),
-    Counterpart(
-        ("silk.peaks.throughput",), "throughput, SILK / no scheduling", "silk", ("silk2", "off"), _OPS,
-    ),
-    Counterpart(
-        ("silk.breakdown.priorities",), "write P99, SILK without its limiter / SILK", "silk", ("prio2", "silk2"),
-        _P99,
-    ),
-    Counterpart(
-        ("silk.production.stall",), "stall fraction of SILK", "silk", ("silk2",), _STALL,
-    ),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +65,19 @@ class Released:
 
 
 def released(
-    data: Path, seeds: int, processes: int, report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False
-) -> list[Released]:
-    """Return all counterparts in all recorded settings that contain their arms."""
-    cases = [("real_engines", case) for case in real_engine_cases(data) if isinstance(case, Case)]
-    return compare(run_cases(cases, seeds, processes, report=report, fresh=fresh))
+    counterparts: Sequence[Counterpart], data: Path, seeds: int, processes: int,
+    report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False,
+) -> list[Released]:  # fmt: skip
+    """Return the counterparts in all recorded settings that contain their arms."""
+    stores = tuple({f"{one.store}/" for one in counterparts})
+    recorded = [case for case in real_engine_cases(data) if isinstance(case, Case) and case.name.startswith(stores)]
+    cases = [("real_engines", case) for case in recorded]
+    return compare(counterparts, run_cases(cases, seeds, processes, report=report, fresh=fresh))
 
 
-def compare(runs: Sequence[CaseRun]) -> list[Released]:
+def compare(counterparts: Sequence[Counterpart], runs: Sequence[CaseRun]) -> list[Released]:
     """Return the counterparts of the given recorded runs and their simulations."""
-    settings: dict[str, dict[str, tuple[Values, Values]]] = defaultdict(dict)
+    settings: dict[str, dict[str, tuple[Mapping[str, float], Mapping[str, float]]]] = defaultdict(dict)
     for run in runs:
         if run.error is None and run.real is not None and run.replications:
             setting, _, arm = run.case.name.rpartition("_")
@@ -121,9 +86,9 @@ def compare(runs: Sequence[CaseRun]) -> list[Released]:
             settings[setting][arm] = (run.real.values, means)
     rows = []
     for setting, arms in settings.items():
-        for counterpart in COUNTERPARTS:
-            if setting.startswith(f"{counterpart.store}/") and all(arm in arms for arm in counterpart.arms):
-                real, simulated = (counterpart.measure([arms[a][side] for a in counterpart.arms]) for side in (0, 1))
+        for one in counterparts:
+            if setting.startswith(f"{one.store}/") and all(arm in arms for arm in one.measure.runs):
+                real, simulated = (one.value({arm: arms[arm][side] for arm in one.measure.runs}) for side in (0, 1))
                 if real is not None and simulated is not None:
-                    rows.append(Released(counterpart, setting, real, simulated))
+                    rows.append(Released(one, setting, real, simulated))
     return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +59,7 @@ def run_settings(
             run.error = reason_of(error)
             report(f"{paper} {setting.name}: {run.error}")
             continue
-        place = directory / paper / _folder(setting.name)
+        place = directory / paper / setting.name
         numbers = range(first, first + min(seeds, setting.seeds or seeds))
         run.directories += [place / f"seed_{seed}" for seed in numbers]
         jobs[len(runs) - 1] = [
@@ -72,11 +71,6 @@ def run_settings(
     store = default_store()
     _carry_out(runs, jobs, Settings(store, LocalProcesses(store, processes), fresh, quiet), report)
     return {run.setting.overrides: run for run in runs}
-
-
-def _folder(name: str) -> str:
-    """Return a setting's name as a folder name that is valid on all file systems."""
-    return re.sub(r"[^\w.=+-]+", "-", name)
 
 
 def _carry_out(

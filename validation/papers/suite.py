@@ -1,20 +1,36 @@
-"""Loads the claims of all papers; each paper has one module in this package."""
+"""Reads the claims of all papers: claims/<paper>.yaml.
+
+A file has the citation, `overrides` (shared parts of settings), `settings` (overrides of each run by its name), `seeds`
+(largest number of seeds by pattern of the name, the first that matches), `texts`, `released` and `claims`. `$name` in a
+setting or a text stands for the shared part or text of this name. A claim's expression names the runs that it needs; `runs`
+lists others, of which only its texts state numbers. A mechanism or a note states a number of the runs as
+`{expression:format}`, such as `{vlsm_load_a.ops_per_s / 1e3:.0f}`; it is the mean over the seeds.
+"""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from importlib.util import find_spec
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
+import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.validation.papers.claim import Claim, Setting
-from lsmlab.validation.papers.claim_data import citation
+from lsmlab.validation.papers.claim import KINDS, Claim, Setting
+from lsmlab.validation.papers.expression import Expression, places
+from lsmlab.validation.papers.released import Counterpart
 
 PAPERS: Final = ("vlsm", "silk", "adoc", "ldc")
-"""Modules of the papers, in the order of the document."""
+"""Names of the papers, in the order of the document."""
+_FOLDER: Final = Path(__file__).with_name("claims")
+_NAME: Final = re.compile(r"\$(\w+)")
+_NEEDED: Final = frozenset(
+    ("setting", "source", "kind", "published", "accepted", "neutral", "expression", "mechanism")
+)
+_KEYS: Final = _NEEDED | {"runs", "note", "tolerance_from"}
+"""Keys of a claim."""
 
 
 @dataclass(frozen=True)
@@ -24,25 +40,25 @@ class Paper:
     name: str
     citation: str
     claims: tuple[Claim, ...]
+    counterparts: tuple[Counterpart, ...] = ()
+    """Effects of claims in recorded runs of the authors' code."""
 
 
 def read_papers(names: Sequence[str] = (), only: str | None = None) -> list[Paper]:
     """Return the named papers, or all papers, with the claims whose id matches the pattern `only`.
 
-    Raises InputError for an unknown paper or for a pattern without a match.
+    Raises InputError for an unknown paper, for a pattern without a match, or for a claim that is not well formed.
     """
     for name in names:
         if name not in PAPERS:
             raise InputError(f"{name}: no such paper; choose from {', '.join(PAPERS)}")
-    papers = [_read(name) for name in names or PAPERS if _exists(name)]
+    papers = [read_paper(_FOLDER / f"{name}.yaml") for name in names or PAPERS]
     if only is not None:
         papers = [Paper(p.name, p.citation, tuple(c for c in p.claims if fnmatchcase(c.id, only))) for p in papers]
         papers = [p for p in papers if p.claims]
         if not papers:
             example = "an id is, for example, vlsm.load_a.p99_write; * matches any text"
             raise InputError(f"--only {only}: matches no claim; {example}")
-    if not papers:
-        raise InputError(f"the claims of {', '.join(names or PAPERS)} are missing; install the package again")
     return papers
 
 
@@ -58,10 +74,54 @@ def settings_of(papers: Sequence[Paper]) -> list[tuple[str, Setting]]:
     return list(found.values())
 
 
-def _exists(name: str) -> bool:
-    return find_spec(f"{__package__}.{name}") is not None
+def read_paper(path: Path) -> Paper:
+    """Return the paper of a file; its name is the paper's. Raises InputError with file, claim and position."""
+    try:
+        data: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); install the package again") from None
+    settings = {name: _setting(f"{path.name}: {name}", name, text, data) for name, text in data["settings"].items()}
+    claims = tuple(_claim(f"{path.name}: {id_}", id_, row, data["texts"], settings) for id_, row in data["claims"].items())
+    counterparts = tuple(_counterpart(path, row) for row in data.get("released", ()))
+    return Paper(path.stem, data["citation"], claims, counterparts)
 
 
-def _read(name: str) -> Paper:
-    module = importlib.import_module(f"{__package__}.{name}")
-    return Paper(module.PAPER, citation(module.PAPER), tuple(module.CLAIMS))
+def _setting(where: str, name: str, text: str, data: Mapping[str, Any]) -> Setting:
+    seeds = (most for pattern, most in data.get("seeds", {}).items() if fnmatchcase(name, pattern))
+    return Setting(name, tuple(_whole(where, text, data["overrides"]).split()), next(seeds, None))
+
+
+def _claim(where: str, id_: str, row: Mapping[str, Any], texts: Mapping[str, str], settings: Mapping[str, Setting]) -> Claim:
+    if wrong := sorted((_NEEDED - row.keys()) | (row.keys() - _KEYS)):
+        raise InputError(f"{where}: {wrong[0]} is {'missing' if wrong[0] in _NEEDED else 'no key of a claim'}; the keys are"
+            f" {', '.join(sorted(_KEYS))}")
+    data: dict[str, Any] = {key: _whole(where, value, texts) if isinstance(value, str) else value for key, value in row.items()}
+    kind, published = data["kind"], data["published"]
+    if kind not in KINDS or (kind == "number") != isinstance(published, int | float):
+        raise InputError(f"{where}: kind '{kind}' of the published {published!r}; a number is of kind number, words are of"
+            f" another kind of {', '.join(KINDS)}")
+    measure = Expression(data.pop("expression"), where, settings)
+    for text in (data["mechanism"], data.get("note", "")):
+        places(text, where, settings)
+    low, high = data.pop("accepted")
+    names = dict.fromkeys([*measure.runs, *data.pop("runs", ())])
+    if lost := [name for name in names if name not in settings]:
+        raise InputError(f"{where}: no run {lost[0]}; the runs are the names below 'settings'")
+    runs = tuple(settings[name] for name in names)
+    return Claim(id=id_, accepted=(float(low), float(high)), runs=runs, measure=measure, **data)
+
+
+def _counterpart(path: Path, row: Mapping[str, Any]) -> Counterpart:
+    measure = Expression(row["expression"], f"{path.name}: released: {row['figure']}")
+    return Counterpart(path.stem, row["figure"], measure, tuple(row.get("claims", ())))
+
+
+def _whole(where: str, text: str, shared: Mapping[str, str]) -> str:
+    """Replace each `$name` in a text by the shared text."""
+
+    def replaced(found: re.Match[str]) -> str:
+        if found[1] not in shared:
+            raise InputError(f"{where}: ${found[1]} is not defined; add it, or take one of {', '.join(shared)}")
+        return _whole(where, shared[found[1]], shared)
+
+    return _NAME.sub(replaced, text)

@@ -45,6 +45,12 @@ def simulated_text(found: Found) -> str:
     return f"{figure_text(found.simulated)} [{figure_text(found.low)}, {figure_text(found.high)}]"
 
 
+def accepted_text(found: Found) -> str:
+    """Return the accepted range."""
+    low, high = found.claim.accepted
+    return f"{figure_text(low)} to {figure_text(high)}"
+
+
 def verdict_counts(found: Sequence[Found]) -> str:
     """Return the counts of the verdicts, such as "9 reproduced, 2 direction only"."""
     return ", ".join(f"{n} {verdict}" for verdict, n in counts(found).items())
@@ -72,9 +78,8 @@ def _claim_lines(one: Found) -> list[str]:
     claim = one.claim
     lines = [f"  {claim.id}: {one.verdict}"]
     lines += _wrapped(claim.setting)
-    low, high = claim.accepted
-    accepted = f"accepted {figure_text(low)} to {figure_text(high)}"
-    lines += _wrapped(f"published {figure_text(claim.published)} ({accepted}); simulated {simulated_text(one)}")
+    published = f"{figure_text(claim.published)} (accepted {accepted_text(one)})"
+    lines += _wrapped(f"published {published}; simulated {simulated_text(one)}")
     lines += _wrapped(claim.mechanism)
     lines += _wrapped(claim.note) if claim.note else []
     lines += _wrapped(one.error) if one.error else []

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Final
 
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.statistics import interval
-from lsmlab.validation.papers.claim import Claim, Outcome
-from lsmlab.validation.papers.numbers import NUMBERS, filled
-from lsmlab.validation.papers.runs import Runs, read_outcome
+from lsmlab.validation.papers.claim import Claim, Measure, Setting
+from lsmlab.validation.papers.expression import Expression, filled
+from lsmlab.validation.papers.runs import Runs, SettingRun, read_outcome
 from lsmlab.validation.papers.suite import Paper
 
 REPRODUCED: Final = "reproduced"
@@ -56,7 +55,8 @@ class Found:
     def as_json(self) -> dict[str, Any]:
         """Return the claim as a row of the document of `lsmlab papers --json`."""
         return {
-            "id": self.claim.id, "paper": self.paper, "setting": self.claim.setting, "published": self.claim.published,
+            "id": self.claim.id, "paper": self.paper, "setting": self.claim.setting, "kind": self.claim.kind,
+            "source": self.claim.source, "published": self.claim.published,
             "simulated": self.simulated, "low": self.low, "high": self.high, "verdict": self.verdict,
             "accepted": list(self.claim.accepted), "neutral": self.claim.neutral, "mechanism": self.claim.mechanism,
             "note": self.claim.note, "tolerance_from": self.claim.tolerance_from, "values": list(self.values),
@@ -86,7 +86,11 @@ def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
     """Judge all claims of the papers and fill the numbers of the runs into their texts."""
     found = []
     for paper in papers:
-        number = _numbers(paper, runs)
+        settings = {setting.name: setting for claim in paper.claims for setting in claim.runs}
+
+        def number(expression: Expression, settings: Mapping[str, Setting] = settings) -> float | None:
+            return _mean(expression, settings, runs)
+
         for claim in paper.claims:
             row = _judge(paper.name, claim, runs)
             mechanism, note = filled(claim.mechanism, number), filled(claim.note, number)
@@ -94,22 +98,17 @@ def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
     return found
 
 
-def _numbers(paper: Paper, runs: Runs) -> Callable[[str, str], float | None]:
-    """Return a function from (`Setting.name`, name in numbers.py) to the number of that run, as mean over its seeds."""
-    overrides = {setting.name: setting.overrides for claim in paper.claims for setting in claim.runs}
-
-    @cache
-    def number(name: str, of: str) -> float | None:
-        run = runs.get(overrides.get(name, ()))
-        if run is None or run.error is not None:
-            return None
-        try:
-            values = [NUMBERS[of](read_outcome(place)) for place in run.directories]
-        except Exception:  # if the run lacks a table or column, only this number is missing
-            return None
-        return math.fsum(values) / len(values) if values else None
-
-    return number
+def _mean(expression: Expression, settings: Mapping[str, Setting], runs: Runs) -> float | None:
+    """Return the mean over the seeds; None if a run was not simulated or lacks a number, table or column."""
+    mine = {name: runs.get(settings[name].overrides) if name in settings else None for name in expression.runs}
+    there = {name: run for name, run in mine.items() if run is not None and run.error is None}
+    if len(there) < len(mine):
+        return None
+    try:
+        values = _values(expression, there)
+    except Exception:  # only this number is missing
+        return None
+    return math.fsum(values) / len(values) if values else None
 
 
 def _judge(paper: str, claim: Claim, runs: Runs) -> Found:
@@ -117,15 +116,18 @@ def _judge(paper: str, claim: Claim, runs: Runs) -> Found:
     for name, run in mine.items():
         if run.error is not None:
             return Found(paper, claim, (), FAILED, f"{name}: {run.error}")
-    values = []
-    for places in zip(*(run.directories for run in mine.values()), strict=False):  # only seeds that all runs have
-        outcomes: dict[str, Outcome] = {n: read_outcome(place) for n, place in zip(mine, places, strict=True)}
-        try:
-            values.append(float(claim.measure(outcomes)))
-        except Exception as error:
-            return Found(paper, claim, (), FAILED, f"its figure cannot be computed from the runs: {reason_of(error)}")
+    try:
+        values = _values(claim.measure, mine)
+    except Exception as error:
+        return Found(paper, claim, (), FAILED, f"its figure cannot be computed from the runs: {reason_of(error)}")
     mean = math.fsum(values) / len(values)
     return Found(paper, claim, tuple(values), NOT if math.isnan(mean) else verdict_of(mean, claim.accepted, claim.neutral))
+
+
+def _values(measure: Measure, runs: Mapping[str, SettingRun]) -> list[float]:
+    """Return the value of a measure for each of the seeds that all runs have."""
+    seeds = zip(*(run.directories for run in runs.values()), strict=False)
+    return [float(measure({name: read_outcome(place) for name, place in zip(runs, places, strict=True)})) for places in seeds]
 
 
 def counts(found: Iterable[Found]) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,43 +9,14 @@ from typing import Any, Final
 
 from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.values import plain, read_value
-from lsmlab.models.units import parse_quantity
 from lsmlab.sim.prefill_options import filling_engine, filling_engines, prefill_options
-from lsmlab.validation.recorder.rocksdbjni import option_flags
+from lsmlab.validation.recorder.drivers import DB_BENCH, Driver
+from lsmlab.validation.recorder.flags import Flag, as_arguments, number
 
-_RENAMED: Final = {
-    "compression": "compression_type",
-    "max_subcompactions": "subcompactions",
-    "max_open_files": "open_files",
-    "compaction_options_universal.size_ratio": "universal_size_ratio",
-    "compaction_options_universal.min_merge_width": "universal_min_merge_width",
-    "compaction_options_universal.max_merge_width": "universal_max_merge_width",
-    "compaction_options_universal.max_size_amplification_percent": "universal_max_size_amplification_percent",
-    "compaction_options_universal.compression_size_percent": "universal_compression_size_percent",
-    "compaction_options_universal.allow_trivial_move": "universal_allow_trivial_move",
-    "compaction_options_universal.incremental": "universal_incremental",
-    "compaction_options_fifo.allow_compaction": "fifo_compaction_allow_compaction",
-}
-"""Flag of each option whose flag has another name (tools/db_bench_tool.cc)."""
-_STYLES: Final = {"kCompactionStyleLevel": 0, "kCompactionStyleUniversal": 1, "kCompactionStyleFIFO": 2}
-_PRIORITIES: Final = {
-    "kByCompensatedSize": 0, "kOldestLargestSeqFirst": 1, "kOldestSmallestSeqFirst": 2, "kMinOverlappingRatio": 3,
-    "kRoundRobin": 4,
-}  # fmt: skip
-_COMPRESSIONS: Final = {
-    "kNoCompression": "none", "kSnappyCompression": "snappy", "kZlibCompression": "zlib", "kBZip2Compression": "bzip2",
-    "kLZ4Compression": "lz4", "kLZ4HCCompression": "lz4hc", "kZSTD": "zstd",
-}  # fmt: skip
 _NOT_FLAGS: Final = ("_target_", "name", "shards", "shard_spread", "description", "source", "families", "options")
-_MIB: Final = 1 << 20
 _WHOLE: Final = 100.0
 """Sum of db_bench's `column_family_distribution`."""
 _RATE_LIMIT: Final = "rate_limiter_bytes_per_sec"
-DRIVERS: Final = {"db_bench": "db_bench", "rocksdict": "library", "rocksdbjni": "library"}
-"""Preset of each driver: options that a case does not set have the defaults of db_bench's flags, or of the library."""
-
-Flag = int | float | str | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +28,14 @@ class BenchPlan:
     measured: tuple[str, ...]
 
 
-def bench_plan(config: Mapping[str, Any], report: Path, *, driver: str = "db_bench") -> BenchPlan:
+def bench_plan(config: Mapping[str, Any], report: Path, driver: Driver = DB_BENCH) -> BenchPlan:
     """Return the command lines for a resolved configuration of `lsmlab run`.
 
-    `report` is the file for operations per second; `driver` is one of DRIVERS. Raises InputError for a key without a flag.
+    `report` is the file for operations per second. Raises InputError for a key without a flag.
     """
     engine = config["engine"]
-    if engine.get("preset") != DRIVERS[driver]:
-        raise InputError(f"store.preset: must be {DRIVERS[driver]} to record with {driver}, because it uses those defaults")
+    if engine.get("preset") != driver.preset:
+        raise InputError(f"store.preset: must be {driver.preset} to record with {driver.name}, because it uses those defaults")
     prefill = config.get("prefill")
     store = _engine_flags(engine, config["workload"], driver)
     filling: tuple[tuple[str, ...], ...] = ()
@@ -77,7 +47,7 @@ def bench_plan(config: Mapping[str, Any], report: Path, *, driver: str = "db_ben
         flags = _with_workload(filled, prefill)
         flags |= {"use_existing_db": False, "benchmarks": f"{_benchmark(prefill)},flush,waitforcompaction"}
         flags.pop("benchmark_write_rate_limit", None)
-        filling = (_as_arguments(flags),)
+        filling = (as_arguments(flags),)
     flags = _with_workload(store, config["workload"])
     flags |= {"use_existing_db": prefill is not None}
     flags |= {
@@ -87,7 +57,7 @@ def bench_plan(config: Mapping[str, Any], report: Path, *, driver: str = "db_ben
         "report_file": str(report),
         "report_bg_io_stats": True,
     }
-    return BenchPlan(filling, _as_arguments(flags))
+    return BenchPlan(filling, as_arguments(flags))
 
 
 def _filling_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -103,48 +73,13 @@ def _filling_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**engine, "options": {**engine["options"], _RATE_LIMIT: own.get(_RATE_LIMIT)}}
 
 
-def _engine_flags(engine: Mapping[str, Any], workload: Mapping[str, Any], driver: str) -> dict[str, Flag]:
+def _engine_flags(engine: Mapping[str, Any], workload: Mapping[str, Any], driver: Driver) -> dict[str, Flag]:
     """Return the flags of the store: its options and its column families."""
-    if driver == "rocksdbjni":
-        store: dict[str, Flag] = {**option_flags(engine)}
-    else:
-        store = _store_flags(engine["options"])
-        if store["compression_type"] != "none":
-            store["compression_ratio"] = engine["compression_ratio"]
-    return store | _family_flags(engine.get("families") or {}, workload.get("families") or {}, driver)
+    families = _family_flags(engine.get("families") or {}, workload.get("families") or {}, driver)
+    return {**driver.store_flags(engine), **families}
 
 
-def _store_flags(options: Mapping[str, Any]) -> dict[str, Flag]:
-    """Return flags for the options that the case sets; db_bench uses its defaults for the others."""
-    flags: dict[str, Flag] = {"compression_type": "none"}
-    for name, value in _flat(options).items():
-        if value is None:
-            continue
-        if name == "compaction_style":
-            flags[name] = _STYLES[_spelled(name, value)]
-        elif name == "compaction_pri":
-            flags[name] = _PRIORITIES[_spelled(name, value)]
-        elif name == "compression":
-            flags["compression_type"] = _COMPRESSIONS[_spelled(name, value)]
-        elif name == "compaction_options_fifo.max_table_files_size":
-            flags["fifo_compaction_max_table_files_size_mb"] = round(parse_quantity(value, "bytes") / _MIB)
-        elif name.partition(".")[0] in ("compaction_options_universal", "compaction_options_fifo"):
-            if name not in _RENAMED:
-                raise InputError(f"store.options.{name}: db_bench has no flag for this option; remove it")
-            flags[_RENAMED[name]] = _number(value)
-        elif isinstance(value, list):
-            flags[name] = ",".join(str(v) for v in value)
-        else:
-            flags[_RENAMED.get(name, name)] = _number(value)
-    return flags
-
-
-def _spelled(name: str, value: Any) -> str:
-    """Return the value of an enum as an OPTIONS file has it, from any of its spellings: lz4 is kLZ4Compression."""
-    return str(plain(read_value(name, value)))
-
-
-def _family_flags(families: Mapping[str, Any], loads: Mapping[str, Any], driver: str) -> dict[str, Flag]:
+def _family_flags(families: Mapping[str, Any], loads: Mapping[str, Any], driver: Driver) -> dict[str, Flag]:
     """Return flags for the column families. db_bench makes them with the same options and names them itself.
 
     A family gets the keys whose number modulo 100 is in its part, so it has that part of `num`. db_bench gives the first
@@ -153,8 +88,8 @@ def _family_flags(families: Mapping[str, Any], loads: Mapping[str, Any], driver:
     if not families:
         return {}
     names = ["default", *families]
-    if driver != "db_bench":
-        raise InputError(f"engine.families: {driver} has one column family; record with db_bench")
+    if not driver.has_families:
+        raise InputError(f"engine.families: {driver.name} has one column family; record with db_bench")
     if names[1:] != [f"column_family_name_{number:06d}" for number in range(1, len(names))]:
         raise InputError("engine.families: db_bench names them column_family_name_000001, column_family_name_000002, …")
     for name, spec in families.items():
@@ -180,7 +115,7 @@ def _workload_flags(workload: Mapping[str, Any]) -> dict[str, Flag]:
     flags: dict[str, Flag] = {}
     for name, value in workload.items():
         if name not in _NOT_FLAGS and value is not None:
-            flags[name] = _number(value)
+            flags[name] = number(value)
     if flags.get("seed") == 0:
         raise InputError("workload.seed: give a seed other than 0; db_bench replaces 0 by the time of day")
     return flags
@@ -195,35 +130,3 @@ def _benchmark(workload: Mapping[str, Any]) -> str:
 
 
 _BENCH_MODULES: Final = ("db_bench", "db_bench_reads", "mixgraph")
-
-
-def _number(value: Any) -> Flag:
-    """Return a configured quantity as a plain number; keep words and booleans."""
-    if isinstance(value, bool | int | float) or not value[:1].isdigit():
-        return value  # type: ignore[no-any-return]
-    for kind in ("bytes", "bytes_per_s", "seconds", "count"):
-        try:
-            number = parse_quantity(value, kind)
-        except InputError:
-            continue
-        # 16.4MB/s is 16,399,999.999999998 in binary, and db_bench takes whole numbers only
-        return round(number) if math.isclose(number, round(number), rel_tol=1e-12) else number
-    raise InputError(f"{value!r}: not a quantity of bytes, bytes/s, seconds or a count")
-
-
-def _flat(options: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in options.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name}.")
-        else:
-            flat[f"{prefix}{name}"] = value
-    return flat
-
-
-def _as_arguments(flags: Mapping[str, Flag]) -> tuple[str, ...]:
-    return tuple(f"--{name}={_text(value)}" for name, value in sorted(flags.items()))
-
-
-def _text(value: Flag) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

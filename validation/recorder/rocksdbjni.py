@@ -16,6 +16,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_writer import braced, by_section
 from lsmlab.models.options.values import flatten, plain, read_value
 from lsmlab.models.version import Version
+from lsmlab.validation.recorder.flags import Flag
 
 MAVEN: Final = Path("~/.m2/repository/org/rocksdb/rocksdbjni")
 """Folder in which Maven keeps its jars of rocksdbjni, one folder per release."""
@@ -31,7 +32,7 @@ _FLAGS: Final = (
 """Options that RocksDB does not read from text, so that the program sets them."""
 
 
-def option_flags(engine: Mapping[str, Any]) -> dict[str, str | int | bool]:
+def option_flags(engine: Mapping[str, Any]) -> dict[str, Flag]:
     """Return flags for the options that the case sets: --db.NAME and --cf.NAME with the text of an OPTIONS file.
 
     RocksDB uses the library's defaults for the others, but compresses nothing without `compression`, like the simulator.
@@ -45,7 +46,7 @@ def option_flags(engine: Mapping[str, Any]) -> dict[str, str | int | bool]:
     family = {"compression": "kNoCompression"} | sections["CF"]
     if table:
         family["block_based_table_factory"] = braced(table)
-    flags: dict[str, str | int | bool] = {f"db.{name}": value for name, value in sections["DB"].items()}
+    flags: dict[str, Flag] = {f"db.{name}": value for name, value in sections["DB"].items()}
     flags |= {f"cf.{name}": value for name, value in family.items()}
     flags |= {name: plain(read_value(name, flat[name])) for name in _FLAGS if name in flat}
     return flags | {"compression_ratio": engine.get("compression_ratio", 0.5)}

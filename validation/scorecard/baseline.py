@@ -8,7 +8,6 @@ those that build cases from recorded engines and LOGs, because most edits of the
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.validation.checkout import HOME, OWN_CASES
+from lsmlab.validation.markdown import digest_of
 from lsmlab.validation.scorecard.card import Scorecard
 from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun, run_cases
@@ -76,11 +76,7 @@ def digest(home: Path = HOME) -> str:
         validation / "scorecard" / "real_engines.py",
         validation / "scorecard" / "imported_cases.py",
     ]
-    sums = hashlib.sha256()
-    for path in sorted(p for p in paths if p.is_file()):
-        sums.update(path.relative_to(home).as_posix().encode() + b"\0")
-        sums.update(hashlib.sha256(_content(path)).digest())
-    return sums.hexdigest()
+    return digest_of(home, paths, _content)
 
 
 def _content(path: Path) -> bytes:

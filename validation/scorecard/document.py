@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.validation.checkout import HOME
+from lsmlab.validation.markdown import digest_comment, table
 from lsmlab.validation.scorecard.baseline import digest, write_baseline
 from lsmlab.validation.scorecard.card import (
     CALIBRATION,
@@ -22,10 +22,10 @@ from lsmlab.validation.scorecard.card import (
 from lsmlab.validation.scorecard.findings import missed_targets, read_findings
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
+from lsmlab.validation.scorecard.text import median_goal
 from lsmlab.validation.scorecard.trends import trend_shares
 
 FILE: Final = HOME / "docs" / "validation.md"
-_MARK: Final = "<!-- digest: "
 _CASE_METRICS: Final = {
     "throughput": "ops_per_s", "W-Amp": "write_amplification", "stall fraction": "stall_fraction",
     "device bytes": "device_bytes_written", "P99": "write_latency_s.p99", "P99.9": "write_latency_s.p999", "KS": "throughput.ks",
@@ -53,17 +53,11 @@ def write_documents(card: Scorecard) -> None:
     write_baseline(card)
 
 
-def document_digest(path: Path = FILE) -> str | None:
-    """Return the digest of the inputs that the document contains, or None."""
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return text.partition(_MARK)[2].partition(" ")[0] or None
-
-
 def document_text(card: Scorecard) -> str:
     """Return the whole document."""
     parts = [
         "# Accuracy: LSMLab compared with real RocksDB",
-        f"{_MARK}{digest()} -->",
+        digest_comment(digest()),
         "`lsmlab validate --write-docs` (`make validate`) writes this page; do not edit it. Definition of errors and "
         "intervals: [confidence](background/confidence.md). How the constants of each machine came about: "
         "[parameter sets](reference/parameter-sets.md). How to score your own runs: "
@@ -93,41 +87,21 @@ def _sizes(card: Scorecard) -> str:
     return f"Cases: {', '.join(counts) or 'none'}; {card.seeds} simulated runs of each."
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    lines += [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]
-    return "\n".join(lines)
-
-
 def _target_table(found: Mapping[str, Total]) -> str:
     rows = []
     for total in found.values():
         metric, kind = total.metric, total.metric.kind
-        goal = "" if metric.target is None else error_text(metric.target, kind)
-        if metric.target is not None and kind is DISTANCE:
-            goal = f"{metric.target:g} x repeats"
         median = f"{100 * total.bias:.0f} % wrong" if kind is WRONG else error_text(total.median, kind)
         rows.append([
-            metric.title, median, _goal(goal, total.meets_target), error_text(total.p90, kind), error_text(total.worst, kind),
+            metric.title, median, _goal(median_goal(metric), total.meets_target), error_text(total.p90, kind),
+            error_text(total.worst, kind),
             _goal("" if metric.worst is None else error_text(metric.worst, kind), total.meets_worst),
             "" if kind in (WRONG, DISTANCE) else error_text(total.bias, kind, signed=True), error_text(total.noise, kind),
             _share(total.within_noise), _share(total.coverage), str(total.values),
         ])  # fmt: skip
-    head = (
-        "metric",
-        "median",
-        "target",
-        "P90",
-        "worst",
-        "target",
-        "bias",
-        "noise",
-        "within 2 x noise",
-        "in 90 % interval",
-        "values",
-    )
-    return markdown(head, rows) if rows else "No case was scored."
+    head = ("metric", "median", "target", "P90", "worst", "target", "bias", "noise", "within 2 x noise", "in 90 % interval",
+            "values")  # fmt: skip
+    return table(head, rows) if rows else "No case was scored."
 
 
 def _goal(text: str, met: bool | None) -> str:
@@ -195,7 +169,7 @@ def _engines(card: Scorecard) -> list[str]:
         "of shares up to 8 points, or up to twice the noise between repeats."
     )
     rows = [[r.case, r.metric, r.real, r.simulated, r.error, "met" if r.met else "**missed**"] for r in found]
-    return ["## Recorded engines, run by run", text, markdown(("run", "number", "real", "simulated", "error", "goal"), rows)]
+    return ["## Recorded engines, run by run", text, table(("run", "number", "real", "simulated", "error", "goal"), rows)]
 
 
 def _cases(card: Scorecard) -> list[str]:
@@ -214,7 +188,7 @@ def _case_table(found: Sequence[Row]) -> str:
         [case, *([set_name] if sets else []), *(_cell(mine.get(metric)) for _, metric in shown)]
         for (set_name, case), mine in by_case.items()
     ]
-    return markdown(("case", *(["set"] if sets else []), *(title for title, _ in shown)), rows)
+    return table(("case", *(["set"] if sets else []), *(title for title, _ in shown)), rows)
 
 
 def _cell(row: Row | None) -> str:
@@ -230,8 +204,8 @@ def _trends(card: Scorecard) -> list[str]:
         "count of pairs in which the simulated value changes in the same direction."
     )
     rows = [[name, str(e["right"]), str(e["total"]), _wrong(e["wrong"])] for name, e in shares.items()]
-    table = markdown(("metric", "same direction", "pairs", "other direction"), rows)
-    return ["## Effect of one changed key", text, table]
+    head = ("metric", "same direction", "pairs", "other direction")
+    return ["## Effect of one changed key", text, table(head, rows)]
 
 
 def _wrong(pairs: Sequence[Mapping[str, Any]]) -> str:
@@ -255,26 +229,15 @@ def _replays(card: Scorecard) -> list[str]:
         f"The policies decide at each step of {names} recorded runs, in the real order of events; a decision counts "
         "if it is the same as RocksDB's."
     )
-    return ["## Exact replays", text, markdown(("decision", "same as RocksDB", "decisions", "share"), rows)]
+    return ["## Exact replays", text, table(("decision", "same as RocksDB", "decisions", "share"), rows)]
 
 
 def _theory(card: Scorecard) -> list[str]:
     rows = [
-        [
-            c.name,
-            f"{c.expected:.5g}",
-            f"{c.found:.5g}",
-            f"{c.tolerance:.1%}",
-            "holds" if c.holds else "**missed**",
-            c.source,
-        ]
+        [c.name, f"{c.expected:.5g}", f"{c.found:.5g}", f"{c.tolerance:.1%}", "holds" if c.holds else "**missed**", c.source]
         for c in card.theory
     ]
-    return (
-        ["## Theory checks", markdown(("check", "theory", "simulator", "tolerance", "", "source"), rows)]
-        if rows
-        else []
-    )
+    return ["## Theory checks", table(("check", "theory", "simulator", "tolerance", "", "source"), rows)] if rows else []
 
 
 def _left_out(card: Scorecard) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from lsmlab.validation.markdown import table
 from lsmlab.validation.scorecard.card import SET_TITLES, Scorecard
-from lsmlab.validation.scorecard.document import markdown
 from lsmlab.validation.scorecard.metrics import error_text
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import Row, Total, totals
@@ -38,7 +38,7 @@ def _table(rows: Sequence[Row], runs: Sequence[CaseRun]) -> str:
     shown = {title: name for title, name in _METRICS.items() if any(row.scored_by.name == name for row in rows)}
     lines = [_line(group, rows, shown, lambda row, g=group: group_of[row.case] == g)  # type: ignore[misc]
              for group in sorted(set(group_of.values()) - {""})]  # fmt: skip
-    return markdown(("group", "cases", *shown), [*lines, _line("all", rows, shown, lambda _row: True)])
+    return table(("group", "cases", *shown), [*lines, _line("all", rows, shown, lambda _row: True)])
 
 
 def _line(title: str, rows: Sequence[Row], shown: dict[str, str], belongs: Callable[[Row], bool]) -> list[str]:

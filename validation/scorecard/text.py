@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, engine_rows, replay_shares
-from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, error_text
+from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, Metric, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
 from lsmlab.validation.scorecard.trends import trend_shares
 
@@ -19,12 +19,18 @@ def target_text(total: Total) -> str:
     """Return the targets of a metric and whether they are met, such as "<= 3.0 % met, worst <= 10.0 % MISSED"."""
     metric = total.metric
     parts = []
-    if metric.target is not None:
-        goal = f"{metric.target:g} x repeats" if metric.kind is DISTANCE else error_text(metric.target, metric.kind)
+    if goal := median_goal(metric):
         parts.append(f"<= {goal} {_met(total.meets_target)}")
     if metric.worst is not None:
         parts.append(f"worst <= {error_text(metric.worst, metric.kind)} {_met(total.meets_worst)}")
     return ", ".join(parts)
+
+
+def median_goal(metric: Metric) -> str:
+    """Return the target of a metric's median, such as "3.0 %", or an empty text."""
+    if metric.target is None:
+        return ""
+    return f"{metric.target:g} x repeats" if metric.kind is DISTANCE else error_text(metric.target, metric.kind)
 
 
 def _met(value: bool | None) -> str:

@@ -1,0 +1,256 @@
+"""Functions of the expressions of claims: combinations of numbers, and measures of one run.
+
+A measure takes a run and returns a number of its tables or of several keys of its summary (docs/reference/summary.md).
+An expression reads other numbers from the summary by their keys.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+from lsmlab.models.policies.vlsm.picker import GOOD, MIXED, POOR
+from lsmlab.sim.results.finished import finished
+from lsmlab.validation.papers.claim import Outcome
+from numpy.typing import NDArray
+
+SPIKE_S: Final = 0.01
+"""P99 above which a second counts as a spike: ten times an unstalled operation, a hundredth of SILK's spikes."""
+COLLAPSE_S: Final = 1.0
+"""P99 above which a store has collapsed: writes wait for seconds, as in SILK's spikes, not for one busy device."""
+L0_TRIGGER: Final = 4
+"""Files of L0 at which its compaction is due: level0_file_num_compaction_trigger of all of SILK's settings, RocksDB's default."""
+KNEE: Final = 0.95
+"""Share of the best value of a sweep at which its knee lies."""
+_IN_USE: Final = 0.05
+"""Share of its target from which a level counts as used; files that pass a full level are smaller than this."""
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def ratio(above: float, below: float, unbounded: float | None = None) -> float:
+    """Return above / below; if `below` is 0, `unbounded`, by default infinity, or NaN for 0 / 0.
+
+    >>> ratio(3, 2), ratio(3, 0), ratio(0, 0), ratio(0, 0, math.inf), ratio(3, 0, math.nan)
+    (1.5, inf, nan, inf, nan)
+    """
+    if below:
+        return above / below
+    if unbounded is not None:
+        return unbounded
+    return math.inf if above else math.nan
+
+
+def smallest(*values: float) -> float:
+    """Return the smallest value that is not NaN. Raises ValueError if all are NaN."""
+    return min(v for v in values if not math.isnan(v))
+
+
+def largest(*values: float) -> float:
+    """Return the largest value that is not NaN. Raises ValueError if all are NaN."""
+    return max(v for v in values if not math.isnan(v))
+
+
+def mean(*values: float) -> float:
+    """Return the arithmetic mean."""
+    return sum(values) / len(values)
+
+
+def argmax(sweep: Mapping[float, float]) -> float:
+    """Return the key with the largest value, the first of several; NaN if all values are 0."""
+    return float(max(sweep, key=lambda key: sweep[key])) if any(sweep.values()) else math.nan
+
+
+def knee(sweep: Mapping[float, float]) -> float:
+    """Return the first key whose value is at least 95 % of the largest."""
+    least = KNEE * max(sweep.values())
+    return float(next(key for key, value in sweep.items() if value >= least))
+
+
+# --- stalls -----------------------------------------------------------------------------------------------------------
+
+
+def stalled_s(run: Outcome, *causes: str) -> float:
+    """Return the seconds for which clients waited, of all causes or of those that begin with one of `causes`."""
+    stalls = run.summary["stall_seconds"]
+    return float(sum(s for cause, s in stalls.items() if not causes or cause.startswith(causes)))
+
+
+def listener_stall_s(run: Outcome, *causes: str) -> float:
+    """Return the seconds of slowdown and stop of the store, as its listener counts them, of all causes or of `causes`.
+
+    The causes are memtable, l0 and pending.
+    """
+    cause, length = np.asarray(run.stalls["cause"]), np.asarray(run.stalls["end_s"]) - np.asarray(run.stalls["start_s"])
+    mine = np.array([not causes or str(c).split("_")[0] in causes for c in cause], dtype=np.bool_)
+    return float(length[mine].sum()) if len(length) else 0.0
+
+
+def stall_s_per_chain_byte(run: Outcome) -> float:
+    """Return stalled seconds per byte of chain, over the stalls that wait for compactions."""
+    size = np.asarray(run.stalls["chain_bytes"], dtype=np.float64)
+    length = np.asarray(run.stalls["end_s"], dtype=np.float64) - np.asarray(run.stalls["start_s"], dtype=np.float64)
+    return float(length[size > 0].sum() / size.sum())
+
+
+# --- work and tree ----------------------------------------------------------------------------------------------------
+
+
+def io_amplification(run: Outcome) -> float:
+    """Return bytes read and written by flushes and compactions, per byte written by clients."""
+    s = run.summary
+    moved = s["flush_bytes"] + s["compaction_read_bytes"] + s["compaction_write_bytes"]
+    return float(moved / s["user_bytes_written"])
+
+
+def compaction_bytes(run: Outcome) -> float:
+    """Return the bytes that compactions read and wrote."""
+    return float(run.summary["compaction_read_bytes"] + run.summary["compaction_write_bytes"])
+
+
+def written_mb_s(run: Outcome) -> float:
+    """Return the MB that flushes and compactions wrote per second of the run."""
+    return float((run.summary["flush_bytes"] + run.summary["compaction_write_bytes"]) / run.summary["duration_s"] / 1e6)
+
+
+def level_writes(run: Outcome, level: int) -> float:
+    """Return the bytes that compactions wrote into a level, per byte written by clients."""
+    rows = [row for row in run.summary["levels"] if row["level"] == level]
+    return float(sum(row["write_bytes"] for row in rows) / run.summary["user_bytes_written"])
+
+
+def used_levels(run: Outcome) -> float:
+    """Return the number of levels in use below L0, which is the largest number of steps in a chain."""
+    rows = [row for row in run.summary["levels"] if row["target_bytes"]]
+    return float(sum(row["bytes"] > _IN_USE * row["target_bytes"] for row in rows))
+
+
+def good_share(run: Outcome) -> float:
+    """Return the share of L1 -> L2 jobs of vLSM with only good vSSTs as inputs."""
+    reasons = run.summary["job_reasons"]
+    counts = {reason: int(reasons.get(reason, 0)) for reason in (GOOD, MIXED, POOR)}
+    return counts[GOOD] / max(1, sum(counts.values()))
+
+
+def memtable_bytes(run: Outcome) -> float:
+    """Return the mean size of all memtables in bytes; the active one counts with its full size."""
+    sizes = run.series.get("option_write_buffer_size", run.summary["options"]["write_buffer_size"])
+    return float(np.mean(np.asarray(sizes) * (1.0 + np.asarray(run.series["immutables"]))))
+
+
+# --- jobs -------------------------------------------------------------------------------------------------------------
+
+
+def job_speed(run: Outcome, kind: str) -> float:
+    """Return bytes read and written by all jobs of a kind per second of job time, as in RocksDB's statistics.
+
+    The kinds are flush, l0 (compactions out of L0) and deep (all other compactions). NaN without such jobs.
+    """
+    jobs = finished(run.jobs, "kind", "start_level", "start_s", "merged_s", "read_bytes", "write_bytes")
+    compaction, from_l0 = jobs["kind"] == "compaction", jobs["start_level"] == 0
+    mine = {"flush": jobs["kind"] == "flush", "l0": compaction & from_l0, "deep": compaction & (jobs["start_level"] > 0)}[kind]
+    length = jobs["merged_s"] - jobs["start_s"]
+    moved = jobs["read_bytes"] + jobs["write_bytes"]
+    return float(moved[mine].sum() / length[mine].sum()) if mine.any() else math.nan
+
+
+def longest_flush_s(run: Outcome) -> float:
+    """Return the longest time from a full memtable to the end of its flush, in seconds; NaN without a flush."""
+    starts, ends = _flushes(run)
+    return float((ends - starts).max()) if len(starts) else math.nan
+
+
+def flush_wait_share(run: Outcome) -> float:
+    """Return the longest time from a full memtable to the end of its flush / the shortest time to fill a memtable."""
+    starts, ends = _flushes(run)
+    if len(starts) < 2:
+        return 0.0
+    fills = np.diff(np.sort(starts))
+    return float((ends - starts).max() / fills[fills > 0.0].min())
+
+
+def _flushes(run: Outcome) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the times in s at which memtables were full and at which their flushes ended."""
+    jobs = finished(run.jobs, "kind", "queued_s", "end_s")
+    flush = jobs["kind"] == "flush"
+    return jobs["queued_s"][flush], jobs["end_s"][flush]
+
+
+def paused_share(run: Outcome) -> float:
+    """Return the share of the run for which jobs were halted beyond the time of L0 compactions (preemption)."""
+    jobs = finished(run.jobs, "kind", "start_level", "start_s", "end_s", "halted_s")
+    l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
+    preempting = float((jobs["end_s"] - jobs["start_s"])[l0].sum())
+    return max(0.0, float(jobs["halted_s"].sum()) - preempting) / float(run.summary["duration_s"])
+
+
+def longest_l0_need_s(run: Outcome) -> float:
+    """Return the longest time with at least four L0 files, in seconds: an L0 compaction is due, waits, or runs."""
+    due = np.concatenate(([False], np.asarray(run.series["l0_files"]) >= L0_TRIGGER, [False]))
+    edges = np.flatnonzero(np.diff(due.astype(np.int8)))
+    return float((edges[1::2] - edges[::2]).max()) if len(edges) else 0.0
+
+
+# --- latencies --------------------------------------------------------------------------------------------------------
+
+
+def p999_s(run: Outcome) -> float:
+    """Return the P99.9 of all operations, reads and writes, in seconds."""
+    order = np.argsort(run.latency["upper_s"], kind="stable")
+    upto = np.cumsum(run.latency["count"][order])
+    return float(run.latency["upper_s"][order][np.searchsorted(upto, 0.999 * upto[-1])])
+
+
+def worst_second_s(run: Outcome, begin: float = 0.0, end: float = 1.0) -> float:
+    """Return the largest P99 of a second between two points of the run, in seconds; 0 is its start and 1 its end."""
+    p99 = _by_second(run)
+    return float(p99[int(begin * len(p99)) : max(1, int(end * len(p99)))].max())
+
+
+def first_spike_s(run: Outcome) -> float:
+    """Return the second of the first spike; without a spike, the length of the run."""
+    return _first_above(run, SPIKE_S)
+
+
+def collapse_s(run: Outcome) -> float:
+    """Return the second of the first collapse; without one, the length of the run."""
+    return _first_above(run, COLLAPSE_S)
+
+
+def spike_share(run: Outcome) -> float:
+    """Return the share of seconds with a spike."""
+    return float((_by_second(run) > SPIKE_S).mean())
+
+
+def spike_correlation(run: Outcome) -> float:
+    """Return the correlation between the logarithms of the P99 of reads and of writes per second."""
+    read, write = _by_second(run, "read"), _by_second(run)
+    both = (read > 0.0) & (write > 0.0)
+    if both.sum() < 2 or np.ptp(read[both]) == 0.0 or np.ptp(write[both]) == 0.0:
+        return 0.0
+    return float(np.corrcoef(np.log(read[both]), np.log(write[both]))[0, 1])
+
+
+def _by_second(run: Outcome, operation: str = "write") -> NDArray[np.float64]:
+    """Return the P99 of each second of the run, in seconds."""
+    return np.nan_to_num(np.asarray(run.series[f"{operation}_p99_s"], dtype=np.float64))
+
+
+def _first_above(run: Outcome, p99_s: float) -> float:
+    above = np.flatnonzero(_by_second(run) > p99_s)
+    return float(above[0]) if len(above) else float(run.summary["duration_s"])
+
+
+CONSTANTS: Final[Mapping[str, float]] = {"inf": math.inf, "nan": math.nan}
+_MEASURES: Final[tuple[Callable[..., float], ...]] = (
+    stalled_s, listener_stall_s, stall_s_per_chain_byte, io_amplification, compaction_bytes, written_mb_s, level_writes,
+    used_levels, good_share, memtable_bytes, job_speed, longest_flush_s, flush_wait_share, paused_share, longest_l0_need_s,
+    p999_s, worst_second_s, first_spike_s, collapse_s, spike_share, spike_correlation,
+)  # fmt: skip
+FUNCTIONS: Final[Mapping[str, Callable[..., float]]] = {
+    "ratio": ratio, "min": smallest, "max": largest, "mean": mean, "sqrt": math.sqrt, "argmax": argmax, "knee": knee,
+    **{measure.__name__: measure for measure in _MEASURES},
+}  # fmt: skip
+"""Functions by their names in expressions."""
