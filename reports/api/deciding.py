@@ -221,12 +221,12 @@ def import_log(
         InputError: a file is unreadable or of another kind.
 
     """
-    from lsmlab.validation.importer.importing import ImportRequest, import_store
+    from lsmlab.validation.importer.importing import ImportRequest, read_store
 
     request = ImportRequest(log=Path(log), options=None if options is None else Path(options), device=device)
     folder = results_folder(out)
     with session():
-        import_store(request, folder)
+        read_store(request).write(folder, device)
     return stored_result(folder, Path(log).name)
 
 

@@ -9,7 +9,7 @@ from lsmlab.reports.cli.running import draw
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import dated_directory, display_path, named_directory
 from lsmlab.validation.importer.configuration import FULL_SPEED, NAME
-from lsmlab.validation.importer.importing import ImportRequest, import_store
+from lsmlab.validation.importer.importing import ImportRequest, read_store
 from lsmlab.validation.importer.text import import_text
 
 
@@ -20,8 +20,9 @@ def import_log(argv: list[str]) -> int:
     """
     given = parser_of("import", ImportRequest, OutputOptions).parse_args(argv)
     request, output = read(given, ImportRequest), read(given, OutputOptions)
+    store = read_store(request)
     target = (dated_directory("outputs") if output.out is None else named_directory(output.out)).resolve()
-    summary = import_store(request, target)
+    summary = store.write(target, request.device)
     folder, experiment = display_path(target), summary["import"]["experiment"]
     commands = {name: f"lsmlab run --config-dir {folder} experiment={name}" for name in (NAME, FULL_SPEED)}
     if output.json:

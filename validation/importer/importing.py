@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lsmlab.models.options.values import plain
 from lsmlab.sim.results.episodes.explanation import explain
@@ -41,39 +41,42 @@ class ImportRequest:
     )
 
 
-def import_store(request: ImportRequest, folder: Path) -> dict[str, Any]:
-    """Write what a LOG tells into `folder`, and return its summary (the content of summary.json).
+@dataclass(frozen=True)
+class ImportedStore:
+    """A real store, as its LOG tells: history, load and machine."""
 
-    Raises InputError if a file is unreadable or of the wrong kind.
-    """
-    reading = read(request.log, request.options, request.report_csv)
-    imported = summarised(reading)
-    summary, workload = imported.summary, imported.workload
-    with RunDirectory(folder) as place:
-        experiment, notes = write_configuration(
-            imported.observation, workload, imported.estimates, place.staging, folder.resolve(), request.device
-        )
-        summary["import"]["notes"] += notes
-        summary["import"]["experiment"] = experiment
-        about = {"version": summary["version"], "seed": 0, "config": {"log": str(request.log)}}
-        summary |= explain(write_tables(reading, workload, place.staging, about))
-        summary["bottleneck"]["text"] = bottleneck_text(summary)
-        write_json(place.staging / "summary.json", summary)
-        _publish(place)
-    return summary
-
-
-class Imported(NamedTuple):
-    """Summary of a LOG, and the load and constants inferred from it."""
-
+    reading: Reading
     summary: dict[str, Any]
     """Content of summary.json."""
     workload: InferredWorkload
     observation: Observation
     estimates: Estimates
 
+    def write(self, folder: Path, device: str | None = None) -> dict[str, Any]:
+        """Write tables, configuration and summary into a folder, in one step; return the summary.
 
-def summarised(reading: Reading) -> Imported:
+        `device`: kind of drive, one of `DRIVES`; None: inferred.
+        """
+        summary = dict(self.summary)
+        with RunDirectory(folder) as place:
+            experiment, notes = write_configuration(
+                self.observation, self.workload, self.estimates, place.staging, folder.resolve(), device
+            )
+            summary["import"] = {**summary["import"], "notes": [*summary["import"]["notes"], *notes], "experiment": experiment}
+            about = {"version": summary["version"], "seed": 0, "config": {"log": str(self.reading.path)}}
+            summary |= explain(write_tables(self.reading, self.workload, place.staging, about))
+            summary["bottleneck"]["text"] = bottleneck_text(summary)
+            write_json(place.staging / "summary.json", summary)
+            _publish(place)
+        return summary
+
+
+def read_store(request: ImportRequest) -> ImportedStore:
+    """Read a LOG and infer load and machine. Raises InputError if a file is unreadable or of the wrong kind."""
+    return summarised(read(request.log, request.options, request.report_csv))
+
+
+def summarised(reading: Reading) -> ImportedStore:
     """Infer load and machine from a LOG, and add them to its summary."""
     workload = infer_database(reading)
     observation = observe(reading, workload)
@@ -99,7 +102,7 @@ def summarised(reading: Reading) -> Imported:
         "version": installed_version("lsmlab"), "results_format": FORMAT, "seed": None,
         "import": _about(reading, workload, rates, summary.get("operations_until_s")),
     }  # fmt: skip
-    return Imported(summary, workload, observation, rates)
+    return ImportedStore(reading, summary, workload, observation, rates)
 
 
 def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known_s: float | None) -> dict[str, Any]:

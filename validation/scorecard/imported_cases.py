@@ -51,8 +51,12 @@ class _FromLog(NamedTuple):
 def _read(log: Path, kind: str | None) -> _FromLog:
     """Read a LOG; the result is cached for reruns and what-ifs, because the longest LOGs take seconds."""
     reading = read(log)
-    _, workload, observation, estimates = summarised(reading)
-    return _FromLog(infer(reading, workload, estimates, kind), full_speed(workload), limited_by_store(observation))
+    store = summarised(reading)
+    return _FromLog(
+        infer(reading, store.workload, store.estimates, kind),
+        full_speed(store.workload),
+        limited_by_store(store.observation),
+    )
 
 
 @dataclass(frozen=True)
