@@ -5,6 +5,7 @@ Source: (behaviour/leveldb.md, LevelDB rules).
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -163,5 +164,5 @@ def test_a_seek_is_charged_to_the_first_searched_file() -> None:
     assert [9, 5, 3] == searched(10)
     assert [5, 3] == searched(25)
     assert [3] == searched(40)
-    assert 100.0 == engine_of("engine=leveldb").picker.allowed_seeks(1000)  # type: ignore[attr-defined]
-    assert 128.0 == engine_of("engine=leveldb").picker.allowed_seeks(2 << 20)  # type: ignore[attr-defined]
+    assert 100.0 == engine_of("engine=leveldb").picker.allowed_seeks(1000)
+    assert 128.0 == engine_of("engine=leveldb").picker.allowed_seeks(2 << 20)
