@@ -1,6 +1,6 @@
 # make demo: set up, simulate a real store's options on two devices, name the report.
 # make test: lint, types and tests. make test-slow: tests that take long and rarely fail.
-# make test-cluster: tests that need Slurm or Ray. make test-browser: pages in Chromium.
+# make test-cluster: tests on Dask, Slurm and Ray. make test-browser: pages in Chromium.
 # make course: the course as pages and notebooks, in build/course.
 # make docs-api: the reference of the package lsmlab, in build/api.
 VENV ?= .venv
@@ -41,7 +41,7 @@ unit: $(VENV)/.dev
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -n 2 -m slow
 
-test-cluster: $(VENV)/.dev  # a Ray cluster of two nodes and a Slurm cluster of one, on this machine; names what is missing
+test-cluster: $(VENV)/.dev  # Dask with two workers, a Slurm cluster of one node, Ray of two, on this machine; names what is missing
 	$(BIN)/pytest -m cluster -rs
 
 test-browser: $(VENV)/.browser  # the laboratory's server, and pages in Chromium; names what is missing

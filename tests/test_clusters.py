@@ -182,6 +182,18 @@ def test_other_code_is_refused(place: list[str], monkeypatch: pytest.MonkeyPatch
         list(executor.run_tasks(doubled, [1], lambda _i, _s: None))
 
 
+@pytest.mark.parametrize("place", ["slurm"], indirect=True)
+def test_a_refused_job_ends_the_command(place: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the queue refuses a job, the command ends with its message."""
+    monkeypatch.setenv("DASK_JOBQUEUE__SLURM__QUEUE", "nowhere")
+    command = start(*SWEEP, *place, "--out", "on")
+    _, err = command.communicate(timeout=WAIT_S)
+
+    assert 2 == command.returncode
+    assert "sbatch refused a job" in err
+    assert "invalid partition" in err.lower()
+
+
 def test_hydras_launchers_give_the_same(place: list[str]) -> None:
     """The presets hydra/launcher=slurm and ray_cluster give the results of Hydra's serial launcher."""
     if place[1] == "dask":

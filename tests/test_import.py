@@ -128,7 +128,7 @@ def test_the_configuration_composes(imported: Path) -> None:
     fitted = read_parameters("imported", [imported])
     assert fitted.host["compaction_record"] == config["host"]["compaction_record"]
     assert {"host.compaction_record", "host.compaction_byte"} <= set(config["parameters"]["standard_errors"])
-    configure(["experiment=imported"], config_dirs=[imported])
+    configure(["experiment=imported"], folders=[imported])
 
 
 def test_a_what_if_replaces_one_part(imported: Path) -> None:

@@ -144,7 +144,7 @@ def test_every_verb_has_help(installed: Installed, tmp_path: Path) -> None:
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
 
-    assert VERBS == [verb for verb, (code, out, err) in found.items() if (code, err) == (0, "") and f"lsmlab {verb}" in out]
+    assert list(VERBS) == [verb for verb, (code, out, err) in found.items() if (code, err) == (0, "") and f"lsmlab {verb}" in out]
 
 
 def test_simulating_works(installed: Installed, tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ Source: (behaviour/leveldb.md, LevelDB rules).
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 
 import numpy as np
