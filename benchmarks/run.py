@@ -3,7 +3,8 @@
 usage: python benchmarks/run.py [--against REVISION] [NAME ...]        (make bench)
 
 Each case is one `lsmlab run --json` in its own process, on one core. CPU time and memory are those of this process,
-including its start and the writing of its files. `ms/job` is the CPU time of the simulated events per flush, compaction and trivial move, without that of building a preloaded tree and of collecting results.
+including its start and the writing of its files. `ms/job` is the CPU time of the simulated events per flush, compaction
+and trivial move, without that of building a preloaded tree and of collecting results.
 With `--against`, the sources of another git revision run each case right after this one, and the last column gives the
 CPU time of that revision divided by this one's.
 """

@@ -191,8 +191,8 @@ def test_the_page_of_an_answer(answered: Path) -> None:
     assert "Is the present state reproduced?" in page
     assert '"id":"change-ops_per_s"' in page
     assert '"LOG"' in page
-    assert (answered / "present_state" / "report.html").is_file()
-    assert 'href="present_state/report.html"' in page
+    assert (answered / "present state" / "report.html").is_file()
+    assert 'href="present%20state/report.html"' in page
 
 
 def test_a_budget_refuses_long_work(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
