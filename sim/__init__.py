@@ -8,7 +8,7 @@ package lists its modules.
 - store: databases with column families, memtables, trees, jobs and files.
 - memory_check: whether a run's arrays fit in memory. freed_memory: return of memory that a run needs no longer.
 - prefill_options: options of the store during the prefill.
-- setup: engine, machine and workload of a run, built from its configuration.
+- setting: what one run simulates, typed. setup: its sampled keys and sizes of entries.
 - clients: demand, admission of writes, operation times, latencies.
 - results: numbers, tables and texts of a finished run.
 - phase: one workload on its databases. Trees at the start of a run: preload, kept_trees, prefill, initial_tree.
@@ -20,7 +20,7 @@ package lists its modules.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])
->>> lsmlab.sim.run(config).summary["duration_s"]
+>>> lsmlab.sim.simulate(lsmlab.sim.Setting.of(config)).summary["duration_s"]
 1.0
 """
 
@@ -31,14 +31,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lsmlab.sim.configuration.compose import compose as configure
     from lsmlab.sim.results.results import Result
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim.setting import Setting
+    from lsmlab.sim.simulation import simulate
 
-__all__ = ["Result", "configure", "run"]
+__all__ = ["Result", "Setting", "configure", "simulate"]
 
 _HOMES = {
     "Result": ("results.results", "Result"),
+    "Setting": ("setting", "Setting"),
     "configure": ("configuration.compose", "compose"),
-    "run": ("simulation", "run"),
+    "simulate": ("simulation", "simulate"),
 }
 
 

@@ -20,7 +20,7 @@ from lsmlab.sim.decisions.advice import Trialled, advised, pairs, ranked
 from lsmlab.sim.decisions.candidates import Candidate, Kind, candidates
 from lsmlab.sim.decisions.differences import Trial, differences
 from lsmlab.sim.decisions.goals import Limits, memory_bytes, read_goal, read_limits
-from lsmlab.sim.simulation import run
+from running import run
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = ROOT / "validation" / "demo" / "OPTIONS"

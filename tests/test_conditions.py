@@ -20,8 +20,7 @@ from lsmlab.sim.machine.steps import Progress, Step
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.episodes.usage import spliced
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration, simulate
+from running import SMALL, configuration, run, simulate
 
 LOAD = (
     *SMALL, "workload=constant", "workload.read=0", "workload.update=1", "workload.rate=60k", "workload.num=200k",

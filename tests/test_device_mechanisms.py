@@ -22,9 +22,8 @@ from scipy.special import lambertw
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_catalogue import drive, setup
-from lsmlab.sim.simulation import run
 from lsmlab.validation.scorecard.page_drive import measured_write_amplification
-from running import SMALL, configuration
+from running import SMALL, configuration, run
 
 MIB = 2.0**20
 

@@ -20,8 +20,7 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.phase import Phase
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.tree_replay import FileState, tree_at
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 ROOT = Path(__file__).parents[1]
 RUNS = reference_runs()

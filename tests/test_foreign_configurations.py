@@ -12,7 +12,8 @@ from log_sample import Sample
 from lsmlab.models.errors import InputError
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.configuration.yaml_text import read_yaml, to_yaml
+from lsmlab.sim.configuration.yaml_text import read_yaml
+from lsmlab.sim.results.jsontext import to_yaml
 from omegaconf import OmegaConf
 
 QUICK = ["workload.num=20k", "workload.duration=1s", "--no-report"]

@@ -29,9 +29,10 @@ ROOMS = {
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [
-        "configuration", "progress", "observers", "machine", "store", "memory_check", "freed_memory", "prefill_options",
-        "setup", "clients", "results", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation", "runs",
-        "commands", "decisions", "comparison", "planning", "horizons", "exploration", "tuning", "__main__",
+        "progress", "observers", "machine", "store", "memory_check", "freed_memory", "prefill_options",
+        "setting", "setup", "clients", "results", "kept_trees", "preload", "phase", "prefill",
+        "initial_tree", "simulation", "configuration", "runs", "commands", "decisions", "comparison", "planning",
+        "horizons", "exploration", "tuning", "__main__",
     ],
     "validation": [
         "checkout", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsmlab.models.errors import InputError
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration
+from running import SMALL, configuration, run
 
 BASE = configuration(*SMALL, "workload.duration=4s")
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.sim import simulation
 from lsmlab.sim.__main__ import main
 from lsmlab.sim.decisions.model_errors import read_model_errors
+from lsmlab.sim.simulation import Setting, simulate
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.real import common_dominant_cause, means_and_ranges, real_run, with_waits
@@ -57,7 +57,7 @@ def truth() -> tuple[dict[str, float], list[float]]:
     folder = Path("unused")
     from lsmlab.validation.casefiles.case import case_from_mapping
 
-    found = simulation.run({**case_from_mapping(TINY, folder).config(), "seed": 42})
+    found = simulate(Setting.of({**case_from_mapping(TINY, folder).config(), "seed": 42}))
     stalls = {key: [stall[key] for stall in found.stalls] for key in ("cause", "start_s", "end_s")}
     values = simulated_values(found.summary, found.jobs, found.series, found.latency, stalls)
     return values, reported_series(found.series).tolist()

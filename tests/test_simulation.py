@@ -10,8 +10,7 @@ import pytest
 from lsmlab.sim import simulation
 from lsmlab.sim.results import results
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration, simulate
+from running import SMALL, configuration, run, simulate
 
 RATE_LIMITED = (
     "engine.version=6.11", "engine.preset=db_bench", "engine.options.max_background_jobs=1", "host.cores=40",

@@ -16,7 +16,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.plots import RunPlots
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import PAGE, TABLES, RunData, run_data
-from lsmlab.sim.configuration.yaml_text import to_yaml
+from lsmlab.sim.results.jsontext import to_yaml
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
 from lsmlab.sim.results.rundir import RunDirectory, make_directory

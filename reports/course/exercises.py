@@ -167,9 +167,9 @@ def _plain(value: Any) -> Any:
 def _summary(overrides: tuple[str, ...]) -> dict[str, Any]:
     """Simulate once per process and return the summary."""
     from lsmlab.sim.configuration.compose import compose
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim.simulation import Setting, simulate
 
-    return dict(run(compose([*overrides, "save.events=false"])).summary)
+    return dict(simulate(Setting.of(compose([*overrides, "save.events=false"]))).summary)
 
 
 @cache

@@ -136,9 +136,9 @@ def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
 
 
 def _simulated(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim.simulation import Setting, simulate
 
-    result = run(config)
+    result = simulate(Setting.of(config))
     series = result.series
     return dict(result.summary), [float(value) for value in series["write_ops"]]
 

@@ -22,6 +22,7 @@ from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.runs.estimate import START, duration_text, estimate, job_seconds
 from lsmlab.sim.runs.expected import expected
+from lsmlab.sim.setting import Setting
 
 TARGET_S: Final = 0.15
 """CPU time of the window that is aimed at."""
@@ -66,7 +67,7 @@ class _TooLongError(Exception):
 
 def preview(config: Mapping[str, Any]) -> Preview:
     """Simulate a window and draw its curves. Raises InputError for a configuration that cannot run, or needs too long."""
-    whole_s = expected(config).duration_s
+    whole_s = expected(Setting.of(config)).duration_s
     cost = estimate(config)
     kind = _kind(config)
     for _ in range(_TRIES):
@@ -109,12 +110,12 @@ def _kind(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _simulated(config: Mapping[str, Any], window_s: float | None) -> Result:
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim.simulation import simulate
 
     began_s = time.process_time()
     if window_s is not None:
         config = {**config, "workload": {**config["workload"], "duration": window_s}}
-    result = run({**config, "save": {"events": False}}, _within(began_s + LONGEST_S))
+    result = simulate(Setting.of({**config, "save": {"events": False}}), _within(began_s + LONGEST_S))
     return replace(result, config={})  # the curves do not need it, and it takes longest to save
 
 

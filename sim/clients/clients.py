@@ -21,6 +21,7 @@ from lsmlab.sim.clients.group import NEVER, Group, Traffic, start_group, writes_
 from lsmlab.sim.clients.memtable_switches import MemtableSwitches
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.clients.write_waits import WriteWaits
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import Alarm
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.database import Database
@@ -43,14 +44,14 @@ class ClientLoad:
     """
 
     def __init__(
-        self, env: simpy.Environment, setup: Setup, databases: Sequence[Database], until_s: float, rng: np.random.Generator,
-        reads: FamilyReads | None,
+        self, env: simpy.Environment, setup: Setup, machine: Machine, databases: Sequence[Database], until_s: float,
+        rng: np.random.Generator, reads: FamilyReads | None,
     ) -> None:  # fmt: skip
         self.env = env
         self.databases = databases
         self.families = [family for database in databases for family in database.families]
         self.shape = shape = setup.shape
-        self._machine = machine = setup.machine
+        self._machine = machine
         self.finished = Observers[[]]()
         """Observers of the end: all operations of all groups are served."""
         clients = setup.workload.clients
@@ -74,7 +75,7 @@ class ClientLoad:
         self._times = OpTimes(machine, shape, self._filling, reads, synced=synced)
         self._admission = Admission(databases, parts, self.groups, machine, shape, self._times)
         self._demand = ClientDemand(
-            machine, self._times, shape, self._filling, len(databases), setup.wal_reaches_device
+            machine, self._times, shape, self._filling, len(databases), setup.setting.wal_reaches_device
         )
         self._alarm = Alarm(env, self._wake)
         self._stopped = False

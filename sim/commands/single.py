@@ -16,10 +16,10 @@ def simulate(config: Mapping[str, Any], directory: Path, progress: Progress | No
     from lsmlab.sim.configuration.trust import trusted_packages
 
     load_simulation()
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim import simulation
 
     with RunDirectory(directory) as place:
-        result = run(config, progress, trusted_packages())
+        result = simulation.simulate(simulation.Setting.of(config, trusted_packages()), progress)
         result.save(place.staging)
         place.publish()
     return dict(result.summary)

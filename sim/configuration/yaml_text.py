@@ -1,4 +1,4 @@
-"""Reader and writer of YAML files. The reader checks encoding, size, syntax and values; its errors name file, line and remedy."""
+"""Reader of YAML files. It checks encoding, size, syntax and values; its errors name file, line and remedy."""
 
 from __future__ import annotations
 
@@ -20,13 +20,6 @@ _TAGS: Final = frozenset(
     f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp")
 )
 """Types of values that a configuration may contain."""
-
-
-def to_yaml(content: Any) -> str:
-    """Return a configuration as YAML, keys in their order. libyaml writes the same text as PyYAML in a fifth of the time."""
-    import yaml
-
-    return str(yaml.dump(content, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
 
 
 def read_yaml(path: Path) -> Any:

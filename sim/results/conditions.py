@@ -18,11 +18,12 @@ _MOST: Final = 1000
 
 def condition_facts(setup: Setup, databases: Sequence[DatabaseContext]) -> dict[str, Any] | None:
     """Return the entry `conditions` of the summary; None for a run without conditions."""
-    if not setup.device_changes and not setup.conditions.compaction_errors:
+    changes = setup.setting.device_changes
+    if not changes and not setup.setting.conditions.compaction_errors:
         return None
     errors = sorted((e for d in databases for e in d.errors.records), key=lambda e: e.start_s)
     return {
-        "changes": [{"at_s": c.at_s, "text": c.text} for c in setup.device_changes],
+        "changes": [{"at_s": c.at_s, "text": c.text} for c in changes],
         "failed_jobs": len(errors),
         "errors": [_error(e) for e in errors[:_MOST]],
     }

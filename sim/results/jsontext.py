@@ -1,4 +1,4 @@
-"""JSON output that every JSON parser reads: no NaN or infinity, and no partly written files."""
+"""Results as text: JSON that every JSON parser reads (no NaN or infinity, no partly written files), and YAML."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from lsmlab.sim.results.leftovers import partial_path
 def to_json(value: object) -> str:
     """Return indented JSON text that ends with a newline. NaN and infinities become null, NumPy arrays become lists."""
     return json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_yaml(content: Any) -> str:
+    """Return a configuration as YAML, keys in their order. libyaml writes the same text as PyYAML in a fifth of the time."""
+    import yaml
+
+    return str(yaml.dump(content, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False))
 
 
 def write_json(path: Path, value: object) -> None:

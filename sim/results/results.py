@@ -14,8 +14,8 @@ from lsmlab.models.options.values import plain
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
-from lsmlab.sim.configuration.yaml_text import to_yaml
 from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.conditions import condition_facts
@@ -26,6 +26,7 @@ from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
 from lsmlab.sim.results.finished import JobSums
+from lsmlab.sim.results.jsontext import to_yaml
 from lsmlab.sim.results.memory import memory_summary
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
@@ -119,8 +120,8 @@ def _frame(table: Table) -> pd.DataFrame:
 
 
 def collect(
-    config: Mapping[str, Any], setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad,
-    reads: FamilyReads | None, end_s: float, usage: UsageLog, logs: Sequence[EventLog] | None = None,
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, reads: FamilyReads | None,
+    end_s: float, usage: UsageLog, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
     """Return the result of a run that ended at `end_s`; the trees of a large run lose their keys.
 
@@ -128,7 +129,7 @@ def collect(
     """
     duration_s = max(end_s, 1e-9)
     jobs = _jobs_table(families)
-    summary = summarise(setup, families, clients, JobSums(jobs), duration_s)
+    summary = summarise(setup, machine, families, clients, JobSums(jobs), duration_s)
     if len(jobs["job"]) >= LARGE_RUN_JOBS:
         _forget_keys(families)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
@@ -158,13 +159,13 @@ def collect(
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
         "notes": [*setup.engine.notes, *setup.workload.notes],
-        "seed": config.get("seed", 1),
+        "seed": setup.setting.seed,
         "version": installed_version("lsmlab"),
         "results_format": FORMAT,
     }
-    series = _series(setup, families, clients, (writes, write_pieces), (reads_and_scans, read_pieces), seconds)
+    series = _series(setup, machine, families, clients, (writes, write_pieces), (reads_and_scans, read_pieces), seconds)
     rows = stall_rows(stalls, named=len(setup.families) > 1)
-    data = stall_data(setup, families, clients, usage, rows, jobs, series)
+    data = stall_data(setup, machine, families, clients, usage, rows, jobs, series)
     summary |= explain(data)
     for row, lost_ops in zip(rows, lost_operations(data), strict=True):
         row["lost_ops"] = lost_ops
@@ -172,7 +173,7 @@ def collect(
         summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
     summary["bottleneck"]["text"] = bottleneck_text(summary)
     return Result(
-        config=dict(config),
+        config=dict(setup.setting.config),
         summary=summary,
         series=series,
         jobs=jobs,
@@ -210,7 +211,7 @@ Latencies = tuple[LatencyDistribution | None, Floats]
 
 
 def _series(
-    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, writes: Latencies, reads: Latencies,
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, writes: Latencies, reads: Latencies,
     seconds: Floats,
 ) -> Table:  # fmt: skip
     table: Table = {"t_s": seconds[1:]}
@@ -221,7 +222,7 @@ def _series(
         columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, plain)
         for suffix, values in columns.items():
             table[f"{name}_{suffix}_s"] = values
-    table |= transfer_series(setup.machine.device.log, seconds)
+    table |= transfer_series(machine.device.log, seconds)
     table |= state_series([s.recorder for s in families], seconds)
     table |= option_series([s.recorder for s in families], setup.engine, seconds)
     return table
@@ -257,7 +258,7 @@ def _key_facts(setup: Setup) -> dict[str, Any]:
     sample = first.sample
     per_file = setup.engine.smallest_file_bytes / max(1.0, first.content.entry.put) / sample.weight
     return {
-        "mode": setup.keys.mode,
+        "mode": setup.setting.keys.mode,
         "rate": sample.rate,
         "weight": sample.weight,
         "hot": len(sample.hot),

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.tree.merge import live_keys
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
+from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.results.chains import Chain
 from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
@@ -69,10 +72,10 @@ def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: fl
 
 
 def summarise(
-    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, jobs: JobSums, duration_s: float
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, jobs: JobSums, duration_s: float
 ) -> dict[str, Any]:
     """Return all numbers of summary.json except latencies, chains, memory, reads, and facts of the caller such as the seed."""
-    device, cores = setup.machine.device, setup.machine.cores
+    device, cores = machine.device, machine.cores
     live, unique = _space(families)
     return {
         **_throughput(clients, duration_s),
@@ -89,7 +92,7 @@ def summarise(
         "files_per_level": files_per_level(families),
         "levels": level_rows(families, jobs),
         "compaction_stats": compaction_stats(families, jobs),
-        "device": _device_facts(setup, live, duration_s),
+        "device": _device_facts(setup.setting.device, device, live, duration_s),
         "cpu": {
             "cores": cores.cores,
             "background_core_seconds": cores.busy_s,
@@ -183,8 +186,7 @@ def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
     return live, unique
 
 
-def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[str, Any]:
-    station = setup.machine.device
+def _device_facts(setup: DeviceSetup, station: DeviceStation, live_bytes: float, duration_s: float) -> dict[str, Any]:
     facts = station.device.facts(station.state, live_bytes)
     written_per_s = station.write_bytes / duration_s
     years = None
@@ -192,10 +194,10 @@ def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[st
         years = facts.endurance_bytes / written_per_s / _YEAR_S
     return {
         "name": station.device.name,
-        "utilisation": _utilisation(setup, duration_s),
+        "utilisation": _utilisation(setup, station, duration_s),
         "read_bytes_per_s": station.read_bytes / duration_s,
         "write_bytes_per_s": written_per_s,
-        "page_cache_bytes": setup.device_setup.page_cache_bytes,
+        "page_cache_bytes": setup.page_cache_bytes,
         "flash_write_amplification": facts.flash_write_amplification,
         "endurance_bytes": facts.endurance_bytes,
         "endurance_used": station.write_bytes / facts.endurance_bytes if facts.endurance_bytes else None,
@@ -203,9 +205,9 @@ def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[st
     }
 
 
-def _utilisation(setup: Setup, duration_s: float) -> float:
+def _utilisation(setup: DeviceSetup, station: DeviceStation, duration_s: float) -> float:
     """Return the used share of the device's time, or of the cap's bandwidth if larger."""
-    station, caps = setup.machine.device, setup.device_setup.settings
+    caps = setup.settings
     shares = [station.busy_s / duration_s]
     for moved, cap in ((station.write_bytes, caps.write_cap), (station.read_bytes, caps.read_cap)):
         if cap:

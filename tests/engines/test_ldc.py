@@ -14,14 +14,13 @@ from engine_goldens import engine_of
 from goldens import parse_tree, show_pick
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
 from lsmlab.validation.papers.ldc_formulas import (
     mix_throughput,
     rewritten_per_moved_byte,
     write_amplification,
     write_tail_latency_s,
 )
-from running import configuration
+from running import configuration, run
 
 pytestmark = pytest.mark.xdist_group("ldc")  # one process computes the runs that these tests share
 

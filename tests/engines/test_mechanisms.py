@@ -12,8 +12,8 @@ from lsmlab.models.tree.merge import drop_dead_tombstones, live_keys, merge_file
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from lsmlab.sim.setting import Setting
+from running import configuration, run
 from shadow import Shadow, shadowed
 
 ALLOWED = ("policy_fixture",)
@@ -46,7 +46,7 @@ def check_conserved(result: Result) -> None:
 def check_lookups(settings: dict[str, Any]) -> Shadow:
     """Check that an exact run finds every key's newest version at its end."""
     settings["keys"] = {**settings["keys"], "mode": "exact"}
-    phase = Phase(settings, np.random.SeedSequence(3).spawn(SEEDS), ALLOWED)
+    phase = Phase(Setting.of(settings, ALLOWED), np.random.SeedSequence(3).spawn(SEEDS))
     store = phase.families[0]
     with shadowed(store) as shadow:
         phase.run()

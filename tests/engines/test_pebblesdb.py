@@ -17,8 +17,8 @@ from lsmlab.models.policies.pebblesdb.picker import PebblesPicker
 from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from lsmlab.sim.setting import Setting
+from running import configuration, run
 
 pytestmark = pytest.mark.xdist_group("pebblesdb")  # one process computes the runs that these tests share
 
@@ -49,7 +49,7 @@ def loaded(*overrides: str) -> Result:
 def settled() -> Phase:
     """Return a store after its load, when no job is due."""
     config = configuration(*LOAD, *PEBBLES, SLOW, "workload.num=500k")
-    phase = Phase(config, np.random.SeedSequence(1).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(1).spawn(SEEDS))
     phase.run()
     phase.run_until_idle()
     return phase
@@ -102,7 +102,7 @@ def test_reads_search_more_runs() -> None:
 
 def _mean_runs(*overrides: str) -> float:
     """Return the mean number of sorted runs that a scan has to merge during a load."""
-    phase = Phase(configuration(*LOAD, *overrides), np.random.SeedSequence(1).spawn(SEEDS), ())
+    phase = Phase(Setting.of(configuration(*LOAD, *overrides)), np.random.SeedSequence(1).spawn(SEEDS))
     tree, counts = phase.families[0].tree, []
 
     def sample() -> Iterator[simpy.Event]:

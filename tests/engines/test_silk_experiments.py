@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lsmlab.models.engines.make import make_engine
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 EXPERIMENTS = ("silk_peaks", "silk_breakdown", "silk_one_peak", "silk_production", "silk_motivation", "silk_ycsb")
 

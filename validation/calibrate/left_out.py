@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.sim.simulation import run
+from lsmlab.sim.simulation import Setting, simulate
 from lsmlab.validation.calibrate.fit import Calibration, fit_runs
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.solve import Solution
@@ -67,7 +67,7 @@ def constant_texts(values: Mapping[str, float | str]) -> list[str]:
 
 def errors_with(case: Case, overrides: Sequence[str], seeds: Sequence[int]) -> dict[str, float]:
     """Return the errors of a case that is simulated with further overrides, as in `LeftOut`."""
-    summaries = [run(case.config([*overrides, f"seed={seed}"])).summary for seed in seeds]
+    summaries = [simulate(Setting.of(case.config([*overrides, f"seed={seed}"]))).summary for seed in seeds]
     errors = {}
     for name in (*RELATIVE, STALL):
         real = case.measured.get(name)

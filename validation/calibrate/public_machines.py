@@ -20,7 +20,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.errors import InputError
-from lsmlab.sim.simulation import run
+from lsmlab.sim.simulation import Setting, simulate
 from lsmlab.validation.calibrate.job_costs import job_cpu
 from lsmlab.validation.calibrate.parameter_file import Constants, SetText, quantity_text, write_sessions, write_set
 from lsmlab.validation.calibrate.public import ERRORS_FROM, drive_sources
@@ -279,7 +279,7 @@ def _drive_rate(data: Path, host: Mapping[str, float], wrote: float, rounds: int
     rate = wrote
     for _ in range(rounds):
         at = f"device.write_bandwidth={quantity_text('write_bandwidth', rate)}"
-        summary = run(case.config([*constants, "device.slc_cache=0", at])).summary
+        summary = simulate(Setting.of(case.config([*constants, "device.slc_cache=0", at]))).summary
         jobs_wrote = summary["flush_bytes"] + summary["compaction_write_bytes"]
         rate *= wrote / (jobs_wrote / summary["duration_s"])
     return rate

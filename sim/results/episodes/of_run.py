@@ -11,7 +11,7 @@ import numpy as np
 from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.sim.clients.latency import Floats
-from lsmlab.sim.machine.machine import Consumer
+from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.episodes.explanation import StallData
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def stall_data(
-    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, usage: UsageLog,
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, usage: UsageLog,
     stalls: Sequence[Mapping[str, Any]], jobs: Table, series: Table,
 ) -> StallData:  # fmt: skip
     """Return the data that explain the stalls of a run; `stalls`: rows, `jobs` and `series`: columns of its tables."""
@@ -37,7 +37,7 @@ def stall_data(
         series=series,
         clients=client_curves((group_curve(g), g.write_share) for g in clients.groups),
         memtable_writes=memtable * setup.workload.shards,
-        usage=_usage(setup, families, usage, stalls, jobs) if stalls else {},
+        usage=_usage(setup, machine, families, usage, stalls, jobs) if stalls else {},
     )
 
 
@@ -47,7 +47,8 @@ def closed_loop(clients: ClientLoad) -> bool:
 
 
 def _usage(
-    setup: Setup, families: Sequence[ColumnFamily], usage: UsageLog, stalls: Sequence[Mapping[str, Any]], jobs: Table
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], usage: UsageLog,
+    stalls: Sequence[Mapping[str, Any]], jobs: Table,
 ) -> dict[str, Curve]:
     rows = np.frombuffer(usage.rows, dtype=np.float64).reshape(-1, UsageLog.WIDTH)
     end_s = float(rows[-1, 0])
@@ -56,25 +57,26 @@ def _usage(
     at_s = np.array(sorted({0.0, end_s, *edges}))
     return {
         "device": (rows[:, 0], rows[:, 1]),
-        "cores": (rows[:, 0], (rows[:, 2] + clients) / setup.machine.cores.cores),
-        **_transfers(setup, at_s),
+        "cores": (rows[:, 0], (rows[:, 2] + clients) / machine.cores.cores),
+        **_transfers(setup, machine, at_s),
         **_slots(setup, families, _l0_compaction(setup, jobs, end_s), end_s),
     }
 
 
-def _transfers(setup: Setup, at_s: Floats) -> dict[str, Curve]:
+def _transfers(setup: Setup, machine: Machine, at_s: Floats) -> dict[str, Curve]:
     """Return the use of the device's bandwidth, of its caps and of the rate limiter, as each was at its time."""
-    if not setup.device_changes:
-        return _transfers_under(setup, setup.machine.device.device, at_s)
-    from_s = [0.0, *(change.at_s for change in setup.device_changes)]
+    changes = setup.setting.device_changes
+    if not changes:
+        return _transfers_under(machine, machine.device.device, at_s)
+    from_s = [0.0, *(change.at_s for change in changes)]
     at_s = np.union1d(at_s, from_s)
-    devices = (setup.device_setup.device, *(change.setup.device for change in setup.device_changes))
-    return spliced([_transfers_under(setup, device, at_s) for device in devices], from_s)
+    devices = (setup.setting.device.device, *(change.setup.device for change in changes))
+    return spliced([_transfers_under(machine, device, at_s) for device in devices], from_s)
 
 
-def _transfers_under(setup: Setup, caps: Device, at_s: Floats) -> dict[str, Curve]:
+def _transfers_under(machine: Machine, caps: Device, at_s: Floats) -> dict[str, Curve]:
     """Return the same as if the device had been `caps` during the whole run."""
-    station, limiter = setup.machine.device, setup.machine.limiter
+    station, limiter = machine.device, machine.limiter
     log = np.frombuffer(station.log.rows, dtype=np.float64).reshape(-1, 4) if station.log.rows else np.empty((0, 4))
     writes, reads = log[log[:, 0] >= TransferLog.WRITE], log[log[:, 0] < TransferLog.WRITE]
 
