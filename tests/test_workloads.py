@@ -21,7 +21,7 @@ from lsmlab.models.workloads.choosers import InsertCursor, UniformKeys
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 from lsmlab.models.workloads.values import FixedSize
-from lsmlab.sim.clients.filling import Filling
+from lsmlab.sim.clients.memtable_fill import MemtableFill
 
 ROOT = Path(__file__).resolve().parents[1]
 YCSB_FILES = ROOT.parent / "shared" / "data" / "ycsb"
@@ -372,7 +372,7 @@ def test_shards_have_parts_of_the_stated_spread() -> None:
 
 def test_a_larger_shard_fills_its_memtables_sooner() -> None:
     """Memtables of a shard with a fifth more writes are full a fifth sooner."""
-    filling = Filling((0.8, 1.2), [120_000.0], [1.0], np.random.default_rng(1))
+    filling = MemtableFill((0.8, 1.2), [120_000.0], [1.0], np.random.default_rng(1))
     switched = [number for number, _ in filling.switch_full(1_000_000.0)]
 
     assert (6, 10) == pytest.approx((switched.count(0), switched.count(1)), abs=1)

@@ -9,7 +9,7 @@ import numpy as np
 import simpy
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.workloads.choosers import InsertCursor
-from lsmlab.sim.clients.read_cost import ReadClasses
+from lsmlab.sim.clients.op_costs import ReadClasses
 from lsmlab.sim.clients.reads import TreeReads
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.column_family import ColumnFamily

@@ -36,7 +36,7 @@ from lsmlab.models.workloads.reads import (
     table_opens,
 )
 from lsmlab.sim.clients.lookups import Lookups, Runs, look_up, scan_runs
-from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
+from lsmlab.sim.clients.op_costs import ReadClasses, ReadCost, mean_cost
 from lsmlab.sim.clients.tables import all_bytes, bytes_in, table_count, tables_of, weighted_mean
 from lsmlab.sim.clients.warming_cache import WarmingCache
 from lsmlab.sim.machine.machine import Machine

@@ -122,8 +122,8 @@ class ColumnFamily:
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
         self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
-        self._size_memtable(self.latest_options)
-        self.install()
+        self.memtable_options = self.latest_options
+        self.install(by_writers=True)
         return True
 
     def flush_all(self, entries: float) -> None:
@@ -200,10 +200,14 @@ class ColumnFamily:
     def install_options_of(self, engine: Engine) -> None:
         """Use the options of `engine` for the current version and for the active memtable."""
         self.version_options = engine
-        self._size_memtable(engine)
+        before, self.memtable_options = self.memtable_options, engine
+        if engine.options.write_buffer_size != before.options.write_buffer_size:
+            self.events.memtable_resized(self.number)
 
-    def install(self) -> None:
+    def install(self, *, by_writers: bool = False) -> None:
         """Recompute stall conditions and queue a compaction if one is due; called after each new version or memtable list.
+
+        `by_writers`: the writers have changed it themselves, by a memtable switch.
 
         See (behaviour/write-stalls.md, When the condition is recomputed) and
         (behaviour/jobs-and-threads.md, Scheduling).
@@ -223,7 +227,7 @@ class ColumnFamily:
         self.events.installed(
             database.env.now, self.tree, inputs, self.throttle, len(self.compacting.jobs), database.blocked
         )
-        database.stall_conditions_changed(self, before)
+        database.stall_conditions_changed(self, before, by_writers=by_writers)
         database.background.enqueue_compaction(self)
         if self.checks:
             self.tree.check()
@@ -236,8 +240,3 @@ class ColumnFamily:
         background.parent = job
         self.install()
         background.parent = NO_JOB
-
-    def _size_memtable(self, engine: Engine) -> None:
-        before, self.memtable_options = self.memtable_options, engine
-        if engine.options.write_buffer_size != before.options.write_buffer_size:
-            self.events.memtable_resized(self.number)

@@ -46,8 +46,10 @@ class Database:
         self.background = Background(env, self.families, self.write_controller, scheduler, rng)
         self.stall_changed = Observers[[]]()
         """Observers of the stall state: writers are delayed, stopped or released, or the delayed write rate has changed."""
+        self.writers_affected = Observers[[]]()
+        """Observers of the same changes, except those by memtable switches: there writers cause the change themselves."""
         self.manifest = Manifest(env, machine)
-        self.options_file = OptionsFile(env, machine, lambda: self.blocked, self.stall_changed)
+        self.options_file = OptionsFile(env, machine, lambda: self.blocked, self._tell_writers)
         self.wals = WalFiles()
         self.write_buffer_manager = WriteBufferManager(0.0)
         self.memory_freed = Observers[[]]()
@@ -81,21 +83,25 @@ class Database:
         for family, count in zip(self.families, entries, strict=True):
             family.flush_all(count)
 
-    def switch_memtables(self, switches: Sequence[Switch]) -> None:
+    def switch_memtables(self, switches: Sequence[Switch]) -> list[int]:
         """Switch active memtables of this database and request their flushes.
+
+        Return the numbers of the column families whose new memtable has another size than the old one.
 
         See (behaviour/write-path.md, Memtable switch).
         """
         families = {family.number: family for family in self.families}
+        sizes = {number: family.memtable_options.options.write_buffer_size for number, family in families.items()}
         switched = [(families[s.family], s) for s in switches if families[s.family].switch_memtable(s)]
         if not switched:
-            return
+            return []
         if self.atomic_flush:
             self.background.enqueue_flush(*(f.flushing for f in self.families if f.has_waiting_memtables))
         else:
             for family, switch in switched:
                 family.request_flush(forced=switch.reason != WRITE_BUFFER_FULL)
         self.background.schedule()
+        return [n for n, size in sizes.items() if families[n].memtable_options.options.write_buffer_size != size]
 
     @property
     def atomic_flush(self) -> bool:
@@ -130,7 +136,7 @@ class Database:
         self.background.scheduler.retuned(latest.options)
         if set_db_options:
             self.write_controller.reset_rate(latest.throttle.initial().rate_bytes_per_s)
-            self.stall_changed()
+            self._tell_writers()
         if set_options:
             for family in self.families:
                 family.install_options_of(family.latest_options)
@@ -186,13 +192,22 @@ class Database:
         self.background.free_slot(view)
         self.end_job(view.job, worked)
 
-    def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
-        """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`."""
+    def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState, *, by_writers: bool) -> None:
+        """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`.
+
+        `by_writers`: the writers have caused the change.
+        """
         after = family.throttle
         if after.stopped:
             self.blocked, self.blocked_by = True, after.cause
         if (before.cause, before.rate_bytes_per_s, before.sleep_s) != (after.cause, after.rate_bytes_per_s, after.sleep_s):
             self.stall_changed()
+            if not by_writers:
+                self.writers_affected()
+
+    def _tell_writers(self) -> None:
+        self.stall_changed()
+        self.writers_affected()
 
     def end_job(self, job: int, worked: bool = True) -> None:
         """End a job whose slot is free: start further jobs, then release stopped writers if no stop condition holds.
@@ -208,4 +223,4 @@ class Database:
             self.options_file.on_writers_released()
             for family in self.families:
                 family.events.writers_released(self.env.now, job if worked else -1)
-            self.stall_changed()
+            self._tell_writers()

@@ -38,7 +38,7 @@ class DatabaseContext(Protocol):
     memory_freed: Observers[[]]
     errors: BackgroundErrors
 
-    def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
+    def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState, *, by_writers: bool) -> None:
         """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`."""
 
     def end_job(self, job: int, worked: bool = True) -> None:
