@@ -52,7 +52,7 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
         phase.preload()
     phase.run(progress)
     phase.settle()
-    result = collect(phase.setup, phase.machine, phase.families, phase.clients, phase.reads, phase.env.now, phase.usage, logs)
+    result = collect(phase.setup, phase.machine, phase.databases, phase.clients, phase.reads, phase.env.now, phase.usage, logs)
     if facts is not None:
         result.summary["prefill"] = facts
     return result

@@ -91,9 +91,7 @@ class MemtableSwitches:
         switches = list(self._unfilled(numbers, written, reason))
         resized = self._database.switch_memtables(switches)
         if reason == WAL_FULL:
-            for number in chosen:  # memtables that waited for min_write_buffer_number_to_merge are flushed as well
-                self._families[number].request_flush(forced=True)
-            self._database.background.schedule()
+            self._database.force_flushes(chosen)
         return resized if switches else None
 
     def _unfilled(self, numbers: Iterator[int] | Sequence[int] | tuple[()], written: float, reason: str) -> Iterator[Switch]:

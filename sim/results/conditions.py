@@ -10,13 +10,13 @@ from lsmlab.sim.store.background_errors import ErrorRecord
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
-    from lsmlab.sim.store.jobs.context import DatabaseContext
+    from lsmlab.sim.store.database import Database
 
 _MOST: Final = 1000
 """Largest number of errors that the summary lists."""
 
 
-def condition_facts(setup: Setup, databases: Sequence[DatabaseContext]) -> dict[str, Any] | None:
+def condition_facts(setup: Setup, databases: Sequence[Database]) -> dict[str, Any] | None:
     """Return the entry `conditions` of the summary; None for a run without conditions."""
     changes = setup.setting.device_changes
     if not changes and not setup.setting.conditions.compaction_errors:

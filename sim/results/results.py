@@ -40,6 +40,7 @@ from lsmlab.sim.results.series import (
 )
 from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
+from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.event_log import EventLog
 from lsmlab.sim.store.records import JobRecord, StallInterval
 
@@ -120,13 +121,14 @@ def _frame(table: Table) -> pd.DataFrame:
 
 
 def collect(
-    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, reads: FamilyReads | None,
+    setup: Setup, machine: Machine, databases: Sequence[Database], clients: ClientLoad, reads: FamilyReads | None,
     end_s: float, usage: UsageLog, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
     """Return the result of a run that ended at `end_s`; the trees of a large run lose their keys.
 
     `logs`: event logs of all shards, None without events.
     """
+    families = [family for database in databases for family in database.families]
     duration_s = max(end_s, 1e-9)
     jobs = _jobs_table(families)
     summary = summarise(setup, machine, families, clients, JobSums(jobs), duration_s)
@@ -140,7 +142,6 @@ def collect(
     latencies = {"write": writes, "read": reads_alone, "scan": scans}
     stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary["memory"] = memory_summary(setup, families)
-    databases = list(dict.fromkeys(family.database for family in families))
     if facts := condition_facts(setup, databases):
         summary["conditions"] = facts
     if len(setup.families) > 1:

@@ -109,6 +109,11 @@ class ColumnFamily:
         """Compaction picker with the level targets and scores of the current version."""
         return self.version_options.picker
 
+    @property
+    def running_compactions(self) -> int:
+        """Number of compactions that have picked their inputs and are neither committed nor aborted."""
+        return len(self.compacting.jobs)
+
     # --- memtables ----------------------------------------------------------------------------------------------------
 
     def switch_memtable(self, switch: Switch) -> bool:
@@ -116,9 +121,8 @@ class ColumnFamily:
         memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.hot_keys)
         if memtable is None:
             return False
-        memtable.first_wal = self.database.wals.switch_memtable(self.number, memtable.wal_bytes)
+        memtable.first_wal = self.database.wal_closed(self.number, memtable.wal_bytes)
         memtable.reason, memtable.size_bytes = switch.reason, switch.size_bytes
-        self.database.machine.space.take(memtable.wal_bytes)
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
         self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
@@ -130,10 +134,10 @@ class ColumnFamily:
         """Flush all memtables; the active one holds `entries` (DB::Flush)."""
         memtable = self.memtables.all_keys(entries)
         if memtable is not None:
-            memtable.first_wal = self.database.wals.switch_memtable(self.number, 0.0)
+            memtable.first_wal = self.database.wal_closed(self.number, 0.0)
             self.immutables.append(memtable)
         if self.has_waiting_memtables:
-            self.database.background.enqueue_flush(self.flushing)
+            self.database.flush_requested(self.flushing)
         self.install()
 
     @property
@@ -150,7 +154,7 @@ class ColumnFamily:
         """Queue a flush if min_write_buffer_number_to_merge memtables wait; if `forced`, one suffices (IsFlushPending)."""
         waiting = sum(not m.in_progress for m in self.immutables)
         if waiting >= (1 if forced else self.options.min_write_buffer_number_to_merge):
-            self.database.background.enqueue_flush(self.flushing)
+            self.database.flush_requested(self.flushing)
 
     # --- trees that were built before the run -------------------------------------------------------------------------
 
@@ -162,7 +166,6 @@ class ColumnFamily:
             for file in files:
                 self._begin_with(file)
         self.install()
-        self.database.background.schedule()
 
     def start_with_tree(self, tree: Tree) -> None:
         """Start with the tree that the prefill phase has left; its files keep their table format."""
@@ -173,7 +176,6 @@ class ColumnFamily:
         for file in tree.files():
             self._begin_with(file)
         self.install()
-        self.database.background.schedule()
 
     def _begin_with(self, file: SortedFile) -> None:
         self.database.machine.cache.add_written(file)
@@ -204,39 +206,26 @@ class ColumnFamily:
         if engine.options.write_buffer_size != before.options.write_buffer_size:
             self.events.memtable_resized(self.number)
 
-    def install(self, *, by_writers: bool = False) -> None:
-        """Recompute stall conditions and queue a compaction if one is due; called after each new version or memtable list.
+    def install(self, *, by_writers: bool = False, job: int = NO_JOB) -> None:
+        """Tell the database of a new version or memtable list, with the inputs of its stall condition.
 
-        `by_writers`: the writers have changed it themselves, by a memtable switch.
-
+        `by_writers`: the writers have changed it themselves, by a memtable switch; `job`: the job that has committed it.
         See (behaviour/write-stalls.md, When the condition is recomputed) and
         (behaviour/jobs-and-threads.md, Scheduling).
         """
-        engine, database = self.version_options, self.database
-        picker = engine.picker
-        pending = picker.pending_bytes(self.tree)
-        self.stall_inputs = inputs = StallInputs(
+        engine = self.version_options
+        pending = engine.picker.pending_bytes(self.tree)
+        self.stall_inputs = StallInputs(
             immutables=len(self.immutables),
-            l0_files=picker.stall_run_count(self.tree),
+            l0_files=engine.picker.stall_run_count(self.tree),
             pending_bytes=pending,
             bottommost_bytes=engine.bottommost_bytes(self.tree, pending),
         )
-        before = self.throttle
-        database.write_controller.recompute(self, engine.throttle, inputs)
-        database.background.update_view()
-        self.events.installed(
-            database.env.now, self.tree, inputs, self.throttle, len(self.compacting.jobs), database.blocked
-        )
-        database.stall_conditions_changed(self, before, by_writers=by_writers)
-        database.background.enqueue_compaction(self)
         if self.checks:
             self.tree.check()
-        database.background.schedule()
+        self.database.version_installed(self, by_writers=by_writers, job=job)
 
     def install_after(self, job: int, began_with: Engine) -> None:
         """Install the version that `job` has committed. `began_with`: engine with the options at the start of the job."""
         self.install_options_of(began_with if self.latest_options.reverts_options else self.latest_options)
-        background = self.database.background
-        background.parent = job
-        self.install()
-        background.parent = NO_JOB
+        self.install(job=job)
