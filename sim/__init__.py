@@ -3,16 +3,17 @@
 Packages and modules from the lowest layer to the highest. A layer imports only lower layers; the docstring of each
 package lists its modules.
 
-- configuration: configuration of a run from overrides. progress: progress bar. observers: lists of callbacks.
+- progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
 - memory_check: whether a run's arrays fit in memory. freed_memory: return of memory that a run needs no longer.
 - prefill_options: options of the store during the prefill.
 - setting: what one run simulates, typed. setup: its sampled keys and sizes of entries.
 - clients: demand, admission of writes, operation times, latencies.
-- results: numbers, tables and texts of a finished run.
+- results: numbers and tables of a finished run. explain: stall analysis, and the summary as text.
 - phase: one workload on its databases. Trees at the start of a run: preload, kept_trees, prefill, initial_tree.
 - simulation: one run.
+- configuration: configuration of a run from overrides.
 - runs: many runs: run store and executor.
 - commands: the verbs of the command line. decisions: what-ifs about a store. comparison: runs side by side.
   planning: capacity plans. horizons: months of growth. exploration: sweeps and their analysis.

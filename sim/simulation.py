@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from lsmlab.sim.explain.of_run import explain_run
 from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.initial_tree import place_files
 from lsmlab.sim.phase import SEEDS, Phase
@@ -52,7 +53,8 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
         phase.preload()
     phase.run(progress)
     phase.settle()
-    result = collect(phase.setup, phase.machine, phase.databases, phase.clients, phase.reads, phase.env.now, phase.usage, logs)
+    result = collect(phase.setup, phase.machine, phase.databases, phase.clients, phase.reads, phase.env.now, logs)
+    explain_run(result, phase.setup, phase.machine, phase.databases, phase.clients, phase.usage)
     if facts is not None:
         result.summary["prefill"] = facts
     return result

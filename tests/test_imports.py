@@ -21,7 +21,7 @@ API = ROOT / "reports" / "api"
 """Folder that installs as lsmlab itself; it lies above the other folders of reports."""
 ROOMS = {
     "models": [
-        "errors", "sums", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
+        "errors", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
         "engines",
     ],
     "models/policies": [
@@ -30,7 +30,7 @@ ROOMS = {
     ],
     "sim": [
         "progress", "observers", "machine", "store", "memory_check", "freed_memory", "prefill_options",
-        "setting", "setup", "clients", "results", "kept_trees", "preload", "phase", "prefill",
+        "setting", "setup", "clients", "results", "explain", "kept_trees", "preload", "phase", "prefill",
         "initial_tree", "simulation", "configuration", "runs", "commands", "decisions", "comparison", "planning",
         "horizons", "exploration", "tuning", "__main__",
     ],

@@ -11,8 +11,8 @@ import pytest
 from lsmlab.sim.commands.replications import combine, interval
 from lsmlab.sim.commands.single import simulate
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.comparison_text import comparison_text
-from lsmlab.sim.results.summary_text import summary_text
 from running import SMALL
 from running import simulate as simulated
 

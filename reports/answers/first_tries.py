@@ -11,7 +11,7 @@ from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.configuration.yaml_text import parse_yaml
 from lsmlab.sim.decisions.candidates import OPTIONS, Candidate, Kind, candidates
-from lsmlab.sim.results.episodes.bottleneck import LARGE_WAIT, Bottleneck
+from lsmlab.sim.explain.bottleneck import LARGE_WAIT, Bottleneck
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     Bottleneck.DEVICE_BANDWIDTH: ("device",),

@@ -47,7 +47,7 @@ def _run(arguments: Arguments) -> int:
 
 
 def _single(arguments: Arguments, composition: Composition) -> int:
-    from lsmlab.sim.results.summary_text import summary_text
+    from lsmlab.sim.explain.summary_text import summary_text
 
     config = composition.config
     if arguments.on is not None:
@@ -78,7 +78,7 @@ def _single(arguments: Arguments, composition: Composition) -> int:
 def _replicate(arguments: Arguments, composition: Composition, count: int) -> int:
     from lsmlab.sim.commands.many import report_failures, run_jobs
     from lsmlab.sim.commands.replications import combine, seeded
-    from lsmlab.sim.results.summary_text import summary_text
+    from lsmlab.sim.explain.summary_text import summary_text
 
     config = composition.config
     directory, _ = results_directory(arguments, composition)

@@ -25,7 +25,7 @@ from lsmlab.sim.decisions.model_errors import model_errors_of
 from lsmlab.sim.decisions.subject import read_subject
 from lsmlab.sim.decisions.whatif import add_subject_arguments
 from lsmlab.sim.decisions.written_options import write_options
-from lsmlab.sim.results.episodes.words import bottleneck_text
+from lsmlab.sim.explain.sentences import bottleneck_text
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.stopping import INTERRUPTED
 from lsmlab.sim.runs.choice import cluster

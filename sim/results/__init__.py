@@ -1,8 +1,7 @@
 """Results of a run: numbers, tables and texts, and the directories that contain them.
 
-- One run: results. Numbers of summary.json: summary, level_tables, memory, chains, families. Cost and
-  causes of stalls: episodes. Series per second: series.
-  Summary as text: summary_text, family_text.
+- One run: results. Numbers of summary.json: summary, level_tables, memory, families. Series per second: series.
+  Column families as text: family_text.
 - Changes of the device and failed jobs: conditions.
 - Several runs side by side: comparison_text.
 - Columns, types and meanings of every table: schema. Finished jobs and sums over them: finished.

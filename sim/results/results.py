@@ -16,13 +16,7 @@ from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.machine.machine import Machine
-from lsmlab.sim.machine.usage_log import UsageLog
-from lsmlab.sim.results.chains import Chain, chains
 from lsmlab.sim.results.conditions import condition_facts
-from lsmlab.sim.results.episodes.explanation import explain, lost_operations
-from lsmlab.sim.results.episodes.of_run import closed_loop, stall_data
-from lsmlab.sim.results.episodes.open_loop import open_loop_latency
-from lsmlab.sim.results.episodes.words import bottleneck_text
 from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
 from lsmlab.sim.results.finished import JobSums
@@ -38,11 +32,10 @@ from lsmlab.sim.results.series import (
     state_series,
     transfer_series,
 )
-from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, summarise
+from lsmlab.sim.results.summary import last_second, latency_of, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.event_log import EventLog
-from lsmlab.sim.store.records import JobRecord, StallInterval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,11 +115,11 @@ def _frame(table: Table) -> pd.DataFrame:
 
 def collect(
     setup: Setup, machine: Machine, databases: Sequence[Database], clients: ClientLoad, reads: FamilyReads | None,
-    end_s: float, usage: UsageLog, logs: Sequence[EventLog] | None = None,
+    end_s: float, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
-    """Return the result of a run that ended at `end_s`; the trees of a large run lose their keys.
+    """Return the result of a run that ended at `end_s`, without its stalls (`sim.explain`).
 
-    `logs`: event logs of all shards, None without events.
+    The trees of a large run lose their keys. `logs`: event logs of all shards, None without events.
     """
     families = [family for database in databases for family in database.families]
     duration_s = max(end_s, 1e-9)
@@ -140,7 +133,6 @@ def collect(
     scans, _ = latency_of(clients, (SCAN,), seconds)
     reads_alone = latency_of(clients, (READ,), seconds)[0] if scans else reads_and_scans
     latencies = {"write": writes, "read": reads_alone, "scan": scans}
-    stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary["memory"] = memory_summary(setup, families)
     if facts := condition_facts(setup, databases):
         summary["conditions"] = facts
@@ -151,8 +143,6 @@ def collect(
         summary["block_cache"] = reads.facts()
     summary |= {
         **{f"{op}_latency_s": found.summary(duration_s) if found else None for op, found in latencies.items()},
-        **chain_summary(stalls),
-        "stalls": len(stalls),
         "keys": _key_facts(setup),
         "engine": setup.engine.name,
         "engine_version": str(setup.engine.version),
@@ -165,20 +155,12 @@ def collect(
         "results_format": FORMAT,
     }
     series = _series(setup, machine, families, clients, (writes, write_pieces), (reads_and_scans, read_pieces), seconds)
-    rows = stall_rows(stalls, named=len(setup.families) > 1)
-    data = stall_data(setup, machine, families, clients, usage, rows, jobs, series)
-    summary |= explain(data)
-    for row, lost_ops in zip(rows, lost_operations(data), strict=True):
-        row["lost_ops"] = lost_ops
-    if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
-        summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
-    summary["bottleneck"]["text"] = bottleneck_text(summary)
     return Result(
         config=dict(setup.setting.config),
         summary=summary,
         series=series,
         jobs=jobs,
-        stalls=rows,
+        stalls=[],
         latency=_latency_table(latencies),
         events=None if logs is None else events_table(logs),
     )
@@ -189,23 +171,6 @@ def _forget_keys(families: Sequence[ColumnFamily]) -> None:
     for family in families:
         family.tree.forget_keys()
     return_freed_memory()
-
-
-def _stalls_with_chains(
-    family: ColumnFamily, families: Sequence[ColumnFamily]
-) -> list[tuple[StallInterval, Chain]]:
-    """Return the stalls of a column family with their blame chains.
-
-    A chain may contain jobs of the other column families of its database.
-    """
-    same = [f.recorder for f in families if f.database is family.database]
-    running = [job for recorder in same for job in recorder.unfinished]
-
-    def find(number: int) -> JobRecord | None:
-        found = (recorder.jobs.find(number) for recorder in reversed(same))
-        return next((job for job in found if job is not None), None)
-
-    return list(zip(family.recorder.stalls, chains(family.recorder.stalls, find, running), strict=True))
 
 
 Latencies = tuple[LatencyDistribution | None, Floats]

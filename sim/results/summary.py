@@ -14,12 +14,11 @@ from lsmlab.sim.clients.group import WRITE, Group
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Machine
-from lsmlab.sim.results.chains import Chain
 from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.records import CAUSES, StallInterval, shown_causes
+from lsmlab.sim.store.records import CAUSES, shown_causes
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
@@ -153,29 +152,6 @@ def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: f
     }
 
 
-def chain_summary(stalls: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
-    """Return bytes, levels and width of chains, over all stalls that waited for a compaction."""
-    chains = [c for _, c in stalls if c.compactions]
-    if not chains:
-        return {
-            "chain_bytes": {"mean": 0.0, "max": 0.0},
-            "chain_levels": {"mean": 0.0, "max": 0, "distribution": {}},
-            "chain_width_bytes": {"mean": 0.0, "max": 0.0},
-        }
-    sizes = [c.size_bytes for c in chains]
-    widths = [c.size_bytes / c.compactions for c in chains]
-    levels = [c.levels for c in chains]
-    return {
-        "chain_bytes": {"mean": float(np.mean(sizes)), "max": float(max(sizes))},
-        "chain_levels": {
-            "mean": float(np.mean(levels)),
-            "max": max(levels),
-            "distribution": {str(n): levels.count(n) for n in sorted(set(levels))},
-        },
-        "chain_width_bytes": {"mean": float(np.mean(widths)), "max": float(max(widths))},
-    }
-
-
 def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
     """Return (bytes of all files, bytes of the newest versions of all live keys)."""
     live = unique = 0.0
@@ -215,28 +191,7 @@ def _utilisation(setup: DeviceSetup, station: DeviceStation, duration_s: float) 
     return min(1.0, max(shares))  # with the allowance of the first slice, a share can exceed 1
 
 
-def stall_rows(stalls: Sequence[tuple[StallInterval, Chain]], named: bool = False) -> list[dict[str, Any]]:
-    """Return the rows of stalls.parquet with its columns in order (`STALLS`); `named`: include the column family."""
-    return [
-        {
-            "stall": number,
-            "cause": stall.cause.value,
-            "start_s": stall.start_s,
-            "end_s": stall.end_s,
-            "shard": stall.shard,
-            **({"column_family": stall.family} if named else {}),
-            "chain_jobs": list(chain.jobs),
-            "chain_levels": chain.levels,
-            "chain_bytes": chain.size_bytes,
-            "unfinished": stall.unfinished,
-        }
-        for number, (stall, chain) in enumerate(stalls)
-    ]
-
-
 def last_second(curve_end_s: float) -> int:
     """Return the number of one-second intervals that cover the run."""
     return max(1, math.ceil(curve_end_s - 1e-9))
 
-
-__all__ = ["chain_summary", "last_second", "latency_of", "stall_rows", "summarise"]

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from lsmlab.models.options.values import plain
 from lsmlab.sim.commands import finishers
 from lsmlab.sim.commands.arguments import LineParser
-from lsmlab.sim.results.episodes.explanation import explain
-from lsmlab.sim.results.episodes.words import bottleneck_text
+from lsmlab.sim.explain.sentences import bottleneck_text
+from lsmlab.sim.explain.stall_analysis import analyse_stalls
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import RunDirectory, dated_directory, named_directory
 from lsmlab.sim.results.schema.columns import FORMAT
@@ -51,7 +51,7 @@ def import_log(argv: list[str]) -> int:
         summary["import"]["notes"] += notes
         summary["import"]["experiment"] = experiment
         about = {"version": summary["version"], "seed": 0, "config": {"log": str(given.log)}}
-        summary |= explain(write_tables(reading, workload, place.staging, about))
+        summary |= analyse_stalls(write_tables(reading, workload, place.staging, about))
         summary["bottleneck"]["text"] = bottleneck_text(summary)
         write_json(place.staging / "summary.json", summary)
         target = _publish(place)

@@ -1,4 +1,4 @@
-"""Data that explain the stalls of a simulated run: curves of its clients and of the use of its machine."""
+"""Stall analysis of a simulated run: its stalls with their chains, and curves of its clients and of the use of its machine."""
 
 from __future__ import annotations
 
@@ -11,18 +11,53 @@ import numpy as np
 from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.sim.clients.latency import Floats
+from lsmlab.sim.explain.chains import Chain, chain_summary, chains, stall_rows
+from lsmlab.sim.explain.lost_operations import client_curves, open_loop_latency
+from lsmlab.sim.explain.resource_use import Curve, busy_curve, covered_curve, running_curve, spliced
+from lsmlab.sim.explain.sentences import bottleneck_text
+from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls, lost_operations
 from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.machine.usage_log import UsageLog
-from lsmlab.sim.results.episodes.explanation import StallData
-from lsmlab.sim.results.episodes.losses import client_curves
-from lsmlab.sim.results.episodes.usage import Curve, busy_curve, covered_curve, running_curve, spliced
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.series import Table, group_curve
 from lsmlab.sim.store.column_family import ColumnFamily
+from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.records import JobRecord, StallInterval
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.clients import ClientLoad
     from lsmlab.sim.setup import Setup
+
+
+def explain_run(
+    result: Result, setup: Setup, machine: Machine, databases: Sequence[Database], clients: ClientLoad, usage: UsageLog
+) -> None:  # fmt: skip
+    """Add the stalls of a finished run to its result, with their chains, costs and reasons."""
+    families = [family for database in databases for family in database.families]
+    stalls = [pair for database in databases for family in database.families for pair in _stalls_with_chains(family, database)]
+    rows = stall_rows(stalls, named=len(setup.families) > 1)
+    data = stall_data(setup, machine, families, clients, usage, rows, result.jobs, result.series)
+    for row, lost_ops in zip(rows, lost_operations(data), strict=True):
+        row["lost_ops"] = lost_ops
+    result.stalls = rows
+    summary = result.summary
+    summary |= {**chain_summary(stalls), "stalls": len(stalls), **analyse_stalls(data)}
+    if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
+        summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
+    summary["bottleneck"]["text"] = bottleneck_text(summary)
+
+
+def _stalls_with_chains(family: ColumnFamily, database: Database) -> list[tuple[StallInterval, Chain]]:
+    """Return the stalls of a column family with their blame chains, which may contain jobs of the whole database."""
+    same = [f.recorder for f in database.families]
+    running = [job for recorder in same for job in recorder.unfinished]
+
+    def find(number: int) -> JobRecord | None:
+        found = (recorder.jobs.find(number) for recorder in reversed(same))
+        return next((job for job in found if job is not None), None)
+
+    return list(zip(family.recorder.stalls, chains(family.recorder.stalls, find, running), strict=True))
 
 
 def stall_data(
