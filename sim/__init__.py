@@ -6,7 +6,7 @@ package lists its modules.
 - progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
-- memory_check: whether a run's arrays fit in memory. freed_memory: return of memory that a run needs no longer.
+- process_memory: whether a run's arrays fit in memory, and return of memory that it needs no longer.
 - prefill_options: options of the store during the prefill.
 - setting: what one run simulates, typed. setup: its sampled keys and sizes of entries.
 - clients: demand, admission of writes, operation times, latencies.

@@ -105,6 +105,12 @@ class Setting:
     prefill: Prefill | None = None
     initial_tree: tuple[TreeFile, ...] | None = None
     """Files at the start."""
+    allowed: tuple[str, ...] = ()
+    """Packages besides lsmlab whose classes the configuration may name."""
+
+    def __reduce__(self) -> tuple[Any, tuple[Mapping[str, Any], tuple[str, ...]]]:
+        """Pickle the configuration: policies may have caches. The process that unpickles it reads the files again."""
+        return Setting.of, (self.config, self.allowed)
 
     @property
     def engine(self) -> Engine:
@@ -156,6 +162,7 @@ class Setting:
             device_changes=changes, conditions=conditions, seed=seed, checks=bool(config.get("checks", False)), save=save,
             prefill=None if config.get("prefill") is None else _prefill(config, allowed),
             initial_tree=None if config.get("initial_tree") is None else _tree_files(config["initial_tree"]),
+            allowed=tuple(allowed),
         )  # fmt: skip
 
 

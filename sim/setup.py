@@ -19,7 +19,7 @@ from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.families import FamilyShare
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes
-from lsmlab.sim.memory_check import check_memory
+from lsmlab.sim.process_memory import check_memory
 from lsmlab.sim.setting import KeySettings, Setting
 from lsmlab.sim.store.write_shape import WriteShape, mean_shape
 

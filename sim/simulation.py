@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from lsmlab.sim.explain.of_run import explain_run
-from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.initial_tree import place_files
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.prefill import prefill
+from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result, collect
 from lsmlab.sim.setting import Setting

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from lsmlab.sim import simulation
 from lsmlab.sim.results import results
 from lsmlab.sim.results.results import Result
+from lsmlab.sim.setting import Setting
 from running import SMALL, configuration, run, simulate
 
 RATE_LIMITED = (
@@ -194,6 +196,15 @@ def test_same_configuration_and_seed_give_the_same_bytes(tmp_path: Path, monkeyp
     for file in sorted((tmp_path / "a").iterdir()):
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
     assert other.jobs["end_s"].tolist() != first.jobs["end_s"].tolist()
+
+
+@pytest.mark.parametrize("engine", ["rocksdb", "adoc", "silk", "pebblesdb", "triad"])
+def test_a_setting_holds_no_state(engine: str) -> None:
+    """A setting gives the same result each time, and after a journey to another process."""
+    setting = Setting.of(configuration(*SMALL, f"engine={engine}", "workload.duration=2s"))
+    first, again, sent = (simulation.simulate(one) for one in (setting, setting, pickle.loads(pickle.dumps(setting))))
+
+    assert first.summary == again.summary == sent.summary
 
 
 def test_more_bandwidth_does_not_lower_throughput() -> None:

@@ -16,8 +16,8 @@ from lsmlab.sim.explain.lost_operations import client_curves, open_loop_latency
 from lsmlab.sim.explain.resource_use import Curve, busy_curve, covered_curve, running_curve, spliced
 from lsmlab.sim.explain.sentences import bottleneck_text
 from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls, lost_operations
+from lsmlab.sim.machine.device_station import TransferLog
 from lsmlab.sim.machine.machine import Consumer, Machine
-from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.series import Table, group_curve

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Generator
 from typing import Any, Final
 
@@ -10,11 +11,30 @@ import simpy
 from lsmlab.models.devices.base import Device, Flow, Grant, Load
 from lsmlab.models.devices.throttled import Throttled
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
-from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.observers import Observers
 
 STATE_STEP_S: Final = 1.0
 """Simulated seconds between two updates of a device's state, unless the device has a `state_step_s`."""
+
+
+class TransferLog:
+    """Times of transfers, for the per-second series. Columns: consumer (0 = clients), start, end, bytes."""
+
+    WRITE: Final = 16
+    """Added to a consumer's number for writes."""
+
+    def __init__(self) -> None:
+        self.rows = array("d")
+
+    def start(self, event: simpy.Event, consumer: int, now_s: float, size_bytes: float) -> None:
+        """Log a transfer that starts now and ends when `event` fires."""
+        rows = self.rows
+
+        def end(done: simpy.Event) -> None:
+            rows.extend((consumer, now_s, done.env.now, size_bytes))
+
+        assert event.callbacks is not None
+        event.callbacks.append(end)
 
 
 class DeviceStation:

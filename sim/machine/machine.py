@@ -24,8 +24,7 @@ from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
 from lsmlab.sim.machine.space import Space
-from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, Progress, Step
-from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Progress, Step
 
 PORTIONS_PER_REFILL: Final = 4.0
 """Requests per refill of a writer that has the rate limiter to itself. With smaller requests, the writer would find the

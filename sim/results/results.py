@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from lsmlab.models.options.values import plain
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
-from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
-from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
 from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.jsontext import to_yaml
@@ -35,12 +34,15 @@ from lsmlab.sim.results.series import (
 from lsmlab.sim.results.summary import last_second, latency_of, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.database import Database
-from lsmlab.sim.store.event_log import EventLog
+from lsmlab.sim.store.event_log import EventKind, EventLog
 
 if TYPE_CHECKING:
     import pandas as pd
     from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
+
+
+_VERSION: Final = installed_version("lsmlab")
 
 
 @dataclass(slots=True)
@@ -151,7 +153,7 @@ def collect(
         "options": plain(asdict(setup.engine.options)),
         "notes": [*setup.engine.notes, *setup.workload.notes],
         "seed": setup.setting.seed,
-        "version": installed_version("lsmlab"),
+        "version": _VERSION,
         "results_format": FORMAT,
     }
     series = _series(setup, machine, families, clients, (writes, write_pieces), (reads_and_scans, read_pieces), seconds)
@@ -232,3 +234,24 @@ def _key_facts(setup: Setup) -> dict[str, Any]:
         # relative standard error of the number of sampled keys in a file: at most 1/sqrt(mean number)
         "error": 0.0 if sample.exact else 1.0 / float(np.sqrt(max(1.0, per_file))),
     }
+
+
+_KINDS: Final = np.array([kind.name.lower() for kind in EventKind], dtype=object)
+
+
+def events_table(logs: Sequence[EventLog]) -> Table:
+    """Return the columns of events.parquet, with rows sorted by time, then shard, then column family.
+
+    The rows of one version edit are adjacent, removed files first.
+    """
+    parts = [log.columns() for log in logs]
+    rows = [len(part["time_s"]) for part in parts]
+    found = parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    found = {**found, "kind": _KINDS[found["kind"]], "shard": np.repeat(np.array([g.shard for g in logs], np.int16), rows)}
+    table = {name: found[name] for name in EVENTS.empty()}
+    if len({log.family for log in logs}) > 1:
+        table["column_family"] = np.repeat(np.array([log.family for log in logs], dtype=object), rows)
+    if len(parts) > 1:
+        order = np.lexsort((np.repeat(range(len(parts)), rows), table["time_s"]))
+        table = {name: values[order] for name, values in table.items()}
+    return table

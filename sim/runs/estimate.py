@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.memory_check import KEY_BYTES
+from lsmlab.sim.process_memory import KEY_BYTES
 from lsmlab.sim.runs.expected import Expected, expected
 from lsmlab.sim.setting import Setting
 

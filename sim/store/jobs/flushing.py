@@ -11,8 +11,7 @@ from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
-from lsmlab.sim.machine.steps import Progress
-from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.machine.steps import JobWaits, Progress
 from lsmlab.sim.store.jobs.context import JobContext
 from lsmlab.sim.store.jobs.rows import failed_flush_record, unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
