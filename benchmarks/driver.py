@@ -35,10 +35,10 @@ def _row() -> dict[str, Any]:
     """Return the row of a real run."""
     from lsmlab.sim.configuration.compose import compose
     from lsmlab.sim.runs.rows import numbers
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim.simulation import Setting, simulate
 
     config = compose(["device=sata", "workload.num=100k", "workload.duration=5s"])
-    return dict(numbers(run(config).summary))
+    return dict(numbers(simulate(Setting.of(config)).summary))
 
 
 def instantly(run: Any, _progress: object) -> Any:

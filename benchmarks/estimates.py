@@ -30,11 +30,11 @@ import json, resource, sys, tempfile, time
 from pathlib import Path
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.estimate import estimate
-from lsmlab.sim.simulation import run
+from lsmlab.sim.simulation import Setting, simulate
 config = compose(sys.argv[1:])
 began = time.process_time()
 with tempfile.TemporaryDirectory() as folder:
-    run(config).save(Path(folder))
+    simulate(Setting.of(config)).save(Path(folder))
 spent_s = time.process_time() - began
 memory_bytes = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 guess = estimate(config)

@@ -105,7 +105,7 @@ def measure(overrides: Sequence[str]) -> int:
     from lsmlab.sim.phase import Phase
 
     spent = {"simulation_s": 0.0, "events_s": 0.0}
-    simulation.run = _timed(simulation.run, spent, "simulation_s")
+    simulation.simulate = _timed(simulation.simulate, spent, "simulation_s")
     Phase.run = _timed(Phase.run, spent, "events_s")  # type: ignore[method-assign]
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as place, contextlib.redirect_stdout(out):

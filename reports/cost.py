@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.episodes.blame import job_name
-from lsmlab.sim.results.episodes.words import binding_cap
+from lsmlab.sim.explain.delaying_jobs import job_name
+from lsmlab.sim.explain.sentences import binding_cap
 
 _FEW: Final = 10
 """Compactions out of L0 below which a run is too short to show how its store behaves in the long run."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 from lsmlab.reports import numbers
 from lsmlab.reports.palette import stall_name
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.episodes.words import binding_cap
+from lsmlab.sim.explain.sentences import binding_cap
 from lsmlab.sim.studies.metrics import METRICS, Metric
 
 

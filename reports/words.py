@@ -10,8 +10,8 @@ from lsmlab.reports import numbers
 from lsmlab.reports.headline import dominating_cause, endurance_years, number, stall_share, writes_and_reads
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
+from lsmlab.sim.explain.sentences import device_use
 from lsmlab.sim.results.conditions import condition_sentences
-from lsmlab.sim.results.episodes.words import device_use
 
 DEVICE_BYTES: Final = "Of all bytes that the device read and wrote"
 """Beginning of the sentence on the largest consumer of the device."""

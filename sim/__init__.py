@@ -3,22 +3,23 @@
 Packages and modules from the lowest layer to the highest. A layer imports only lower layers; the docstring of each
 package lists its modules.
 
-- yaml_text: the reader and writer of YAML. configuration: configuration of a run from overrides.
+- yaml_text: the reader and writer of YAML.
 - progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.
-- memory_check: whether a run's arrays fit in memory. freed_memory: return of memory that a run needs no longer.
+- process_memory: whether a run's arrays fit in memory, and return of memory that it needs no longer.
 - prefill_options: options of the store during the prefill.
-- setup: engine, machine and workload of a run, built from its configuration.
+- setting: what one run simulates, typed. setup: its sampled keys and sizes of entries.
 - clients: demand, admission of writes, operation times, latencies.
-- results: numbers, tables and texts of a finished run.
+- results: numbers and tables of a finished run. explain: stall analysis, and the summary as text.
 - phase: one workload on its databases. Trees at the start of a run: preload, kept_trees, prefill, initial_tree.
 - simulation: one run.
+- configuration: configuration of a run from overrides.
 - runs: many runs: run store and executors. studies: questions about stores, from a typed request to a typed answer.
 
 >>> import lsmlab.sim
 >>> config = lsmlab.sim.configure(["workload.num=100k", "workload.duration=1s"])
->>> lsmlab.sim.run(config).summary["duration_s"]
+>>> lsmlab.sim.simulate(lsmlab.sim.Setting.of(config)).summary["duration_s"]
 1.0
 """
 
@@ -29,14 +30,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lsmlab.sim.configuration.compose import compose as configure
     from lsmlab.sim.results.results import Result
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim.setting import Setting
+    from lsmlab.sim.simulation import simulate
 
-__all__ = ["Result", "configure", "run"]
+__all__ = ["Result", "Setting", "configure", "simulate"]
 
 _HOMES = {
     "Result": ("results.results", "Result"),
+    "Setting": ("setting", "Setting"),
     "configure": ("configuration.compose", "compose"),
-    "run": ("simulation", "run"),
+    "simulate": ("simulation", "simulate"),
 }
 
 

@@ -2,68 +2,30 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-from lsmlab.models.errors import InputError, reading_error
+from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import KeyArray, SortedFile
-from lsmlab.models.units import build, quantity
 from lsmlab.sim.phase import Phase
+from lsmlab.sim.setting import OPEN_ENDED, TreeFile
 from lsmlab.sim.store.column_family import ColumnFamily
 
-_OPEN_ENDED: Final = -1
 
-
-@dataclass(frozen=True, slots=True)
-class TreeFile:
-    """Row of the table: one file, or several files of equal size."""
-
-    level: int = quantity("count", high=100)
-    size_bytes: float = quantity("bytes", low=1)
-    files: int = quantity("count", 1, low=1)
-    """Number of files of this size; below L0, files with bounds divide the keys between the bounds evenly."""
-    smallest: int = quantity("count", _OPEN_ENDED)
-    """Number of the first key, counted from 0 to num - 1 as in db_bench; by default, see `_ranges`."""
-    largest: int = quantity("count", _OPEN_ENDED)
-    """Number of the last key."""
-
-
-def place_files(phase: Phase, table: object, seed: np.random.SeedSequence) -> None:
-    """Start with the files of `table`: a list of mappings with the keys of `TreeFile`, or the path of a CSV file.
+def place_files(phase: Phase, rows: Sequence[TreeFile], seed: np.random.SeedSequence) -> None:
+    """Start with the files of `rows`.
 
     L0 files are listed from newest to oldest. Each shard gets all files. The keys of a file are drawn at random between
     its bounds. Raises InputError that names the row.
     """
-    rows = [build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(_rows(table))]
     families = [database.families[0] for database in phase.databases]
     for family, place in zip(families, seed.spawn(len(families)), strict=True):
         _place(family, phase, rows, np.random.default_rng(place))
 
 
-def _rows(table: object) -> list[Mapping[str, Any]]:
-    if isinstance(table, str):
-        if Path(table).exists() and not Path(table).is_file():  # a device or a pipe may have no end
-            raise InputError(f"initial_tree: {table} is not a file; give the path of a CSV file, or a list of files")
-        try:
-            with Path(table).open(newline="", encoding="utf-8-sig") as stream:
-                return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InputError(
-                f"initial_tree: {table} cannot be read ({reading_error(error)}); give the path of a CSV file, or a list of files"
-            ) from None
-    if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
-        return table
-    raise InputError(
-        "initial_tree: must be a list of files such as {level: 1, size_bytes: 4MiB}, or a CSV file of them"
-    )
-
-
-def _place(family: ColumnFamily, phase: Phase, rows: list[TreeFile], rng: np.random.Generator) -> None:
+def _place(family: ColumnFamily, phase: Phase, rows: Sequence[TreeFile], rng: np.random.Generator) -> None:
     codes = phase.setup.families[0].sample.codes()
     levels: list[tuple[int, list[SortedFile]]] = []
     for level in sorted({row.level for row in rows}):
@@ -92,7 +54,7 @@ def _place(family: ColumnFamily, phase: Phase, rows: list[TreeFile], rng: np.ran
 
 def _one_row_per_file(row: TreeFile) -> list[TreeFile]:
     """Return one row per file of `row`. Below L0, files with bounds divide the keys between the bounds evenly."""
-    if row.level == 0 or _OPEN_ENDED in (row.smallest, row.largest):
+    if row.level == 0 or OPEN_ENDED in (row.smallest, row.largest):
         return [row] * row.files
     keys = row.largest + 1 - row.smallest
     cuts = [row.smallest + i * keys // row.files for i in range(row.files + 1)]
@@ -111,8 +73,8 @@ def _ranges(rows: list[tuple[int, TreeFile]], population: int, level: int) -> li
         first = int(done / total * population) if level > 0 else 0
         done += row.size_bytes
         last = (int(done / total * population) if level > 0 else population) - 1
-        first = first if row.smallest == _OPEN_ENDED else row.smallest
-        last = last if row.largest == _OPEN_ENDED else row.largest
+        first = first if row.smallest == OPEN_ENDED else row.smallest
+        last = last if row.largest == OPEN_ENDED else row.largest
         if not 0 <= first <= last < population:
             raise InputError(
                 f"initial_tree[{i}]: keys {first} to {last} are outside the key space; choose keys from 0 to {population - 1}"

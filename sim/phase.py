@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import simpy
@@ -15,10 +15,12 @@ from lsmlab.models.workloads.base import fill_together
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.control import start_control
 from lsmlab.sim.machine.faults import Faults
+from lsmlab.sim.machine.make import make_machine
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
+from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import Setup, set_up
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts
 from lsmlab.sim.store.database import Database
@@ -77,19 +79,20 @@ class Phase:
     """Machine, databases and clients of one workload."""
 
     def __init__(
-        self, config: Mapping[str, Any], seeds: Sequence[np.random.SeedSequence], allowed: Sequence[str],
-        like: Mapping[str, KeySample] | None = None,
-    ) -> None:  # fmt: skip
+        self, setting: Setting, seeds: Sequence[np.random.SeedSequence], like: Mapping[str, KeySample] | None = None
+    ) -> None:
         """Open the databases. `like`: keys by column family of another phase on the same databases, shared with this phase."""
         self.env = env = simpy.Environment()
         arrivals, keys, machine, reads, self._preload_seed = seeds
-        self.setup = set_up(config, env, np.random.default_rng(machine), allowed, like)
-        workload, self.machine = self.setup.workload, self.setup.machine
-        self.machine.faults = Faults(self.setup.conditions.compaction_errors)
+        self.setup = set_up(setting, like)
+        devices = [setting.device, *(change.setup for change in setting.device_changes)]
+        rng = np.random.default_rng(machine)
+        self.machine = make_machine(env, setting.engine, setting.workload, setting.host, devices, rng)
+        self.machine.faults = Faults(setting.conditions.compaction_errors)
         self.fills = Fills(self.setup, keys)
         self.databases = [
-            self._open(number, np.random.default_rng(own), checks=bool(config.get("checks", False)))
-            for number, own in enumerate(machine.spawn(workload.shards))
+            self._open(number, np.random.default_rng(own), checks=setting.checks)
+            for number, own in enumerate(machine.spawn(setting.workload.shards))
         ]
         self._arrivals_rng = np.random.default_rng(arrivals)
         self._reads_rng = np.random.default_rng(reads)
@@ -149,17 +152,17 @@ class Phase:
         finished = env.event()
 
         self.reads = self._tree_reads()
-        self.clients = ClientLoad(env, self.setup, self.databases, until_s, self._arrivals_rng, self.reads)
+        self.clients = ClientLoad(env, self.setup, self.machine, self.databases, until_s, self._arrivals_rng, self.reads)
         self.clients.finished.add(finished.succeed)
         start_control(env, self.databases, self.clients, self.machine, workload, self.reads)
         self.clients.start()
-        if self.setup.device_changes:
+        if self.setup.setting.device_changes:
             env.process(self._change_device())
         _advance(env, until_s, finished, progress)
 
     def _change_device(self) -> Events:
         """Change the device at the times of `conditions.changes`."""
-        for change in self.setup.device_changes:
+        for change in self.setup.setting.device_changes:
             yield self.env.timeout(max(0.0, change.at_s - self.env.now))
             self.machine.space.limit_bytes = math.inf if change.space_bytes is None else change.space_bytes
             self.machine.device.replace(change.setup.device)
@@ -188,7 +191,7 @@ class Phase:
             return None
         from lsmlab.sim.clients.family_reads import FamilyReads
 
-        return FamilyReads(self.env, self.families, self.setup, self.fills.cursors, self._reads_rng)
+        return FamilyReads(self.env, self.machine, self.families, self.setup, self.fills.cursors, self._reads_rng)
 
 
 def _advance(env: simpy.Environment, until_s: float, finished: simpy.Event, progress: Progress | None) -> None:

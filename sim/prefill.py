@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,14 @@ from lsmlab.models.tree.files import NO_KEYS
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.workloads.base import Workload
-from lsmlab.models.workloads.make import family_shares, make_workload
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.prefill_options import filling_config, prefill_options
 from lsmlab.sim.progress import Progress
+from lsmlab.sim.setting import Prefill
 from lsmlab.sim.store.column_family import ColumnFamily
 
 
-def prefill(
-    phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence, allowed: Sequence[str],
-    progress: Progress | None,
-) -> dict[str, Any]:  # fmt: skip
-    """Run the workload `config["prefill"]` and give its trees to the databases of `phase`.
+def prefill(phase: Phase, before: Prefill, seed: np.random.SeedSequence, progress: Progress | None) -> dict[str, Any]:
+    """Run the workload `before` and give its trees to the databases of `phase`.
 
     The workload runs on the same engine and machine, with its own clock and the options of `prefill_options`. Then
     memtables are flushed and compactions run until none is due (db_bench's `flush,waitforcompaction`). Files with their
@@ -32,7 +27,12 @@ def prefill(
 
     Returns the entry `prefill` of the summary. Raises InputError that names the key.
     """
-    inner = _inner(phase, config, seed, allowed)
+    shares, workload = before.setting.shares, before.setting.workload
+    samples = {
+        family.name: _shared_sample(family.sample, family.workload, shares[family.name].load.workload(workload))
+        for family in phase.setup.families
+    }
+    inner = Phase(before.setting, seed.spawn(SEEDS), like=samples)
     inner.preload()
     inner.run(progress)
     end_s = inner.env.now
@@ -55,28 +55,8 @@ def prefill(
         "files_per_level": [
             sum(f.tree.file_count(i) for f in inner.families) for i in range(inner.families[0].tree.num_levels)
         ],
-        **({"options": options} if (options := prefill_options(config)) else {}),
+        **({"options": before.options} if before.options else {}),
     }
-
-
-def _inner(phase: Phase, config: Mapping[str, Any], seed: np.random.SeedSequence, allowed: Sequence[str]) -> Phase:
-    group = config["prefill"]
-    if not isinstance(group, Mapping):
-        raise InputError(f"prefill: {group!r} is not a workload; choose one, such as prefill=fillrandom")
-    if "_target_" not in group:
-        raise InputError("prefill: it has no workload; choose one, such as prefill=fillrandom")
-    filling = filling_config(config)
-    try:
-        workload = make_workload(filling["workload"], ("lsmlab", *allowed))
-        shares = family_shares(filling["workload"]["families"], [family.name for family in phase.setup.families])
-        samples = {
-            family.name: _shared_sample(family.sample, family.workload, shares[family.name].load.workload(workload))
-            for family in phase.setup.families
-        }
-        return Phase(filling, seed.spawn(SEEDS), allowed, like=samples)
-    except InputError as error:
-        text = str(error)
-        raise InputError(text.replace("workload", "prefill", 1) if text.startswith("workload") else text) from None
 
 
 def _shared_sample(sample: KeySample, measured: Workload, filling: Workload) -> KeySample:

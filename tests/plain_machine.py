@@ -8,7 +8,7 @@ from typing import Any
 
 import simpy
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.base import DeviceFacts, Flow, Grant, Load
+from lsmlab.models.devices.base import DeviceFacts, DeviceLoad, Flow, Grant
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.limiter import LimiterStation
@@ -27,7 +27,7 @@ class Plain:
     def initial(self) -> None:
         """Return no state."""
 
-    def allocate(self, state: None, load: Load) -> Grant:
+    def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Grant equal shares."""
         written = 100 * MIB - load.client_write_bytes_per_s
         return Grant(100 * MIB / max(1, load.readers), written / max(1, load.writers), utilisation=float(load.writers > 0))

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
+from lsmlab.sim import simulation
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result
+from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import Setup
-from lsmlab.sim.simulation import run
+from lsmlab.sim.setup import set_up as set_up_setting
 
 
 def configuration(*overrides: str) -> dict[str, Any]:
     """Return the resolved configuration of `lsmlab run OVERRIDES` with `checks=true`."""
     return compose([*overrides, "checks=true"])
+
+
+def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Sequence[str] = ()) -> Result:
+    """Simulate a resolved configuration."""
+    return simulation.simulate(Setting.of(config, allowed), progress)
 
 
 @lru_cache(maxsize=64)
@@ -26,7 +33,7 @@ def simulate(*overrides: str) -> Result:
 
 def set_up(*overrides: str) -> Setup:
     """Set up a run without running it."""
-    return Phase(configuration(*overrides), np.random.SeedSequence(1).spawn(SEEDS), ()).setup
+    return set_up_setting(Setting.of(configuration(*overrides)))
 
 
 SMALL = (

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
-import simpy
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import resolve_options
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.make import make_workload
-from lsmlab.sim import memory_check
+from lsmlab.sim import process_memory
+from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import set_up
 from running import configuration
 
@@ -32,21 +31,21 @@ YCSB = {"_target_": "lsmlab.models.workloads.ycsb.Ycsb"}
 )
 def test_absurd_values_are_refused(key: str, value: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The refusal comes before NumPy allocates anything, and names the key."""
-    monkeypatch.setattr(memory_check, "memory_bytes", lambda: 16e9)
+    monkeypatch.setattr(process_memory, "memory_bytes", lambda: 16e9)
     config = configuration("workload=constant")
     group, name = key.split(".")
     config[group][name] = value
 
     with pytest.raises(InputError, match=message):
-        set_up(config, simpy.Environment(), np.random.default_rng(0), ())
+        set_up(Setting.of(config))
 
 
 def test_large_stores_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten billion keys, and a run of a year, fit in a machine of 16 GB."""
-    monkeypatch.setattr(memory_check, "memory_bytes", lambda: 16e9)
+    monkeypatch.setattr(process_memory, "memory_bytes", lambda: 16e9)
     config = configuration("workload=constant", "workload.num=10G", "workload.duration=365d")
 
-    assert set_up(config, simpy.Environment(), np.random.default_rng(0), ()).families
+    assert set_up(Setting.of(config)).families
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,11 @@ from lsmlab.models.version import Version
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.decisions.advice_page import draw_advice
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.simulation import run
 from lsmlab.sim.studies.advise import Advice, Trialled, advised, pairs, ranked
 from lsmlab.sim.studies.candidates import Candidate, Kind, candidates
 from lsmlab.sim.studies.differences import Repeats, differences
 from lsmlab.sim.studies.goals import Limits, memory_bytes, read_goal, read_limits
+from running import run
 
 ROOT = Path(__file__).parents[1]
 OPTIONS = ROOT / "validation" / "demo" / "OPTIONS"

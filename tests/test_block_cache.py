@@ -18,9 +18,9 @@ from lsmlab.models.workloads.choosers import Chooser, InsertCursor, UniformKeys
 from lsmlab.models.workloads.ranks import Zipf
 from lsmlab.models.workloads.reads import BlockGroup, BlockPlace, lru_cache
 from lsmlab.models.workloads.skewed import RankedKeys
-from lsmlab.sim.clients.approach import Approach
-from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.lookups import scan_runs
+from lsmlab.sim.clients.memtable_fill import MemtableFill
+from lsmlab.sim.clients.rates import Damping
 from lsmlab.sim.clients.warming_cache import PopularityOf, WarmingCache
 from running import SMALL, simulate
 
@@ -108,12 +108,12 @@ def test_several_readers_of_one_drive_share_it(threads: int) -> None:
 @pytest.mark.parametrize("slope", [-0.5, -0.9, -3.0, -30.0, 0.8])
 def test_a_rate_that_lowers_itself_is_found(slope: float) -> None:
     """From 10 the rate goes to the fixed point of 100 + slope x (rate - 100), also where plain iteration diverges."""
-    approach, rate = Approach(), 10.0
+    damping, rate = Damping(), 10.0
     for _ in range(20):
-        rate = approach.to(rate, 100.0 + slope * (rate - 100.0))
+        rate = damping.next(rate, 100.0 + slope * (rate - 100.0))
 
     assert rate == pytest.approx(100.0, rel=0.02)
-    assert approach.gap < 0.03
+    assert damping.gap < 0.03
 
 
 def test_blocks_of_replaced_files_leave_the_cache() -> None:
@@ -240,7 +240,7 @@ def test_reads_in_gaps_of_a_level() -> None:
 @pytest.mark.parametrize(("writing", "entries"), [(True, 50.0), (False, 30.0)])
 def test_a_read_searches_half_of_a_memtable_that_fills(writing: bool, entries: float) -> None:
     """While clients write, the active memtable is half full on average; while they are stopped, it is as it is."""
-    filling = Filling([1.0], [100.0], [1.0], np.random.default_rng(1))
+    filling = MemtableFill([1.0], [100.0], [1.0], np.random.default_rng(1))
 
     assert filling.mean_active(30.0, writing, 0) == pytest.approx(entries)
 

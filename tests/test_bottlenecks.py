@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lsmlab.sim.results.episodes.bottleneck import Bottleneck, Evidence, find_bottleneck
+from lsmlab.sim.explain.bottleneck import Bottleneck, Evidence, find_bottleneck
 from running import simulate
 
 STORE = (

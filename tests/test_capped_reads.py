@@ -17,11 +17,10 @@ from lsmlab.sim.machine.machine import Consumer, IoStyle, Machine
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.machine.steps import Progress, Step
-from lsmlab.sim.simulation import run
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.reader import read_log
-from running import SMALL, simulate
+from running import SMALL, run, simulate
 
 CASES = Path(__file__).parents[1] / "validation" / "cases" / "test"
 

@@ -21,7 +21,7 @@ MIXED = (
 
 def caps(*overrides: str) -> tuple[float | None, float | None]:
     """Return the caps on reads and writes under which the run simulates its device."""
-    device = set_up(*MIXED, *overrides).device_setup.device
+    device = set_up(*MIXED, *overrides).setting.device.device
     return (device.read_cap, device.write_cap) if isinstance(device, Capped) else (None, None)
 
 
@@ -45,7 +45,7 @@ def test_a_cap_above_the_rates_of_all_threads_is_left_out() -> None:
 )
 def test_caps_stay_where_rates_have_no_bound(unbounded: str) -> None:
     """A tuner may add threads, the kernel writes whole files at once, and WALs have no bound; a cap on operations stays."""
-    device = set_up(*MIXED, "device.write_cap=2300MB/s", unbounded).device_setup.device
+    device = set_up(*MIXED, "device.write_cap=2300MB/s", unbounded).setting.device.device
 
     assert isinstance(device, Capped)
 
@@ -55,7 +55,7 @@ def test_no_second_exceeds_the_bounds(more: tuple[str, ...]) -> None:
     """The bytes that a run without caps reads and writes in any second are below `highest_rates`."""
     result, setup = simulate(*MIXED, *more), set_up(*MIXED, *more)
     bound = highest_rates(
-        setup.device_setup, setup.engine, setup.workload, setup.host, wal_reaches_device=False, block_bytes=4096.0
+        setup.setting.device, setup.engine, setup.workload, setup.host, wal_reaches_device=False, block_bytes=4096.0
     )
     highest = {
         way: sum(result.series[f"{way}_bytes_{c}_per_s"] for c in ("client", "flush", "l0", "deeper")).max()
@@ -77,11 +77,11 @@ def test_a_cap_that_cannot_bind_changes_nothing() -> None:
 def test_a_device_without_peaks_keeps_its_caps() -> None:
     """A device class that does not state its peaks has infinite ones."""
     setup = set_up(*SMALL, "engine=adoc")
-    device = setup.device_setup.device
+    device = setup.setting.device.device
     own = {"initial": device.initial, "allocate": device.allocate, "fsync_s": device.fsync_s}
     unstated = type("Unstated", (Device,), own)()
 
     assert Peaks() == highest_rates(
-        replace(setup.device_setup, device=unstated), setup.engine, setup.workload, setup.host, wal_reaches_device=True,
+        replace(setup.setting.device, device=unstated), setup.engine, setup.workload, setup.host, wal_reaches_device=True,
         block_bytes=4096.0,
     )

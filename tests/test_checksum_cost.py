@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration
+from running import SMALL, configuration, run
 
 
 def first_jobs(cost: str) -> dict[str, Any]:

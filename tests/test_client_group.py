@@ -8,8 +8,8 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.workloads.arrivals import ClosedLoop, ConstantRate
 from lsmlab.models.workloads.base import Clients
+from lsmlab.sim.clients.admission import Sleeps
 from lsmlab.sim.clients.group import WRITE, Group, start_group
-from lsmlab.sim.clients.sleeps import Sleeps
 from lsmlab.sim.clients.unstalled import UnstalledTally
 from lsmlab.sim.clients.write_waits import WriteWaits
 from lsmlab.sim.store.records import CAUSES
@@ -33,13 +33,13 @@ def test_a_closed_loop_demands_its_capacity_until_complete() -> None:
     group.capacity = group.served_rate = 1e5
     group.times = [[(1.0, 10e-6, 0.4)]]
 
-    assert group.demand_per_s == 1e5
+    assert group.demand_at(group.capacity) == 1e5
     assert group.next_change_s(0.0) == 10.0
     assert not group.complete
     assert group.advance(10.0) == 1e6
     assert group.complete
     group.finished = True
-    assert group.demand_per_s == 0.0
+    assert group.demand_at(group.capacity) == 0.0
 
 
 @pytest.mark.parametrize(("held_s", "saved"), [(0.05, 5.0), (1.0, 10.0)])
@@ -51,11 +51,11 @@ def test_a_rate_limited_client_makes_up_for_a_short_wait(held_s: float, saved: f
     group.advance(held_s)
 
     assert saved == pytest.approx(group.saved)
-    assert 1000.0 == group.demand_per_s
+    assert 1000.0 == group.demand_at(group.capacity)
     group.served_rate = 1000.0
     assert saved / 900.0 == pytest.approx(group.next_change_s(held_s))
     group.advance(saved / 900.0)
-    assert 100.0 == group.demand_per_s
+    assert 100.0 == group.demand_at(group.capacity)
 
 
 def test_an_open_loop_works_off_its_backlog() -> None:
@@ -70,7 +70,7 @@ def test_an_open_loop_works_off_its_backlog() -> None:
     group.capacity = group.served_rate = 150.0
 
     assert group.backlog == 500.0
-    assert group.demand_per_s == 150.0
+    assert group.demand_at(group.capacity) == 150.0
     assert group.next_change_s(10.0) == 10.0
 
 

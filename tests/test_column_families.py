@@ -18,11 +18,10 @@ from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
 from lsmlab.models.version import Version
 from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
 from lsmlab.sim.store.write_controller import WriteController
-from running import SMALL, configuration
+from running import SMALL, configuration, run
 
 MIB = 1 << 20
 

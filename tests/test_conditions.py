@@ -14,14 +14,13 @@ from lsmlab.models.policies.rocksdb.errors import Failure, Severity, has_room, s
 from lsmlab.models.version import Version
 from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import load_run
+from lsmlab.sim.explain.resource_use import spliced
 from lsmlab.sim.machine.faults import Faults
 from lsmlab.sim.machine.space import Space
 from lsmlab.sim.machine.steps import Progress, Step
 from lsmlab.sim.results.conditions import condition_sentences
-from lsmlab.sim.results.episodes.usage import spliced
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration, simulate
+from running import SMALL, configuration, run, simulate
 
 LOAD = (
     *SMALL, "workload=constant", "workload.read=0", "workload.update=1", "workload.rate=60k", "workload.num=200k",

@@ -20,7 +20,7 @@ from lsmlab.reports.headline import headline
 from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.words import summary_sentences
-from lsmlab.sim.results.episodes.words import count, device_use, reason_text
+from lsmlab.sim.explain.sentences import count, device_use, reason_text
 from report_fixture import write_run
 from running import SMALL, simulate
 

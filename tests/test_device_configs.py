@@ -89,7 +89,7 @@ def test_caps_and_capacity_are_read() -> None:
         ({"_target_": None}, r"device\._target_: None is not a class"),
         ({"_target_": "os.system"}, r"device\._target_: os\.system is outside the allowed packages \(lsmlab\)"),
         ({"_target_": "lsmlab.models.devices.nvme.Nvmee"}, r"cannot load lsmlab\.models\.devices\.nvme\.Nvmee"),
-        ({"_target_": "lsmlab.models.devices.base.Load"}, r"is not a device"),
+        ({"_target_": "lsmlab.models.devices.base.DeviceLoad"}, r"is not a device"),
     ],
 )
 def test_mistakes_name_key_and_remedy(changes: dict[str, Any], message: str) -> None:

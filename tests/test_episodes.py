@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lsmlab.sim.results.episodes.blame import JobTable
-from lsmlab.sim.results.episodes.losses import ClientCurves, client_curves, curves_of_series, lost_per_stall
-from lsmlab.sim.results.episodes.merging import find_episodes
-from lsmlab.sim.results.episodes.usage import busy_curve, covered_curve, running_curve, uses
+from lsmlab.sim.explain.delaying_jobs import JobTable
+from lsmlab.sim.explain.lost_operations import ClientCurves, client_curves, curves_of_series, lost_per_stall
+from lsmlab.sim.explain.resource_use import busy_curve, covered_curve, running_curve, uses
+from lsmlab.sim.explain.stall_groups import group_stalls
 from running import SMALL, simulate
 
 Row = tuple[str, float, float, int]
@@ -50,22 +50,22 @@ def test_stalls_between_which_half_a_memtable_fills_are_two_episodes() -> None:
     """Stalls of one database are one episode until clients have filled half a memtable between them."""
     near = stalls(("l0_stop", 0.0, 11.0, 0), ("memtable_stop", 12.0, 13.0, 0))
 
-    assert 1 == len(find_episodes(near, FLAT, memtable_writes=200.0))
-    assert 2 == len(find_episodes(near, FLAT, memtable_writes=199.0))
+    assert 1 == len(group_stalls(near, FLAT, memtable_writes=200.0))
+    assert 2 == len(group_stalls(near, FLAT, memtable_writes=199.0))
 
 
 def test_databases_have_episodes_of_their_own() -> None:
     """Stalls of two shards are never merged."""
     both = stalls(("l0_stop", 0.0, 10.0, 0), ("l0_stop", 0.0, 10.0, 1))
 
-    assert [0, 1] == [e.shard for e in find_episodes(both, FLAT, memtable_writes=1e9)]
+    assert [0, 1] == [e.shard for e in group_stalls(both, FLAT, memtable_writes=1e9)]
 
 
 def test_the_costliest_episode_and_cause_come_first() -> None:
     """Episodes are sorted by lost operations, not by length, and so are the causes within an episode."""
     long_and_cheap = ("l0_slowdown", 11.0, 19.9, 0)
     rows = stalls(long_and_cheap, ("l0_slowdown", 20.5, 22.0, 0), ("memtable_stop", 22.0, 26.0, 0))
-    first, second = find_episodes(rows, FLAT, memtable_writes=10.0)
+    first, second = group_stalls(rows, FLAT, memtable_writes=10.0)
 
     assert (20.5, 26.0, "memtable_stop") == (first.start_s, first.end_s, first.cause)
     assert {"memtable_stop": 400.0, "l0_slowdown": 150.0} == pytest.approx(dict(first.lost_by_cause))
@@ -123,14 +123,14 @@ def table(*rows: dict[str, Any]) -> JobTable:
 
 def test_culprits_are_the_jobs_that_ran_longest_during_the_episode() -> None:
     """Only the time within the episode counts; jobs that ended before it are no culprits."""
-    found = table(job(1, 0.0, 5.0), job(2, 4.0, 10.0), job(3, 0.0, 2.0)).culprits(0, [1, 2, 3, 99], 3.0, 8.0)
+    found = table(job(1, 0.0, 5.0), job(2, 4.0, 10.0), job(3, 0.0, 2.0)).delaying(0, [1, 2, 3, 99], 3.0, 8.0)
 
     assert [(2, 4.0), (1, 2.0)] == [(c.job, c.held_s) for c in found]
 
 
 def test_waits_of_a_job_are_per_thread_and_beyond_the_time_alone() -> None:
     """The wait for the device is its time minus the time alone; threads share it; waits that are zero are left out."""
-    (found,) = table(job(1, 0.0, 10.0, device_s=8.0, device_alone_s=2.0, subcompactions=2, slot_wait_s=1.0)).culprits(
+    (found,) = table(job(1, 0.0, 10.0, device_s=8.0, device_alone_s=2.0, subcompactions=2, slot_wait_s=1.0)).delaying(
         0, [1], 0.0, 10.0
     )
 

@@ -12,7 +12,8 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs import estimate as estimates
 from lsmlab.sim.runs.estimate import Estimate, estimate, total
 from lsmlab.sim.runs.expected import expected
-from lsmlab.sim.simulation import run
+from lsmlab.sim.setting import Setting
+from running import run
 
 UPDATES = ("workload=constant", "workload.read=0", "workload.update=1", "workload.num=2M", "workload.duration=120s")
 
@@ -40,7 +41,7 @@ def test_expected_jobs_are_near_those_of_the_run(overrides: tuple[str, ...]) -> 
     config = compose(overrides)
     summary = run(config).summary
     jobs = summary["flush_count"] + summary["compaction_count"] + summary["trivial_move_count"]
-    guess = expected(config).jobs
+    guess = expected(Setting.of(config)).jobs
 
     assert jobs / 2.5 - 20 <= guess <= 2.5 * jobs + 20
 

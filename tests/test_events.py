@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lsmlab.sim.results.tree_replay import tree_at
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration, simulate
+from running import SMALL, configuration, run, simulate
 
 
 def test_the_initial_tree_is_in_the_events() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from lsmlab.reports.cli.main import VERBS
+from running import SMALL, configuration
 
 ROOT = Path(__file__).parents[1]
 LAYERS = ["models", "sim", "validation", "reports", "api", "programs", "cli"]
@@ -33,10 +35,9 @@ ROOMS = {
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [
-        "yaml_text", "configuration", "progress", "observers", "machine", "store", "memory_check", "freed_memory",
-        "prefill_options", "setup", "clients", "results", "kept_trees", "preload", "phase", "prefill", "initial_tree",
-        "simulation", "runs",
-        "studies",
+        "yaml_text", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting", "setup",
+        "clients", "results", "explain", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
+        "configuration", "runs", "studies",
     ],
     "sim/studies": [
         "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes", "stored",
@@ -204,6 +205,32 @@ def test_the_simulator_loads_no_heavy_library() -> None:
     loaded = loaded_by("import lsmlab.sim.simulation")
 
     assert set() == loaded & {"plotly", "pyarrow", "pandas", "scipy.stats", "hydra", "omegaconf"}
+
+
+ENGINE = {
+    "machine", "store", "clients", "results", "explain", "progress", "observers", "process_memory", "prefill_options", "setting",
+    "setup", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
+}  # fmt: skip
+"""Packages and files of sim that one run needs."""
+
+
+def test_a_simulation_loads_the_engine_only_and_opens_no_file(tmp_path: Path) -> None:
+    """`simulate` loads no study, page, configuration or process library; with its modules loaded it opens no file."""
+    (tmp_path / "config.json").write_text(json.dumps(configuration(*SMALL, "workload.duration=1s")))
+    statement = f"""
+import json, sys
+from lsmlab.sim import Setting, simulate
+setting = Setting.of(json.load(open({str(tmp_path / "config.json")!r})))
+simulate(setting)
+opened = []
+sys.addaudithook(lambda event, args: opened.append(args[0]) if event == "open" else None)
+simulate(setting)
+assert not opened, opened
+"""
+    loaded = loaded_by(statement)
+
+    assert {name.split(".")[2] for name in loaded if name.startswith("lsmlab.sim.")} <= ENGINE
+    assert set() == loaded & {"hydra", "omegaconf", "yaml", "pyarrow", "plotly", "pandas", "scipy", "multiprocessing", "tqdm"}
 
 
 def test_the_top_package_loads_nothing() -> None:

@@ -8,7 +8,7 @@ from lsmlab.models.devices.capped import BackgroundCap
 from lsmlab.models.devices.make import make_device, with_limits
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.simulation import run
+from running import run
 
 SHORT = ["workload.duration=5s", "workload.threads=1", "engine.options.write_buffer_size=4MiB"]
 

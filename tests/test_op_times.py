@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +10,9 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.group import Group, start_group
+from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import Classes, OpTimes
+from lsmlab.sim.machine.machine import MachineShares
 from lsmlab.sim.store.write_shape import WriteShape
 
 HOST = Host(
@@ -34,14 +34,9 @@ def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> Grou
 
 def times_of(runnable: float, host: Host = HOST) -> OpTimes:
     """Return the operation times on two cores with `runnable` threads that want a core."""
-    slowdown = 1.0 + host.core_contention * (min(runnable, 2.0) - 1.0)
-    cores = SimpleNamespace(
-        runnable_threads=runnable, background=int(runnable), cores=2.0,
-        slowdown=lambda n: 1.0 + host.core_contention * (min(n, 2.0) - 1.0), share=min(1.0, 2.0 / runnable) / slowdown,
-    )  # fmt: skip
-    machine: Any = SimpleNamespace(host=host, cores=cores)
-    filling: Any = SimpleNamespace(entries=1e4)
-    return OpTimes(machine, SHAPE, filling, None, synced=False)
+    share = min(1.0, 2.0 / runnable) / (1.0 + host.core_contention * (min(runnable, 2.0) - 1.0))
+    shares = MachineShares(share, runnable, int(runnable), 2.0, 0.0, 0.0, 0.0, 0.0)
+    return OpTimes(OpCosts.of(host, SHAPE, 1e4, synced=False), shares)
 
 
 def mean_of(parts: Classes) -> float:
@@ -98,7 +93,7 @@ def writers_of(threads: int) -> Group:
 def test_a_missing_core_takes_the_gain_of_further_writers(threads: int, jobs: float, speed: float) -> None:
     """Two writers on two idle cores write at 1 / 0.74 of one writer's speed; more threads than cores write as one writer."""
     times = times_of(1.0, replace(HOST, core_contention=0.0))
-    times._machine.cores.background = jobs  # type: ignore[misc]
+    times = replace(times, shares=times.shares._replace(background=jobs))
 
     assert times.capacity(writers_of(threads)) * times.mean_s(0) == pytest.approx(speed)
 
@@ -107,7 +102,7 @@ def test_a_missing_core_takes_the_gain_of_further_writers(threads: int, jobs: fl
 def test_writers_wait_for_each_other(threads: int) -> None:
     """The mean time of a write is the number of writers divided by their throughput (Little's law)."""
     times, group = times_of(1.0, replace(HOST, core_contention=0.0)), writers_of(threads)
-    times._machine.cores.background = 0.0  # type: ignore[misc]
+    times = replace(times, shares=times.shares._replace(background=0.0))
     group.capacity = times.capacity(group)
 
     assert mean_of(times.parts(0, group)) == pytest.approx(threads / group.capacity)
@@ -128,18 +123,17 @@ def test_few_writes_wait_for_a_time_slice() -> None:
 @pytest.mark.parametrize(("mib", "doublings"), [(4, 0.0), (8, 0.0), (64, 3.0), (512, 6.0)])
 def test_writes_into_large_memtables_take_longer(mib: int, doublings: float) -> None:
     """Each doubling beyond 8 MiB of keys and values adds memtable_depth to the CPU time of a write."""
-    times = times_of(0.5, replace(HOST, memtable_depth=3e-7))
-    times._filling = SimpleNamespace(entries=mib * 2**20 / SHAPE.user_bytes)  # type: ignore[assignment]
+    costs = OpCosts.of(replace(HOST, memtable_depth=3e-7), SHAPE, mib * 2**20 / SHAPE.user_bytes, synced=False)
 
-    assert times.cpu_s(0) == pytest.approx(2e-6 + 3e-7 * doublings)
+    assert costs.cpu_s(0) == pytest.approx(2e-6 + 3e-7 * doublings)
 
 
 def test_statistics_cost_every_write() -> None:
     """With statistics, each write takes statistics_op longer."""
-    times = times_of(1.0, replace(HOST, statistics_op=1e-6))
-    counted = OpTimes(times._machine, replace(SHAPE, statistics=True), times._filling, None, synced=False)
+    host = replace(HOST, statistics_op=1e-6)
+    plain, counted = (OpCosts.of(host, replace(SHAPE, statistics=on), 1e4, synced=False) for on in (False, True))
 
-    assert [2e-6, 3e-6] == pytest.approx([times.cpu_s(0), counted.cpu_s(0)])
+    assert [2e-6, 3e-6] == pytest.approx([plain.cpu_s(0), counted.cpu_s(0)])
 
 
 def test_long_operations_are_not_split() -> None:

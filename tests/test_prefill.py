@@ -12,8 +12,7 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim import preload
 from lsmlab.sim.kept_trees import KeptTrees, Levels
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration, simulate
+from running import SMALL, configuration, run, simulate
 
 FILLED = (*SMALL, "prefill=fillrandom", "prefill.num=200000")
 TREE = "initial_tree=[{level:0,size_bytes:1MiB},{level:1,size_bytes:2MiB},{level:1,size_bytes:2MiB},{level:2,size_bytes:8MiB}]"

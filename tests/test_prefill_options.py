@@ -11,8 +11,7 @@ from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.sim.clients.lookups import by_format
 from lsmlab.sim.runs.estimate import estimate
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration, set_up, simulate
+from running import SMALL, configuration, run, set_up, simulate
 
 FILLED = (*SMALL, "prefill=fillrandom", "prefill.value_size=100", "prefill.num=200000")
 READS = (

@@ -9,8 +9,7 @@ from draining import check_entries, contradictions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsmlab.models.errors import InputError
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration
+from running import SMALL, configuration, run
 
 BASE = configuration(*SMALL, "workload.duration=4s")
 

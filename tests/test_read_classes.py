@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 from lsmlab.models.costs.host import Host
@@ -13,8 +10,9 @@ from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.reads import TableClass, gets_in_memory
 from lsmlab.sim.clients.group import READ, start_group
 from lsmlab.sim.clients.latency import Unstalled
+from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
 from lsmlab.sim.clients.op_times import Classes, OpTimes
-from lsmlab.sim.clients.read_cost import ReadCost
+from lsmlab.sim.machine.machine import MachineShares
 from lsmlab.sim.store.write_shape import WriteShape
 from lsmlab.validation.calibrate.recorded import Histogram
 from lsmlab.validation.calibrate.short_writes import _device_reads
@@ -33,12 +31,8 @@ def read_classes(*, busy: float, memory_share: float = 0.4, read_batch: int = 1)
         cpu_s=2e-6 + 20e-6 * away, request_cpu_s=20e-6 * away, memory_share=memory_share,
         device_reads=away, device_bytes=4096 * away,
     )  # fmt: skip
-    grant = SimpleNamespace(client_read_latency_s=50e-6)
-    cores = SimpleNamespace(runnable_threads=1.0, background=0, cores=2.0, share=1.0, busy_probability=busy)
-    machine: Any = SimpleNamespace(host=HOST, cores=cores, device=SimpleNamespace(grant=grant))
-    reads: Any = SimpleNamespace(costs=lambda gets, scans, active: ([(1.0, cost)], [(1.0, cost)]), block_bytes=4096.0, next_s=0.0)
-    times = OpTimes(machine, SHAPE, SimpleNamespace(entries=1e4), reads, synced=False)  # type: ignore[arg-type]
-    times.update([], lambda number: 0.0)
+    shares = MachineShares(1.0, 1.0, 0.0, 2.0, read_latency_s=50e-6, queued_s=0.0, fsync_s=0.0, busy_probability=busy)
+    times = OpTimes(OpCosts.of(HOST, SHAPE, 1e4, synced=False, reads=([(1.0, cost)], [(1.0, cost)])), shares)
     group = start_group(Clients("reader", arrivals=ClosedLoop(), read_batch=read_batch), 10.0, np.random.default_rng(1), SHAPE)
     group.capacity, group.runnable = 1e4, 1.0
     return times.parts(READ, group), times

@@ -20,9 +20,8 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.phase import Phase
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.tree_replay import FileState, tree_at
-from lsmlab.sim.simulation import run
 from references import moved, overrides, rewrite, stored, values_of
-from running import configuration
+from running import configuration, run
 
 
 @dataclass(frozen=True, slots=True)

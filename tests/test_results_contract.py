@@ -13,7 +13,7 @@ import pytest
 from goldens import REWRITE
 from lsmlab.models.errors import InputError
 from lsmlab.reports.run_data import load_run
-from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.machine.steps import JobWaits
 from lsmlab.sim.results import parquet
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema

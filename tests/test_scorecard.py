@@ -15,7 +15,8 @@ import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
-from lsmlab.sim import simulation
+from lsmlab.sim.setting import Setting
+from lsmlab.sim.simulation import simulate
 from lsmlab.sim.studies.model_errors import read_model_errors
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.casefiles.curves import read_series
@@ -57,7 +58,7 @@ def truth() -> tuple[dict[str, float], list[float]]:
     folder = Path("unused")
     from lsmlab.validation.casefiles.case import case_from_mapping
 
-    found = simulation.run({**case_from_mapping(TINY, folder).config(), "seed": 42})
+    found = simulate(Setting.of({**case_from_mapping(TINY, folder).config(), "seed": 42}))
     stalls = {key: [stall[key] for stall in found.stalls] for key in ("cause", "start_s", "end_s")}
     values = simulated_values(found.summary, found.jobs, found.series, found.latency, stalls)
     return values, reported_series(found.series).tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 from lsmlab.sim import simulation
 from lsmlab.sim.results import results
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import SMALL, configuration, simulate
+from lsmlab.sim.setting import Setting
+from running import SMALL, configuration, run, simulate
 
 RATE_LIMITED = (
     "engine.version=6.11", "engine.preset=db_bench", "engine.options.max_background_jobs=1", "host.cores=40",
@@ -148,6 +149,15 @@ def test_same_configuration_and_seed_give_the_same_bytes(tmp_path: Path, monkeyp
     for file in sorted((tmp_path / "a").iterdir()):
         assert file.read_bytes() == (tmp_path / "b" / file.name).read_bytes(), file.name
     assert other.jobs["end_s"].tolist() != first.jobs["end_s"].tolist()
+
+
+@pytest.mark.parametrize("engine", ["rocksdb", "adoc", "silk", "pebblesdb", "triad"])
+def test_a_setting_holds_no_state(engine: str) -> None:
+    """A setting gives the same result each time, and after a journey to another process."""
+    setting = Setting.of(configuration(*SMALL, f"engine={engine}", "workload.duration=2s"))
+    first, again, sent = (simulation.simulate(one) for one in (setting, setting, pickle.loads(pickle.dumps(setting))))
+
+    assert first.summary == again.summary == sent.summary
 
 
 def test_progress_does_not_change_results() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lsmlab.sim.results.episodes.bottleneck import Bottleneck
-from lsmlab.sim.results.episodes.open_loop import open_loop_latency
-from lsmlab.sim.results.episodes.words import bottleneck_text, episode_text, reason_text
-from lsmlab.sim.results.summary_text import summary_text
+from lsmlab.sim.explain.bottleneck import Bottleneck
+from lsmlab.sim.explain.lost_operations import open_loop_latency
+from lsmlab.sim.explain.sentences import bottleneck_text, episode_text, reason_text
+from lsmlab.sim.explain.summary_text import summary_text
 from running import SMALL, simulate
 
 EPISODE: dict[str, Any] = {

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.comparison_text import comparison_text
-from lsmlab.sim.results.summary_text import summary_text
 from lsmlab.sim.studies.replicated import combine
 from lsmlab.sim.studies.statistics import interval
 from running import SMALL

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
-from lsmlab.sim.initial_tree import _rows
+from lsmlab.sim.setting import tree_rows
 from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.public.table import rows
 
@@ -19,7 +19,7 @@ TRACE = "seconds,operations\n0,10\n1,20\n2,30\n"
 TREE = "level,size_bytes\n1,4MiB\n2,8MiB\n"
 READERS: list[tuple[Callable[[Path], Any], str]] = [
     (lambda path: read_trace(path, TraceColumn.OPERATIONS), TRACE),
-    (lambda path: _rows(str(path)), TREE),
+    (lambda path: tree_rows(str(path)), TREE),
     (lambda path: list(rows(path)), TREE),
 ]
 NAMES = ("trace", "initial tree", "public table", "series")

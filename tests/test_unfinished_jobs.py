@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lsmlab.models.policies.decisions import StallCause
-from lsmlab.sim.results.chains import chain_of, holding_job
+from lsmlab.sim.explain.chains import chain_of, holding_job
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.schema.run_tables import JOBS
 from lsmlab.sim.store.records import JobRecord, StallInterval

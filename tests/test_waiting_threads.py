@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import DeviceLoad
@@ -14,7 +11,9 @@ from lsmlab.models.devices.nvme import Nvme
 from lsmlab.models.devices.pmem import Pmem
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
 from lsmlab.sim.clients.group import WRITE
+from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
+from lsmlab.sim.machine.machine import MachineShares
 from lsmlab.sim.machine.make import _binding_caps
 from lsmlab.sim.store.write_shape import WriteShape
 
@@ -61,12 +60,9 @@ def test_a_small_request_waits_for_half_a_piece_of_the_stream_in_front() -> None
 def op_times(*, busy: float, queued_s: float) -> OpTimes:
     """Return the times of synced writes on a drive with a wait, and on cores that are all taken with a probability."""
     host = Host(write_op=2e-6, switch=0.0, client_wake_up=30e-6, late_wake_up=0.8e-3)
-    grant = SimpleNamespace(queued_s=queued_s)
-    device = SimpleNamespace(grant=grant, device=a_drive(), state=a_drive().initial())
-    cores = SimpleNamespace(runnable_threads=1.0, background=0, cores=2.0, share=1.0, busy_probability=busy)
-    machine: Any = SimpleNamespace(host=host, cores=cores, device=device, wal_fsync_share=1.0)
-    filling: Any = SimpleNamespace(entries=1e4)
-    return OpTimes(machine, SYNCED, filling, None, synced=True)
+    fsync_s = a_drive().fsync_s(a_drive().initial())
+    shares = MachineShares(1.0, 1.0, 0.0, 2.0, read_latency_s=0.0, queued_s=queued_s, fsync_s=fsync_s, busy_probability=busy)
+    return OpTimes(OpCosts.of(host, SYNCED, 1e4, synced=True), shares)
 
 
 def test_a_synced_write_waits_for_the_device_and_for_a_core() -> None:
@@ -81,7 +77,7 @@ def test_few_synced_writes_wait_for_a_core() -> None:
     """The waits for a core are those of a few writes: 5.6 % wait for 0.8 ms, 45 us on average."""
     times = op_times(busy=0.5, queued_s=0.0)
 
-    places = times._places(1.0, times._fixed_s(WRITE), times._wake_ups_s(times._sync_writes))
+    places = times._places(1.0, times._fixed_s(WRITE), times._wake_ups_s(times.costs.sync_writes))
 
     assert [share for share, _ in places] == pytest.approx([0.0, 0.94375, 0.05625])
     assert places[2][1] - places[1][1] == pytest.approx(0.8e-3)

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.episodes.blame import job_name
-from lsmlab.sim.results.episodes.bottleneck import Bottleneck
-from lsmlab.sim.results.episodes.words import CAUSE_WORDS, WAIT_WORDS, binding_cap, count
+from lsmlab.sim.explain.bottleneck import Bottleneck
+from lsmlab.sim.explain.delaying_jobs import job_name
+from lsmlab.sim.explain.sentences import CAUSE_WORDS, WAIT_WORDS, binding_cap, count
 
 _MOST_OF: Final = 0.5
 """Share of a stall from which its chain explains it."""

@@ -9,7 +9,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.episodes.bottleneck import LARGE_WAIT, Bottleneck
+from lsmlab.sim.explain.bottleneck import LARGE_WAIT, Bottleneck
 from lsmlab.sim.studies.candidates import OPTIONS, Candidate, Kind, candidates
 from lsmlab.sim.yaml_text import parse_yaml
 

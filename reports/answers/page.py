@@ -15,7 +15,7 @@ from lsmlab.reports.answers.sureness import sureness
 from lsmlab.reports.cost import closed_loop_sentence
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.what_helps import what_helps
-from lsmlab.sim.results.episodes.bottleneck import Bottleneck
+from lsmlab.sim.explain.bottleneck import Bottleneck
 
 
 def answers(run: RunData) -> str:

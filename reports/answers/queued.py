@@ -9,8 +9,8 @@ import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.headline import number
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.episodes.bottleneck import SATURATED, Bottleneck
-from lsmlab.sim.results.episodes.words import count
+from lsmlab.sim.explain.bottleneck import SATURATED, Bottleneck
+from lsmlab.sim.explain.sentences import count
 
 _LONG_S: Final = 1.0
 """Length of a queue, in seconds of the mean throughput, from which it counts."""

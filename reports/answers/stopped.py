@@ -13,7 +13,7 @@ from lsmlab.reports.headline import number, stall_share
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.words import stall_reason
-from lsmlab.sim.results.episodes.words import count, episode_text
+from lsmlab.sim.explain.sentences import count, episode_text
 
 _TIE: Final = 0.9
 """Ratio of the second largest share to the largest from which both count as equal."""

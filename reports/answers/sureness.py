@@ -24,7 +24,7 @@ _USES: Final = {
     "iops_cap": "the cap on operations", "device": "the device", "cores": "the cores",
 }  # fmt: skip
 _SATURATED: Final = 0.8
-"""Use from which a resource may be the bottleneck, as in `lsmlab.sim.results.episodes.bottleneck`."""
+"""Use from which a resource may be the bottleneck, as in `lsmlab.sim.explain.bottleneck`."""
 
 
 def sureness(run: RunData) -> tuple[str, list[str]]:

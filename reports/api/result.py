@@ -15,13 +15,13 @@ from lsmlab.models.errors import InputError
 from lsmlab.plots import RunPlots
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import PAGE, TABLES, RunData, run_data
+from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
 from lsmlab.sim.results.rundir import RunDirectory, make_directory
 from lsmlab.sim.results.schema.columns import TableSchema
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
-from lsmlab.sim.results.summary_text import summary_text
 from lsmlab.sim.yaml_text import parse_yaml, to_yaml
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def run(
         InputError: the configuration is wrong.
 
     """
-    from lsmlab.sim.simulation import run as simulate
+    from lsmlab.sim.simulation import Setting, simulate
 
     if isinstance(configuration, Mapping):
         config = dict(configuration)
@@ -73,9 +73,9 @@ def run(
         config = configure(configuration, options=options, config_dirs=config_dirs)
     with input_errors():
         if callable(progress):
-            return simulated_result(simulate(config, progress), name)
+            return simulated_result(simulate(Setting.of(config), progress), name)
         with progress_bar(quiet=not progress) as bar:
-            return simulated_result(simulate(config, bar), name)
+            return simulated_result(simulate(Setting.of(config), bar), name)
 
 
 def load(folder: str | Path) -> Result:

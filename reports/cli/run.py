@@ -155,10 +155,10 @@ def simulate_into(config: Mapping[str, Any], directory: Path, progress: Progress
     from lsmlab.sim.runs.loading import load_simulation
 
     load_simulation()
-    from lsmlab.sim.simulation import run as simulate
+    from lsmlab.sim.simulation import Setting, simulate
 
     with RunDirectory(directory) as place:
-        result = simulate(config, progress, trusted_packages())
+        result = simulate(Setting.of(config, trusted_packages()), progress)
         result.save(place.staging)
         place.publish()
     return dict(result.summary)
@@ -186,7 +186,7 @@ def _show(
     given: _Given, config: Mapping[str, Any], summary: Mapping[str, Any], saved: Path, drawn: Path, more: str
 ) -> int:
     """Print a summary and draw the page of the run in the folder `drawn`; return the exit code."""
-    from lsmlab.sim.results.summary_text import summary_text
+    from lsmlab.sim.explain.summary_text import summary_text
 
     if config["json"]:
         sys.stdout.write(to_json(summary))

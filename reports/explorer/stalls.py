@@ -10,7 +10,7 @@ from lsmlab.reports.cost import wait_sentence
 from lsmlab.reports.explorer.jobs import places
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.episodes.words import count, episode_text, reason_text
+from lsmlab.sim.explain.sentences import count, episode_text, reason_text
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]

@@ -24,7 +24,7 @@ from lsmlab.models.targets import load_class
 from lsmlab.models.units import Quantity, parse_quantity
 from lsmlab.reports.lab.descriptions import comments, docstring
 from lsmlab.reports.lab.steps import positions, quantity_text
-from lsmlab.sim.setup import KeySettings
+from lsmlab.sim.setting import KeySettings
 
 KIND_NAMES: Final = {
     "bytes": "size", "seconds": "time", "bytes_per_s": "bandwidth", "per_s": "rate per second", "count": "number",

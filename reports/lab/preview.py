@@ -19,6 +19,7 @@ from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.runs.estimate import START, duration_text, estimate, job_seconds
 from lsmlab.sim.runs.expected import expected
+from lsmlab.sim.setting import Setting
 
 TARGET_S: Final = 0.15
 """CPU time of the window that is aimed at."""
@@ -66,7 +67,7 @@ class _TooLongError(Exception):
 def preview(config: Mapping[str, Any]) -> Curves:
     """Simulate a window and draw its curves. Raises InputError for a configuration that cannot run, or needs too long."""
     _warm_up()
-    whole_s = expected(config).duration_s
+    whole_s = expected(Setting.of(config)).duration_s
     cost = estimate(config)
     kind = _kind(config)
     for _ in range(_TRIES):

@@ -1,9 +1,9 @@
 """Clients as a fluid: their demand, what stores and machine let through, and how long their operations take.
 
-- The whole: clients; each group: group, arrival_queue, unstalled, approach; what it asks of the machine: demand.
-- Memtables that fill: filling; their switches: memtable_switches.
-- What holds writes back: admission, sleeps, write_waits.
-- How long operations take: op_times, latency. Reads: family_reads, reads, read_cost, tables, warming_cache,
-  lookups, seeks.
+- The process that advances time between changes: clients. Each group: group, arrival_queue, unstalled.
+- Rates as a function of the state of stores and machine, and their solver: rates. What stall conditions admit: admission.
+  Costs and times of operations: op_costs, op_times.
+- Memtables that fill: memtable_fill; their switches: memtable_switches.
+- Waits and latencies: write_waits, latency. Reads: family_reads, reads, tables, warming_cache, lookups, seeks.
 - What schedulers and tuners are told of all this: control.
 """

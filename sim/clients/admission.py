@@ -1,83 +1,131 @@
-"""Admission of writes: write stops, delayed write rates, and sleeps of delayed writers."""
+"""Admission of writes: write stops, delayed write rates, and sleeps of delayed writers, from the stall conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
+from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
+from lsmlab.models.policies.rocksdb.delay import sleep_shares
+from lsmlab.models.version import Version
 from lsmlab.sim.clients.group import NEVER, WRITE, Group
+from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
-from lsmlab.sim.clients.sleeps import Sleeps, fixed_sleep, sleeps_at
-from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.database import Database
-from lsmlab.sim.store.write_controller import WriteController
-from lsmlab.sim.store.write_shape import WriteShape
+
+ASKED_S: Final = 1.001e-3
+"""Sleep that RocksDB asks for per step; `Host.sleep_step` also contains timer slack and wake-up."""
 
 
-class Admission:
-    """Admission of writes to all databases. A thread waits at a stopped database, so one stop ends up stopping all threads."""
+class Delay(NamedTuple):
+    """Delay of the writes to one database."""
 
-    def __init__(
-        self, databases: Sequence[Database], parts: Sequence[float], groups: Sequence[Group], machine: Machine,
-        shape: WriteShape, times: OpTimes,
-    ) -> None:  # fmt: skip
-        """`parts`: writes to each database, relative to the mean over all."""
-        self._databases = databases
-        self._parts = parts
-        self._groups = groups
-        self._journal = machine.journal
-        self._host = machine.host
-        self._shape = shape
-        self._times = times
-        self.cause: StallCause | None = None
-        """Cause of the last decision; None: no stall."""
-        self._each_per_s = NEVER
-        """Writes per second that each database admits, by the last decision."""
-        self._asked_sleep_s = 0.0
-        """Sleep that the throttles asked for in the last decision; 0: derived from the delayed write rate."""
+    rate_bytes_per_s: float
+    """Delayed write rate."""
+    sleep_s: float
+    """Fixed sleep of each write group; 0: the sleep follows from the delayed write rate."""
+    part: float
+    """Writes to the database, relative to the mean over all databases."""
+    cause: StallCause | None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteLimits:
+    """Stall conditions of all databases at one moment.
+
+    A thread waits at a stopped database, so one stop ends up stopping all threads.
+    """
+
+    databases: int
+    stopped: bool
+    """Whether a database stops writes."""
+    stopped_by: StallCause | None
+    held: bool
+    """Whether no write is admitted for another reason, which RocksDB does not count as a stall."""
+    delays: tuple[Delay, ...]
+    sleep_s: float
+    """Longest fixed sleep that a throttle asks for."""
+    version: Version
+
+    @classmethod
+    def of(cls, databases: Sequence[Database], parts: Sequence[float], *, held: bool) -> WriteLimits:
+        """Return the present conditions. `parts`: writes to each database, relative to the mean over all."""
+        first = next((database for database in databases if database.blocked), None)
+        return cls(
+            databases=len(databases), stopped=first is not None, stopped_by=None if first is None else first.blocked_by,
+            held=held,
+            delays=tuple(
+                Delay(controller.rate_bytes_per_s, controller.sleep_s, part, controller.delay_cause)
+                for database, part in zip(databases, parts, strict=True)
+                if (controller := database.write_controller).delayed
+            ),
+            sleep_s=max(database.write_controller.sleep_s for database in databases),
+            version=databases[0].families[0].latest_options.version,
+        )  # fmt: skip
+
+
+class Admitted(NamedTuple):
+    """Writes per second that all databases together admit."""
+
+    writes_per_s: float = NEVER
+    cause: StallCause | None = None
+    """Cause of the limit; None: no stall."""
+
+
+def admitted_writes(limits: WriteLimits, groups: Sequence[Group], times: OpTimes) -> Admitted:
+    """Return the writes that the databases admit; the slowest of several limits every group that writes."""
+    if limits.stopped:
+        return Admitted(0.0, limits.stopped_by)
+    if limits.held:
+        return Admitted(0.0)
+    found = Admitted()
+    for delay in limits.delays:
+        rate = _delayed_per_s(delay, groups, times) * limits.databases / delay.part
+        if rate < found.writes_per_s:
+            found = Admitted(rate, delay.cause)
+    return found
+
+
+def _delayed_per_s(delay: Delay, groups: Sequence[Group], times: OpTimes) -> float:
+    """Return the writes per second of a delayed database: by its delayed rate in bytes, or one write group per sleep."""
+    if delay.sleep_s == 0.0:
+        return delay.rate_bytes_per_s / times.costs.shape.batch_bytes
+    host = times.costs.host
+    writers = sum(g.spec.threads for g in groups if g.write_share > 0.0 and not g.finished)
+    sleep_s = fixed_sleep(delay.sleep_s, host).mean_s + host.sleep_penalty
+    return max(1, writers) / (sleep_s + times.mean_s(WRITE))
+
+
+class Sleeps(NamedTuple):
+    """Sleeps of a delayed write group at one delayed write rate."""
+
+    mean_s: float
+    lengths: tuple[tuple[float, float], ...]
+    """Pairs of (seconds, share of the sleeps)."""
 
     @property
-    def writes_blocked(self) -> bool:
-        """Whether the journal is locked for WAL writes (`Journal.locked`) or an OPTIONS file is being written (`OptionsFile`)."""
-        locked = self._journal is not None and self._journal.locked and self._shape.wal_bytes > 0.0
-        return locked or any(database.options_file.holds_writers for database in self._databases)
+    def longest_s(self) -> float:
+        """Longest sleep in seconds."""
+        return self.lengths[-1][0]
 
-    def decide(self, blocked: bool) -> float:
-        """Decide the writes per second that all databases together admit until the next decision."""
-        allowed, self.cause = self._allowed(blocked)
-        self._each_per_s = allowed / len(self._databases)
-        self._asked_sleep_s = max(database.write_controller.sleep_s for database in self._databases)
-        return allowed
 
-    def sleeps(self) -> Sleeps:
-        """Sleeps of delayed writers at the decided rate, or of the length that the throttle asks for."""
-        if self._asked_sleep_s > 0.0:
-            return fixed_sleep(self._asked_sleep_s, self._host)
-        threads = sum(g.spec.threads for g in self._groups if g.closed and g.write_share > 0.0)
-        group_bytes = max(1, threads) * self._shape.batch_bytes
-        rate = self._each_per_s * self._shape.batch_bytes
-        version = self._databases[0].families[0].latest_options.version
-        return sleeps_at(rate, group_bytes, self._times.cpu_s(WRITE), self._host, version)
+def sleeps_of(limits: WriteLimits, admitted: Admitted, groups: Sequence[Group], costs: OpCosts) -> Sleeps:
+    """Return the sleeps of delayed writers at the admitted rate, or of the length that the throttle asks for."""
+    host, shape = costs.host, costs.shape
+    if limits.sleep_s > 0.0:
+        return fixed_sleep(limits.sleep_s, host)
+    threads = sum(g.spec.threads for g in groups if g.closed and g.write_share > 0.0)
+    group_bytes = max(1, threads) * shape.batch_bytes
+    rate = admitted.writes_per_s / limits.databases * shape.batch_bytes
+    shares = sleep_shares(rate, group_bytes, costs.cpu_s(WRITE), host.sleep_step, limits.version) or ((1, 1.0),)
+    total = sum(share for _, share in shares)
+    lengths = tuple((steps * host.sleep_step, share / total) for steps, share in shares)
+    return Sleeps(sum(sleep_s * share for sleep_s, share in lengths), lengths)
 
-    def _allowed(self, blocked: bool) -> tuple[float, StallCause | None]:
-        allowed, cause = NEVER, None
-        for database in self._databases:
-            if database.blocked:
-                return 0.0, database.blocked_by
-        if blocked:
-            return 0.0, None  # RocksDB does not count this as a stall
-        for database, part in zip(self._databases, self._parts, strict=True):
-            controller = database.write_controller
-            if controller.delayed:
-                rate = self._delayed(controller) * len(self._databases) / part
-                if rate < allowed:
-                    allowed, cause = rate, controller.delay_cause
-        return allowed, cause
 
-    def _delayed(self, controller: WriteController) -> float:
-        """Writes per second that a delayed database admits: by its delayed rate in bytes, or one write group per sleep."""
-        if controller.sleep_s == 0.0:
-            return controller.rate_bytes_per_s / self._shape.batch_bytes
-        writers = sum(g.spec.threads for g in self._groups if g.write_share > 0.0 and not g.finished)
-        sleep_s = fixed_sleep(controller.sleep_s, self._host).mean_s + self._host.sleep_penalty
-        return max(1, writers) / (sleep_s + self._times.mean_s(WRITE))
+def fixed_sleep(asked_s: float, host: Host) -> Sleeps:
+    """Return the sleep of a throttle that asks for a fixed time (`ThrottleState.sleep_s`)."""
+    sleep_s = asked_s + max(0.0, host.sleep_step - ASKED_S)
+    return Sleeps(sleep_s, ((sleep_s, 1.0),))

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import simpy
-from lsmlab.sim.clients.admission import Admission
-from lsmlab.sim.clients.approach import Approach
-from lsmlab.sim.clients.demand import ClientDemand
-from lsmlab.sim.clients.filling import Filling
+from lsmlab.sim.clients.admission import WriteLimits, sleeps_of
 from lsmlab.sim.clients.group import NEVER, Group, Traffic, start_group, writes_per_s
+from lsmlab.sim.clients.memtable_fill import MemtableFill
 from lsmlab.sim.clients.memtable_switches import MemtableSwitches
+from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
+from lsmlab.sim.clients.rates import LoadState, Rates, WalWrites, solve
 from lsmlab.sim.clients.write_waits import WriteWaits
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import Alarm
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.database import Database
@@ -28,12 +29,6 @@ from lsmlab.sim.store.database import Database
 if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
-
-_MOST_ITERATIONS: Final = 20
-"""Maximum number of iterations for the rates: they depend on the read latency and the core share, which depend on them."""
-_TOLERANCE: Final = 0.02
-"""Relative difference of read latencies, of core shares and of rates (`Approach.gap`) at which the iteration ends."""
-
 
 class ClientLoad:
     """All clients of a run, spread over its databases by their parts of the load.
@@ -43,18 +38,20 @@ class ClientLoad:
     """
 
     def __init__(
-        self, env: simpy.Environment, setup: Setup, databases: Sequence[Database], until_s: float, rng: np.random.Generator,
-        reads: FamilyReads | None,
+        self, env: simpy.Environment, setup: Setup, machine: Machine, databases: Sequence[Database], until_s: float,
+        rng: np.random.Generator, reads: FamilyReads | None,
     ) -> None:  # fmt: skip
         self.env = env
         self.databases = databases
         self.families = [family for database in databases for family in database.families]
         self.shape = shape = setup.shape
-        self._machine = machine = setup.machine
+        self._machine = machine
         self.finished = Observers[[]]()
         """Observers of the end: all operations of all groups are served."""
         clients = setup.workload.clients
-        synced = shape.wal_bytes > 0.0 and (self.families[0].options.sync or any(c.sync for c in clients))
+        self._synced = shape.wal_bytes > 0.0 and (self.families[0].options.sync or any(c.sync for c in clients))
+        """Whether a write waits for the fsync of the WAL."""
+        self._reads = reads
         self.groups = [start_group(c, until_s, rng, shape) for c in clients]
         self.waits = WriteWaits(self.groups, machine.host)
         self._last_s = 0.0
@@ -64,18 +61,14 @@ class ClientLoad:
         shapes, shares = [f.shape for f in families], [f.share.writes for f in families]
         self._shapes = shapes * len(databases)
         """Mean shape of the writes to each column family of each database."""
-        parts = setup.workload.shard_parts
-        self._filling = Filling(parts, [s.memtable_entries for s in shapes], shares, rng)
+        self._parts = parts = setup.workload.shard_parts
+        self._fill = MemtableFill(parts, [s.memtable_entries for s in shapes], shares, rng)
         self._switches = [
-            MemtableSwitches(database, self._filling, shapes, [part * share for share in shares])
+            MemtableSwitches(database, self._fill, shapes, [part * share for share in shares])
             for database, part in zip(databases, parts, strict=True)
         ]
         self._bounded = [s for s in self._switches if s.bounded]
-        self._times = OpTimes(machine, shape, self._filling, reads, synced=synced)
-        self._admission = Admission(databases, parts, self.groups, machine, shape, self._times)
-        self._demand = ClientDemand(
-            machine, self._times, shape, self._filling, len(databases), setup.wal_reaches_device
-        )
+        self._wal_reaches_device = setup.setting.wal_reaches_device
         self._alarm = Alarm(env, self._wake)
         self._stopped = False
         """Whether a database stops writes."""
@@ -83,16 +76,15 @@ class ClientLoad:
         """End of the cold start of writers after the last stop."""
         self._reads_change_s = NEVER
         """Time at which the costs of reads change, while the block cache fills."""
-        self._planning = False
-        """Whether this object itself causes the current changes, so that they need no new plan."""
-        self._waiting_share = 0.0
-        """Share of its time that the leader of the write group currently spends waiting."""
+        self._state: LoadState
+        """State for which `_rates` hold; set by `start`."""
+        self._rates: Rates
         self._device_bytes = 0.0
         self.rates_changed = Observers[[Traffic]]()
         """Observers of a change of `rates`. Argument: the previous rates."""
         self.rates = Traffic()
         """Current traffic per second; updated only while `rates_changed` has observers."""
-        self._observe(sleeping=synced or reads is not None)
+        self._observe(sleeping=self._synced or reads is not None)
 
     def _observe(self, *, sleeping: bool) -> None:
         """Plan again after each change of stalls, free memory, memtable sizes, core share or journal lock.
@@ -100,9 +92,9 @@ class ClientLoad:
         If clients wait for the device (`sleeping`: reads, synced writes), also after each change of its grant.
         """
         for database in self.databases:
-            database.stall_changed.add(self.refresh)
+            database.writers_affected.add(self.refresh)
             if self._bounded:
-                database.memory_freed.add(self._memory_freed)
+                database.memory_freed.add(self._wake)
         for family in self.families:
             family.events.memtable_resized.add(self._resize_memtable)
         self._machine.cores.changed.add(self.refresh)
@@ -120,9 +112,8 @@ class ClientLoad:
 
     def refresh(self) -> None:
         """Account for the time so far and plan again, after a change of a limit."""
-        if not self._planning:
-            self._advance()
-            self._plan()
+        self._advance()
+        self._plan()
 
     def settle(self) -> None:
         """Account for the time up to now, at the end of the run."""
@@ -140,7 +131,7 @@ class ClientLoad:
 
     def unflushed(self) -> list[float]:
         """Return the entries in the active memtable of each column family of each database."""
-        return self._filling.unflushed(self._written)
+        return self._fill.unflushed(self._written)
 
     def totals(self) -> Traffic:
         """Return the operations and device bytes of all clients so far."""
@@ -154,36 +145,36 @@ class ClientLoad:
         return sum(g.served * g.scan_share for g in self.groups)
 
     def _wake(self) -> None:
+        """Switch memtables that are due and plan again: one is full, or a flush has freed WALs or memory."""
         self._advance()
         self._switch_full_memtables()
         self._plan()
 
     def _resize_memtable(self, number: int) -> None:
         """Apply the new size of a column family's active memtable, which may be full at once."""
-        engine, shape = self.families[number].memtable_options, self._shapes[number]
         self._advance()
-        entries = engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
-        self._filling.resize(number, entries, self._written)
-        if not self._planning:
-            self._plan()
+        self._fit_memtable(number)
+        self._plan()
 
-    def _memory_freed(self) -> None:
-        """Switch memtables that are due and plan again, after a flush has freed WALs or memory."""
-        if not self._planning:
-            self._wake()
+    def _fit_memtable(self, number: int) -> None:
+        engine, shape = self.families[number].memtable_options, self._shapes[number]
+        entries = engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
+        self._fill.resize(number, entries, self._written)
 
     def _switch_full_memtables(self) -> None:
-        self._planning = True  # a switch recomputes stall conditions, which would call `refresh` for each database
-        for number, entries in self._filling.switch_full(self._written):
+        for number, entries in self._fill.switch_full(self._written):
             self.waits.add_switch(self.env.now)
-            self._switches[self.families[number].database.number].full(number, entries, self._written)
+            database = self.families[number].database.number
+            for resized in self._switches[database].full(number, entries, self._written):
+                self._fit_memtable(resized)
             kept = self.families[number].memtables.kept_hot_keys.entries
             if kept > 0.0:
-                self._filling.add_hot_keys(number, kept)
+                self._fill.add_hot_keys(number, kept)
         for switches in self._bounded:
-            while switches.switch_if_required(self._written):
+            while (switched := switches.switch_if_required(self._written)) is not None:
                 self.waits.add_switch(self.env.now)
-        self._planning = False
+                for resized in switched:
+                    self._fit_memtable(resized)
 
     # --- past: integrate the rates since the last event -----------------------------------------------------------------
 
@@ -193,17 +184,38 @@ class ClientLoad:
         if elapsed_s <= 0.0:
             return
         start_s, self._last_s = self._last_s, now_s
-        self._device_bytes += self._demand.device_bytes_per_s * elapsed_s
+        rates, state = self._rates, self._state
+        self._device_bytes += rates.device_bytes_per_s * elapsed_s
         for group in self.groups:
             self._written += group.advance(elapsed_s) * group.write_share / len(self.databases)
-        cause = self._admission.cause
-        if cause is not None and self._waiting_share > 0.0:
-            sleeps = None if cause.stops else self._admission.sleeps()
-            self.waits.add_stretch(start_s, now_s, cause, self._waiting_share, sleeps)
+        cause = rates.admitted.cause
+        if cause is not None and rates.waiting_share > 0.0:
+            sleeps = None if cause.stops else sleeps_of(state.limits, rates.admitted, self.groups, state.costs)
+            self.waits.add_stretch(start_s, now_s, cause, rates.waiting_share, sleeps)
 
     # --- future: rates until the next change ----------------------------------------------------------------------------
 
     def _plan(self) -> None:
+        """Solve for the rates until the next change, and set the clients' demand on the machine."""
+        self._state = state = self._present_state()
+        rates, shares = solve(state, self._machine)
+        self._rates = rates
+        self._machine.serve(rates.demand)
+        self._machine.wals_on_device = rates.wals_on_device
+        times = OpTimes(state.costs, shares)
+        for group, own, runnable in zip(self.groups, rates.groups, rates.runnable, strict=True):
+            group.capacity, group.demand_rate, group.served_rate, group.runnable = *own, runnable
+            # operations until the next plan have the times of this plan, even if the device's grant changes before
+            group.times = [times.parts(kind, group) for kind, _ in group.kinds]
+            if not group.closed:
+                group.residual_s = times.residual_s(group)
+            group.curve.extend((self.env.now, group.arrived, group.served))
+        self._alarm.set(self._next_change_s())
+        if self.rates_changed:
+            self._note_rates()
+
+    def _present_state(self) -> LoadState:
+        """Return the state of clients and stores, and note stops and cold starts."""
         now_s = self.env.now
         for group in self.groups:
             group.arrive(now_s)
@@ -211,54 +223,40 @@ class ClientLoad:
         if self._stopped and not stopped:
             self._cold_until_s = now_s + self._machine.host.cold_start
         self._stopped = stopped
-        held = self._admission.writes_blocked or now_s < self._cold_until_s
+        held = self._writes_held() or now_s < self._cold_until_s
         self.waits.set_stopped(held or stopped, now_s)
         writing = not (held or stopped) and any(g.write_share > 0.0 and not g.finished for g in self.groups)
-        self._reads_change_s = self._times.update(self.groups, partial(self._filling.mean_active, self._written, writing))
-        approaches = [Approach() for _ in self.groups]
-        for _ in range(_MOST_ITERATIONS):
-            before = self._machine.device.grant.client_read_latency_s, self._machine.cores.share
-            self._set_rates(held, approaches)
-            self._planning = True  # this loop handles the machine's changes itself
-            self._demand.update(self.groups)
-            self._planning = False
-            after = self._machine.device.grant.client_read_latency_s, self._machine.cores.share
-            settled = all(abs(new - old) <= _TOLERANCE * old for new, old in zip(after, before, strict=True))
-            if settled and all(approach.gap <= _TOLERANCE for approach in approaches):
-                break
-        for group in self.groups:
-            # operations until the next plan have the times of this plan, even if the device's grant changes before
-            group.times = [self._times.parts(kind, group) for kind, _ in group.kinds]
-            if not group.closed:
-                group.residual_s = self._times.residual_s(group)
-            group.curve.extend((now_s, group.arrived, group.served))
-        self._alarm.set(self._next_change_s())
-        if self.rates_changed:
-            self._note_rates()
+        return LoadState(
+            groups=self.groups,
+            limits=WriteLimits.of(self.databases, self._parts, held=held),
+            costs=self._costs(writing),
+            wal=WalWrites(
+                self._wal_reaches_device, self._fill.slowest_entries * len(self.databases), self._machine.host.dirty_expire
+            ),
+        )
 
-    def _set_rates(self, held: bool, approaches: Sequence[Approach]) -> None:
-        """Set the served rate of each group for the current machine and stall state; `held`: no write is admitted."""
-        for group in self.groups:
-            group.capacity = self._times.capacity(group)
-        allowed = self._admission.decide(held)
-        wanted = sum(g.demand_per_s * g.write_share for g in self.groups)
-        factor = 1.0 if wanted <= allowed else allowed / wanted
-        self._waiting_share = 0.0
-        for group, approach in zip(self.groups, approaches, strict=True):
-            demand = group.demand_rate = group.demand_per_s
-            if group.write_share > 0.0:
-                if self._admission.cause is not None and demand > 0.0 and factor < 1.0:
-                    self._waiting_share = max(self._waiting_share, 1.0 - factor * demand / group.capacity)
-                demand *= factor
-            group.served_rate = approach.to(group.served_rate, demand)
-            if demand > 0.0:
-                group.demand_rate *= group.served_rate / demand
+    def _writes_held(self) -> bool:
+        """Return whether the journal is locked for WAL writes (`Journal.locked`) or an OPTIONS file is being written."""
+        journal = self._machine.journal
+        locked = journal is not None and journal.locked and self.shape.wal_bytes > 0.0
+        return locked or any(database.options_file.holds_writers for database in self.databases)
+
+    def _costs(self, writing: bool) -> OpCosts:
+        """Return the costs of operations on the present trees and memtables."""
+        common = partial(OpCosts.of, self._machine.host, self.shape, self._fill.entries, synced=self._synced)
+        if self._reads is None:
+            return common()
+        gets = sum(g.served * g.read_share for g in self.groups)
+        scans = sum(g.served * g.scan_share for g in self.groups)
+        classes = self._reads.costs(gets, scans, partial(self._fill.mean_active, self._written, writing))
+        self._reads_change_s = self._reads.next_s
+        return common(reads=classes, block_bytes=self._reads.block_bytes)
 
     def _note_rates(self) -> None:
         """Update `rates` and call the observers of `rates_changed`."""
         before = self.rates
         reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
-        self.rates = Traffic(writes_per_s(self.groups), reads, self._demand.device_bytes_per_s)
+        self.rates = Traffic(writes_per_s(self.groups), reads, self._rates.device_bytes_per_s)
         if self.rates != before:
             self.rates_changed(before)
 
@@ -267,7 +265,7 @@ class ClientLoad:
         soonest_s = self._cold_until_s - self.env.now if self.env.now < self._cold_until_s else NEVER
         write_rate = writes_per_s(self.groups) / len(self.databases)
         if write_rate > 0.0:
-            next_at = min([self._filling.next_at, *(s.next_at(self._written) for s in self._bounded)])
+            next_at = min([self._fill.next_at, *(s.next_at(self._written) for s in self._bounded)])
             soonest_s = max(0.0, next_at - self._written) / write_rate
         soonest_s = min(soonest_s, self._reads_change_s - self.env.now)
         for group in self.groups:

@@ -37,8 +37,8 @@ class Observation:
         self._clients = clients
         self._machine = machine
         self._workload = workload
-        self._window_s = databases[0].background.scheduler.window_s
-        self._every = databases[0].background.scheduler.every_window
+        self._window_s = databases[0].scheduler.window_s
+        self._every = databases[0].scheduler.every_window
         self._alarm = Alarm(env, self._end_window)
         self._window = -1
         """Number of the window that is measured now; -1: none."""
@@ -82,13 +82,11 @@ class Observation:
 
     def _tell(self, window: ClientWindow) -> None:
         for database in self._databases:
-            background = database.background
-            background.view.now_s = self._env.now
-            rate = background.scheduler.observe(background.view, window)
+            rate = database.observe(window)
             if rate is not None and self._machine.limiter is not None:
                 self._machine.limiter.set_rate(rate)
         for database in self._databases:
-            database.background.schedule()
+            database.schedule()
 
 
 class Tuning:
@@ -128,9 +126,9 @@ class Tuning:
             flushes=tuple(self._flushes),
             memtables_full=family.memtables_full - self._full_seen,
             immutables=len(family.immutables),
-            l0_files=database.background.view.l0_files,
+            l0_files=database.view.l0_files,
             files_per_level=tuple(family.tree.files_per_level()),
-            pending_bytes=database.background.view.pending_bytes,
+            pending_bytes=database.view.pending_bytes,
             write_ops=(totals.writes - self._totals.writes) / self._shards,
             read_ops=(totals.reads - self._totals.reads) / self._shards,
             scan_ops=(self._clients.scans() - self._scans) / self._shards,
@@ -148,14 +146,13 @@ def start_control(
 ) -> list[Observation | Tuning | Seeks]:
     """Start the observation, tuning and seek charges that the engine uses."""
     controls: list[Observation | Tuning | Seeks] = []
-    if databases[0].background.scheduler.window_s > 0.0:
+    if databases[0].scheduler.window_s > 0.0:
         controls.append(Observation(env, databases, clients, machine, workload))
     for database in databases:
         tuner = database.families[0].latest_options.tuner()
         if tuner is not None:
             controls.append(Tuning(env, database, tuner, clients, len(databases)))
-    families = [family for database in databases for family in database.families]
-    picker = families[0].latest_options.picker
+    picker = databases[0].families[0].latest_options.picker
     if reads is not None and picker.allowed_seeks(0) < math.inf:
-        controls.append(Seeks(env, families, clients, reads, workload.entry_bytes))
+        controls.append(Seeks(env, databases, clients, reads, workload.entry_bytes))
     return controls

@@ -9,8 +9,9 @@ import numpy as np
 import simpy
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.workloads.choosers import InsertCursor
-from lsmlab.sim.clients.read_cost import ReadClasses
+from lsmlab.sim.clients.op_costs import ReadClasses
 from lsmlab.sim.clients.reads import TreeReads
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
@@ -24,12 +25,12 @@ class FamilyReads:
     """
 
     def __init__(
-        self, env: simpy.Environment, families: Sequence[ColumnFamily], setup: Setup,
+        self, env: simpy.Environment, machine: Machine, families: Sequence[ColumnFamily], setup: Setup,
         cursors: Sequence[InsertCursor], rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """`families` of all databases, and `cursors` of their writers in the same order."""
         self._parts = [
-            (one.share.reads, TreeReads(env, families, setup, one, cursors, rng))
+            (one.share.reads, TreeReads(env, machine, families, setup, one, cursors, rng))
             for one in setup.families
             if one.share.reads > 0.0
         ]

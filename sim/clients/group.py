@@ -69,7 +69,7 @@ class Group:
     times: Sequence[Sequence[tuple[float, float, float]]] = ()
     """For each of `kinds`: planned (share, mean time, spread) of each class of operations (`OpTimes.parts`)."""
     demand_rate: float = 0.0
-    """Planned `demand_per_s`."""
+    """Operations per second that the group would do without stalls."""
     served_rate: float = 0.0
     runnable: float = 0.0
     """Mean number of its threads that want a core."""
@@ -101,14 +101,13 @@ class Group:
         """Writes, point reads and scans per operation."""
         return self.write_share, self.read_share, self.scan_share
 
-    @property
-    def demand_per_s(self) -> float:
-        """Operations per second that the group would do without stalls."""
+    def demand_at(self, capacity: float) -> float:
+        """Return the operations per second that the group would do without stalls, if the machine allows `capacity`."""
         if self.finished:
             return 0.0
         if self.closed:
-            return self.capacity if self.saved > OPS_EPSILON else min(self.capacity, self.limit_per_s)
-        return self.capacity if self.backlog > OPS_EPSILON else min(self.arrival_rate_per_s, self.capacity)
+            return capacity if self.saved > OPS_EPSILON else min(capacity, self.limit_per_s)
+        return capacity if self.backlog > OPS_EPSILON else min(self.arrival_rate_per_s, capacity)
 
     @property
     def complete(self) -> bool:

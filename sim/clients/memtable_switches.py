@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from lsmlab.sim.clients.filling import Filling
+from lsmlab.sim.clients.memtable_fill import MemtableFill
 from lsmlab.sim.store.column_family import ColumnFamily, Switch
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.memtables import MANAGER_FULL, WAL_FULL, WRITE_BUFFER_FULL
@@ -30,10 +30,10 @@ def _reached(written: float) -> float:
 class MemtableSwitches:
     """Decides which memtables of one database are switched after a number of writes."""
 
-    def __init__(self, database: Database, filling: Filling, shapes: Sequence[WriteShape], shares: Sequence[float]) -> None:
+    def __init__(self, database: Database, fill: MemtableFill, shapes: Sequence[WriteShape], shares: Sequence[float]) -> None:
         """`shapes` and `shares` of the writes, by family of the database."""
         self._database = database
-        self._filling = filling
+        self._fill = fill
         self._families = dict(zip((f.number for f in database.families), database.families, strict=True))
         self._shapes = dict(zip(self._families, shapes, strict=True))
         self._in_wal = dict.fromkeys(self._families, 0.0)
@@ -59,19 +59,22 @@ class MemtableSwitches:
         if self._wal_bytes > 0.0 and self.wal_limit < _NEVER and self._database.wals.may_flush_oldest:
             soonest = written + max(0.0, self.wal_limit - self._total_wal_bytes(written)) / self._wal_bytes
         if self._memory_bytes > 0.0 and self._database.write_buffer_manager.buffer_bytes > 0.0:
-            flushable = (self._filling.holds_at(n, _FLUSHABLE) for n, family in self._families.items() if not family.immutables)
+            flushable = (self._fill.holds_at(n, _FLUSHABLE) for n, family in self._families.items() if not family.immutables)
             full_at = written + max(0.0, self._room_bytes(written)) / self._memory_bytes
             soonest = min(soonest, max(full_at, min(flushable, default=_NEVER)))
         return soonest
 
-    def full(self, number: int, entries: float, written: float) -> None:
-        """Switch a family's memtable, which is full with `entries`; with atomic_flush, those of all families."""
+    def full(self, number: int, entries: float, written: float) -> list[int]:
+        """Switch a family's memtable, which is full with `entries`; with atomic_flush, those of all families.
+
+        Return the families whose memtables have a new size.
+        """
         own = self._switch(number, entries, written, WRITE_BUFFER_FULL)
         others = (n for n in self._families if n != number) if self._database.atomic_flush else ()
-        self._database.switch_memtables([own, *self._unfilled(others, written, WRITE_BUFFER_FULL)])
+        return self._database.switch_memtables([own, *self._unfilled(others, written, WRITE_BUFFER_FULL)])
 
-    def switch_if_required(self, written: float) -> bool:
-        """Switch memtables if WALs or memory ask for it; whether they did."""
+    def switch_if_required(self, written: float) -> list[int] | None:
+        """Switch memtables if WALs or memory ask for it; return as `full`, None if no memtable was switched."""
         wals, reached = self._database.wals, _reached(written)
         if self._wal_bytes > 0.0 and wals.may_flush_oldest and self._total_wal_bytes(reached) >= self.wal_limit:
             oldest = wals.oldest
@@ -81,29 +84,27 @@ class MemtableSwitches:
         picked = self._oldest(reached)
         if picked is not None and self._room_bytes(reached) <= 0.0:
             return self._force([picked.number], written, MANAGER_FULL)
-        return False
+        return None
 
-    def _force(self, chosen: Sequence[int], written: float, reason: str) -> bool:
+    def _force(self, chosen: Sequence[int], written: float, reason: str) -> list[int] | None:
         numbers = list(self._families) if self._database.atomic_flush else chosen
         switches = list(self._unfilled(numbers, written, reason))
-        self._database.switch_memtables(switches)
+        resized = self._database.switch_memtables(switches)
         if reason == WAL_FULL:
-            for number in chosen:  # memtables that waited for min_write_buffer_number_to_merge are flushed as well
-                self._families[number].request_flush(forced=True)
-            self._database.background.schedule()
-        return bool(switches)
+            self._database.force_flushes(chosen)
+        return resized if switches else None
 
     def _unfilled(self, numbers: Iterator[int] | Sequence[int] | tuple[()], written: float, reason: str) -> Iterator[Switch]:
         for number in numbers:
-            if self._filling.active(number, written) > _ROUNDING:
-                yield self._switch(number, self._filling.switch(number, written), written, reason)
+            if self._fill.active(number, written) > _ROUNDING:
+                yield self._switch(number, self._fill.switch(number, written), written, reason)
 
     def _switch(self, number: int, entries: float, written: float, reason: str) -> Switch:
         """Make the switch; the WAL that it closes holds what all families have written since the last one."""
         wal_bytes = (entries - self._in_wal[number]) * self._shapes[number].wal_bytes
         for other in self._families:
             if other != number:
-                active = self._filling.active(other, written)
+                active = self._fill.active(other, written)
                 wal_bytes += (active - self._in_wal[other]) * self._shapes[other].wal_bytes
                 self._in_wal[other] = active
         self._in_wal[number] = 0.0
@@ -112,13 +113,13 @@ class MemtableSwitches:
     def _total_wal_bytes(self, written: float) -> float:
         """Bytes of all WALs that are not deleted (`total_log_size_`)."""
         current = sum(
-            (self._filling.active(n, written) - self._in_wal[n]) * self._shapes[n].wal_bytes for n in self._families
+            (self._fill.active(n, written) - self._in_wal[n]) * self._shapes[n].wal_bytes for n in self._families
         )
         return self._database.wals.closed_bytes + current
 
     def _room_bytes(self, written: float) -> float:
         """Bytes that may be written until the write buffer manager asks for a flush."""
-        active = sum(self._filling.active(n, written) * self._shapes[n].memtable_bytes for n in self._families)
+        active = sum(self._fill.active(n, written) * self._shapes[n].memtable_bytes for n in self._families)
         immutable = sum(family.immutable_bytes for family in self._families.values())
         return self._database.write_buffer_manager.room_bytes(active, immutable)
 
@@ -127,7 +128,7 @@ class MemtableSwitches:
         family, wals = self._families[number], self._database.wals
         if family.immutables:
             return family.immutables[0].first_wal
-        return wals.active_since(number) if self._filling.active(number, written) > _ROUNDING else wals.current + 1
+        return wals.active_since(number) if self._fill.active(number, written) > _ROUNDING else wals.current + 1
 
     def _oldest(self, written: float) -> ColumnFamily | None:
         """Family that the write buffer manager flushes: the one with the oldest active memtable.
@@ -140,6 +141,6 @@ class MemtableSwitches:
         candidates = [
             family
             for number, family in self._families.items()
-            if not family.immutables and self._filling.active(number, written) > _FLUSHABLE - _ROUNDING
+            if not family.immutables and self._fill.active(number, written) > _FLUSHABLE - _ROUNDING
         ]
-        return min(candidates, key=lambda f: self._filling.began(f.number), default=None)
+        return min(candidates, key=lambda f: self._fill.began(f.number), default=None)

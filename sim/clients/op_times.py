@@ -9,10 +9,9 @@ and a few long ones (Linux kernel/sched/fair.c). Example: db_bench's histograms 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from lsmlab.models.costs.cores import client_wake_up, excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
@@ -23,18 +22,11 @@ from lsmlab.models.costs.operations import (
     switch_s,
     synced_group,
     wal_fsync_factor,
-    write_cpu,
 )
-from lsmlab.models.devices.capped import SYNC_WRITES
-from lsmlab.sim.clients.filling import Filling
 from lsmlab.sim.clients.group import READ, WRITE, Group
 from lsmlab.sim.clients.latency import Unstalled, spread_of
-from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
-from lsmlab.sim.machine.machine import Machine
-from lsmlab.sim.store.write_shape import WriteShape
-
-if TYPE_CHECKING:
-    from lsmlab.sim.clients.family_reads import FamilyReads
+from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
+from lsmlab.sim.machine.machine import MachineShares
 
 Parts = list[tuple[float, float]]
 """(share of the operations, mean time in seconds) of each class of operations."""
@@ -44,113 +36,59 @@ Classes = list[tuple[float, float, float]]
 _LATE_SPREAD: Final = 0.5
 """Standard deviation of the logarithm of the latency of reads that waited for a core (`Host.late_wake_up`): 0.46 to 0.58 in two
 calibration runs."""
-_NO_READS_BYTES: Final = 4096.0
-"""Block size of clients that do not read; its value has no effect."""
 _RARE: Final = 0.5
 """Largest share of interrupted operations, or of operations that wait for a core, for which they form a class of their own;
 above it, all operations form one class with the mean time."""
 
 
+@dataclass(frozen=True, slots=True)
 class OpTimes:
-    """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) in the current state of the machine."""
+    """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) with the clients' shares of the machine."""
 
-    def __init__(
-        self, machine: Machine, shape: WriteShape, filling: Filling, reads: FamilyReads | None, *, synced: bool
-    ) -> None:
-        """`reads`: None if clients do not read; `synced`: a write waits for the fsync of the WAL."""
-        self._machine = machine
-        self._host: Host = machine.host
-        self._filling = filling
-        self._reads = reads
-        self._read_classes: Sequence[ReadClasses] = ()
-        """Costs of point reads and of scans."""
-        self._read_costs: Sequence[ReadCost] = ()
-        """Their means."""
-        self._sync_writes = SYNC_WRITES if synced else 0
-        """Small writes of the fsync for which a write waits."""
-        self._shape = shape
-        self._write_cpu = (0.0, self._write_into(0.0))
-        """Entries of a full memtable, and CPU time of one write to it; computed again when the size changes."""
+    costs: OpCosts
+    shares: MachineShares
 
-    def cpu_s(self, kind: int) -> float:
-        """Return the CPU time of one operation; a write includes the memtable, and the WAL if there is one."""
-        if kind != WRITE:
-            return self.read_cost(kind).cpu_s
-        if self._write_cpu[0] != self._filling.entries:
-            self._write_cpu = (self._filling.entries, self._write_into(self._filling.entries))
-        return self._write_cpu[1]
-
-    def _write_into(self, entries: float) -> float:
-        """Return the CPU time of one write to a memtable that is full with this number of entries."""
-        shape, logged = self._shape, self._shape.wal_bytes > 0.0
-        size = entries * shape.user_bytes
-        return write_cpu(shape.user_bytes, logged=logged, statistics=shape.statistics, memtable_bytes=size).seconds(self._host)
+    @property
+    def _host(self) -> Host:
+        return self.costs.host
 
     @property
     def sync_s(self) -> float:
         """Return the wait of a write for an fsync of the WAL by its writer alone, in s."""
-        return self._wal_fsync_s(1.0) + self._wake_ups_s(self._sync_writes)
+        return self._wal_fsync_s(1.0) + self._wake_ups_s(self.costs.sync_writes)
 
     def _group_sync_s(self, writers: int) -> float:
         """Return the time from one fsync of the WAL to the next, per write, of `writers` in a closed loop; 0 without syncs."""
-        if not self._sync_writes:
+        if not self.costs.sync_writes:
             return 0.0
         size, waking_s = synced_group(writers), group_wake_ups(writers).seconds(self._host)
-        return (self._wal_fsync_s(size) + self._wake_ups_s(self._sync_writes) + waking_s) / size
-
-    def update(self, groups: Sequence[Group], active: Callable[[int], float]) -> float:
-        """Compute the costs of reads on the current trees; all methods use them until the next call.
-
-        `groups`: with their reads so far; `active`: entries in the active memtable of a column family, by its number. Returns
-        the time in s at which the block cache has filled further; infinity: never.
-        """
-        if self._reads is None:
-            return math.inf
-        gets = sum(g.served * g.read_share for g in groups)
-        scans = sum(g.served * g.scan_share for g in groups)
-        self._read_classes = self._reads.costs(gets, scans, active)
-        self._read_costs = [mean_cost(classes) for classes in self._read_classes]
-        return self._reads.next_s
-
-    def read_cost(self, kind: int) -> ReadCost:
-        """Return the mean cost of a read or scan at the last call of `update`."""
-        return self._read_costs[kind - READ]
-
-    @property
-    def block_bytes(self) -> float:
-        """Device bytes of one block read of a client."""
-        return self._reads.block_bytes if self._reads is not None else _NO_READS_BYTES
+        return (self._wal_fsync_s(size) + self._wake_ups_s(self.costs.sync_writes) + waking_s) / size
 
     def mean_s(self, kind: int) -> float:
         """Return the mean time of one operation in the database, without stalls."""
-        return self.cpu_s(kind) / self._machine.cores.share + self._fixed_s(kind)
-
-    def client_s(self, group: Group) -> float:
-        """Return the CPU time that a client spends outside the database per operation."""
-        return group.spec.client_work * self._host.write_op
+        return self.costs.cpu_s(kind) / self.shares.core_share + self._fixed_s(kind)
 
     def _fixed_s(self, kind: int) -> float:
         """Return the mean time per operation that does not depend on the cores: fsync, memtable switches, device reads."""
         if kind != WRITE:
-            return self._reading_s(self.read_cost(kind))
-        return switch_s(self._host, self._filling.entries) + self.sync_s
+            return self._reading_s(self.costs.read_cost(kind))
+        return switch_s(self._host, self.costs.memtable_entries) + self.sync_s
 
     def _reading_s(self, cost: ReadCost) -> float:
         """Return the mean time of a read in requests to the device, with the wake-ups after them."""
         requests = cost.device_reads
-        return requests * self._machine.device.grant.client_read_latency_s + self._wake_ups_s(requests)
+        return requests * self.shares.read_latency_s + self._wake_ups_s(requests)
 
     def _wal_fsync_s(self, writes: float) -> float:
         """Return the time of an fsync of the WAL after `writes`; 0 if writes are not synced."""
-        if not self._sync_writes:
+        if not self.costs.sync_writes:
             return 0.0
-        device = self._machine.device
-        alone_s = self._machine.wal_fsync_share * device.device.fsync_s(device.state)
-        return alone_s * wal_fsync_factor(writes * self._shape.wal_bytes) + self._sync_writes * device.grant.queued_s
+        alone_s = self.shares.fsync_s * wal_fsync_factor(writes * self.costs.shape.wal_bytes)
+        return alone_s + self.costs.sync_writes * self.shares.queued_s
 
     def _wake_ups_s(self, sleeps: float) -> float:
         """Return the mean time that a thread waits for a core in an operation, after its `sleeps` on the device."""
-        if sleeps == 0.0 or (taken := self._machine.cores.busy_probability) == 0.0:
+        if sleeps == 0.0 or (taken := self.shares.busy_probability) == 0.0:
             return 0.0
         return client_wake_up(taken * sleeps).seconds(self._host)
 
@@ -169,11 +107,10 @@ class OpTimes:
     def _own_s(self, group: Group) -> float:
         """Return the mean time of an operation, without stalls and without the waits of writers for each other."""
         mean_s = sum(share * self.mean_s(kind) for kind, share in group.kinds)
-        return mean_s + self.client_s(group) / self._machine.cores.share
+        return mean_s + self.costs.client_s(group) / self.shares.core_share
 
     def _coreless(self, group: Group) -> float:
-        cores = self._machine.cores
-        return coreless_share(group.spec.threads, cores.background, cores.cores)
+        return coreless_share(group.spec.threads, self.shares.background, self.shares.cores)
 
     def _behind_s(self, group: Group) -> float:
         """Return the mean wait of a write for the other writers of a closed loop at full speed (Little's law)."""
@@ -187,8 +124,8 @@ class OpTimes:
 
     def _write_parts(self, group: Group) -> Classes:
         """Return the classes of a write: every class of `_computing`, without and with the time of `_places`."""
-        computing = self._computing(self.cpu_s(WRITE) + self.client_s(group), group)
-        places = self._places(1.0, self._fixed_s(WRITE), self._wake_ups_s(self._sync_writes))
+        computing = self._computing(self.costs.cpu_s(WRITE) + self.costs.client_s(group), group)
+        places = self._places(1.0, self._fixed_s(WRITE), self._wake_ups_s(self.costs.sync_writes))
         classes = [
             (share * part, fixed_s + time_s)
             for share, fixed_s in places
@@ -202,8 +139,8 @@ class OpTimes:
     def _read_parts(self, kind: int, group: Group) -> Classes:
         """Return the classes of a read or scan: without a request to the device (the first of `_places`), and with one."""
         classes: Classes = []
-        for reads, cost in self._read_classes[kind - READ]:
-            search_s = cost.cpu_s - cost.request_cpu_s + self.client_s(group)
+        for reads, cost in self.costs.read_classes[kind - READ]:
+            search_s = cost.cpu_s - cost.request_cpu_s + self.costs.client_s(group)
             late_s = self._wake_ups_s(cost.device_reads)
             (memory, _), *away = self._places(1.0 - cost.memory_share, self._reading_s(cost), late_s)
             if memory > 0.0:
@@ -221,7 +158,7 @@ class OpTimes:
         With a core for each writer, every write waits for the few before it, and a synced write for the fsync of another group.
         Where a core is missing (`coreless`), few writes wait, each for the time slice in which another writer writes alone.
         """
-        if self._sync_writes:
+        if self.costs.sync_writes:
             return [(share, time_s + behind_s) for share, time_s in classes]
         slices = coreless * behind_s / self._host.time_slice if self._host.time_slice > 0.0 else 1.0
         if slices > _RARE:
@@ -260,14 +197,13 @@ class OpTimes:
 
     def _computing(self, cpu_s: float, group: Group) -> Parts:
         """Return the classes of operations with `cpu_s` of CPU time: uninterrupted, interrupted, and waiting for a core."""
-        host, cores = self._host, self._machine.cores
-        wanted = cores.runnable_threads
+        host, cores, wanted = self._host, self.shares.cores, self.shares.runnable
         if group.closed and group.limit_per_s < group.capacity:
             # a rate-limited closed loop runs in bursts, one per refill: during a burst all its threads are runnable
             wanted += group.spec.threads - min(group.spec.threads, group.runnable)
-        alone_s = cpu_s * slowdown(wanted, cores.cores, host.core_contention)
-        waiting_s = alone_s * excess(wanted, cores.cores)
-        wait_s = mean_wait_s(wanted, cores.cores, host.time_slice)
+        alone_s = cpu_s * slowdown(wanted, cores, host.core_contention)
+        waiting_s = alone_s * excess(wanted, cores)
+        wait_s = mean_wait_s(wanted, cores, host.time_slice)
         waiting = waiting_s / wait_s if wait_s > 0.0 else 1.0
         interrupted = alone_s / host.interrupt_every if host.interrupt_every > 0.0 else 0.0
         if waiting > _RARE or interrupted > _RARE:

@@ -36,9 +36,10 @@ from lsmlab.models.workloads.reads import (
     table_opens,
 )
 from lsmlab.sim.clients.lookups import Lookups, Runs, look_up, scan_runs
-from lsmlab.sim.clients.read_cost import ReadClasses, ReadCost, mean_cost
+from lsmlab.sim.clients.op_costs import ReadClasses, ReadCost, mean_cost
 from lsmlab.sim.clients.tables import all_bytes, bytes_in, table_count, tables_of, weighted_mean
 from lsmlab.sim.clients.warming_cache import WarmingCache
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.store.column_family import ColumnFamily
 
 if TYPE_CHECKING:
@@ -73,11 +74,12 @@ class TreeReads:
     """Costs of point reads and scans of one column family, measured again as its trees change."""
 
     def __init__(
-        self, env: simpy.Environment, families: Sequence[ColumnFamily], setup: Setup, own: FamilySetup,
+        self, env: simpy.Environment, machine: Machine, families: Sequence[ColumnFamily], setup: Setup, own: FamilySetup,
         cursors: Sequence[InsertCursor], rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """`families` of all databases; `cursors`: insert cursors that their writers move, so that reads can follow."""
         self._env = env
+        self._machine = machine
         self._all_families = families
         self._families = [f for f in families if f.name == own.name]
         self._setup = setup
@@ -97,7 +99,7 @@ class TreeReads:
         formats = dict.fromkeys(table_format for f in self._families for table_format in f.table_formats)
         self._formats = {table_format: tables_of(own, table_format, population) for table_format in formats}
         """Formats of all files, those of this run first."""
-        self._unit_bytes = PAGE_BYTES if setup.machine.style.overlap_reads else SECTOR_BYTES
+        self._unit_bytes = PAGE_BYTES if machine.style.overlap_reads else SECTOR_BYTES
         self._tables = 0
         """Tables of the family sampled last."""
         self.block_bytes = self._requests(self._format, 1.0)[1]
@@ -111,7 +113,7 @@ class TreeReads:
         self._cache = WarmingCache(
             [(_reads(c), partial(popularity, c.read_keys)) for c in self._readers],
             options.cache_size / len(self._families) * own.share.reads / options.block_size,
-            warm=setup.conditions.block_cache is BlockCache.WARM,
+            warm=setup.setting.conditions.block_cache is BlockCache.WARM,
         )
         self._next_s = 0.0
         self._step_s = math.inf
@@ -257,7 +259,7 @@ class TreeReads:
 
     def _measure(self) -> tuple[ReadClasses, ReadClasses]:
         self._tables = table_count(self._sampled.tree)
-        beyond_pages = 1.0 - self._setup.machine.cache.share(s.tree for s in self._all_families)
+        beyond_pages = 1.0 - self._machine.cache.share(s.tree for s in self._all_families)
         doublings = sum(read_depth(entries) for entries in self._memtables)
         in_memory = Searched(memtables=len(self._memtables), doublings=doublings)
         get, get_size = self._get_cost(in_memory, beyond_pages)

@@ -15,6 +15,7 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.machine.queues import Alarm
 from lsmlab.sim.store.column_family import ColumnFamily
+from lsmlab.sim.store.database import Database
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
@@ -29,11 +30,11 @@ class Seeks:
     """Charge the files of all families; queue a compaction when the allowance of a file is used up."""
 
     def __init__(
-        self, env: simpy.Environment, families: Sequence[ColumnFamily], clients: ClientLoad, reads: FamilyReads,
+        self, env: simpy.Environment, databases: Sequence[Database], clients: ClientLoad, reads: FamilyReads,
         entry_bytes: float,
     ) -> None:  # fmt: skip
         """`entry_bytes`: bytes of key and value of an entry."""
-        self._families = families
+        self._databases = databases
         self._clients = clients
         self._reads = reads
         self._entry_bytes = entry_bytes
@@ -50,14 +51,20 @@ class Seeks:
 
     def _look(self) -> None:
         totals = self._totals()
-        gets, scanned = ((b - a) / len(self._families) for a, b in zip(self._before, totals, strict=True))
+        families = sum(len(database.families) for database in self._databases)
+        gets, scanned = ((b - a) / families for a, b in zip(self._before, totals, strict=True))
         self._before = totals
-        for family in self._families:
-            self._charge(family, gets, scanned / SCAN_PERIOD_BYTES)
+        for database in self._databases:
+            for family in database.families:
+                if self._charge(family, gets, scanned / SCAN_PERIOD_BYTES):
+                    database.compaction_due(family)
         self._alarm.set(LOOK_S)
 
-    def _charge(self, family: ColumnFamily, gets: float, samples: float) -> None:
-        """Charge the files of a family for `gets` point reads and `samples` samples of iterators."""
+    def _charge(self, family: ColumnFamily, gets: float, samples: float) -> bool:
+        """Charge the files of a family for `gets` point reads and `samples` samples of iterators.
+
+        Return whether the allowance of a file is used up.
+        """
         picker = family.latest_options.picker
         codes = self._reads.sample_codes(family.number).tolist()
         used_up: dict[int, tuple[int, SortedFile]] = {}
@@ -73,10 +80,7 @@ class Seeks:
             if file.seeks >= picker.allowed_seeks(file.size_bytes):
                 used_up[file.number] = first
         family.tree.exhausted = list(used_up.values())
-        if used_up:
-            background = family.database.background
-            background.enqueue_compaction(family)
-            background.schedule()
+        return bool(used_up)
 
 
 def files_at(tree: Tree, code: int) -> Iterator[tuple[int, SortedFile]]:

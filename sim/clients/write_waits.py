@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
+from lsmlab.sim.clients.admission import Sleeps
 from lsmlab.sim.clients.group import Group
 from lsmlab.sim.clients.latency import Floats
-from lsmlab.sim.clients.sleeps import Sleeps
 from lsmlab.sim.store.records import CAUSES
 
 

@@ -1,8 +1,8 @@
 """Machine that all databases of a run share: device, cores, page cache, journal and rate limiter.
 
 - Machine: machine; built from options and device: make; caps that can bind: caps.
-- Jobs: order of their work: steps, gate; what they waited for: waits.
+- Jobs: order of their work and what they waited for: steps, gate.
 - Stations: core_station, device_station, limiter, journal, page_cache. Their queues and timers: queues.
 - Space for files: space. Failing compactions: faults.
-- Use of the stations by time: usage_log. Times of transfers: transfers. Checks against queueing theory: sojourn.
+- Use of the stations by time: usage_log. Checks against queueing theory: sojourn.
 """

@@ -35,7 +35,7 @@ class CoreStation:
         self.share = 1.0
         """Share of a core that one runnable thread gets."""
         self.changed = Observers[[]]()
-        """Observers of a change of `share`."""
+        """Observers of a change of `share` by background work."""
         self._queue.rate = 1.0
 
     def work(self, cpu_s: float) -> simpy.Event:
@@ -49,12 +49,22 @@ class CoreStation:
         self._replan()
         return event
 
+    def share_with(self, clients: float) -> tuple[float, float]:
+        """Return the share of a core that one thread gets if `clients` client threads want one, and all these threads."""
+        if self.plenty:
+            return self.share, self.background
+        threads = self.background + clients
+        return core_share(threads, self.cores, self._core_contention), threads
+
     def set_clients(self, runnable: float) -> None:
-        """Set the mean number of client threads that want a core now (any non-negative number)."""
+        """Set the mean number of client threads that want a core now (any non-negative number).
+
+        Observers of `changed` are not called: the clients know the share (`share_with`).
+        """
         if runnable != self._clients and not self.plenty:
             self._sync()
             self._clients = runnable
-            self._replan()
+            self._plan()
 
     def copying(self, change: float) -> None:
         """Change the mean number of threads that copy to a device by `change`: each has a core and runs at the device's rate."""
@@ -103,10 +113,14 @@ class CoreStation:
         self._replan()
 
     def _replan(self) -> None:
+        if self._plan():
+            self.changed()
+
+    def _plan(self) -> bool:
+        """Set the share and the alarm for the present load; return whether the share has changed."""
         self._queue.release()
         share = core_share(self.runnable_threads, self.cores, self._core_contention)
         changed = share != self.share
         self.share = self._queue.rate = share
         self._alarm.set(self._queue.next_departure_s())
-        if changed:
-            self.changed()
+        return changed

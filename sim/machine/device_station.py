@@ -3,22 +3,42 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Generator
-from typing import Any
+from typing import Any, Final
 
 import simpy
 from lsmlab.models.devices.base import STATE_STEP_S, Device, DeviceLoad, Flow, Grant
 from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
-from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.observers import Observers
+
+
+class TransferLog:
+    """Times of transfers, for the per-second series. Columns: consumer (0 = clients), start, end, bytes."""
+
+    WRITE: Final = 16
+    """Added to a consumer's number for writes."""
+
+    def __init__(self) -> None:
+        self.rows = array("d")
+
+    def start(self, event: simpy.Event, consumer: int, now_s: float, size_bytes: float) -> None:
+        """Log a transfer that starts now and ends when `event` fires."""
+        rows = self.rows
+
+        def end(done: simpy.Event) -> None:
+            rows.extend((consumer, now_s, done.env.now, size_bytes))
+
+        assert event.callbacks is not None
+        event.callbacks.append(end)
 
 
 class DeviceStation:
     """Device shared by background streams and clients.
 
     Background jobs call `read` and `write`; `set_clients` sets the clients' fluid demand. Observers of `changed` are
-    called after each new grant, so that clients can react to it.
+    called after each new grant that background work or the device's state causes, so that clients can react to it.
     """
 
     def __init__(self, env: simpy.Environment, device: Device, read_request_bytes: float, write_request_bytes: float,
@@ -75,7 +95,23 @@ class DeviceStation:
             self._sync()
             self._clients = demand
             self._loads.clear()
-            self._replan()
+            if self._planned:
+                self._release()
+                self._plan()
+
+    def grant_with(self, demand: tuple[float, float, float, float]) -> Grant:
+        """Return the rates if the clients' demand were `demand` (arguments of `set_clients`), beside the present streams."""
+        if demand == self._clients:
+            return self.grant
+        self._sync()
+        if self._planned:
+            self._release()
+        return self._granted(DeviceLoad(*self._streams(), *self._shape, *demand, write_turn_bytes=self._turns()))
+
+    @property
+    def clients(self) -> tuple[float, float, float, float]:
+        """Present demand of the clients: arguments of `set_clients`."""
+        return self._clients
 
     def alone_s_per_byte(self, device: Device | None = None) -> tuple[float, float]:
         """Return the time per byte, read and written, of one background stream on the idle device without caps.
@@ -222,7 +258,7 @@ class DeviceStation:
         self._sync()
         last = self._release()
         if last is None or last.callbacks is None or self.changed:  # observers see the grant before the job resumes
-            self._plan()
+            self._plan_and_tell()
         else:
             self._planned = False
             last.callbacks.append(lambda _: self._plan_if_needed())
@@ -231,20 +267,27 @@ class DeviceStation:
         """Plan after a change of the load, unless `_wake` has put off the plan of this moment."""
         if self._planned:
             self._release()
-            self._plan()
+            self._plan_and_tell()
 
     def _plan_if_needed(self) -> None:
         if not self._planned:
             self._release()
-            self._plan()
+            self._plan_and_tell()
+
+    def _plan_and_tell(self) -> None:
+        if self._plan():
+            self.changed()
 
     def _release(self) -> simpy.Event | None:
         """Release complete transfers; return the event of the last one."""
         last_read = self._readers.release()
         return self._writers.release() or last_read
 
-    def _plan(self) -> None:
-        """Get the rates of the present load, and set the alarm to the next departure or change of the rates."""
+    def _plan(self) -> bool:
+        """Get the rates of the present load, and set the alarm to the next departure or change of the rates.
+
+        Return whether the grant has changed.
+        """
         self._planned = True
         readers, writers = self._readers, self._writers
         before, grant = self._grant, self._allocate()
@@ -253,26 +296,33 @@ class DeviceStation:
         writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
         valid_s = math.inf if self._flushing and not len(readers) else grant.valid_for_s
         self._alarm.set(min(readers.next_departure_s(), writers.next_departure_s(), valid_s))
-        if grant != before:  # by value: equal grants may be different objects
-            self.changed()
+        return grant != before  # by value: equal grants may be different objects
 
     def _allocate(self) -> Grant:
-        readers, writers = len(self._readers), len(self._writers)
-        key = (readers, writers, self._turn_bytes() if self.device.takes_turns and readers + writers > 1 else math.inf)
+        key = (*self._streams(), self._turns())
         load = self._loads.get(key)
         if load is None:
-            load = self._loads[key] = DeviceLoad(readers, writers, *self._shape, *self._clients, write_turn_bytes=key[2])
+            load = self._loads[key] = DeviceLoad(*key[:2], *self._shape, *self._clients, write_turn_bytes=key[2])
+        return self._granted(load)
+
+    def _streams(self) -> tuple[int, int]:
+        """Return the numbers of background readers and writers."""
+        return len(self._readers), len(self._writers)
+
+    def _granted(self, load: DeviceLoad) -> Grant:
         grant = self._grants.get(load)
         if grant is None:
             grant = self._grants[load] = self.device.allocate(self.state, load)
         return grant
 
-    def _turn_bytes(self) -> float:
-        """Return the mean bytes of a writer's turn, in whole requests.
+    def _turns(self) -> float:
+        """Return the mean bytes of a writer's turn, in whole requests; infinity if only one stream or no device takes turns.
 
         Writers get equal rates, so one that submits t bytes at a time begins 1/t turns per byte. Between two turns of the
         writer with the most turns there is at most one change to another writer and one back.
         """
+        if not self.device.takes_turns or sum(self._streams()) <= 1:
+            return math.inf
         self._submitted = [write for write in self._submitted if not write[0].triggered]
         turns = [1.0 / size_bytes for _, size_bytes in self._submitted if size_bytes > 0.0]
         if not turns:

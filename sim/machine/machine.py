@@ -6,10 +6,10 @@ import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import simpy
-from lsmlab.models.costs.cores import wake_ups
+from lsmlab.models.costs.cores import busy_probability, wake_ups
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends, job_start
 from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, SYNC_WRITES
@@ -24,8 +24,7 @@ from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
 from lsmlab.sim.machine.space import Space
-from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, Progress, Step
-from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Progress, Step
 
 PORTIONS_PER_REFILL: Final = 4.0
 """Requests per refill of a writer that has the rate limiter to itself. With smaller requests, the writer would find the
@@ -42,6 +41,41 @@ class Consumer(IntEnum):
     L0 = 2
     """Compactions that start at L0."""
     DEEPER = 3
+
+
+class ClientDemand(NamedTuple):
+    """Demand of all clients on cores and device, at the rates at which they are served."""
+
+    runnable: float = 0.0
+    """Mean number of client threads that want a core."""
+    read_iops: float = 0.0
+    """Requests of reads per second."""
+    read_bytes: float = 4096.0
+    """Mean bytes of such a request."""
+    depth: float = 1.0
+    """Threads that read."""
+    write_bytes_per_s: float = 0.0
+    """WAL bytes that reach the device."""
+
+
+class MachineShares(NamedTuple):
+    """Shares of cores and device that clients get, beside the present background work."""
+
+    core_share: float
+    """Share of a core that one runnable thread gets."""
+    runnable: float
+    """Threads that want a core, those of jobs included."""
+    background: float
+    """Threads of jobs that want a core."""
+    cores: float
+    read_latency_s: float
+    """Latency of a request of a client to the device."""
+    queued_s: float
+    """Time that a request waits behind those of others (`Grant.queued_s`)."""
+    fsync_s: float
+    """Time of an fsync of the WAL alone on the device."""
+    busy_probability: float
+    """Probability that a further thread finds no free core."""
 
 
 @dataclass(slots=True)
@@ -113,6 +147,26 @@ class Machine:
         """Whether background reads pass the rate limiter, too."""
         self.wals_on_device = False
         """Whether WAL bytes reach the device before the WAL is deleted."""
+
+    @property
+    def client_demand(self) -> ClientDemand:
+        """Present demand of the clients."""
+        return ClientDemand(self.cores.clients, *self.device.clients)
+
+    def shares(self, demand: ClientDemand) -> MachineShares:
+        """Return the shares that clients with this demand would get now."""
+        device = self.device
+        core_share, runnable = self.cores.share_with(demand.runnable)
+        grant = device.grant_with(demand[1:])
+        return MachineShares(
+            core_share, runnable, self.cores.background, self.cores.cores, grant.client_read_latency_s, grant.queued_s,
+            self.wal_fsync_share * device.device.fsync_s(device.state), busy_probability(runnable, self.cores.cores),
+        )  # fmt: skip
+
+    def serve(self, demand: ClientDemand) -> None:
+        """Set the demand of the clients."""
+        self.cores.set_clients(demand.runnable)
+        self.device.set_clients(*demand[1:])
 
     def run_parts(
         self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, progress: Progress,

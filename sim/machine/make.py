@@ -43,7 +43,7 @@ def make_machine(
     options, scheduler = engine.options, engine.scheduler()
     limiter = scheduler.limiter()
     direct_writes = options.use_direct_io_for_flush_and_compaction or device.direct_io
-    style = _io_style(options, devices, limiter)
+    style = io_style(options, devices, limiter)
     station = DeviceStation(
         env, device.device,
         read_request_bytes=style.readahead_bytes,
@@ -84,8 +84,8 @@ def _page_cache(options: RocksDbOptions, device: DeviceSetup) -> PageCache:
     )
 
 
-def _io_style(options: RocksDbOptions, devices: Sequence[DeviceSetup], limiter: Limiter | None) -> IoStyle:
-    """I/O of background jobs: buffered or direct, and its request sizes."""
+def io_style(options: RocksDbOptions, devices: Sequence[DeviceSetup], limiter: Limiter | None) -> IoStyle:
+    """Return the I/O mode of background jobs: buffered or direct, and its request sizes; `devices` as for `make_machine`."""
     device = devices[0]
     buffered_reads = not (options.use_direct_reads or device.direct_io)
     buffered_writes = not (options.use_direct_io_for_flush_and_compaction or device.direct_io)

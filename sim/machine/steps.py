@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 import numpy as np
 from lsmlab.models.policies.rocksdb.errors import Failure
 from lsmlab.sim.machine.space import Space
-from lsmlab.sim.machine.waits import JobWaits
 
 BUFFER_BYTES: Final = 2.0**20
 """Bytes per write of a file: writable_file_max_buffer_size, options.h."""
@@ -34,6 +33,24 @@ class Step(NamedTuple):
     """Whether this step completes an output file; the fsync of the file follows."""
     point_reads: float = 0.0
     """Number of values that the step reads from WALs, one block after the other."""
+
+
+@dataclass(slots=True)
+class JobWaits:
+    """Waits of one job that are over, in s; several subcompactions add up theirs."""
+
+    slot_wait_s: float = 0.0
+    """Time that the request waited in its queue before the job started."""
+    device_s: float = 0.0
+    """Time that the threads waited for reads and writes of data."""
+    device_alone_s: float = 0.0
+    """Time that the same reads and writes take on the idle device without caps."""
+    core_wait_s: float = 0.0
+    """Time in which the threads could compute but had no core, or shared one."""
+    limiter_wait_s: float = 0.0
+    """Time that the threads waited for the rate limiter."""
+    sync_wait_s: float = 0.0
+    """Time to finish and commit the files: fsyncs of file ends, directory and MANIFEST, and waits for the journal."""
 
 
 @dataclass(slots=True)

@@ -1,12 +1,11 @@
 """Results of a run: numbers, tables and texts, and the directories that contain them.
 
-- One run: results. Numbers of summary.json: summary, level_tables, memory, chains, families. Cost and
-  causes of stalls: episodes. Series per second: series.
-  Summary as text: summary_text, family_text.
+- One run: results. Numbers of summary.json: summary, level_tables, memory, families. Series per second: series.
+  Column families as text: family_text.
 - Changes of the device and failed jobs: conditions.
 - Several runs side by side: comparison_text.
 - Columns, types and meanings of every table: schema. Finished jobs and sums over them: finished.
-- Table of version edits: events. Tree at a given time, from version edits: tree_replay.
+- Tree at a given time, from version edits: tree_replay.
 - Files: rundir, parquet and jsontext write them; leftovers names and removes unfinished ones;
   stopping keeps Ctrl-C and SIGTERM away while files change. reading reads files.
 """

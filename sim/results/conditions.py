@@ -10,19 +10,20 @@ from lsmlab.sim.store.background_errors import ErrorRecord
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
-    from lsmlab.sim.store.jobs.context import DatabaseContext
+    from lsmlab.sim.store.database import Database
 
 _MOST: Final = 1000
 """Largest number of errors that the summary lists."""
 
 
-def condition_facts(setup: Setup, databases: Sequence[DatabaseContext]) -> dict[str, Any] | None:
+def condition_facts(setup: Setup, databases: Sequence[Database]) -> dict[str, Any] | None:
     """Return the entry `conditions` of the summary; None for a run without conditions."""
-    if not setup.device_changes and not setup.conditions.compaction_errors:
+    changes = setup.setting.device_changes
+    if not changes and not setup.setting.conditions.compaction_errors:
         return None
     errors = sorted((e for d in databases for e in d.errors.records), key=lambda e: e.start_s)
     return {
-        "changes": [{"at_s": c.at_s, "text": c.text} for c in setup.device_changes],
+        "changes": [{"at_s": c.at_s, "text": c.text} for c in changes],
         "failed_jobs": len(errors),
         "errors": [_error(e) for e in errors[:_MOST]],
     }

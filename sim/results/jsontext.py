@@ -1,4 +1,4 @@
-"""JSON output that every JSON parser reads: no NaN or infinity, and no partly written files."""
+"""Results as text: JSON that every JSON parser reads (no NaN or infinity, no partly written files), and YAML."""
 
 from __future__ import annotations
 

@@ -7,22 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from lsmlab.models.options.values import plain
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
-from lsmlab.sim.freed_memory import LARGE_RUN_JOBS, return_freed_memory
-from lsmlab.sim.machine.usage_log import UsageLog
-from lsmlab.sim.results.chains import Chain, chains
+from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
-from lsmlab.sim.results.episodes.explanation import explain, lost_operations
-from lsmlab.sim.results.episodes.of_run import closed_loop, stall_data
-from lsmlab.sim.results.episodes.open_loop import open_loop_latency
-from lsmlab.sim.results.episodes.words import bottleneck_text
-from lsmlab.sim.results.events import events_table
 from lsmlab.sim.results.families import family_summaries
 from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.memory import memory_summary
@@ -36,16 +30,19 @@ from lsmlab.sim.results.series import (
     state_series,
     transfer_series,
 )
-from lsmlab.sim.results.summary import chain_summary, last_second, latency_of, stall_rows, summarise
+from lsmlab.sim.results.summary import last_second, latency_of, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.event_log import EventLog
-from lsmlab.sim.store.records import JobRecord, StallInterval
+from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.event_log import EventKind, EventLog
 from lsmlab.sim.yaml_text import to_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
     from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
+
+
+_VERSION: Final = installed_version("lsmlab")
 
 
 @dataclass(slots=True)
@@ -119,16 +116,17 @@ def _frame(table: Table) -> pd.DataFrame:
 
 
 def collect(
-    config: Mapping[str, Any], setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad,
-    reads: FamilyReads | None, end_s: float, usage: UsageLog, logs: Sequence[EventLog] | None = None,
+    setup: Setup, machine: Machine, databases: Sequence[Database], clients: ClientLoad, reads: FamilyReads | None,
+    end_s: float, logs: Sequence[EventLog] | None = None,
 ) -> Result:  # fmt: skip
-    """Return the result of a run that ended at `end_s`; the trees of a large run lose their keys.
+    """Return the result of a run that ended at `end_s`, without its stalls (`sim.explain`).
 
-    `logs`: event logs of all shards, None without events.
+    The trees of a large run lose their keys. `logs`: event logs of all shards, None without events.
     """
+    families = [family for database in databases for family in database.families]
     duration_s = max(end_s, 1e-9)
     jobs = _jobs_table(families)
-    summary = summarise(setup, families, clients, JobSums(jobs), duration_s)
+    summary = summarise(setup, machine, families, clients, JobSums(jobs), duration_s)
     if len(jobs["job"]) >= LARGE_RUN_JOBS:
         _forget_keys(families)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
@@ -137,9 +135,7 @@ def collect(
     scans, _ = latency_of(clients, (SCAN,), seconds)
     reads_alone = latency_of(clients, (READ,), seconds)[0] if scans else reads_and_scans
     latencies = {"write": writes, "read": reads_alone, "scan": scans}
-    stalls = [pair for family in families for pair in _stalls_with_chains(family, families)]
     summary["memory"] = memory_summary(setup, families)
-    databases = list(dict.fromkeys(family.database for family in families))
     if facts := condition_facts(setup, databases):
         summary["conditions"] = facts
     if len(setup.families) > 1:
@@ -149,8 +145,6 @@ def collect(
         summary["block_cache"] = reads.facts()
     summary |= {
         **{f"{op}_latency_s": found.summary(duration_s) if found else None for op, found in latencies.items()},
-        **chain_summary(stalls),
-        "stalls": len(stalls),
         "keys": _key_facts(setup),
         "engine": setup.engine.name,
         "engine_version": str(setup.engine.version),
@@ -158,25 +152,17 @@ def collect(
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
         "notes": [*setup.engine.notes, *setup.workload.notes],
-        "seed": config.get("seed", 1),
-        "version": installed_version("lsmlab"),
+        "seed": setup.setting.seed,
+        "version": _VERSION,
         "results_format": FORMAT,
     }
-    series = _series(setup, families, clients, (writes, write_pieces), (reads_and_scans, read_pieces), seconds)
-    rows = stall_rows(stalls, named=len(setup.families) > 1)
-    data = stall_data(setup, families, clients, usage, rows, jobs, series)
-    summary |= explain(data)
-    for row, lost_ops in zip(rows, lost_operations(data), strict=True):
-        row["lost_ops"] = lost_ops
-    if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
-        summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
-    summary["bottleneck"]["text"] = bottleneck_text(summary)
+    series = _series(setup, machine, families, clients, (writes, write_pieces), (reads_and_scans, read_pieces), seconds)
     return Result(
-        config=dict(config),
+        config=dict(setup.setting.config),
         summary=summary,
         series=series,
         jobs=jobs,
-        stalls=rows,
+        stalls=[],
         latency=_latency_table(latencies),
         events=None if logs is None else events_table(logs),
     )
@@ -189,28 +175,11 @@ def _forget_keys(families: Sequence[ColumnFamily]) -> None:
     return_freed_memory()
 
 
-def _stalls_with_chains(
-    family: ColumnFamily, families: Sequence[ColumnFamily]
-) -> list[tuple[StallInterval, Chain]]:
-    """Return the stalls of a column family with their blame chains.
-
-    A chain may contain jobs of the other column families of its database.
-    """
-    same = [f.recorder for f in families if f.database is family.database]
-    running = [job for recorder in same for job in recorder.unfinished]
-
-    def find(number: int) -> JobRecord | None:
-        found = (recorder.jobs.find(number) for recorder in reversed(same))
-        return next((job for job in found if job is not None), None)
-
-    return list(zip(family.recorder.stalls, chains(family.recorder.stalls, find, running), strict=True))
-
-
 Latencies = tuple[LatencyDistribution | None, Floats]
 
 
 def _series(
-    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, writes: Latencies, reads: Latencies,
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, writes: Latencies, reads: Latencies,
     seconds: Floats,
 ) -> Table:  # fmt: skip
     table: Table = {"t_s": seconds[1:]}
@@ -221,7 +190,7 @@ def _series(
         columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, plain)
         for suffix, values in columns.items():
             table[f"{name}_{suffix}_s"] = values
-    table |= transfer_series(setup.machine.device.log, seconds)
+    table |= transfer_series(machine.device.log, seconds)
     table |= state_series([s.recorder for s in families], seconds)
     table |= option_series([s.recorder for s in families], setup.engine, seconds)
     return table
@@ -257,7 +226,7 @@ def _key_facts(setup: Setup) -> dict[str, Any]:
     sample = first.sample
     per_file = setup.engine.smallest_file_bytes / max(1.0, first.content.entry.put) / sample.weight
     return {
-        "mode": setup.keys.mode,
+        "mode": setup.setting.keys.mode,
         "rate": sample.rate,
         "weight": sample.weight,
         "hot": len(sample.hot),
@@ -265,3 +234,24 @@ def _key_facts(setup: Setup) -> dict[str, Any]:
         # relative standard error of the number of sampled keys in a file: at most 1/sqrt(mean number)
         "error": 0.0 if sample.exact else 1.0 / float(np.sqrt(max(1.0, per_file))),
     }
+
+
+_KINDS: Final = np.array([kind.name.lower() for kind in EventKind], dtype=object)
+
+
+def events_table(logs: Sequence[EventLog]) -> Table:
+    """Return the columns of events.parquet, with rows sorted by time, then shard, then column family.
+
+    The rows of one version edit are adjacent, removed files first.
+    """
+    parts = [log.columns() for log in logs]
+    rows = [len(part["time_s"]) for part in parts]
+    found = parts[0] if len(parts) == 1 else {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    found = {**found, "kind": _KINDS[found["kind"]], "shard": np.repeat(np.array([g.shard for g in logs], np.int16), rows)}
+    table = {name: found[name] for name in EVENTS.empty()}
+    if len({log.family for log in logs}) > 1:
+        table["column_family"] = np.repeat(np.array([log.family for log in logs], dtype=object), rows)
+    if len(parts) > 1:
+        order = np.lexsort((np.repeat(range(len(parts)), rows), table["time_s"]))
+        table = {name: values[order] for name, values in table.items()}
+    return table

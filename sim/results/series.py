@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from lsmlab.models.engines.engine import Engine
 from lsmlab.sim.clients.latency import QUANTILES, Floats, queue_pieces, ramps
+from lsmlab.sim.machine.device_station import TransferLog
 from lsmlab.sim.machine.machine import Consumer
-from lsmlab.sim.machine.transfers import TransferLog
 from lsmlab.sim.store.recorder import StoreRecorder
 from lsmlab.sim.store.records import CAUSES, shown_causes
 from numpy.typing import NDArray

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.tree.merge import live_keys
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.group import WRITE, Group
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
-from lsmlab.sim.results.chains import Chain
+from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.results.finished import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.records import CAUSES, StallInterval, shown_causes
+from lsmlab.sim.store.records import CAUSES, shown_causes
 
 if TYPE_CHECKING:
     from lsmlab.sim.setup import Setup
@@ -69,10 +71,10 @@ def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: fl
 
 
 def summarise(
-    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, jobs: JobSums, duration_s: float
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, jobs: JobSums, duration_s: float
 ) -> dict[str, Any]:
     """Return all numbers of summary.json except latencies, chains, memory, reads, and facts of the caller such as the seed."""
-    device, cores = setup.machine.device, setup.machine.cores
+    device, cores = machine.device, machine.cores
     live, unique = _space(families)
     return {
         **_throughput(clients, duration_s),
@@ -89,7 +91,7 @@ def summarise(
         "files_per_level": files_per_level(families),
         "levels": level_rows(families, jobs),
         "compaction_stats": compaction_stats(families, jobs),
-        "device": _device_facts(setup, live, duration_s),
+        "device": _device_facts(setup.setting.device, device, live, duration_s),
         "cpu": {
             "cores": cores.cores,
             "background_core_seconds": cores.busy_s,
@@ -150,29 +152,6 @@ def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: f
     }
 
 
-def chain_summary(stalls: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
-    """Return bytes, levels and width of chains, over all stalls that waited for a compaction."""
-    chains = [c for _, c in stalls if c.compactions]
-    if not chains:
-        return {
-            "chain_bytes": {"mean": 0.0, "max": 0.0},
-            "chain_levels": {"mean": 0.0, "max": 0, "distribution": {}},
-            "chain_width_bytes": {"mean": 0.0, "max": 0.0},
-        }
-    sizes = [c.size_bytes for c in chains]
-    widths = [c.size_bytes / c.compactions for c in chains]
-    levels = [c.levels for c in chains]
-    return {
-        "chain_bytes": {"mean": float(np.mean(sizes)), "max": float(max(sizes))},
-        "chain_levels": {
-            "mean": float(np.mean(levels)),
-            "max": max(levels),
-            "distribution": {str(n): levels.count(n) for n in sorted(set(levels))},
-        },
-        "chain_width_bytes": {"mean": float(np.mean(widths)), "max": float(max(widths))},
-    }
-
-
 def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
     """Return (bytes of all files, bytes of the newest versions of all live keys)."""
     live = unique = 0.0
@@ -183,8 +162,7 @@ def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
     return live, unique
 
 
-def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[str, Any]:
-    station = setup.machine.device
+def _device_facts(setup: DeviceSetup, station: DeviceStation, live_bytes: float, duration_s: float) -> dict[str, Any]:
     facts = station.device.facts(station.state, live_bytes)
     written_per_s = station.write_bytes / duration_s
     years = None
@@ -192,10 +170,10 @@ def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[st
         years = facts.endurance_bytes / written_per_s / _YEAR_S
     return {
         "name": station.device.name,
-        "utilisation": _utilisation(setup, duration_s),
+        "utilisation": _utilisation(setup, station, duration_s),
         "read_bytes_per_s": station.read_bytes / duration_s,
         "write_bytes_per_s": written_per_s,
-        "page_cache_bytes": setup.device_setup.page_cache_bytes,
+        "page_cache_bytes": setup.page_cache_bytes,
         "flash_write_amplification": facts.flash_write_amplification,
         "endurance_bytes": facts.endurance_bytes,
         "endurance_used": station.write_bytes / facts.endurance_bytes if facts.endurance_bytes else None,
@@ -203,9 +181,9 @@ def _device_facts(setup: Setup, live_bytes: float, duration_s: float) -> dict[st
     }
 
 
-def _utilisation(setup: Setup, duration_s: float) -> float:
+def _utilisation(setup: DeviceSetup, station: DeviceStation, duration_s: float) -> float:
     """Return the used share of the device's time, or of the cap's bandwidth if larger."""
-    station, caps = setup.machine.device, setup.device_setup.settings
+    caps = setup.settings
     shares = [station.busy_s / duration_s]
     for moved, cap in ((station.write_bytes, caps.write_cap), (station.read_bytes, caps.read_cap)):
         if cap:
@@ -213,28 +191,7 @@ def _utilisation(setup: Setup, duration_s: float) -> float:
     return min(1.0, max(shares))  # with the allowance of the first slice, a share can exceed 1
 
 
-def stall_rows(stalls: Sequence[tuple[StallInterval, Chain]], named: bool = False) -> list[dict[str, Any]]:
-    """Return the rows of stalls.parquet with its columns in order (`STALLS`); `named`: include the column family."""
-    return [
-        {
-            "stall": number,
-            "cause": stall.cause.value,
-            "start_s": stall.start_s,
-            "end_s": stall.end_s,
-            "shard": stall.shard,
-            **({"column_family": stall.family} if named else {}),
-            "chain_jobs": list(chain.jobs),
-            "chain_levels": chain.levels,
-            "chain_bytes": chain.size_bytes,
-            "unfinished": stall.unfinished,
-        }
-        for number, (stall, chain) in enumerate(stalls)
-    ]
-
-
 def last_second(curve_end_s: float) -> int:
     """Return the number of one-second intervals that cover the run."""
     return max(1, math.ceil(curve_end_s - 1e-9))
 
-
-__all__ = ["chain_summary", "last_second", "latency_of", "stall_rows", "summarise"]

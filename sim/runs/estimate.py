@@ -15,9 +15,9 @@ from functools import cache
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.memory_check import KEY_BYTES
-from lsmlab.sim.prefill_options import filling_config
+from lsmlab.sim.process_memory import KEY_BYTES
 from lsmlab.sim.runs.expected import Expected, expected
+from lsmlab.sim.setting import Setting
 
 START: Final = 350.0
 """Cost of a run without jobs, in jobs: build its parts, compute and write its tables (measured, 0.15 s)."""
@@ -64,9 +64,8 @@ class Estimate:
 
 def estimate(config: Mapping[str, Any], allowed: tuple[str, ...] = ()) -> Estimate:
     """Estimate the cost of a configuration; a factor of 2 to 3 is usual. Raises InputError for one that cannot run."""
-    phases = [expected(config, allowed)]
-    if isinstance(config.get("prefill"), Mapping):
-        phases.append(expected(filling_config(config), allowed))
+    setting = Setting.of(config, allowed)
+    phases = [expected(one) for one in (setting, setting.prefill.setting if setting.prefill else None) if one is not None]
     return Estimate(sum(map(_work, phases)) + START, max(map(_memory_bytes, phases)))
 
 
@@ -88,10 +87,10 @@ def job_seconds() -> float:
 
 
 def _cpu_seconds(config: Mapping[str, Any]) -> float:
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim.simulation import simulate
 
     began_s = time.process_time()
-    run(config)
+    simulate(Setting.of(config))
     return time.process_time() - began_s
 
 

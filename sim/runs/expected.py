@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import simpy
 from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
 from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.workloads.arrivals import ClosedLoop, mean_rate
 from lsmlab.models.workloads.base import Clients
+from lsmlab.sim.machine.make import io_style
+from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import FamilySetup, Setup, set_up
 
 _LONGEST_RUN_S: Final = 1e8
@@ -55,9 +55,9 @@ class Shape:
     """Bytes of all sorted runs above the last one, when the tree is full."""
 
 
-def expected(config: Mapping[str, Any], allowed: Sequence[str] = ()) -> Expected:
-    """Return the expected counts of a configuration. Raises InputError for one that cannot run."""
-    setup = set_up(config, simpy.Environment(), np.random.default_rng(0), allowed)
+def expected(setting: Setting) -> Expected:
+    """Return the expected counts of a run. Raises InputError if it does not fit in memory."""
+    setup = set_up(setting)
     family = max(setup.families, key=lambda f: f.share.writes)
     duration_s, writes, reads = _load(setup, family)
     shape = tree_shape(setup, family, writes)
@@ -111,7 +111,7 @@ def _rate_per_s(group: Clients, setup: Setup, until_s: float) -> float:
     arrivals, host = group.arrivals, setup.host
     if not isinstance(arrivals, ClosedLoop):
         return mean_rate(arrivals, min(until_s, 86400.0), np.random.default_rng(0))
-    device = setup.device_setup.device
+    device = setup.setting.device.device
     load = DeviceLoad(client_read_iops=1.0, client_read_bytes=float(setup.engine.options.block_size))
     block_s = device.allocate(device.initial(), load).client_read_latency_s
     block_s += point_read_cpu(Searched(runs=1.0, blocks=1.0, calls=1.0, requests=1.0)).seconds(host)
@@ -131,7 +131,7 @@ def _rate_per_s(group: Clients, setup: Setup, until_s: float) -> float:
 
 def _write_limit(setup: Setup, family: FamilySetup, writes: float) -> float:
     """Return the entries per second that the jobs of all databases can compact, with `writes` entries in the tree."""
-    device = setup.device_setup.device
+    device = setup.setting.device.device
     options, host, entry = family.engine.options, setup.host, max(1.0, family.content.entry.put)
     alone = device.allocate(device.initial(), DeviceLoad(readers=1)), device.allocate(device.initial(), DeviceLoad(writers=1))
     cpu_s = host.compaction_byte + host.compaction_record / entry
@@ -146,7 +146,9 @@ def _write_limit(setup: Setup, family: FamilySetup, writes: float) -> float:
 
 
 def _pieces(setup: Setup, moved_bytes: float) -> float:
-    style = setup.machine.style
+    setting = setup.setting
+    devices = [setting.device, *(change.setup for change in setting.device_changes)]
+    style = io_style(setting.engine.options, devices, setting.engine.scheduler().limiter())
     if style.piece_bytes is None:
         return 0.0
     return moved_bytes / style.piece_bytes * (_WHOLE_FILES if style.whole_files else 1.0)

@@ -81,12 +81,12 @@ def simulate_task(task: Task, progress: Progress | None = None) -> float:
     from lsmlab.sim.configuration.trust import trusted_packages
 
     load_simulation()
-    from lsmlab.sim.simulation import run
+    from lsmlab.sim.simulation import Setting, simulate
 
     began = time.perf_counter()
     store = RunStore(task.root)
     with store.staging() as folder:
-        result = run(canonical(task.config), progress, trusted_packages())
+        result = simulate(Setting.of(canonical(task.config), trusted_packages()), progress)
         result.save(folder)
         wall_s = time.perf_counter() - began
         metadata = {

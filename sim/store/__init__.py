@@ -1,7 +1,6 @@
 """Simulated databases: column families with memtables and trees, background jobs, files, and write stalls.
 
-- Database: database. Stall conditions: write_controller. Job queues and job slots: background,
-  request_queue.
+- Database: database. Stall conditions: write_controller. Job queues and job slots: background.
 - Column family: column_family, memtables, write_shape.
 - Flushes and compactions: jobs.
 - Failed jobs and the recovery from them: background_errors.

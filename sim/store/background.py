@@ -6,8 +6,9 @@ Source: `DBImpl::MaybeScheduleFlushOrCompaction`, `flush_queue_` and `compaction
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import simpy
@@ -30,7 +31,6 @@ from lsmlab.models.policies.scheduling import (
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.store.records import NO_JOB
-from lsmlab.sim.store.request_queue import RequestQueue
 from lsmlab.sim.store.write_controller import WriteController
 
 
@@ -78,6 +78,26 @@ class QueuedFamily(Protocol):
     @property
     def compacting(self) -> CompactionThreads:
         """Compaction threads of the column family."""
+
+
+Request = TypeVar("Request")
+
+
+class RequestQueue(deque[Request]):
+    """Requests in the order of their arrival."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._added_s: deque[float] = deque()
+
+    def add(self, request: Request, now_s: float) -> None:
+        """Append a request at `now_s`."""
+        self.append(request)
+        self._added_s.append(now_s)
+
+    def take(self, now_s: float) -> tuple[Request, float]:
+        """Remove the oldest request. Return it and the time that it waited, in s."""
+        return self.popleft(), now_s - self._added_s.popleft()
 
 
 class Background:

@@ -109,6 +109,11 @@ class ColumnFamily:
         """Compaction picker with the level targets and scores of the current version."""
         return self.version_options.picker
 
+    @property
+    def running_compactions(self) -> int:
+        """Number of compactions that have picked their inputs and are neither committed nor aborted."""
+        return len(self.compacting.jobs)
+
     # --- memtables ----------------------------------------------------------------------------------------------------
 
     def switch_memtable(self, switch: Switch) -> bool:
@@ -116,24 +121,23 @@ class ColumnFamily:
         memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.picker)
         if memtable is None:
             return False
-        memtable.first_wal = self.database.wals.switch_memtable(self.number, memtable.wal_bytes)
+        memtable.first_wal = self.database.wal_closed(self.number, memtable.wal_bytes)
         memtable.reason, memtable.size_bytes = switch.reason, switch.size_bytes
-        self.database.machine.space.take(memtable.wal_bytes)
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
         self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
-        self._size_memtable(self.latest_options)
-        self.install()
+        self.memtable_options = self.latest_options
+        self.install(by_writers=True)
         return True
 
     def flush_all(self, entries: float) -> None:
         """Flush all memtables; the active one holds `entries` (DB::Flush)."""
         memtable = self.memtables.all_keys(entries)
         if memtable is not None:
-            memtable.first_wal = self.database.wals.switch_memtable(self.number, 0.0)
+            memtable.first_wal = self.database.wal_closed(self.number, 0.0)
             self.immutables.append(memtable)
         if self.has_waiting_memtables:
-            self.database.background.enqueue_flush(self.flushing)
+            self.database.flush_requested(self.flushing)
         self.install()
 
     @property
@@ -150,7 +154,7 @@ class ColumnFamily:
         """Queue a flush if min_write_buffer_number_to_merge memtables wait; if `forced`, one suffices (IsFlushPending)."""
         waiting = sum(not m.in_progress for m in self.immutables)
         if waiting >= (1 if forced else self.options.min_write_buffer_number_to_merge):
-            self.database.background.enqueue_flush(self.flushing)
+            self.database.flush_requested(self.flushing)
 
     # --- trees that were built before the run -------------------------------------------------------------------------
 
@@ -162,7 +166,6 @@ class ColumnFamily:
             for file in files:
                 self._begin_with(file)
         self.install()
-        self.database.background.schedule()
 
     def start_with_tree(self, tree: Tree) -> None:
         """Start with the tree that the prefill phase has left; its files keep their table format."""
@@ -173,7 +176,6 @@ class ColumnFamily:
         for file in tree.files():
             self._begin_with(file)
         self.install()
-        self.database.background.schedule()
 
     def _begin_with(self, file: SortedFile) -> None:
         self.database.machine.cache.add_written(file)
@@ -200,43 +202,29 @@ class ColumnFamily:
     def install_options_of(self, engine: Engine) -> None:
         """Use the options of `engine` for the current version and for the active memtable."""
         self.version_options = engine
-        self._size_memtable(engine)
+        before, self.memtable_options = self.memtable_options, engine
+        if engine.options.write_buffer_size != before.options.write_buffer_size:
+            self.events.memtable_resized(self.number)
 
-    def install(self) -> None:
-        """Recompute stall conditions and queue a compaction if one is due; called after each new version or memtable list.
+    def install(self, *, by_writers: bool = False, job: int = NO_JOB) -> None:
+        """Tell the database of a new version or memtable list, with the inputs of its stall condition.
 
+        `by_writers`: the writers have changed it themselves, by a memtable switch; `job`: the job that has committed it.
         See (behaviour/write-stalls.md, When the condition is recomputed) and
         (behaviour/jobs-and-threads.md, Scheduling).
         """
-        engine, database = self.version_options, self.database
-        picker = engine.picker
-        self.stall_inputs = inputs = StallInputs(
+        picker = self.version_options.picker
+        self.stall_inputs = StallInputs(
             immutables=len(self.immutables),
             l0_files=picker.stall_run_count(self.tree),
             pending_bytes=picker.pending_bytes(self.tree),
             bottommost_bytes=picker.bottommost_bytes(self.tree),
         )
-        before = self.throttle
-        database.write_controller.recompute(self, engine.throttle, inputs)
-        database.background.update_view()
-        self.events.installed(
-            database.env.now, self.tree, inputs, self.throttle, len(self.compacting.jobs), database.blocked
-        )
-        database.stall_conditions_changed(self, before)
-        database.background.enqueue_compaction(self)
         if self.checks:
             self.tree.check()
-        database.background.schedule()
+        self.database.version_installed(self, by_writers=by_writers, job=job)
 
     def install_after(self, job: int, began_with: Engine) -> None:
         """Install the version that `job` has committed. `began_with`: engine with the options at the start of the job."""
         self.install_options_of(began_with if self.latest_options.reverts_options else self.latest_options)
-        background = self.database.background
-        background.parent = job
-        self.install()
-        background.parent = NO_JOB
-
-    def _size_memtable(self, engine: Engine) -> None:
-        before, self.memtable_options = self.memtable_options, engine
-        if engine.options.write_buffer_size != before.options.write_buffer_size:
-            self.events.memtable_resized(self.number)
+        self.install(job=job)

@@ -12,15 +12,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import simpy
 from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.decisions import StallCause, ThrottleState
-from lsmlab.models.policies.scheduling import JobView, Scheduler
+from lsmlab.models.policies.decisions import Compaction, StallCause, ThrottleState
+from lsmlab.models.policies.rate_limiter import Priority
+from lsmlab.models.policies.rocksdb.errors import Failure
+from lsmlab.models.policies.scheduling import ClientWindow, Hold, JobKind, JobView, Scheduler, StoreView
 from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
 from lsmlab.models.version import Version
-from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.machine.machine import Events, Machine
 from lsmlab.sim.observers import Observers
-from lsmlab.sim.store.background import Background
+from lsmlab.sim.store.background import Background, FlushThreads, QueuedFamily
 from lsmlab.sim.store.background_errors import BackgroundErrors
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, Switch
+from lsmlab.sim.store.jobs.context import FamilyState
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.store.options_file import OptionsFile
@@ -46,8 +49,10 @@ class Database:
         self.background = Background(env, self.families, self.write_controller, scheduler, rng)
         self.stall_changed = Observers[[]]()
         """Observers of the stall state: writers are delayed, stopped or released, or the delayed write rate has changed."""
+        self.writers_affected = Observers[[]]()
+        """Observers of the same changes, except those by memtable switches: there writers cause the change themselves."""
         self.manifest = Manifest(env, machine)
-        self.options_file = OptionsFile(env, machine, lambda: self.blocked, self.stall_changed)
+        self.options_file = OptionsFile(env, machine, lambda: self.blocked, self._tell_writers)
         self.wals = WalFiles()
         self.write_buffer_manager = WriteBufferManager(0.0)
         self.memory_freed = Observers[[]]()
@@ -81,26 +86,50 @@ class Database:
         for family, count in zip(self.families, entries, strict=True):
             family.flush_all(count)
 
-    def switch_memtables(self, switches: Sequence[Switch]) -> None:
+    def switch_memtables(self, switches: Sequence[Switch]) -> list[int]:
         """Switch active memtables of this database and request their flushes.
+
+        Return the numbers of the column families whose new memtable has another size than the old one.
 
         See (behaviour/write-path.md, Memtable switch).
         """
         families = {family.number: family for family in self.families}
+        sizes = {number: family.memtable_options.options.write_buffer_size for number, family in families.items()}
         switched = [(families[s.family], s) for s in switches if families[s.family].switch_memtable(s)]
         if not switched:
-            return
+            return []
         if self.atomic_flush:
             self.background.enqueue_flush(*(f.flushing for f in self.families if f.has_waiting_memtables))
         else:
             for family, switch in switched:
                 family.request_flush(forced=switch.reason != WRITE_BUFFER_FULL)
         self.background.schedule()
+        return [n for n, size in sizes.items() if families[n].memtable_options.options.write_buffer_size != size]
 
     @property
     def atomic_flush(self) -> bool:
         """Return whether all column families are flushed together."""
         return len(self.families) > 1 and self.families[0].options.atomic_flush
+
+    def force_flushes(self, numbers: Sequence[int]) -> None:
+        """Flush column families whose memtables wait for `min_write_buffer_number_to_merge`; `numbers`: those of families."""
+        for family in self.families:
+            if family.number in numbers:
+                family.request_flush(forced=True)
+        self.background.schedule()
+
+    def flush_requested(self, threads: FlushThreads) -> None:
+        """Queue a flush of one column family."""
+        self.background.enqueue_flush(threads)
+
+    def wal_closed(self, family: int, size_bytes: float) -> int:
+        """Close the WAL of a memtable switch. Return the number of the oldest WAL with data of the memtable."""
+        self.machine.space.take(size_bytes)
+        return self.wals.switch_memtable(family, size_bytes)
+
+    def commit_edit(self) -> Events:
+        """Make one version edit durable in the MANIFEST."""
+        yield from self.manifest.commit()
 
     def commit_flushes(self, job: int) -> None:
         """Commit the finished flushes of all column families, in memtable order within each family (atomic_flush)."""
@@ -130,7 +159,7 @@ class Database:
         self.background.scheduler.retuned(latest.options)
         if set_db_options:
             self.write_controller.reset_rate(latest.throttle.initial().rate_bytes_per_s)
-            self.stall_changed()
+            self._tell_writers()
         if set_options:
             for family in self.families:
                 family.install_options_of(family.latest_options)
@@ -139,6 +168,85 @@ class Database:
         in_file = any(name not in DB_OPTIONS and "." not in name for name in changes)
         self.options_file.changed(set_db_options + in_file * len(self.families))
 
+    # --- versions and compactions -------------------------------------------------------------------------------------
+
+    def version_installed(self, family: FamilyState, *, by_writers: bool, job: int) -> None:
+        """Recompute the stall condition, queue a compaction of the family if one is due, and start jobs.
+
+        `by_writers`: a memtable switch of the writers has caused it; `job`: the job that has committed the version.
+        """
+        before = family.throttle
+        self.write_controller.recompute(family, family.version_options.throttle, family.stall_inputs)
+        self.background.update_view()
+        family.events.installed(
+            self.env.now, family.tree, family.stall_inputs, family.throttle, family.running_compactions, self.blocked
+        )
+        self._stall_conditions_changed(family, before, by_writers=by_writers)
+        self.background.enqueue_compaction(family)
+        self.background.schedule_after(job)
+
+    def compaction_due(self, family: QueuedFamily) -> None:
+        """Queue a compaction of a family, and start jobs."""
+        self.background.enqueue_compaction(family)
+        self.background.schedule()
+
+    def compaction_picked(self, family: QueuedFamily, parent: int, *, gave_way: bool) -> None:
+        """Queue the next compaction of a family; `gave_way`: other jobs were halted or aborted for the one that was picked."""
+        if self.background.enqueue_compaction(family) or gave_way:
+            self.background.schedule_after(parent)
+
+    def compaction_preempted(self) -> None:
+        """Give the slot of a job that is halted to the job that it gives way to."""
+        self.background.view.compactions -= 1
+
+    def compaction_resumed(self) -> None:
+        """Take the slot back for a job that had given way."""
+        self.background.view.compactions += 1
+
+    def compaction_halted(self) -> None:
+        """Look for work after all threads of a job have halted."""
+        self.background.schedule()
+
+    def compaction_discarded(self, family: QueuedFamily, view: JobView) -> None:
+        """Forget an aborted job and queue its family again."""
+        self.background.view.jobs.remove(view)
+        if view.hold is not Hold.PREEMPTED:
+            self.background.view.compactions -= 1
+        self.background.enqueue_compaction(family)
+
+    def compaction_put_back(self, family: QueuedFamily) -> None:
+        """Queue the family of a job again that committed nothing."""
+        self.background.enqueue_compaction(family)
+
+    @property
+    def halt_bytes(self) -> float | None:
+        """Bytes after which a compaction can be halted; None: the scheduler halts none."""
+        scheduler = self.background.scheduler
+        return scheduler.chunk_bytes if scheduler.preemptive else None
+
+    def io_priority(self, kind: JobKind) -> Priority:
+        """Return the rate limiter's priority for the I/O of a job."""
+        return self.background.io_priority(kind)
+
+    def schedule(self) -> None:
+        """Start the jobs that the scheduler asks for."""
+        self.background.schedule()
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """Scheduler of the jobs."""
+        return self.background.scheduler
+
+    @property
+    def view(self) -> StoreView:
+        """State of the jobs and column families, as the scheduler reads it."""
+        return self.background.view
+
+    def observe(self, window: ClientWindow) -> float | None:
+        """Tell the scheduler of the load in a window; return a new rate of the rate limiter in bytes/s, None: as it is."""
+        self.view.now_s = self.env.now
+        return self.background.scheduler.observe(self.view, window)
+
     # --- background errors --------------------------------------------------------------------------------------------
 
     @property
@@ -146,6 +254,14 @@ class Database:
         """Release and latest options of the default column family."""
         engine = self.families[0].latest_options
         return engine.version, engine.options
+
+    def admits(self, pick: Compaction) -> bool:
+        """Return whether a compaction may start in spite of a background error."""
+        return self.errors.admits(pick)
+
+    def job_failed(self, failure: Failure, *, flush: bool) -> None:
+        """Set the background error that a failed write causes."""
+        self.errors.job_failed(failure, flush=flush)
 
     @property
     def has_immutables(self) -> bool:
@@ -186,13 +302,22 @@ class Database:
         self.background.free_slot(view)
         self.end_job(view.job, worked)
 
-    def stall_conditions_changed(self, family: TokenHolder, before: ThrottleState) -> None:
-        """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`."""
+    def _stall_conditions_changed(self, family: TokenHolder, before: ThrottleState, *, by_writers: bool) -> None:
+        """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`.
+
+        `by_writers`: the writers have caused the change.
+        """
         after = family.throttle
         if after.stopped:
             self.blocked, self.blocked_by = True, after.cause
         if (before.cause, before.rate_bytes_per_s, before.sleep_s) != (after.cause, after.rate_bytes_per_s, after.sleep_s):
             self.stall_changed()
+            if not by_writers:
+                self.writers_affected()
+
+    def _tell_writers(self) -> None:
+        self.stall_changed()
+        self.writers_affected()
 
     def end_job(self, job: int, worked: bool = True) -> None:
         """End a job whose slot is free: start further jobs, then release stopped writers if no stop condition holds.
@@ -208,4 +333,4 @@ class Database:
             self.options_file.on_writers_released()
             for family in self.families:
                 family.events.writers_released(self.env.now, job if worked else -1)
-            self.stall_changed()
+            self._tell_writers()

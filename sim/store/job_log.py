@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.machine.steps import JobWaits
 from lsmlab.sim.store.blocks import Blocks, Columns
 from lsmlab.sim.store.records import JobRecord
 from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES, StallCause
 from lsmlab.models.tree.files import Slice, SortedFile
-from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.machine.steps import JobWaits
 
 NO_JOB: Final = -1
 """Job number of the version edit that builds the tree at the start of a run; parent of a job that no job has started."""

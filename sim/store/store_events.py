@@ -36,7 +36,7 @@ class StoreEvents:
         self.writers_released = Observers[[float, int]]()
         """Release of stopped writers. Arguments: time, number of the job whose end released them (-1: none)."""
         self.memtable_resized = Observers[[int]]()
-        """New size of the active memtable. Argument: number of the column family."""
+        """New size of the active memtable by an option change. Argument: number of the column family."""
         self.flushes_changed = Observers[[float, int]]()
         """Start (+1) or end (-1) of a flush. Arguments: time, change."""
         self.compactions_changed = Observers[[float, int]]()

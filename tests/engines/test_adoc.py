@@ -17,8 +17,8 @@ from lsmlab.reports.run_data import load_run
 from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from lsmlab.sim.setting import Setting
+from running import configuration, run
 
 pytestmark = pytest.mark.xdist_group("adoc")  # one process computes the runs that these tests share
 
@@ -102,7 +102,7 @@ def pending_around_a_halving() -> tuple[int, int, int]:
     config = configuration(*COMMON, "engine=adoc", "workload.duration=40s", "engine/tuner=none",
                            "engine.options.write_buffer_size=32MiB", "engine.options.target_file_size_base=32MiB",
                            "engine.options.max_bytes_for_level_base=128MiB")  # fmt: skip
-    phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(5).spawn(SEEDS))
     phase.run()
     store = phase.families[0]
     found = []
@@ -118,8 +118,8 @@ def pending_around_a_halving() -> tuple[int, int, int]:
 
 def test_a_change_of_the_batch_applies_to_the_active_memtable() -> None:
     """RocksDB resizes the active memtable: a smaller size may make it full at once, a larger one delays its switch."""
-    phase = Phase(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=5s"),
-                  np.random.SeedSequence(5).spawn(SEEDS), ())  # fmt: skip
+    phase = Phase(Setting.of(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=5s")),
+                  np.random.SeedSequence(5).spawn(SEEDS))  # fmt: skip
     store = phase.families[0]
 
     def retune() -> object:
@@ -139,7 +139,7 @@ def test_jobs_restore_their_options(version: str, reverts: bool) -> None:
     """Before 9.11 a job installs its version with the options at its start, which also restores the memtable size."""
     config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", f'engine.version="{version}"',
                            "workload.duration=10s")  # fmt: skip
-    phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(5).spawn(SEEDS))
     store = phase.families[0]
     seen: list[int] = []
 
@@ -196,7 +196,7 @@ def test_a_change_of_threads_resets_the_delayed_rate() -> None:
     """SetDBOptions with a change sets the delayed write rate to its maximum; SetOptions lowers it."""
     config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=15s",
                            "engine.options.level0_slowdown_writes_trigger=4")  # fmt: skip
-    phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(5).spawn(SEEDS))
     store = phase.families[0]
     rates: list[int] = []
 

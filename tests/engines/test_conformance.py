@@ -10,6 +10,7 @@ from draining import drain
 from lsmlab.models.policies.decisions import DoNothing, Scope
 from lsmlab.models.policies.scheduling import JobState
 from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.setting import Setting
 from lsmlab.sim.store.column_family import ColumnFamily
 from running import configuration
 from shadow import Shadow, shadowed
@@ -65,7 +66,7 @@ LOOKUPS = 2000
 def phase_of(engine: str, load: str) -> Phase:
     """Return the phase of a short run before it starts, with checks=true: the tree is checked after every install."""
     config = configuration(f"engine={engine}", *SMALL, *OWN.get(engine, ()), *LOADS[load])
-    phase = Phase(config, np.random.SeedSequence(7).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(7).spawn(SEEDS))
     phase.preload()
     return phase
 

@@ -15,8 +15,7 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import merge_files
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "add-an-engine.md"

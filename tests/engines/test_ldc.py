@@ -18,8 +18,7 @@ from ldc_formulas import (
     write_tail_latency_s,
 )
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 pytestmark = pytest.mark.xdist_group("ldc")  # one process computes the runs that these tests share
 

@@ -14,8 +14,7 @@ from goldens import parse_file, parse_tree, show_pick
 from lsmlab.models.tree.memtable import leveldb_memtable_entries
 from lsmlab.sim.clients.seeks import files_at
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 pytestmark = pytest.mark.xdist_group("leveldb")  # one process computes the runs that these tests share
 

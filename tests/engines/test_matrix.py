@@ -17,6 +17,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.policies.parts import GROUPS
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.setting import Setting
 from policy_matrix import engines, matrix, names, pairs
 from shadow import shadowed
 
@@ -40,7 +41,7 @@ def test_every_pair_runs(picker: str) -> None:
 
 
 def _run(config: dict[str, object]) -> None:
-    phase = Phase(config, np.random.SeedSequence(5).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(5).spawn(SEEDS))
     phase.preload()
     store = phase.families[0]
     with shadowed(store) as shadow:

@@ -15,8 +15,8 @@ from lsmlab.models.policies.pebblesdb.picker import PebblesPicker
 from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from lsmlab.sim.setting import Setting
+from running import configuration, run
 
 pytestmark = pytest.mark.xdist_group("pebblesdb")  # one process computes the runs that these tests share
 
@@ -47,7 +47,7 @@ def loaded(*overrides: str) -> Result:
 def settled() -> Phase:
     """Return a store after its load, when no job is due."""
     config = configuration(*LOAD, *PEBBLES, SLOW, "workload.num=500k")
-    phase = Phase(config, np.random.SeedSequence(1).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(1).spawn(SEEDS))
     phase.run()
     phase.run_until_idle()
     return phase

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 COMMON = (
     "device=nvme", "device.page_cache=8GiB", "workload.num=2M", "workload.key_size=16", "workload.value_size=1000",

@@ -13,8 +13,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 pytestmark = pytest.mark.xdist_group("silk_code")  # one process computes the runs that these tests share
 

@@ -6,8 +6,7 @@ Source: (behaviour/evaluations.md, SILK's evaluation).
 from __future__ import annotations
 
 import pytest
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 
 def test_each_worker_has_its_own_queue() -> None:

@@ -13,8 +13,8 @@ from lsmlab.models.policies.triad import Triad, overlap_ratio
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from lsmlab.sim.setting import Setting
+from running import configuration, run
 from shadow import shadowed
 
 pytestmark = pytest.mark.xdist_group("triad")  # one process computes the runs that these tests share
@@ -135,7 +135,7 @@ def _l0_merging_s(of: Result) -> float:
 def test_the_newest_version_is_found(technique: str) -> None:
     """With exact keys under skew, every written key is found in its newest version."""
     config = configuration(*COMMON, *SKEWED, *only(technique), "workload.num=20000", "workload.duration=15s", "keys=exact")
-    phase = Phase(config, np.random.SeedSequence(7).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(7).spawn(SEEDS))
     phase.preload()
     store = phase.families[0]
     with shadowed(store) as shadow:

@@ -23,8 +23,7 @@ from lsmlab.models.policies.vlsm.picker import GOOD
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.simulation import run
-from running import configuration
+from running import configuration, run
 
 pytestmark = pytest.mark.xdist_group("vlsm")  # one process computes the runs that these tests share
 

@@ -12,7 +12,7 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.models.workloads.make import make_workload
-from lsmlab.sim.simulation import run
+from lsmlab.sim.simulation import Setting, simulate
 from lsmlab.validation.calibrate.fit import Calibration, fit_runs
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.recorded import RecordedRun
@@ -137,7 +137,7 @@ def _errors_of(case: Case, others: Solution, seeds: Sequence[int], *, assertions
     """
     constants = [f"{key}={quantity_text(key.partition('.')[2], value)}" for key, value in others.values.items()]
     overrides = [f"host.assertions={int(assertions)}", *constants]
-    summaries = [run(case.config([*overrides, f"seed={seed}"])).summary for seed in seeds]
+    summaries = [simulate(Setting.of(case.config([*overrides, f"seed={seed}"]))).summary for seed in seeds]
     errors = {}
     for name in (*_RELATIVE, _STALL):
         real = case.measured.get(name)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.options.values import plain
-from lsmlab.sim.results.episodes.explanation import explain
-from lsmlab.sim.results.episodes.words import bottleneck_text
+from lsmlab.sim.explain.sentences import bottleneck_text
+from lsmlab.sim.explain.stall_analysis import analyse_stalls
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.rundir import RunDirectory
 from lsmlab.sim.results.schema.columns import FORMAT
@@ -64,7 +64,7 @@ class ImportedStore:
             )
             summary["import"] = {**summary["import"], "notes": [*summary["import"]["notes"], *notes], "experiment": experiment}
             about = {"version": summary["version"], "seed": 0, "config": {"log": str(self.reading.path)}}
-            summary |= explain(write_tables(self.reading, self.workload, place.staging, about))
+            summary |= analyse_stalls(write_tables(self.reading, self.workload, place.staging, about))
             summary["bottleneck"]["text"] = bottleneck_text(summary)
             write_json(place.staging / "summary.json", summary)
             _publish(place)

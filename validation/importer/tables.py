@@ -11,15 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.sim.results.chains import Chain, chains
-from lsmlab.sim.results.episodes.explanation import StallData, lost_operations
-from lsmlab.sim.results.episodes.losses import curves_of_series
+from lsmlab.sim.explain.chains import Chain, chains, stall_rows
+from lsmlab.sim.explain.lost_operations import curves_of_series
+from lsmlab.sim.explain.stall_analysis import StallData, lost_operations
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_JOBS, STATISTICS
 from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import Table, spread, step_values
-from lsmlab.sim.results.summary import stall_rows
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.validation.importer.observation import log_writes
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid

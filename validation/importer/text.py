@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.sim.results.episodes.words import CAUSE_WORDS
+from lsmlab.sim.explain.sentences import CAUSE_WORDS
+from lsmlab.sim.explain.summary_text import costliest_lines
 from lsmlab.sim.results.family_text import family_lines
-from lsmlab.sim.results.summary_text import costliest_lines
 from lsmlab.validation.importer.estimates import LABELS
 
 _LABEL: Final = 16

@@ -12,7 +12,7 @@ from lsmlab.models.devices.flash import greedy_write_amplification
 from lsmlab.sim.clients.latency import Unstalled, waiting_mixture
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.machine.sojourn import mean_sojourn_s
-from lsmlab.sim.simulation import run
+from lsmlab.sim.simulation import Setting, simulate
 from lsmlab.validation.scorecard.page_drive import measured_write_amplification
 
 
@@ -56,7 +56,7 @@ def all_checks() -> Iterator[TheoryCheck]:
 
 
 def _summary(*overrides: str) -> dict[str, Any]:
-    return run(compose([*overrides])).summary
+    return simulate(Setting.of(compose([*overrides]))).summary
 
 
 # --- amplification ---------------------------------------------------------------------------------------------------

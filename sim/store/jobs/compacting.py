@@ -40,7 +40,7 @@ class Compacting:
             database.finish_job(view, worked=False)
             return
         if isinstance(job.pick, Compaction):
-            if not database.errors.admits(job.pick):
+            if not database.admits(job.pick):
                 yield from self._put_back(job, view)
                 return
             work = job.work = compaction_work(family, job.pick)
@@ -55,14 +55,14 @@ class Compacting:
                 return
             job.gate = None  # a job that commits can be neither halted nor aborted
             merged_s = job.merged_s = database.env.now
-            yield from database.manifest.commit()
+            yield from database.commit_edit()
             job.progress.waits.sync_wait_s += database.env.now - merged_s
             self._commit_compaction(job, work, merged_s)
             family.events.compactions_changed(database.env.now, -1)
             obsolete = family.purge.end(job.number)
             yield from database.machine.unlink(*obsolete)
         else:
-            yield from database.manifest.commit()
+            yield from database.commit_edit()
             self._commit_edit(job, job.pick)
         database.finish_job(view)
 
@@ -85,8 +85,7 @@ class Compacting:
         view.kind = JobKind.DEEP if is_deep(pick) else JobKind.L0
         self._give_way(lifted, action, job)
         self.jobs[view.job] = job
-        if family.database.background.enqueue_compaction(family) or lifted:
-            family.database.background.schedule_after(parent)
+        family.database.compaction_picked(family, parent, gave_way=bool(lifted))
         return job
 
     def _pick(self, action: StartCompaction) -> tuple[Pick, list[Job]]:
@@ -144,7 +143,7 @@ class Compacting:
         job.halted_since_s = self._family.database.env.now
         self._family.events.compactions_changed(self._family.database.env.now, -1)
         if hold is Hold.PREEMPTED:
-            self._family.database.background.view.compactions -= 1
+            self._family.database.compaction_preempted()
 
     def pause(self, number: int, hold: Hold) -> None:
         """Halt the job with this number at the end of its current step."""
@@ -158,7 +157,7 @@ class Compacting:
         if job is None or job.gate is None or job.view.state is JobState.RUNNING:
             return
         if job.view.hold is Hold.PREEMPTED:
-            self._family.database.background.view.compactions += 1
+            self._family.database.compaction_resumed()
         job.view.state, job.view.hold, job.view.preempted_by = JobState.RUNNING, None, -1
         job.halted_s += self._family.database.env.now - job.halted_since_s
         self._family.events.compactions_changed(self._family.database.env.now, 1)
@@ -176,17 +175,14 @@ class Compacting:
         family = self._family
         assert job.gate is not None
         del self.jobs[job.number]
-        family.database.background.view.jobs.remove(job.view)
         if job.view.state is JobState.RUNNING:
             family.events.compactions_changed(family.database.env.now, -1)
-        if job.view.hold is not Hold.PREEMPTED:
-            family.database.background.view.compactions -= 1
         job.gate.discard()
-        family.database.background.enqueue_compaction(family)
+        family.database.compaction_discarded(family, job.view)
 
     def _halted(self, view: JobView) -> None:
         view.state = JobState.HALTED
-        self._family.database.background.schedule()
+        self._family.database.compaction_halted()
 
     # --- work and commit ----------------------------------------------------------------------------------------------
 
@@ -195,7 +191,7 @@ class Compacting:
         machine = database.machine
         family.events.compactions_changed(database.env.now, 1)
         gate = job.gate
-        if database.background.scheduler.preemptive:
+        if database.halt_bytes is not None:
             gate = job.gate = Gate(database.env, partial(self._halted, job.view))
             gate.threads = len(work.parts)
         share = machine.faults.next_compaction(database.env.now) if work.output_bytes else None
@@ -203,7 +199,7 @@ class Compacting:
             job.progress.fails_after_bytes = min(share, _BEFORE_END) * work.output_bytes
         yield from machine.start_job()
         consumer = Consumer.L0 if job.running.start_level == 0 else Consumer.DEEPER
-        priority = database.background.io_priority(job.view.kind)
+        priority = database.io_priority(job.view.kind)
         yield from machine.run_parts(work.parts, consumer, priority, job.progress, gate)
         if job.progress.failure is not None or (gate is not None and gate.discarded):
             return
@@ -223,7 +219,7 @@ class Compacting:
         """
         family, database = self._family, self._family.database
         self.resume(job.number)  # a thread that fails does not wait at the gate
-        database.errors.job_failed(failure, flush=False)
+        database.job_failed(failure, flush=False)
         family.events.compactions_changed(database.env.now, -1)
         family.events.abandoned(database.env.now, job.number, job.pick.inputs)
         family.events.job_ended(discarded_record(job, database.number, database.env.now))
@@ -235,7 +231,7 @@ class Compacting:
         family, database = self._family, self._family.database
         self._unlock(job.pick)
         del self.jobs[job.number]
-        database.background.enqueue_compaction(family)
+        database.compaction_put_back(family)
         yield database.env.timeout(RETRY_S)
         database.machine.discard(written_bytes)
         if obsolete.files:

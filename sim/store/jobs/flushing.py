@@ -11,8 +11,7 @@ from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
-from lsmlab.sim.machine.steps import Progress
-from lsmlab.sim.machine.waits import JobWaits
+from lsmlab.sim.machine.steps import JobWaits, Progress
 from lsmlab.sim.store.jobs.context import JobContext
 from lsmlab.sim.store.jobs.rows import failed_flush_record, unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
@@ -69,7 +68,7 @@ class Flushing:
             flush.finished = True
         if all(thread._flushes[0] is flush for thread, flush in begun):
             since_s = database.env.now
-            yield from database.manifest.commit()
+            yield from database.commit_edit()
             for _, flush in begun:
                 flush.progress.waits.sync_wait_s += database.env.now - since_s
             if len(begun) > 1:
@@ -105,7 +104,7 @@ class Flushing:
         machine, file = database.machine, flush.work.file
         family.events.flushes_changed(database.env.now, 1)
         yield from machine.start_job()
-        priority = database.background.io_priority(view.kind)
+        priority = database.io_priority(view.kind)
         yield from machine.run_steps(flush.work.steps, Consumer.FLUSH, priority, flush.progress)
         if flush.progress.failure is not None:
             return
@@ -135,7 +134,7 @@ class Flushing:
             written_bytes += thread._roll_back(flush)
             obsolete.append(thread._family.purge.end(view.job))
             thread._family.events.flushes_changed(database.env.now, -1)
-        database.errors.job_failed(failure, flush=True)
+        database.job_failed(failure, flush=True)
         yield database.env.timeout(RETRY_S)
         database.machine.discard(written_bytes)
         for files in obsolete:

@@ -124,10 +124,9 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
         _steps(family, files, runs, share, share * missing, share * cpu_s)
         for files, share in zip(groups, _shares(groups, total), strict=True)
     ]
-    scheduler = database.background.scheduler
-    if scheduler.preemptive:
+    if (halt_bytes := database.halt_bytes) is not None:
         whole = database.machine.style.whole_files
-        parts = [split_at_halts(steps, scheduler.chunk_bytes, whole_files=whole) for steps in parts]
+        parts = [split_at_halts(steps, halt_bytes, whole_files=whole) for steps in parts]
     from_wal = _values_from_wal(family, inputs)
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)

@@ -65,7 +65,7 @@ def _candidate(
     }  # fmt: skip
     name = ", ".join(_text(key, choices[key]) for key in varied)
     try:
-        price = store.setup.device_setup.settings.price_usd
+        price = store.setup.setting.device.settings.price_usd
     except InputError as error:
         raise InputError(f"candidates: {name}: {error}") from None
     entry = with_device_price(catalogue.get(device, Entry()), config["device"], price)

@@ -9,8 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-import simpy
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.expected import tree_shape
@@ -18,6 +16,7 @@ from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.runs.task import Task, simulate_task
+from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import FamilySetup, Setup, set_up
 
 _GENERIC: Final = "lsmlab.models.workloads.generic"
@@ -66,7 +65,7 @@ class Store:
     def setup(self) -> Setup:
         """Return the parts of the store. Raises InputError if the configuration cannot run."""
         config = self.open_loop(1.0, SHORTEST_S, 1)
-        return set_up(config, simpy.Environment(), np.random.default_rng(0), ())
+        return set_up(Setting.of(config))
 
     @cached_property
     def write_share(self) -> float:
@@ -115,7 +114,7 @@ class Store:
     @property
     def capacity_bytes(self) -> float | None:
         """Return the capacity of the drive; None if unknown."""
-        return self.setup.device_setup.capacity_bytes
+        return self.setup.setting.device.capacity_bytes
 
 
 @dataclass

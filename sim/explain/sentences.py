@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.sim.results.episodes.bottleneck import Bottleneck
+from lsmlab.sim.explain.bottleneck import Bottleneck
 
 CAUSE_WORDS: Final = {
     "memtable_stop": "memtables full, stopped",
@@ -93,30 +93,30 @@ def device_use(summary: Mapping[str, Any]) -> str:
     return f"{share} of {cap} used" if cap else f"{share} busy"
 
 
-def episode_text(episode: Mapping[str, Any]) -> str:
-    """Return the cause, length and cost of an episode, such as "L0 files, slowed: 24.5 s from 240.4 s, ..."."""
-    length_s = episode["end_s"] - episode["start_s"]
-    text = f"{CAUSE_WORDS.get(episode['cause'], episode['cause'])}: {format_seconds(length_s)} from {episode['start_s']:,.1f} s"
-    others = episode["stalls"] - 1
-    text += f" ({episode['stalls']} stalls)" if others else ""
-    return f"{text}, {count(episode['lost_ops'])} operations lost ({percent(episode['lost_share'])} of all lost)"
+def episode_text(group: Mapping[str, Any]) -> str:
+    """Return the cause, length and cost of a group of stalls, such as "L0 files, slowed: 24.5 s from 240.4 s, ..."."""
+    length_s = group["end_s"] - group["start_s"]
+    text = f"{CAUSE_WORDS.get(group['cause'], group['cause'])}: {format_seconds(length_s)} from {group['start_s']:,.1f} s"
+    others = group["stalls"] - 1
+    text += f" ({group['stalls']} stalls)" if others else ""
+    return f"{text}, {count(group['lost_ops'])} operations lost ({percent(group['lost_share'])} of all lost)"
 
 
-def reason_text(episode: Mapping[str, Any]) -> str:
-    """Return the job that an episode waited for longest, and what this job waited for; "" without such a job."""
-    if not episode["culprits"]:
+def reason_text(group: Mapping[str, Any]) -> str:
+    """Return the job that a group of stalls waited for longest, and what this job waited for; "" without such a job."""
+    if not group["culprits"]:
         return ""
-    culprit = episode["culprits"][0]
-    ran_s = culprit["end_s"] - culprit["start_s"]
-    text = f"{culprit['name']} (job {culprit['job']}), {format_seconds(ran_s)}"
-    if moved := culprit["read_bytes"] + culprit["write_bytes"]:
+    delaying_job = group["culprits"][0]
+    ran_s = delaying_job["end_s"] - delaying_job["start_s"]
+    text = f"{delaying_job['name']} (job {delaying_job['job']}), {format_seconds(ran_s)}"
+    if moved := delaying_job["read_bytes"] + delaying_job["write_bytes"]:
         text += f" for {format_bytes(moved)}"
-    slot_s = culprit["waits_s"].get("slot", 0.0)
-    waits = {name: s for name, s in culprit["waits_s"].items() if s >= _LEAST_WAIT * (ran_s + slot_s)}
+    slot_s = delaying_job["waits_s"].get("slot", 0.0)
+    waits = {name: s for name, s in delaying_job["waits_s"].items() if s >= _LEAST_WAIT * (ran_s + slot_s)}
     if not waits:
-        return f"{text}, without waits of its own" if culprit["waits_s"] else text
-    cap = binding_cap(episode.get("uses") or {})
-    return f"{text}; the job itself waited " + _list([_wait(name, s, culprit, cap) for name, s in waits.items()])
+        return f"{text}, without waits of its own" if delaying_job["waits_s"] else text
+    cap = binding_cap(group.get("uses") or {})
+    return f"{text}; the job itself waited " + _list([_wait(name, s, delaying_job, cap) for name, s in waits.items()])
 
 
 def count(number: float) -> str:
@@ -143,14 +143,14 @@ class _Percents(dict[str, str]):
         return "an unknown share"
 
 
-def _wait(name: str, wait_s: float, culprit: Mapping[str, Any], cap: str) -> str:
+def _wait(name: str, wait_s: float, delaying_job: Mapping[str, Any], cap: str) -> str:
     text = f"{format_seconds(wait_s)} {f'for {cap}' if cap and name == 'device' else WAIT_WORDS[name]}"
-    others = [f"{name} {percent(share)}" for name, share in culprit["device_shares"].items() if name != "itself"]
+    others = [f"{name} {percent(share)}" for name, share in delaying_job["device_shares"].items() if name != "itself"]
     if name != "device" or not others:
         return text
-    own = culprit["device_shares"].get("itself", 0.0)
-    jobs = culprit["neighbours"]
-    at_a_time = f", {culprit['neighbours_at_a_time']:.2g} at a time" if jobs > 1 else ""
+    own = delaying_job["device_shares"].get("itself", 0.0)
+    jobs = delaying_job["neighbours"]
+    at_a_time = f", {delaying_job['neighbours_at_a_time']:.2g} at a time" if jobs > 1 else ""
     other_jobs = f"{jobs} other job{'' if jobs == 1 else 's'}{at_a_time}" if jobs else "clients"
     return f"{text}, shared with {other_jobs} (it had {percent(own)} of the bytes; {', '.join(others[:2])})"
 

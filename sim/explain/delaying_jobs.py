@@ -1,4 +1,4 @@
-"""Blame of an episode: the jobs that it waited for, and what these jobs waited for themselves."""
+"""Blame of a group of stalls: the jobs that it waited for, and what these jobs waited for themselves."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WAITS: Final = ("device", "core", "slot", "limiter", "sync")
 
 
 @dataclass(frozen=True, slots=True)
-class Culprit:
-    """Job that an episode waited for."""
+class DelayingJob:
+    """Job that a group of stalls waited for."""
 
     job: int
     name: str
@@ -28,7 +28,7 @@ class Culprit:
     start_s: float
     end_s: float
     held_s: float
-    """Time that the job ran during the episode."""
+    """Time that the job ran during the group of stalls."""
     read_bytes: int
     write_bytes: int
     waits_s: Mapping[str, float] = field(default_factory=dict)
@@ -83,16 +83,16 @@ class JobTable:
         per_second = np.sum(client, axis=0) if client else np.zeros(len(series["t_s"]))
         self._client = np.concatenate(([0.0], series["t_s"])), np.concatenate(([0.0], np.cumsum(per_second)))
 
-    def culprits(self, shard: int, jobs: Sequence[int], start_s: float, end_s: float) -> list[Culprit]:
+    def delaying(self, shard: int, jobs: Sequence[int], start_s: float, end_s: float) -> list[DelayingJob]:
         """Return those of `jobs` that ran between two times, the one that ran longest first."""
         rows = [row for job in dict.fromkeys(jobs) if (row := self._index.last(shard * self._span + job)) is not None]
         held = {row: min(end_s, self._end_s[row]) - max(start_s, self._start_s[row]) for row in rows}
         rows = sorted((row for row in rows if held[row] > 0.0), key=lambda row: -held[row])
-        return [self._culprit(row, float(held[row])) for row in rows]
+        return [self._delaying_job(row, float(held[row])) for row in rows]
 
-    def _culprit(self, row: int, held_s: float) -> Culprit:
+    def _delaying_job(self, row: int, held_s: float) -> DelayingJob:
         jobs, (waits_s, alone_s) = self._jobs, self._waits(row)
-        return Culprit(
+        return DelayingJob(
             job=int(jobs["job"][row]), name=self._name(row), start_s=float(self._start_s[row]),
             end_s=float(self._end_s[row]), held_s=held_s, read_bytes=int(jobs["read_bytes"][row]),
             write_bytes=int(jobs["write_bytes"][row]), waits_s=waits_s, device_alone_s=alone_s,

@@ -1,4 +1,4 @@
-"""Data that explain the stalls of a simulated run: curves of its clients and of the use of its machine."""
+"""Stall analysis of a simulated run: its stalls with their chains, and curves of its clients and of the use of its machine."""
 
 from __future__ import annotations
 
@@ -11,22 +11,57 @@ import numpy as np
 from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.clients.latency import Floats
-from lsmlab.sim.machine.machine import Consumer
-from lsmlab.sim.machine.transfers import TransferLog
+from lsmlab.sim.explain.chains import Chain, chain_summary, chains, stall_rows
+from lsmlab.sim.explain.lost_operations import client_curves, open_loop_latency
+from lsmlab.sim.explain.resource_use import Curve, busy_curve, covered_curve, running_curve, spliced
+from lsmlab.sim.explain.sentences import bottleneck_text
+from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls, lost_operations
+from lsmlab.sim.machine.device_station import TransferLog
+from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.machine.usage_log import UsageLog
-from lsmlab.sim.results.episodes.explanation import StallData
-from lsmlab.sim.results.episodes.losses import client_curves
-from lsmlab.sim.results.episodes.usage import Curve, busy_curve, covered_curve, running_curve, spliced
+from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.series import Table, group_curve
 from lsmlab.sim.store.column_family import ColumnFamily
+from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.records import JobRecord, StallInterval
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.clients import ClientLoad
     from lsmlab.sim.setup import Setup
 
 
+def explain_run(
+    result: Result, setup: Setup, machine: Machine, databases: Sequence[Database], clients: ClientLoad, usage: UsageLog
+) -> None:  # fmt: skip
+    """Add the stalls of a finished run to its result, with their chains, costs and reasons."""
+    families = [family for database in databases for family in database.families]
+    stalls = [pair for database in databases for family in database.families for pair in _stalls_with_chains(family, database)]
+    rows = stall_rows(stalls, named=len(setup.families) > 1)
+    data = stall_data(setup, machine, families, clients, usage, rows, result.jobs, result.series)
+    for row, lost_ops in zip(rows, lost_operations(data), strict=True):
+        row["lost_ops"] = lost_ops
+    result.stalls = rows
+    summary = result.summary
+    summary |= {**chain_summary(stalls), "stalls": len(stalls), **analyse_stalls(data)}
+    if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
+        summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
+    summary["bottleneck"]["text"] = bottleneck_text(summary)
+
+
+def _stalls_with_chains(family: ColumnFamily, database: Database) -> list[tuple[StallInterval, Chain]]:
+    """Return the stalls of a column family with their blame chains, which may contain jobs of the whole database."""
+    same = [f.recorder for f in database.families]
+    running = [job for recorder in same for job in recorder.unfinished]
+
+    def find(number: int) -> JobRecord | None:
+        found = (recorder.jobs.find(number) for recorder in reversed(same))
+        return next((job for job in found if job is not None), None)
+
+    return list(zip(family.recorder.stalls, chains(family.recorder.stalls, find, running), strict=True))
+
+
 def stall_data(
-    setup: Setup, families: Sequence[ColumnFamily], clients: ClientLoad, usage: UsageLog,
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, usage: UsageLog,
     stalls: Sequence[Mapping[str, Any]], jobs: Table, series: Table,
 ) -> StallData:  # fmt: skip
     """Return the data that explain the stalls of a run; `stalls`: rows, `jobs` and `series`: columns of its tables."""
@@ -37,7 +72,7 @@ def stall_data(
         series=series,
         clients=client_curves((group_curve(g), g.write_share) for g in clients.groups),
         memtable_writes=memtable * setup.workload.shards,
-        usage=_usage(setup, families, usage, stalls, jobs) if stalls else {},
+        usage=_usage(setup, machine, families, usage, stalls, jobs) if stalls else {},
     )
 
 
@@ -47,7 +82,8 @@ def closed_loop(clients: ClientLoad) -> bool:
 
 
 def _usage(
-    setup: Setup, families: Sequence[ColumnFamily], usage: UsageLog, stalls: Sequence[Mapping[str, Any]], jobs: Table
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], usage: UsageLog,
+    stalls: Sequence[Mapping[str, Any]], jobs: Table,
 ) -> dict[str, Curve]:
     rows = np.frombuffer(usage.rows, dtype=np.float64).reshape(-1, UsageLog.WIDTH)
     end_s = float(rows[-1, 0])
@@ -56,25 +92,26 @@ def _usage(
     at_s = np.array(sorted({0.0, end_s, *edges}))
     return {
         "device": (rows[:, 0], rows[:, 1]),
-        "cores": (rows[:, 0], (rows[:, 2] + clients) / setup.machine.cores.cores),
-        **_transfers(setup, at_s),
+        "cores": (rows[:, 0], (rows[:, 2] + clients) / machine.cores.cores),
+        **_transfers(setup, machine, at_s),
         **_slots(setup, families, _l0_compaction(setup, jobs, end_s), end_s),
     }
 
 
-def _transfers(setup: Setup, at_s: Floats) -> dict[str, Curve]:
+def _transfers(setup: Setup, machine: Machine, at_s: Floats) -> dict[str, Curve]:
     """Return the use of the device's bandwidth, of its caps and of the rate limiter, as each was at its time."""
-    if not setup.device_changes:
-        return _transfers_under(setup, setup.machine.device.device, at_s)
-    from_s = [0.0, *(change.at_s for change in setup.device_changes)]
+    changes = setup.setting.device_changes
+    if not changes:
+        return _transfers_under(machine, machine.device.device, at_s)
+    from_s = [0.0, *(change.at_s for change in changes)]
     at_s = np.union1d(at_s, from_s)
-    devices = (setup.device_setup.device, *(change.setup.device for change in setup.device_changes))
-    return spliced([_transfers_under(setup, device, at_s) for device in devices], from_s)
+    devices = (setup.setting.device.device, *(change.setup.device for change in changes))
+    return spliced([_transfers_under(machine, device, at_s) for device in devices], from_s)
 
 
-def _transfers_under(setup: Setup, caps: Device, at_s: Floats) -> dict[str, Curve]:
+def _transfers_under(machine: Machine, caps: Device, at_s: Floats) -> dict[str, Curve]:
     """Return the same as if the device had been `caps` during the whole run."""
-    station, limiter = setup.machine.device, setup.machine.limiter
+    station, limiter = machine.device, machine.limiter
     log = np.frombuffer(station.log.rows, dtype=np.float64).reshape(-1, 4) if station.log.rows else np.empty((0, 4))
     writes, reads = log[log[:, 0] >= TransferLog.WRITE], log[log[:, 0] < TransferLog.WRITE]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.store.records import JobRecord, StallInterval
 
@@ -80,3 +81,45 @@ def chains(stalls: Sequence[StallInterval], find: Find, running: Sequence[JobRec
     `find`: gives the job of a number, None if the database has none; `running`: the unfinished jobs of the database.
     """
     return [chain_of(stall, find, running) for stall in stalls]
+
+
+def chain_summary(stalls: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
+    """Return bytes, levels and width of chains, over all stalls that waited for a compaction."""
+    chains = [c for _, c in stalls if c.compactions]
+    if not chains:
+        return {
+            "chain_bytes": {"mean": 0.0, "max": 0.0},
+            "chain_levels": {"mean": 0.0, "max": 0, "distribution": {}},
+            "chain_width_bytes": {"mean": 0.0, "max": 0.0},
+        }
+    sizes = [c.size_bytes for c in chains]
+    widths = [c.size_bytes / c.compactions for c in chains]
+    levels = [c.levels for c in chains]
+    return {
+        "chain_bytes": {"mean": float(np.mean(sizes)), "max": float(max(sizes))},
+        "chain_levels": {
+            "mean": float(np.mean(levels)),
+            "max": max(levels),
+            "distribution": {str(n): levels.count(n) for n in sorted(set(levels))},
+        },
+        "chain_width_bytes": {"mean": float(np.mean(widths)), "max": float(max(widths))},
+    }
+
+
+def stall_rows(stalls: Sequence[tuple[StallInterval, Chain]], named: bool = False) -> list[dict[str, Any]]:
+    """Return the rows of stalls.parquet with its columns in order (`STALLS`); `named`: include the column family."""
+    return [
+        {
+            "stall": number,
+            "cause": stall.cause.value,
+            "start_s": stall.start_s,
+            "end_s": stall.end_s,
+            "shard": stall.shard,
+            **({"column_family": stall.family} if named else {}),
+            "chain_jobs": list(chain.jobs),
+            "chain_levels": chain.levels,
+            "chain_bytes": chain.size_bytes,
+            "unfinished": stall.unfinished,
+        }
+        for number, (stall, chain) in enumerate(stalls)
+    ]

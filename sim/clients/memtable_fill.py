@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 
-class Filling:
+class MemtableFill:
     """Active memtables of all column families, numbered by database, then by family.
 
     With several databases, the number of writes to each varies at random. Within a database, each column family gets its

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, episode_text, percent, reason_text
 from lsmlab.sim.results.conditions import condition_sentences
-from lsmlab.sim.results.episodes.words import CAUSE_WORDS, count, device_use, episode_text, percent, reason_text
 from lsmlab.sim.results.family_text import family_lines
 
 _LABEL: Final = 16
@@ -187,11 +187,11 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
 
 
 def costliest_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return the lines on the costliest episode, the job behind it, and the bottleneck of the run."""
+    """Return the lines on the costliest group of stalls, the job behind it, and the bottleneck of the run."""
     lines: list[str] = []
-    for episode in (summary.get("episodes") or ())[:1]:
-        lines += _wrapped("costliest", episode_text(episode))
-        if reason := reason_text(episode):
+    for group in (summary.get("episodes") or ())[:1]:
+        lines += _wrapped("costliest", episode_text(group))
+        if reason := reason_text(group):
             lines += _wrapped("waited for", reason)
     found = summary.get("bottleneck") or {}
     if (text := found.get("text")) and found.get("resource") != "unknown":

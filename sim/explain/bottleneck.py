@@ -16,7 +16,7 @@ LEAST_LOSS: Final = 0.01
 
 
 class Bottleneck(StrEnum):
-    """Short resource of a run or an episode."""
+    """Short resource of a run or a group of stalls."""
 
     NONE = "none"
     """No operations were lost to write stalls."""
@@ -44,16 +44,16 @@ class Bottleneck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Means over the stalls of a run or episode, weighted by lost operations."""
+    """Means over the stalls of a run or group of stalls, weighted by lost operations."""
 
     lost_share: float
     """Lost operations / (served + lost operations)."""
     lost_by_cause: Mapping[str, float]
     """Share of the lost operations by stall cause."""
     uses: Mapping[str, float]
-    """Use of each resource (`usage.RESOURCES`, and `bandwidth`), from 0 to 1; without those that the run does not have."""
+    """Use of each resource (`resource_use.RESOURCES`, and `bandwidth`), from 0 to 1; without those that the run does not have."""
     waits: Mapping[str, float]
-    """Share of the time of the blamed jobs by wait (`blame.WAITS`); empty for a LOG."""
+    """Share of the time of the blamed jobs by wait (`delaying_jobs.WAITS`); empty for a LOG."""
 
 
 _HARDWARE: Final = {

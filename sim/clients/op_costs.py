@@ -1,0 +1,100 @@
+"""Costs of operations on the present trees and memtables, whatever shares of the machine they get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Final
+
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.operations import write_cpu
+from lsmlab.models.devices.capped import SYNC_WRITES
+from lsmlab.sim.clients.group import READ, WRITE, Group
+from lsmlab.sim.store.write_shape import WriteShape
+
+_NO_READS_BYTES: Final = 4096.0
+"""Block size of clients that do not read; its value has no effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCost:
+    """Cost of one read on the present trees."""
+
+    cpu_s: float = 0.0
+    """CPU time, that of its requests included."""
+    request_cpu_s: float = 0.0
+    """Part of `cpu_s` for requests of data blocks to the device."""
+    device_reads: float = 0.0
+    """Mean requests to the device: single blocks, or several blocks that a scan reads ahead."""
+    device_bytes: float = 0.0
+    """Bytes of these requests."""
+    memory_share: float = 1.0
+    """Share of reads without a request to the device."""
+    blocks: float = 0.0
+    """Mean number of data blocks that it searches, in memory or from the device."""
+
+
+ReadClasses = Sequence[tuple[float, ReadCost]]
+"""(share of the reads, cost) of classes of reads that take different times: of scans by length, or of column families. Shares
+sum to 1."""
+
+
+def mean_cost(classes: ReadClasses) -> ReadCost:
+    """Return the mean cost of reads of several classes; without classes, that of no read."""
+    if not classes:
+        return ReadCost()
+    return ReadCost(
+        **{f.name: sum(share * getattr(cost, f.name) for share, cost in classes) for f in fields(ReadCost)}
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OpCosts:
+    """What operations cost on the present trees and memtables, whatever the machine gives them."""
+
+    host: Host
+    shape: WriteShape
+    memtable_entries: float
+    """Mean number of writes that fill a memtable."""
+    write_cpu_s: float
+    """CPU time of one write to such a memtable, and to the WAL if there is one."""
+    sync_writes: int = 0
+    """Small writes of the fsync for which a write waits; 0: writes do not wait for one."""
+    read_classes: Sequence[ReadClasses] = ()
+    """Costs of point reads and of scans; empty if clients do not read."""
+    read_costs: Sequence[ReadCost] = ()
+    """Their means."""
+    block_bytes: float = _NO_READS_BYTES
+    """Device bytes of one block read of a client."""
+
+    @classmethod
+    def of(
+        cls, host: Host, shape: WriteShape, memtable_entries: float, *, synced: bool, reads: Sequence[ReadClasses] = (),
+        block_bytes: float = _NO_READS_BYTES,
+    ) -> OpCosts:  # fmt: skip
+        """Return the costs. `synced`: a write waits for the fsync of the WAL; `reads`: classes of point reads and of scans."""
+        return cls(
+            host, shape, memtable_entries, _write_cpu_s(host, shape, memtable_entries), SYNC_WRITES if synced else 0, reads,
+            [mean_cost(classes) for classes in reads], block_bytes,
+        )  # fmt: skip
+
+    def cpu_s(self, kind: int) -> float:
+        """Return the CPU time of one operation."""
+        return self.write_cpu_s if kind == WRITE else self.read_cost(kind).cpu_s
+
+    def read_cost(self, kind: int) -> ReadCost:
+        """Return the mean cost of a read or scan."""
+        return self.read_costs[kind - READ]
+
+    def client_s(self, group: Group) -> float:
+        """Return the CPU time that a client spends outside the database per operation."""
+        return group.spec.client_work * self.host.write_op
+
+
+@lru_cache(maxsize=256)
+def _write_cpu_s(host: Host, shape: WriteShape, entries: float) -> float:
+    """Return the CPU time of one write to a memtable that is full with this number of entries."""
+    size = entries * shape.user_bytes
+    logged = shape.wal_bytes > 0.0
+    return write_cpu(shape.user_bytes, logged=logged, statistics=shape.statistics, memtable_bytes=size).seconds(host)

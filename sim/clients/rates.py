@@ -1,0 +1,183 @@
+"""Rates of the clients: a pure function of stores and machine, and the solver of the point where both agree.
+
+Reads and writes share cores and device: the rate of a group depends on the latencies and core shares that all groups leave
+to it, and these on the rates. `solve` iterates until both agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from lsmlab.sim.clients.admission import Admitted, WriteLimits, admitted_writes
+from lsmlab.sim.clients.group import WRITE, Group
+from lsmlab.sim.clients.op_costs import OpCosts
+from lsmlab.sim.clients.op_times import OpTimes
+from lsmlab.sim.machine.machine import ClientDemand, Machine, MachineShares
+
+_MOST_ITERATIONS: Final = 20
+"""Maximum number of iterations."""
+_TOLERANCE: Final = 0.02
+"""Relative difference of read latencies, of core shares and of rates (`Damping.gap`) at which the iteration ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalWrites:
+    """What decides whether WAL bytes reach the device."""
+
+    always: bool
+    """Whether they always do (`Setting.wal_reaches_device`)."""
+    writes: float
+    """Writes of all clients during the life of a WAL: until the slowest memtable is full."""
+    dirty_expire_s: float
+    """Age from which the kernel writes dirty pages (dirty_expire_centisecs)."""
+
+    def reach_device(self, wal_bytes: float, wal_bytes_per_s: float) -> bool:
+        """Return whether WAL bytes reach the device, because they always do or because a WAL lives long enough.
+
+        A WAL is deleted once its memtable is flushed, and the kernel never writes dirty pages of a deleted file.
+        """
+        if self.always or wal_bytes_per_s <= 0.0:
+            return self.always
+        return self.writes * wal_bytes / wal_bytes_per_s > self.dirty_expire_s
+
+
+@dataclass(frozen=True, slots=True)
+class LoadState:
+    """State of clients and stores on which the rates depend, besides that of the machine."""
+
+    groups: Sequence[Group]
+    """With their queues; their present rates are only the start of the iteration."""
+    limits: WriteLimits
+    costs: OpCosts
+    wal: WalWrites
+
+
+class GroupRates(NamedTuple):
+    """Rates of one client group, in operations per second."""
+
+    capacity: float
+    """What the machine allows without stalls."""
+    demand: float
+    """What the group would do without stalls."""
+    served: float
+
+
+class Rates(NamedTuple):
+    """Rates of all groups, and their effect on the machine."""
+
+    groups: tuple[GroupRates, ...]
+    admitted: Admitted
+    waiting_share: float
+    """Share of its time that the leader of the write group spends waiting for a stall."""
+    runnable: tuple[float, ...] = ()
+    """Mean number of threads of each group that want a core."""
+    demand: ClientDemand = ClientDemand()
+    wals_on_device: bool = False
+    """Whether WAL bytes reach the device before the WAL is deleted."""
+    device_bytes_per_s: float = 0.0
+    """Device traffic of the clients: reads, and WAL bytes that reach the device."""
+
+
+def rates_at(state: LoadState, shares: MachineShares) -> Rates:
+    """Return the rates that stores and machine allow if clients have these shares of the machine."""
+    times = OpTimes(state.costs, shares)
+    capacities = [times.capacity(group) for group in state.groups]
+    demands = [group.demand_at(capacity) for group, capacity in zip(state.groups, capacities, strict=True)]
+    admitted = admitted_writes(state.limits, state.groups, times)
+    wanted = sum(demand * group.write_share for demand, group in zip(demands, state.groups, strict=True))
+    factor = 1.0 if wanted <= admitted.writes_per_s else admitted.writes_per_s / wanted
+    waiting_share, found = 0.0, []
+    for group, capacity, demand in zip(state.groups, capacities, demands, strict=True):
+        served = demand
+        if group.write_share > 0.0:
+            if admitted.cause is not None and demand > 0.0 and factor < 1.0:
+                waiting_share = max(waiting_share, 1.0 - factor * demand / capacity)
+            served *= factor
+        found.append(GroupRates(capacity, demand, served))
+    return Rates(tuple(found), admitted, waiting_share)
+
+
+def with_demand(rates: Rates, state: LoadState, shares: MachineShares) -> Rates:
+    """Return the rates with what they demand of cores and device, at these shares of the machine.
+
+    A thread wants a core while it computes and while it waits for a core.
+    """
+    costs = state.costs
+    read_iops = read_bytes = threads = 0.0
+    runnable: list[float] = []
+    for group, own in zip(state.groups, rates.groups, strict=True):
+        busy_s = costs.client_s(group)
+        for kind, share in group.kinds:
+            busy_s += share * costs.cpu_s(kind)
+            if kind != WRITE:
+                cost = costs.read_cost(kind)
+                read_iops += own.served * share * cost.device_reads
+                read_bytes += own.served * share * cost.device_bytes
+                threads = max(threads, group.spec.threads)
+        runnable.append(min(group.spec.threads, own.served * busy_s / shares.core_share))
+    wal_bytes = costs.shape.wal_bytes
+    log = sum(own.served * group.write_share for own, group in zip(rates.groups, state.groups, strict=True)) * wal_bytes
+    on_device = state.wal.reach_device(wal_bytes, log)
+    logged = log if on_device else 0.0
+    request_bytes = read_bytes / read_iops if read_iops > 0.0 else costs.block_bytes
+    demand = ClientDemand(sum(runnable), read_iops, request_bytes, max(1.0, threads), logged)
+    return rates._replace(
+        runnable=tuple(runnable), demand=demand, wals_on_device=on_device, device_bytes_per_s=read_bytes + logged
+    )
+
+
+class Damping:
+    """Damped iteration of a rate that lowers itself: several readers of one drive are slow if they were fast.
+
+    The next rate is a share of the way to the wanted one, halved at each change of direction. The first wanted rate follows
+    from the state before an event, so its direction does not count.
+    """
+
+    __slots__ = ("_change", "_step", "gap")
+
+    def __init__(self) -> None:
+        self._step = 1.0
+        self._change: float | None = None
+        """Last change that was wanted; None before the first."""
+        self.gap = 0.0
+        """Difference of the rate from the wanted one at the last call, relative to the latter; 1 if that is 0 and the rate
+        is not."""
+
+    def next(self, rate: float, wanted: float) -> float:
+        """Return the next rate after `rate`."""
+        change = wanted - rate
+        if self._change is None:
+            self._change = 0.0
+        else:
+            if change * self._change < 0.0:
+                self._step /= 2.0
+            self._change = change
+        rate += self._step * change
+        self.gap = abs(wanted - rate) / wanted if wanted > 0.0 else float(rate > 0.0)
+        return rate
+
+
+def solve(state: LoadState, machine: Machine) -> tuple[Rates, MachineShares]:
+    """Return the rates at which clients, stores and machine agree, and the shares of the machine at these rates.
+
+    The machine is asked what it would grant; `Machine.serve` sets the demand.
+    """
+    shares = machine.shares(machine.client_demand)
+    served = [group.served_rate for group in state.groups]
+    dampings = [Damping() for _ in state.groups]
+    for _ in range(_MOST_ITERATIONS):
+        rates = rates_at(state, shares)
+        served = [d.next(rate, own.served) for d, rate, own in zip(dampings, served, rates.groups, strict=True)]
+        damped = (
+            GroupRates(own.capacity, own.demand * (rate / own.served) if own.served > 0.0 else own.demand, rate)
+            for own, rate in zip(rates.groups, served, strict=True)
+        )
+        rates = with_demand(rates._replace(groups=tuple(damped)), state, shares)
+        before, shares = shares, machine.shares(rates.demand)
+        pairs = ((shares.read_latency_s, before.read_latency_s), (shares.core_share, before.core_share))
+        settled = all(abs(new - old) <= _TOLERANCE * old for new, old in pairs)
+        if settled and all(damping.gap <= _TOLERANCE for damping in dampings):
+            break
+    return rates, shares

@@ -1,0 +1,142 @@
+"""Explanation of a run's stalls: the keys `lost_operations`, `episodes` and `bottleneck` of summary.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+from lsmlab.sim.explain.bottleneck import Bottleneck, Evidence, find_bottleneck
+from lsmlab.sim.explain.delaying_jobs import DelayingJob, JobTable, Table
+from lsmlab.sim.explain.lost_operations import ClientCurves, lost_per_stall
+from lsmlab.sim.explain.resource_use import Curve, mean_uses
+from lsmlab.sim.explain.stall_groups import StallGroup, group_stalls
+
+MOST_GROUPS: Final = 10
+"""Groups of stalls in summary.json."""
+_BLAMED: Final = 50
+"""Costliest groups of stalls whose jobs give the waits of the whole run."""
+_NAMED_JOBS: Final = 3
+"""Jobs in summary.json per group of stalls: those that ran longest during the group of stalls."""
+
+
+@dataclass(frozen=True, slots=True)
+class StallData:
+    """Tables and curves of a run that explain its stalls."""
+
+    stalls: Sequence[Mapping[str, Any]]
+    """Rows of stalls.parquet."""
+    jobs: Table
+    """Columns of jobs.parquet; `column_family` is not used."""
+    series: Table
+    """Columns of series.parquet."""
+    clients: ClientCurves
+    memtable_writes: float
+    """Writes of all clients that fill one memtable of each database."""
+    usage: Mapping[str, Curve]
+    """Use of each resource that the run has (`resource_use.RESOURCES`, and `bandwidth`); empty for a LOG."""
+
+
+def analyse_stalls(data: StallData) -> dict[str, Any]:
+    """Return the keys `lost_operations`, `episodes` (the costliest ones) and `bottleneck` of summary.json."""
+    columns = {name: [row[name] for row in data.stalls] for name in ("cause", "start_s", "end_s", "shard")}
+    groups = group_stalls(columns, data.clients, data.memtable_writes) if data.stalls else []
+    jobs = JobTable(data.jobs, data.series)
+    lost = sum(e.lost_ops for e in groups)
+    served = float(data.clients.served[-1])
+    return {
+        "lost_operations": {
+            "total": lost, "share": lost / (served + lost) if lost else 0.0, "episodes": len(groups),
+            "by_cause": _lost_by_cause(groups),
+        },
+        "episodes": [_group(data, jobs, e, lost) for e in groups[:MOST_GROUPS]],
+        "bottleneck": _bottleneck(data, jobs, groups, served),
+    }  # fmt: skip
+
+
+def lost_operations(data: StallData) -> list[float]:
+    """Return the lost operations of each stall."""
+    starts, ends = (np.array([row[side] for row in data.stalls], dtype=np.float64) for side in ("start_s", "end_s"))
+    return lost_per_stall(starts, ends, data.clients).tolist()  # type: ignore[no-any-return]
+
+
+def _lost_by_cause(groups: Sequence[StallGroup]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for group in groups:
+        for cause, ops in group.lost_by_cause.items():
+            total[cause] = total.get(cause, 0.0) + ops
+    return dict(sorted(total.items(), key=lambda item: -item[1]))
+
+
+def _chain(data: StallData, group: StallGroup) -> list[int]:
+    """Return the numbers of the jobs that the stalls of a group waited for."""
+    return list(dict.fromkeys(int(job) for row in group.stalls for job in data.stalls[row]["chain_jobs"]))
+
+
+def _delaying_jobs(data: StallData, jobs: JobTable, group: StallGroup) -> list[DelayingJob]:
+    return jobs.delaying(group.shard, _chain(data, group), group.start_s, group.end_s)
+
+
+def _group(data: StallData, jobs: JobTable, group: StallGroup, lost: float) -> dict[str, Any]:
+    delaying = _delaying_jobs(data, jobs, group)
+    served = float(data.clients.between(data.clients.served, *_edges(group))[0])
+    evidence = _evidence(data, [(group, delaying)], [group], served)
+    return {
+        "start_s": group.start_s, "end_s": group.end_s, "shard": group.shard, "cause": group.cause,
+        "lost_ops": group.lost_ops, "lost_share": group.lost_ops / lost if lost else 0.0,
+        "stall_seconds": dict(group.seconds_by_cause), "stalls": len(group.stalls),
+        "chain": {
+            "jobs": len(delaying), "seconds": sum(c.held_s for c in delaying),
+            "read_bytes": sum(c.read_bytes for c in delaying), "write_bytes": sum(c.write_bytes for c in delaying),
+        },
+        "culprits": [_delaying_job(jobs, group.shard, c) for c in delaying[:_NAMED_JOBS]],
+        "uses": dict(evidence.uses), "bottleneck": find_bottleneck(evidence).value,
+    }  # fmt: skip
+
+
+def _delaying_job(jobs: JobTable, shard: int, delaying_job: DelayingJob) -> dict[str, Any]:
+    sharing = jobs.sharing(shard, delaying_job.job)
+    return {
+        **asdict(delaying_job), "waits_s": dict(delaying_job.waits_s), "device_shares": dict(sharing.shares),
+        "neighbours": sharing.neighbours, "neighbours_at_a_time": sharing.neighbours_at_a_time,
+    }  # fmt: skip
+
+
+def _bottleneck(data: StallData, jobs: JobTable, groups: Sequence[StallGroup], served: float) -> dict[str, Any]:
+    blamed = ((e, _delaying_jobs(data, jobs, e)) for e in groups[:_BLAMED] if e.lost_ops > 0.0)
+    evidence = _evidence(data, blamed, groups, served)
+    resource = find_bottleneck(evidence) if evidence.lost_by_cause else Bottleneck.NONE
+    return {"resource": resource.value, **asdict(evidence)}
+
+
+def _evidence(
+    data: StallData, blamed: Iterable[tuple[StallGroup, Sequence[DelayingJob]]], groups: Sequence[StallGroup], served: float
+) -> Evidence:
+    """Return the evidence of some groups of stalls; `served`: operations done in the time to which their losses are compared."""
+    lost = sum(e.lost_ops for e in groups)
+    by_cause = _lost_by_cause(groups)
+    weighted = [(e.start_s, e.end_s, e.lost_ops or e.end_s - e.start_s) for e in groups]
+    return Evidence(
+        lost_share=lost / (lost + served) if lost > 0.0 else 0.0,
+        lost_by_cause={cause: ops / lost for cause, ops in by_cause.items()} if lost > 0.0 else {},
+        uses=mean_uses(data.usage, weighted),
+        waits=_waits(blamed),
+    )
+
+
+def _waits(blamed: Iterable[tuple[StallGroup, Sequence[DelayingJob]]]) -> dict[str, float]:
+    """Return the share of the time of the blamed jobs by wait, weighted by lost operations and time in the group."""
+    total, shares = 0.0, dict[str, float]()
+    for group, delaying in blamed:
+        held_s = sum(c.held_s for c in delaying)
+        for delaying_job in delaying:
+            weight = group.lost_ops * delaying_job.held_s / held_s
+            total += weight
+            for name, share in delaying_job.wait_shares().items():
+                shares[name] = shares.get(name, 0.0) + weight * share
+    return {name: share / total for name, share in sorted(shares.items(), key=lambda item: -item[1])} if total else {}
+
+
+def _edges(group: StallGroup) -> tuple[Any, Any]:
+    return np.array([group.start_s]), np.array([group.end_s])

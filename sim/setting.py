@@ -1,0 +1,233 @@
+"""Setting of one run: its resolved configuration as typed values, with the files that it names already read."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.models.costs.assertions import of_build
+from lsmlab.models.costs.host import Host
+from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
+from lsmlab.models.devices.make import DeviceSetup, with_limits
+from lsmlab.models.engines.engine import Engine
+from lsmlab.models.engines.make import DEFAULT_FAMILY, make_engines
+from lsmlab.models.errors import InputError, reading_error
+from lsmlab.models.units import build, quantity
+from lsmlab.models.version import Version
+from lsmlab.models.workloads.base import Workload
+from lsmlab.models.workloads.make import FamilyShare, family_shares, make_workload
+from lsmlab.sim.machine.caps import with_caps_that_can_bind
+from lsmlab.sim.prefill_options import filling_config, filling_engines, prefill_options
+
+_DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "parameters")
+"""Keys of a group that are no settings of its class: documentation, and `parameters`, which were applied before."""
+NUMBERED_FROM_1: Final = Version(7, 0)
+"""First release whose db_bench numbers threads from 1, in one sequence over all benchmarks of an invocation."""
+OPEN_ENDED: Final = -1
+"""Bound of a `TreeFile` that the table does not give."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeySettings:
+    """Settings of the `keys` group: number of keys that a run simulates."""
+
+    mode: str = "sampled"
+    """"sampled", or "exact": all keys, in the key sequence of db_bench."""
+    samples_per_file: float | None = quantity("count", None, low=16)
+    """Sampled keys per file of target size; None: computed so that the run writes about `sampled_writes` of them."""
+    sampled_writes: float = quantity("count", 400_000, low=1000)
+    """Sampled keys that a run writes in total if `samples_per_file` is computed; sorting them takes about 0.1 s."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("sampled", "exact"):
+            raise InputError(f"keys.mode: {self.mode!r} is not one of sampled, exact")
+
+
+@dataclass(frozen=True, slots=True)
+class SaveSettings:
+    """Settings of the `save` group: optional tables of a run."""
+
+    events: bool = True
+    """Whether to save version edits and memtable switches (events.parquet)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """Row of `initial_tree`: one file, or several files of equal size."""
+
+    level: int = quantity("count", high=100)
+    size_bytes: float = quantity("bytes", low=1)
+    files: int = quantity("count", 1, low=1)
+    """Number of files of this size; below L0, files with bounds divide the keys between the bounds evenly."""
+    smallest: int = quantity("count", OPEN_ENDED)
+    """Number of the first key, counted from 0 to num - 1 as in db_bench; by default, see `initial_tree`."""
+    largest: int = quantity("count", OPEN_ENDED)
+    """Number of the last key."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prefill:
+    """Workload that fills the databases before the measured one."""
+
+    setting: Setting
+    """Setting of the run that fills them, on the same machine."""
+    options: Mapping[str, Any]
+    """Options in which the store of the prefill differs from that of the run, by flat name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """Everything that determines one run. It holds no state, so it can be simulated any number of times."""
+
+    config: Mapping[str, Any]
+    """The configuration from which it was built; results contain it."""
+    engines: Mapping[str, Engine]
+    """Engine of each column family, "default" first."""
+    host: Host
+    workload: Workload
+    shares: Mapping[str, FamilyShare]
+    """Load of each column family."""
+    keys: KeySettings
+    device: DeviceSetup
+    """Device at the start, under its limits, without caps that cannot bind."""
+    device_changes: tuple[DeviceChange, ...]
+    """Changes of the device during the run, by time."""
+    conditions: Conditions
+    seed: int = 1
+    checks: bool = False
+    """Whether to check the invariants of the trees after every change."""
+    save: SaveSettings = SaveSettings()
+    prefill: Prefill | None = None
+    initial_tree: tuple[TreeFile, ...] | None = None
+    """Files at the start."""
+    allowed: tuple[str, ...] = ()
+    """Packages besides lsmlab whose classes the configuration may name."""
+
+    def __reduce__(self) -> tuple[Any, tuple[Mapping[str, Any], tuple[str, ...]]]:
+        """Pickle the configuration: policies may have caches. The process that unpickles it reads the files again."""
+        return Setting.of, (self.config, self.allowed)
+
+    @property
+    def engine(self) -> Engine:
+        """Engine of the default column family; its DB-wide options apply to all families."""
+        return self.engines[DEFAULT_FAMILY]
+
+    @property
+    def wal_reaches_device(self) -> bool:
+        """Whether WAL bytes always reach the device: the WAL is synced, or SST files refer to values in it."""
+        return _wal_reaches_device(self.engine, self.workload)
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], allowed: Sequence[str] = ()) -> Setting:
+        """Build the setting of a resolved configuration, and read the files that it names.
+
+        Args:
+            config: mapping with the groups engine, device, host, workload and keys; optionally with limits, conditions,
+                `seed`, `save`, `checks`, and `prefill` (a workload that runs before) or `initial_tree` (files at the start).
+            allowed: packages besides lsmlab whose classes the `_target_` entries of the configuration may name.
+
+        Raises:
+            InputError: the configuration is not a run; the message names the key.
+
+        """
+        seed = config.get("seed", 1)
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            raise InputError(f"seed: {seed!r} must be a whole number, 0 or more")
+        save = build(SaveSettings, config.get("save") or {}, "save")
+        engines = make_engines(_group(config, "engine"), allowed)
+        engine = engines[DEFAULT_FAMILY]
+        filling = filling_engines(config, engines, allowed)
+        host = of_build(build(Host, _settings(config, "host"), "host"))
+        keys = build(KeySettings, _settings(config, "keys"), "keys")
+        workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
+        conditions = read_conditions(config.get("conditions"))
+        device, changes = devices_over_time(
+            with_limits(_group(config, "device"), config.get("limits")), conditions.changes, allowed
+        )
+        if not changes:
+            device = with_caps_that_can_bind(
+                device, engine, workload, host, wal_reaches_device=_wal_reaches_device(engine, workload),
+                block_bytes=float(max(one.options.block_size for one in (engine, *filling.values()))),
+            )  # fmt: skip
+        shares = family_shares(_group(config, "workload").get("families"), list(engines))
+        if config.get("prefill") is not None and config.get("initial_tree") is not None:
+            raise InputError("prefill: a run has either prefill or initial_tree, not both; set one of them to null")
+        return cls(
+            config=config, engines=engines, host=host, workload=workload, shares=shares, keys=keys, device=device,
+            device_changes=changes, conditions=conditions, seed=seed, checks=bool(config.get("checks", False)), save=save,
+            prefill=None if config.get("prefill") is None else _prefill(config, allowed),
+            initial_tree=None if config.get("initial_tree") is None else _tree_files(config["initial_tree"]),
+            allowed=tuple(allowed),
+        )  # fmt: skip
+
+
+def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    group = config.get(name)
+    if not isinstance(group, Mapping):
+        raise InputError(f"{name}: the configuration has no such group; choose an entry with {name}=...")
+    return group
+
+
+def _settings(config: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in _group(config, name).items() if key not in _DOCUMENTATION}
+
+
+def _wal_reaches_device(engine: Engine, workload: Workload) -> bool:
+    options = engine.options
+    synced = options.sync or options.wal_bytes_per_sync > 0 or any(c.sync for c in workload.clients)
+    return not options.disable_wal and (synced or engine.picker.values_in_wal)
+
+
+def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:
+    """Return the workload with the seed that db_bench of this release uses, for `keys.mode=exact`.
+
+    Up to 6.x db_bench seeds thread i, counted from 0, with (--seed or 1000) + i. Later releases use --seed + i with i
+    counted from 1, as workloads here do. Checked on a LOG of 6.11: its first eight memtables have exactly the same numbers
+    of entries.
+    """
+    seed = workload.get("seed")
+    if keys.mode != "exact" or not isinstance(seed, int) or version >= NUMBERED_FROM_1:
+        return workload
+    return {**workload, "seed": (seed or 1000) - 1}
+
+
+def _prefill(config: Mapping[str, Any], allowed: Sequence[str]) -> Prefill:
+    group = config["prefill"]
+    if not isinstance(group, Mapping):
+        raise InputError(f"prefill: {group!r} is not a workload; choose one, such as prefill=fillrandom")
+    if "_target_" not in group:
+        raise InputError("prefill: it has no workload; choose one, such as prefill=fillrandom")
+    try:
+        return Prefill(Setting.of(filling_config(config), allowed), prefill_options(config))
+    except InputError as error:
+        text = str(error)
+        raise InputError(text.replace("workload", "prefill", 1) if text.startswith("workload") else text) from None
+
+
+def _tree_files(table: object) -> tuple[TreeFile, ...]:
+    return tuple(build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(tree_rows(table)))
+
+
+def tree_rows(table: object) -> list[Mapping[str, Any]]:
+    """Return the rows of `initial_tree`: a list of mappings with the keys of `TreeFile`, or the path of a CSV file of them.
+
+    Raises InputError if the file cannot be read.
+    """
+    if isinstance(table, str):
+        if Path(table).exists() and not Path(table).is_file():  # a device or a pipe may have no end
+            raise InputError(f"initial_tree: {table} is not a file; give the path of a CSV file, or a list of files")
+        try:
+            with Path(table).open(newline="", encoding="utf-8-sig") as stream:
+                return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise InputError(
+                f"initial_tree: {table} cannot be read ({reading_error(error)}); give the path of a CSV file, or a list of files"
+            ) from None
+    if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
+        return table
+    raise InputError(
+        "initial_tree: must be a list of files such as {level: 1, size_bytes: 4MiB}, or a CSV file of them"
+    )
