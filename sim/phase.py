@@ -85,9 +85,8 @@ class Phase:
         self.env = env = simpy.Environment()
         arrivals, keys, machine, reads, self._preload_seed = seeds
         self.setup = set_up(setting, like)
-        devices = [setting.device, *(change.setup for change in setting.device_changes)]
         rng = np.random.default_rng(machine)
-        self.machine = make_machine(env, setting.engine, setting.workload, setting.host, devices, rng)
+        self.machine = make_machine(env, setting.engine, setting.workload, setting.host, setting.devices, rng)
         self.machine.faults = Faults(setting.conditions.compaction_errors)
         self.fills = Fills(self.setup, keys)
         self.databases = [

@@ -116,6 +116,11 @@ class Setting:
         return self.engines[DEFAULT_FAMILY]
 
     @property
+    def devices(self) -> list[DeviceSetup]:
+        """The device at the start, and after each change during the run."""
+        return [self.device, *(change.setup for change in self.device_changes)]
+
+    @property
     def wal_reaches_device(self) -> bool:
         """Whether WAL bytes always reach the device: the WAL is synced, or SST files refer to values in it."""
         return _wal_reaches_device(self.engine, self.workload)

@@ -12,12 +12,20 @@ from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.hdd import Hdd
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.journal import Journal
+from lsmlab.sim.machine.machine import IoStyle
+from lsmlab.sim.machine.make import io_style
 from lsmlab.sim.machine.queues import Events
 from running import SMALL, set_up
 
 MIB = 2.0**20
 DISK = Hdd(read_bandwidth=100e6, write_bandwidth=100e6, rpm=7200, seek=8.5e-3, fsync_latency=0.0)
 SWITCH_S = 8.5e-3 + 30.0 / 7200.0
+
+
+def style_of(*overrides: str) -> IoStyle:
+    """Return the I/O mode of background jobs."""
+    setup = set_up(*overrides)
+    return io_style(setup.engine.options, setup.setting.devices, setup.engine.scheduler().limiter())
 
 
 def test_a_turn_costs_one_move_of_the_arm() -> None:
@@ -64,7 +72,7 @@ def test_files_in_the_queue_are_written_in_turns(sizes: list[float], queue: floa
 def test_files_shorter_than_bytes_per_sync_are_written_at_their_fsync(bytes_per_sync: str, written_back: bool) -> None:
     """RocksDB keeps the last MiB of a file back, so a file of 64 MiB has no range of 64 MiB to write back."""
     options = ("engine.options.target_file_size_base=64MiB", f"engine.options.bytes_per_sync={bytes_per_sync}")
-    style = set_up(*SMALL, "device.page_cache=1GiB", *options).machine.style
+    style = style_of(*SMALL, "device.page_cache=1GiB", *options)
 
     assert style.overlap_writes == written_back
     assert style.whole_files != written_back

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lsmlab.sim import configure, run
+from lsmlab.sim import configure
 from lsmlab.sim.machine.page_cache import PageCache
+from running import run
 
 DIRECT = {"reads": "use_direct_reads", "writes": "use_direct_io_for_flush_and_compaction"}
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim import run
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.public.cases import (
     CALIBRATION,
@@ -19,6 +18,7 @@ from lsmlab.validation.casefiles.public.cases import (
 )
 from lsmlab.validation.casefiles.public.table import DATA, SECOND, rows, runs_of, spread
 from lsmlab.validation.casefiles.public.template import NOTHING, filled, value_of
+from running import run
 
 FOLDER = Path(__file__).parents[1] / DATA
 HERE = pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the public runs are not at {FOLDER}")

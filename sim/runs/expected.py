@@ -146,9 +146,7 @@ def _write_limit(setup: Setup, family: FamilySetup, writes: float) -> float:
 
 
 def _pieces(setup: Setup, moved_bytes: float) -> float:
-    setting = setup.setting
-    devices = [setting.device, *(change.setup for change in setting.device_changes)]
-    style = io_style(setting.engine.options, devices, setting.engine.scheduler().limiter())
+    style = io_style(setup.engine.options, setup.setting.devices, setup.engine.scheduler().limiter())
     if style.piece_bytes is None:
         return 0.0
     return moved_bytes / style.piece_bytes * (_WHOLE_FILES if style.whole_files else 1.0)
