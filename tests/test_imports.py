@@ -21,7 +21,7 @@ API = ROOT / "reports" / "api"
 """Folder that installs as lsmlab itself; it lies above the other folders of reports."""
 ROOMS = {
     "models": [
-        "errors", "sums", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
+        "errors", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
         "engines",
     ],
     "models/policies": [
