@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy reads it when it is imported; waiting threads of two workers would
 # take the processors from each other: calibration takes half as long with one thread
 
+# other work may slow down the machine
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("draining")  # its assertions then show their values
 

@@ -285,7 +285,7 @@ def test_write_cost_comes_from_unstalled_memtables() -> None:
     ("name", "folder"),
     [
         ("recording_vm", CASES),
-        ("epyc_vm", CASES.with_name("calibration_epyc")),
+        pytest.param("epyc_vm", CASES.with_name("calibration_epyc"), marks=pytest.mark.slow),
         pytest.param("zen5_vm", CASES.with_name("calibration_zen5"), marks=pytest.mark.slow),
         pytest.param("emerald_vm", CASES.with_name("calibration_emerald"), marks=pytest.mark.slow),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
@@ -303,7 +303,7 @@ def test_families_work_on_several_shards() -> None:
     wal_mib=st.sampled_from([0, 3, 20]), buffer_kib=st.sampled_from([0, 700, 4000]), atomic=st.booleans(),
 )  # fmt: skip
 @example(shares=[99, 63, 26, 2], wal_mib=0, buffer_kib=700, atomic=False)  # full, and d is empty
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12)
 def test_entries_are_conserved_per_family(shares: list[int], wal_mib: int, buffer_kib: int, atomic: bool) -> None:
     """A family flushes no more entries than were written to it; flushed entries are live or were dropped."""
     names = ["default", "b", "c", "d"][: len(shares)]

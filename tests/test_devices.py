@@ -68,7 +68,7 @@ def limits(device: Device) -> tuple[float, float]:
 
 
 @every_device
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(load=LOADS)
 def test_grants_are_valid(name: str, load: DeviceLoad) -> None:
     """Every requester gets a positive rate, shares are at most 1, times are positive, totals are within the ratings."""
@@ -89,7 +89,7 @@ def test_grants_are_valid(name: str, load: DeviceLoad) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in CURVES])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(load=LOADS)
 def test_more_bandwidth_never_grants_less(name: str, load: DeviceLoad) -> None:
     """Twice the bandwidth and IOPS never lowers the rate of a background stream or of a client.
@@ -119,7 +119,7 @@ def test_more_bandwidth_never_grants_less(name: str, load: DeviceLoad) -> None:
 
 
 @pytest.mark.parametrize("name", SOLID_STATE)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(load=LOADS)
 def test_more_streams_never_move_less_on_solid_state(name: str, load: DeviceLoad) -> None:
     """One more reader never lowers the total bytes read, nor one more writer the total bytes written."""
@@ -134,7 +134,7 @@ def test_more_streams_never_move_less_on_solid_state(name: str, load: DeviceLoad
 
 
 @every_device
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(load=LOADS)
 def test_advancing_in_two_steps_gives_the_same_state(name: str, load: DeviceLoad) -> None:
     """Advancing by one step at constant rates gives the same state as advancing by its two halves."""
@@ -185,7 +185,7 @@ CAPS = st.none() | st.sampled_from([1e5, 3e6, 2e8, 5e9])
 
 
 @every_device
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(load=LOADS, write_cap=CAPS, read_cap=CAPS, iops_cap=st.none() | st.sampled_from([20.0, 5e3]))
 def test_without_allowance_no_direction_exceeds_its_cap(
     name: str, load: DeviceLoad, write_cap: float | None, read_cap: float | None, iops_cap: float | None

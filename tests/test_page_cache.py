@@ -12,12 +12,23 @@ from running import run
 DIRECT = {"reads": "use_direct_reads", "writes": "use_direct_io_for_flush_and_compaction"}
 
 
+class _Part:
+    """Slice of 10 bytes."""
+
+    size_bytes = 10
+
+    def __init__(self, source: Any) -> None:
+        self.source = source
+
+
 class _File:
-    """File of 100 bytes without slices."""
+    """File of 100 bytes, with slices of 10 bytes of the frozen files `sources`."""
 
     size_bytes = 100
-    compaction_bytes = 100
-    slices = ()
+
+    def __init__(self, *sources: Any) -> None:
+        self.slices = [_Part(source) for source in sources]
+        self.compaction_bytes = 100 + 10 * len(sources)
 
 
 class _Tree:
@@ -44,6 +55,30 @@ def test_each_switch_decides_for_its_own_direction() -> None:
     assert (100, 0, 0.25) == _after_a_write(PageCache(1000, direct_writes=True))
     assert (100, 100, 0.0) == _after_a_write(PageCache(1000, direct_reads=True))
     assert (100, 100, 0.0) == _after_a_write(PageCache(1000, direct_reads=True, direct_writes=True))
+
+
+def test_the_file_that_was_longest_unused_leaves_the_cache() -> None:
+    """With room for two files, a compaction that reads the older one keeps it: the next write drops the other."""
+    cache = PageCache(200)
+    files: list[Any] = [_File() for _ in range(3)]
+    cache.add_written(files[0])
+    cache.add_written(files[1])
+    assert cache.missing_bytes([files[0]]) == 0
+    cache.add_written(files[2])
+
+    assert [cache.cached_bytes([file]) for file in files] == [100, 0, 100]
+    cache.deleted(files[2])
+    assert cache.missing_bytes(files) == 200
+
+
+def test_slices_are_read_with_the_pages_of_their_frozen_file() -> None:
+    """A compaction reads slices from memory while their frozen file is there, and else from the device."""
+    frozen: Any = _File()
+    cache = PageCache(1000)
+    cache.add_written(frozen)
+    sliced: Any = _File(frozen, _File())
+
+    assert cache.missing_bytes([sliced]) == 110
 
 
 @pytest.mark.parametrize("switched_on", [("reads",), ("writes",), ("reads", "writes"), ()])

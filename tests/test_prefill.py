@@ -59,11 +59,11 @@ def test_a_prefill_settles() -> None:
 
 def test_a_prefill_agrees_with_a_loaded_store() -> None:
     """After filluniquerandom, write rate and W-Amp are those of a store preloaded with all keys, within 10 %."""
-    work = ("workload.num=1M", "workload.duration=12s", "device.write_cap=40MiB/s")
-    loaded = [run(configuration("workload=overwrite", *SMALL, *work, f"seed={s}")).summary for s in (1, 2, 3)]
+    work = ("workload.num=1M", "workload.duration=8s", "device.write_cap=40MiB/s")
+    loaded = [run(configuration("workload=overwrite", *SMALL, *work, f"seed={s}")).summary for s in (1, 2)]
     filled = [
         run(configuration("workload=overwrite", *SMALL, *work, "prefill=filluniquerandom", f"seed={s}")).summary
-        for s in (1, 2, 3)
+        for s in (1, 2)
     ]
 
     for name in ("ops_per_s", "write_amplification"):

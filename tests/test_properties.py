@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from draining import check_entries, contradictions
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsmlab.models.errors import InputError
 from running import SMALL, configuration, run
@@ -51,7 +51,7 @@ DEVICES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(
     options=OPTIONS, workload=WORKLOADS, device=DEVICES, cores=st.sampled_from([1, 4, 32]),
     version=st.sampled_from(["5.7", "6.11", "7.5", "7.8", "8.11", "9.8"]), seed=st.integers(0, 5),
@@ -102,7 +102,7 @@ HARSH_WORKLOADS = st.fixed_dictionaries(
 HARSH = {name: configuration(*SMALL, f"workload={name}") for name in ("fillrandom", "readwhilewriting")}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(
     options=HARSH_OPTIONS, workload=HARSH_WORKLOADS, name=st.sampled_from(sorted(HARSH)), cores=st.sampled_from([1, 4]),
     seed=st.integers(0, 5),

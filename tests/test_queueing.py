@@ -136,7 +136,7 @@ def test_delay_of_a_stop_under_constant_arrivals() -> None:
     assert distribution.mean_s == pytest.approx(1.0, rel=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.floats(1.0, 1e4), st.floats(0.0, 10.0), st.floats(0.0, 10.0)), min_size=1, max_size=20),
     st.floats(1e-7, 1e-2),
@@ -155,7 +155,7 @@ def test_pieces_count_like_their_definition(rows: list[tuple[float, float, float
     assert pieces_below(pieces, x, shift) == pytest.approx(expected, abs=1e-6 * pieces[:, 1].sum() + 1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.floats(1.0, 1e7), st.floats(1e-7, 1e-2), st.floats(0.0, 1.5),
     st.lists(st.tuples(st.floats(0.5, 1e4), st.floats(0.0, 50.0)), max_size=8),

@@ -7,7 +7,7 @@ from collections import OrderedDict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lsmlab.models.costs.operations import block_depth, index_depth
 from lsmlab.models.engines.table_reads import TableReads
@@ -83,7 +83,6 @@ def test_uniform_hit_rate_is_the_cached_share() -> None:
     assert lru_cache(popularity, 100_000).hit_rate() == 1.0
 
 
-@settings(deadline=None)  # the time of an example depends on the machine
 @given(st.floats(0.3, 3.0), st.integers(1, 10**9), st.floats(1, 300), st.booleans())
 def test_popularity_is_a_distribution(constant: float, n: int, per_block: float, scattered: bool) -> None:
     """Probabilities sum to 1 over the right number of blocks, and the hit rate grows with the cache from 0 to 1."""

@@ -1,4 +1,4 @@
-"""Stations of the machine: queues, device, cores, rate limiter, gate and page cache, each at moments known in advance."""
+"""Stations of the machine: timers, cores, device, rate limiter and gate, each at moments known in advance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.limiter import LimiterStation
-from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Alarm, Events
 from plain_machine import MIB, Plain
 
@@ -252,49 +251,3 @@ def test_threads_of_an_aborted_job_do_not_wait() -> None:
 def _later(env: simpy.Environment, delay_s: float, action: Any) -> Events:
     yield env.timeout(delay_s)
     action()
-
-
-# --- page cache -------------------------------------------------------------------------------------------------------
-
-
-class SomeFile:
-    """File of 100 bytes; `sources`: frozen files of which it has slices of 10 bytes."""
-
-    size_bytes = 100
-
-    def __init__(self, *sources: Any) -> None:
-        self.slices = [SomeSlice(source) for source in sources]
-        self.compaction_bytes = 100 + 10 * len(sources)
-
-
-class SomeSlice:
-    """Slice of 10 bytes."""
-
-    size_bytes = 10
-
-    def __init__(self, source: Any) -> None:
-        self.source = source
-
-
-def test_the_file_that_was_longest_unused_leaves_the_cache() -> None:
-    """With room for two files, a compaction that reads the older one keeps it: the next write drops the other."""
-    cache = PageCache(200)
-    files: list[Any] = [SomeFile() for _ in range(3)]
-    cache.add_written(files[0])
-    cache.add_written(files[1])
-    assert cache.missing_bytes([files[0]]) == 0
-    cache.add_written(files[2])
-
-    assert [cache.cached_bytes([file]) for file in files] == [100, 0, 100]
-    cache.deleted(files[2])
-    assert cache.missing_bytes(files) == 200
-
-
-def test_slices_are_read_with_the_pages_of_their_frozen_file() -> None:
-    """A compaction reads slices from memory while their frozen file is there, and else from the device."""
-    frozen, other = SomeFile(), SomeFile()
-    cache = PageCache(1000)
-    cache.add_written(frozen)  # type: ignore[arg-type]
-    sliced: Any = SomeFile(frozen, other)
-
-    assert cache.missing_bytes([sliced]) == 110

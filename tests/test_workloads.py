@@ -281,7 +281,7 @@ ODD_VALUES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data())
 def test_any_values_build_or_are_refused(data: st.DataObject) -> None:
     """Any values in a configuration make a workload that can be sampled, or raise InputError."""

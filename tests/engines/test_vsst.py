@@ -58,7 +58,7 @@ def streams(draw: st.DrawFn) -> tuple[list[int], list[float], Below]:
 
 
 @pytest.mark.parametrize("measure", Overlap)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(stream=streams())
 def test_search_equals_the_key_by_key_algorithm(
     measure: Overlap, stream: tuple[list[int], list[float], Below]
@@ -70,7 +70,7 @@ def test_search_equals_the_key_by_key_algorithm(
     assert build_key_by_key(keys, sizes, below, measure) == build_vssts(merged, context(below), F, measure)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(stream=streams())
 def test_good_and_poor_vssts_keep_their_sizes(stream: tuple[list[int], list[float], Below]) -> None:
     """Poor: O > f and S_m, within one entry. Good: O <= f and S_m <= size <= S_M. The last vSST may be smaller."""
