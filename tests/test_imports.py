@@ -208,7 +208,7 @@ def test_the_simulator_loads_no_heavy_library() -> None:
 
 
 ENGINE = {
-    "machine", "store", "clients", "results", "explain", "progress", "observers", "process_memory", "prefill_options", "setting",
+    "yaml_text", "machine", "store", "clients", "results", "explain", "progress", "observers", "process_memory", "prefill_options", "setting",
     "setup", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
 }  # fmt: skip
 """Packages and files of sim that one run needs."""
@@ -219,7 +219,7 @@ def test_a_simulation_loads_the_engine_only_and_opens_no_file(tmp_path: Path) ->
     (tmp_path / "config.json").write_text(json.dumps(configuration(*SMALL, "workload.duration=1s")))
     statement = f"""
 import json, sys
-from lsmlab.sim import Setting, simulate
+from lsmlab import Setting, simulate
 setting = Setting.of(json.load(open({str(tmp_path / "config.json")!r})))
 simulate(setting)
 opened = []

@@ -6,14 +6,15 @@
 1.0
 
 - Simulate: `configure` composes a configuration, `run` simulates it, `compare` simulates several with the same seeds.
+  Both begin with `simulate`, the simulation of one typed `Setting`.
 - Explore: `sweep`, `results`. Decide: `whatif`, `advise`, `tune`, `plan`, `grow`. Real stores: `import_log`. Earlier
   results: `load`.
 - Objects: `Result`, `Comparison`, `Answer`. Errors in the input: `InputError`.
 
 Nothing is written to disk unless a function gets a folder (`out`) or `save` is called: runs of several configurations
 stay in a temporary folder until the interpreter ends, or in $LSMLAB_RUNS. Modules of this package: simulating,
-deciding, result, comparison, answer, frames, plots, session, and course for lessons. Their names are imported at
-their first use.
+deciding, result, comparison, answer, frames, plots, session, course for lessons, and __main__ for `python -m lsmlab`. Their names
+are imported at their first use.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
     from lsmlab.models.errors import InputError
     from lsmlab.plots import ComparisonPlots, RunPlots
     from lsmlab.result import Result
+    from lsmlab.sim.setting import Setting
+    from lsmlab.sim.simulation import simulate
     from lsmlab.sim.studies.sweep.query import results
     from lsmlab.simulating import compare, configure, load, run
 
 __all__ = [  # noqa: RUF022 (in the order of the reference)
     "configure", "run", "load", "compare", "sweep", "results", "whatif", "advise", "tune", "plan", "grow", "import_log",
-    "Result", "RunPlots", "Comparison", "ComparisonPlots", "Answer", "InputError",
+    "simulate", "Setting", "Result", "RunPlots", "Comparison", "ComparisonPlots", "Answer", "InputError",
 ]  # fmt: skip
 
 _HOMES = {
@@ -44,6 +47,8 @@ _HOMES = {
     **dict.fromkeys(("advise", "grow", "import_log", "plan", "sweep", "tune", "whatif"), "lsmlab.deciding"),
     **dict.fromkeys(("compare", "configure", "load", "run"), "lsmlab.simulating"),
     "results": "lsmlab.sim.studies.sweep.query",
+    "Setting": "lsmlab.sim.setting",
+    "simulate": "lsmlab.sim.simulation",
 }
 
 

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -94,8 +94,12 @@ def on_queue(queue: str, store: RunStore, count: int | None) -> Iterator[DaskWor
             )  # fmt: skip
         except (OSError, ValueError) as error:
             raise InputError(f"--on {queue}: {error}") from None
-        with cluster, Client(cluster, set_as_default=False) as client:
-            yield DaskWorkers(client, store, count, cluster.adapt(minimum=0, maximum=0), refused)
+        try:
+            with Client(cluster, set_as_default=False) as client:
+                yield DaskWorkers(client, store, count, cluster.adapt(minimum=0, maximum=0), refused)
+        finally:
+            with suppress(AssertionError):  # Dask expects that the queue has taken each job
+                cluster.close()
 
 
 class DaskWorkers:

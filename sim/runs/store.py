@@ -15,7 +15,6 @@ import socket
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -33,23 +32,9 @@ FAILED: Final = "failed"
 _STAGING: Final = "staging"
 
 
-_ROOT: Final[ContextVar[Path | None]] = ContextVar("root of the run store", default=None)
-"""Folder of `store_in`."""
-
-
 def default_store() -> RunStore:
     """Return the store that all commands share: $LSMLAB_RUNS, or else outputs/runs of the current directory."""
-    return RunStore(Path(os.environ.get(PLACE_ENV) or _ROOT.get() or Path("outputs") / "runs").absolute())
-
-
-@contextmanager
-def store_in(root: Path) -> Iterator[None]:
-    """In this block and thread, `default_store` is in the folder `root`, unless $LSMLAB_RUNS names another one."""
-    token = _ROOT.set(root)
-    try:
-        yield
-    finally:
-        _ROOT.reset(token)
+    return RunStore(Path(os.environ.get(PLACE_ENV) or Path("outputs") / "runs").absolute())
 
 
 @dataclass(frozen=True, slots=True)
