@@ -208,8 +208,8 @@ def test_the_simulator_loads_no_heavy_library() -> None:
 
 
 ENGINE = {
-    "yaml_text", "machine", "store", "clients", "results", "explain", "progress", "observers", "process_memory", "prefill_options", "setting",
-    "setup", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
+    "yaml_text", "machine", "store", "clients", "results", "explain", "progress", "observers", "process_memory",
+    "prefill_options", "setting", "setup", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
 }  # fmt: skip
 """Packages and files of sim that one run needs."""
 
