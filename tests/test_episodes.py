@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lsmlab.sim.explain.delaying_jobs import JobTable
 from lsmlab.sim.explain.lost_operations import ClientCurves, client_curves, curves_of_series, lost_per_stall
-from lsmlab.sim.explain.resource_use import busy_curve, covered_curve, running_curve, uses
+from lsmlab.sim.explain.resource_use import busy_curve, covered_curve, mean_uses, running_curve
 from lsmlab.sim.explain.stall_groups import group_stalls
 from running import SMALL, simulate
 
@@ -99,10 +99,10 @@ def test_use_of_resources() -> None:
     covered = covered_curve(np.array([0.0, 0.5]), np.array([1.0, 2.0]), 4.0)
 
     assert {"flow": 0.5, "slots": 0.5, "covered": 1.0} == pytest.approx(
-        uses({"flow": flow, "slots": slots, "covered": covered}, 0.0, 1.0)
+        mean_uses({"flow": flow, "slots": slots, "covered": covered}, [(0.0, 1.0, 1.0)])
     )
     assert {"flow": 0.25, "slots": 0.75, "covered": 0.5} == pytest.approx(
-        uses({"flow": flow, "slots": slots, "covered": covered}, 0.0, 4.0)
+        mean_uses({"flow": flow, "slots": slots, "covered": covered}, [(0.0, 4.0, 1.0)])
     )
 
 

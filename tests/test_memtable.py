@@ -11,7 +11,6 @@ from lsmlab.models.tree.memtable import (
     memtable_capacity,
     memtable_entries,
     node_bytes,
-    total_data_size,
     varint_length,
 )
 from lsmlab.models.version import Version
@@ -35,7 +34,7 @@ def test_put_in_a_write_batch() -> None:
 def test_entry_in_the_memtable() -> None:
     """`total_data_size` in the LOG counts 126 B per default put: 56,030 entries make 7,059,780 B in a 7.8.3 LOG."""
     assert encoded_entry_bytes(16, 100) == 126
-    assert total_data_size(56_030, 16, 100) == 7_059_780
+    assert 56_030 * encoded_entry_bytes(16, 100) == 7_059_780
 
 
 def test_node_sizes_and_their_mean() -> None:

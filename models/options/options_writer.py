@@ -39,10 +39,6 @@ _IN_CODE: Final[Mapping[str, str]] = {
     "sync": "WriteOptions::sync",
 }
 """Options that no OPTIONS file can set, with the place in code."""
-_LISTS: Final[Mapping[str, str]] = {
-    "max_bytes_for_level_multiplier_additional": "max_bytes_for_level_multiplier_additional",
-    "compression_per_level": "compression_per_level",
-}
 _HEAD: Final = "# This is a RocksDB option file."
 
 

@@ -45,11 +45,6 @@ def encoded_entry_bytes(key_size: int, value_size: int) -> int:
     return varint_length(internal) + internal + varint_length(value_size) + value_size
 
 
-def total_data_size(entries: int, key_size: int, value_size: int) -> int:
-    """Compute `total_data_size` of flush_started for `entries` puts of one size, in bytes."""
-    return entries * encoded_entry_bytes(key_size, value_size)
-
-
 def arena_alignment(version: Version) -> int:
     """Alignment of nodes in the arena, in bytes: max_align_t, or that of a pointer up to 5.7."""
     return 16 if version >= _ALIGNED_16_SINCE else _POINTER_BYTES

@@ -33,12 +33,6 @@ def use(curve: Curve, starts: Floats, ends: Floats) -> Floats:
     return result
 
 
-def uses(curves: Mapping[str, Curve], start_s: float, end_s: float) -> dict[str, float]:
-    """Return the mean use of each resource between two times."""
-    edges = np.array([start_s]), np.array([end_s])
-    return {name: min(1.0, float(use(curve, *edges)[0])) for name, curve in curves.items()}
-
-
 def busy_curve(starts: Floats, ends: Floats, amounts: Floats, at_s: Floats, capacity_per_s: float) -> Curve:
     """Return the use of a resource by amounts that flow evenly from `starts` to `ends`, at the times `at_s`."""
     length = np.maximum(ends - starts, 1e-9)

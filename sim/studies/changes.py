@@ -11,7 +11,6 @@ from lsmlab.sim.runs.typed import flat, typed_value
 
 GROUPS: Final = ("engine", "device", "host", "limits", "conditions", "workload", "keys", "experiment")
 _CAPS: Final = ("write_cap", "read_cap", "iops_cap")
-_ENTRY_KEYS: Final = ("name", "description", "citation", "_target_")
 
 
 def changes_of(overrides: Sequence[str], present: Mapping[str, Any], alternative: Mapping[str, Any]) -> list[str]:

@@ -45,10 +45,10 @@ class Limits:
         return None
 
 
-def read_goal(name: str | None, config: Mapping[str, Any], allowed: Sequence[str] = ()) -> str:
+def read_goal(name: str | None, config: Mapping[str, Any]) -> str:
     """Return the name of the goal. Default: throughput where clients write at full speed, otherwise the write P99.9."""
     if name is None:
-        return "throughput" if is_saturating(config, allowed) else "p999"
+        return "throughput" if is_saturating(config) else "p999"
     if name not in GOALS:
         raise InputError(f"--goal {name}: no such goal; choose one of {', '.join(GOALS)}")
     return name
