@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes
 from lsmlab.sim.configuration.overrides import override_key
-from lsmlab.sim.runs.typed import flat, typed_value
+from lsmlab.sim.runs.index import flat, typed_value
 
 GROUPS: Final = ("engine", "device", "host", "limits", "conditions", "workload", "keys", "experiment")
 _CAPS: Final = ("write_cap", "read_cap", "iops_cap")
