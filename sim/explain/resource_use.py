@@ -3,27 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 from lsmlab.sim.clients.latency import Floats, ramps
 
 Curve = tuple[Floats, Floats]
 """(times in s, ascending; busy time of the resource up to then in s: 1 s per second in full use). Linear between times."""
-
-RESOURCES: Final = {
-    "device": "device",
-    "write_cap": "cap on written bytes",
-    "read_cap": "cap on read bytes",
-    "iops_cap": "cap on operations",
-    "limiter": "rate limiter",
-    "cores": "cores",
-    "flush_slots": "flush slots",
-    "compaction_slots": "compaction slots",
-    "l0_compaction": "compaction out of L0",
-    "other_compaction_slots": "compaction slots besides that of a compaction out of L0",
-}
-"""Resources by name. `l0_compaction` is in use while a compaction of L0 files runs, of which RocksDB runs one at a time."""
 
 
 def use(curve: Curve, starts: Floats, ends: Floats) -> Floats:
