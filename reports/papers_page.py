@@ -76,11 +76,8 @@ def _story(claims: Claims) -> list[str]:
 def _table(paper: Mapping[str, Any], claims: Claims, released_runs: Sequence[Mapping[str, Any]]) -> str:
     head = "".join(f"<th>{text}</th>" for text in ("claim", "verdict", "simulation", "paper", "released code"))
     rows = "".join(_row(claim, released_runs) for claim in claims)
-    return (
-        f'<section id="claims-{html.escape(paper["name"])}"><h2>{html.escape(paper["name"])}: claim by claim</h2>'
-        f'<p class="caption">{html.escape(paper["citation"])}</p>'
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
-    )
+    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return html_section(f"claims-{html.escape(paper['name'])}", f"{paper['name']}: claim by claim", table, paper["citation"])
 
 
 def _row(claim: Mapping[str, Any], released_runs: Sequence[Mapping[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.reports.figures.validation import SET_NAMES
+from lsmlab.reports.parts import html_section
 from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
 
 TITLES: Final = {m.name: m.title for m in METRICS}
@@ -163,11 +164,11 @@ def _table(place: str, title: str, caption: str, head: Sequence[str], rows: Iter
         + "</tr>"
         for name, cells in rows
     )
-    return (
-        f'<section id="{place}"><h2>{html.escape(title)}</h2><p class="caption">{html.escape(caption)}</p>'
+    table = (
         f'<div class="scroll"><table class="compare" style="font-size:.8rem"><thead><tr><td></td>{top}</tr></thead>'
-        f"<tbody>{lines}</tbody></table></div></section>"
+        f"<tbody>{lines}</tbody></table></div>"
     )
+    return html_section(place, title, table, caption)
 
 
 def _marked(cell: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.variants import panels
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.parts import html_section
 from lsmlab.reports.variants import MEASURES, Variants, against_parents, read_variants, readings
 
 
@@ -39,7 +40,7 @@ def _table(comparison: Variants) -> str:
         )
     caption = "A star marks a combination that is better than all its parents, with intervals that do not overlap."
     tables = f'<div style="display:flex;flex-wrap:wrap;gap:0 56px">{"".join(parts)}</div>'
-    return f'<section id="numbers"><h2>All numbers</h2><p class="caption">{caption}</p>{tables}</section>'
+    return html_section("numbers", "All numbers", tables, caption)
 
 
 def _row(comparison: Variants, name: str, setting: str) -> str:

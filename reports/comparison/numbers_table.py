@@ -11,6 +11,7 @@ from urllib.parse import quote
 from lsmlab.reports.comparison.members import Shown
 from lsmlab.reports.headline import Fact, headline
 from lsmlab.reports.palette import RUNS
+from lsmlab.reports.parts import html_section
 from lsmlab.reports.run_data import PAGE
 
 
@@ -20,9 +21,8 @@ def numbers_section(shown: Sequence[Shown], home: Path, title: str = "Headline n
     links = "; a name links to that run's own page" if linked else ""
     several = shown[0].seeds > 1
     seeds = " The numbers are those of the first seed; the table of differences has means over the seeds." if several else ""
-    return (
-        f'<section id="headline-numbers"><h2>{html.escape(title)}</h2>'
-        f'<p class="caption">A star marks the best run of each row{links}.{seeds}</p>{_table(shown, home)}</section>'
+    return html_section(
+        "headline-numbers", title, _table(shown, home), f"A star marks the best run of each row{links}.{seeds}"
     )
 
 

@@ -16,6 +16,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.course.pictures import Shown, lines
 from lsmlab.reports.course.stores import STORES
 from lsmlab.reports.page import assemble, section, write_page
+from lsmlab.reports.parts import html_table
 
 _TIME_S: Final = 120.0
 _SPACE_BYTES: Final = 4_000_000_000
@@ -47,13 +48,8 @@ class Both:
 
     def table(self) -> str:
         """Return the HTML table of both runs."""
-        rows = "".join(
-            f'<tr><th>{label}</th><td class="number">{_cell(self.measured, name, form)}</td>'
-            f'<td class="number">{_cell(self.simulated, name, form)}</td></tr>'
-            for label, name, form in _ROWS
-        )
-        head = '<thead><tr><th></th><th class="number">RocksDB here</th><th class="number">simulated</th></tr></thead>'
-        return f"<table>{head}<tbody>{rows}</tbody></table>"
+        rows = [(label, _cell(self.measured, name, form), _cell(self.simulated, name, form)) for label, name, form in _ROWS]
+        return html_table(["", "RocksDB here", "simulated"], rows)
 
     def apart(self) -> str:
         """Return a sentence on how far both runs are apart."""
@@ -93,7 +89,7 @@ def write_real(lesson: int, path: Path) -> Path:
 
     found = both(lesson)
     figure = replace(found.shown().figure, id="real")
-    table = f'<section><h2>In numbers</h2><p>{html.escape(found.apart())}</p><div class="scroll">{found.table()}</div></section>'
+    table = f'<section><h2>In numbers</h2><p>{html.escape(found.apart())}</p>{found.table()}</section>'
     words = "".join(f"<p>{html.escape(text)}</p>" for text in _DISCUSSION)
     body = (
         f'<div class="story"><p>{html.escape(STORES[lesson].about)}</p></div>{section(figure)}{table}'

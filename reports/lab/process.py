@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from lsmlab.reports.lab.work import Task
+from lsmlab.sim.runs.worker import begin_local_worker
 
 Share = Callable[[float], None]
 """Callback with the finished share of a task, 0 to 1."""
@@ -91,21 +90,13 @@ class WorkerProcess:
 
 def _serve(pipe: Connection) -> None:
     """Do each task that arrives on the pipe and send back its result, until the parent ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    begin_local_worker()
     while True:
         try:
             task = pipe.recv()
             pipe.send((True, _result(pipe, task)))
         except (EOFError, BrokenPipeError):
             return
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
 
 
 def _result(pipe: Connection, task: Task) -> Any:
