@@ -21,6 +21,7 @@ from lsmlab.reports.run_data import RunData
 from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
 from lsmlab.reports.words import lead_sentences, summary_sentences
+from lsmlab.sim.results.leftovers import replacing
 
 _HERE = Path(__file__).parent
 
@@ -97,10 +98,9 @@ def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], fo
 
 def write_page(path: Path, text: str) -> Path:
     """Write a page in one atomic step. Raises InputError if `path` cannot be written."""
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)
+        with replacing(path) as part:
+            part.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"{path}: cannot write the report ({error.strerror}); choose another place with --out"

@@ -14,7 +14,7 @@ from lsmlab.reports.trace.counters import counters
 from lsmlab.reports.trace.events import Event
 from lsmlab.reports.trace.flows import flows
 from lsmlab.reports.trace.tracks import job_slices, memtable_slices, stall_slices, switches_of
-from lsmlab.sim.results.leftovers import partial_path
+from lsmlab.sim.results.leftovers import replacing
 
 
 def trace_events(run: RunData) -> list[Event]:
@@ -34,17 +34,13 @@ def write_trace(path: Path, run: RunData) -> int:
     Raises InputError if the file cannot be written.
     """
     events = trace_events(run)
-    part = partial_path(path)
     try:
-        with gzip.open(part, "wt", encoding="utf-8", compresslevel=6) if path.suffix == ".gz" else part.open(
-            "w", encoding="utf-8"
+        with replacing(path) as part, (
+            gzip.open(part, "wt", encoding="utf-8", compresslevel=6) if path.suffix == ".gz" else part.open("w", encoding="utf-8")
         ) as file:
             file.writelines(_lines(events, {"run": run.name, "version": run.summary.get("version")}))
-        part.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot write the trace ({error.strerror}); choose another place with --out") from None
-    finally:
-        part.unlink(missing_ok=True)
     return len(events)
 
 

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from lsmlab.sim.results.leftovers import partial_path
+from lsmlab.sim.results.leftovers import replacing
 
 
 def to_json(value: object) -> str:
@@ -24,12 +24,8 @@ def to_json(value: object) -> str:
 
 def write_json(path: Path, value: object) -> None:
     """Write a JSON file atomically: readers see the complete old file or the complete new one."""
-    temporary = partial_path(path)
-    try:
+    with replacing(path) as temporary:
         temporary.write_text(to_json(value), encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _plain(value: Any) -> Any:

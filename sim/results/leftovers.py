@@ -23,6 +23,17 @@ def partial_path(target: Path) -> Path:
     return target.with_name(f".{target.name}.partial-{socket.gethostname()}-{os.getpid()}")
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a path to write a file to, which then replaces `path`: readers see the complete old file or the complete new one."""
+    temporary = partial_path(path)
+    try:
+        yield temporary
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
 def remove_leftovers(directory: Path) -> int:
     """Remove what killed processes of this machine left in a folder of results and beside it; return the number."""
     beside = [p for p in _partial(directory.parent) if p.name.startswith(f".{directory.name}.partial-")]

@@ -13,7 +13,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.jsontext import to_json, write_json
-from lsmlab.sim.results.leftovers import partial_path
+from lsmlab.sim.results.leftovers import replacing
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.runs.store import ABOUT, FAILED, key_of_folder
@@ -173,12 +173,8 @@ def write_parquet(path: Path, table: Any) -> None:
     """Write a table atomically: readers see the complete old file or the complete new one."""
     import pyarrow.parquet as pq
 
-    temporary = partial_path(path)
-    try:
+    with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def numbers(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

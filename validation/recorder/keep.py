@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.sim.results.leftovers import replacing
 from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.casefiles.case import FILE
 from lsmlab.validation.importer.reading import read
@@ -63,9 +64,8 @@ def write_block(case: Path, repeats: Sequence[str], extra: Mapping[str, Any]) ->
     path = case / FILE
     head = path.read_text(encoding="utf-8").partition(MARK)[0].rstrip()
     text = to_yaml(block, width=120, unicode=True)
-    temporary = path.with_suffix(".part")
-    temporary.write_text(f"{head}\n\n{MARK}\n{text}", encoding="utf-8")
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        temporary.write_text(f"{head}\n\n{MARK}\n{text}", encoding="utf-8")
 
 
 def machine_facts() -> dict[str, Any]:
