@@ -1,7 +1,8 @@
-"""Code of the how-to pages: Monkey's filters and a device with sharing of its own, in files of a user."""
+"""Code of the how-to pages: Monkey's filters, a device with sharing of its own, and a verb."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.make import make_device
 from lsmlab.models.engines.make import make_engine
-from lsmlab.reports.cli.main import main
+from lsmlab.reports.cli import studies
+from lsmlab.reports.cli.main import VERBS, main
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -77,3 +79,19 @@ def test_a_device_with_sharing_of_its_own(mine: Path) -> None:
     ran = summary(mine, *write, "workload.value_size=100", "device=clients_first", "limits.write_cap=100MB/s")
     assert ran["compaction_count"] > 0
     assert ran["device"]["name"] == "clients_first"
+
+
+def test_a_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new verb simulates four rates, and writes its answer and its page."""
+    (_, text), _ = BLOCK.findall((ROOT / "docs" / "how-to" / "add-a-verb.md").read_text(encoding="utf-8"))
+    (tmp_path / "headroom.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    kind = importlib.import_module("headroom").HEADROOM
+    monkeypatch.setattr(studies, "headroom", lambda argv: studies.answer(kind, argv), raising=False)
+    monkeypatch.setitem(VERBS, "headroom", ("studies:headroom", "how many times its present rate a store carries"))
+    load = [f"--set=workload{text}" for text in ("=constant", ".rate=20k", ".duration=20s", ".num=200k")]
+
+    assert 0 == main(["headroom", "device=sata", *load, "--steps=4", "--step=1", "--replications=2", f"--out={tmp_path}"])
+    answer = json.loads((tmp_path / "headroom.json").read_text(encoding="utf-8"))
+    assert 2.0 == answer["carried"]
+    assert (tmp_path / "report.html").is_file()
