@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lsmlab import reports
 from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.make import make_device
 from lsmlab.models.engines.make import make_engine
-from lsmlab.reports.cli import studies
 from lsmlab.reports.cli.main import VERBS, main
 
 ROOT = Path(__file__).parents[1]
@@ -83,12 +82,10 @@ def test_a_device_with_sharing_of_its_own(mine: Path) -> None:
 
 def test_a_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The new verb simulates four rates, and writes its answer and its page."""
-    (_, text), _ = BLOCK.findall((ROOT / "docs" / "how-to" / "add-a-verb.md").read_text(encoding="utf-8"))
+    ((_, text),) = BLOCK.findall((ROOT / "docs" / "how-to" / "add-a-verb.md").read_text(encoding="utf-8"))
     (tmp_path / "headroom.py").write_text(text, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    kind = importlib.import_module("headroom").HEADROOM
-    monkeypatch.setattr(studies, "headroom", lambda argv: studies.answer(kind, argv), raising=False)
-    monkeypatch.setitem(VERBS, "headroom", ("studies:headroom", "how many times its present rate a store carries"))
+    monkeypatch.setattr(reports, "__path__", [*reports.__path__, str(tmp_path)])
+    monkeypatch.setitem(VERBS, "headroom", ("headroom:HEADROOM", "how many times its present rate a store carries"))
     load = [f"--set=workload{text}" for text in ("=constant", ".rate=20k", ".duration=20s", ".num=200k")]
 
     assert 0 == main(["headroom", "device=sata", *load, "--steps=4", "--step=1", "--replications=2", f"--out={tmp_path}"])
