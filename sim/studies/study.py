@@ -1,7 +1,7 @@
 """Study: configurations by name, each with the same seeds. Its outcome has one row per run.
 
-Every question about stores is a study: a what-if, a comparison, an advice and a search differ only in the configurations
-that they choose and in what they read from the outcome.
+What-if, comparison, advice, search and growth differ only in the configurations that they choose and in what they read from
+the outcome. A sweep composes in its workers, and a plan searches a rate per candidate there; both use the same run store.
 """
 
 from __future__ import annotations
