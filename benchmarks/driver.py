@@ -34,7 +34,7 @@ _QUERIES = (("--where", "device=sata", "--sort", "ops_per_s:desc"), ("--by", "de
 def _row() -> dict[str, Any]:
     """Return the row of a real run."""
     from lsmlab.sim.configuration.compose import compose
-    from lsmlab.sim.runs.rows import numbers
+    from lsmlab.sim.runs.index import numbers
     from lsmlab.sim.simulation import Setting, simulate
 
     config = compose(["device=sata", "workload.num=100k", "workload.duration=5s"])
@@ -43,7 +43,7 @@ def _row() -> dict[str, Any]:
 
 def instantly(run: Any, _progress: object) -> Any:
     """Return a row for a run of a sweep without simulating it."""
-    from lsmlab.sim.runs.typed import parameters
+    from lsmlab.sim.runs.index import parameters
     from lsmlab.sim.studies.sweep.simulate import CONFIGURATION, RunResult
 
     names = {"run": run.directory.name, CONFIGURATION: run.configuration, "seed": run.seed}

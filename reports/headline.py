@@ -32,7 +32,7 @@ class Fact:
     """Text of a comparison for a run without this number."""
 
 
-_FORMS: Final[dict[str, Callable[[float], str]]] = {
+FORMS: Final[dict[str, Callable[[float], str]]] = {
     "ops/s": numbers.per_second, "s": numbers.seconds, "share": numbers.percent, "ratio": numbers.ratio,
     "bytes/s": numbers.rate, "years": numbers.years, "count": numbers.count,
 }  # fmt: skip
@@ -58,7 +58,7 @@ def _fact(run: RunData, metric: Metric) -> Fact | None:
         return None
     better = (1 if metric.higher_is_better else -1) if metric.judged else 0
     missing = "unknown" if metric.unit == "years" else "none"
-    fact = Fact(metric.name, metric.title or metric.label, value, _FORMS[metric.unit](value), metric.note, better, missing)
+    fact = Fact(metric.name, metric.title or metric.label, value, FORMS[metric.unit](value), metric.note, better, missing)
     return _DETAILS[metric.name](run, fact) if metric.name in _DETAILS else fact
 
 

@@ -17,6 +17,7 @@ from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
 from lsmlab.reports.figures.throughput import throughput
 from lsmlab.reports.page import assemble, contents, first_screen, in_numbers, section, write_page
+from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
@@ -118,18 +119,11 @@ def _inferred(imported: Mapping[str, Any]) -> str:
     load = imported["workload"]
     rows = [row for name, part in (load.get("families") or {"": load}).items() for row in _load_rows(part, name)]
     rows += [_rate_row(rate) for rate in imported["rates"]]
-    head = "<tr><th>quantity</th><th class='number'>value</th><th class='number'>standard error</th><th>from</th></tr>"
-    body = "".join(
-        f'<tr><td>{html.escape(a)}</td><td class="number">{html.escape(b)}</td><td class="number">{html.escape(c)}</td>'
-        f"<td>{html.escape(d)}</td></tr>"
-        for a, b, c, d in rows
-    )
+    table = html_table(["quantity", "value", "standard error", "from"], rows, texts=[0, 3], named=False)
     notes = "".join(f"<li>{html.escape(str(note))}</li>" for note in imported["notes"])
     caption = "Inputs of the simulation of this store; overrides of 'lsmlab run' can change each of them."
-    return (
-        f'<section id="inferred"><h2>Load and machine, as inferred</h2><p class="caption">{caption}</p>'
-        f'<div class="scroll"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
-        f"{f'<ul>{notes}</ul>' if notes else ''}</section>"
+    return html_section(
+        "inferred", "Load and machine, as inferred", f"{table}{f'<ul>{notes}</ul>' if notes else ''}", caption
     )
 
 
@@ -190,9 +184,5 @@ def _unread(imported: Mapping[str, Any]) -> str:
     entries: Sequence[Mapping[str, Any]] = [*imported["troubles"], *imported["problems"]]
     if not entries:
         return ""
-    rows = "".join(
-        f'<tr><td class="number">{entry["count"]:,}</td><td>{html.escape(str(entry["what"]))}</td></tr>'
-        for entry in entries
-    )
-    table = f'<div class="scroll"><table><tbody>{rows}</tbody></table></div>'
-    return f'<section id="unread"><h2>What could not be read</h2>{table}</section>'
+    rows = [(f"{entry['count']:,}", str(entry["what"])) for entry in entries]
+    return html_section("unread", "What could not be read", html_table([], rows, texts=[1], named=False))

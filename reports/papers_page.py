@@ -14,6 +14,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.papers import VERDICT_COLORS, effects, short_id
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.parts import Html, html_section, html_table
 from lsmlab.validation.papers.text import figure_text, sentences
 
 Claims = Sequence[Mapping[str, Any]]
@@ -109,31 +110,23 @@ def _row(claim: Mapping[str, Any], released_runs: Sequence[Mapping[str, Any]]) -
 def _released(released_runs: Sequence[Mapping[str, Any]]) -> str:
     if not released_runs:
         return ""
-    rows = "".join(
-        f"<tr><th>{html.escape(r['setting'])}</th><td>{html.escape(r['figure'])}</td>"
-        f'<td class="number">{figure_text(r["recorded"])}</td><td class="number">{figure_text(r["simulated"])}</td></tr>'
-        for r in released_runs
-    )
+    rows = [(r["setting"], r["figure"], figure_text(r["recorded"]), figure_text(r["simulated"])) for r in released_runs]
+    head = ("recorded setting", "figure", "released code", "its simulation")
     caption = (
         "Recorded runs of the authors' code on a throttled disk, minutes instead of hours, and simulations of that "
         "code in the same setting. These numbers differ from those above if the code differs from the paper's rules."
     )
-    return (
-        f'<section id="released"><h2>The released code and its model</h2><p class="caption">{caption}</p>'
-        '<div class="scroll"><table><thead><tr><th>recorded setting</th><th>figure</th>'
-        "<th class='number'>released code</th>"
-        f"<th class='number'>its simulation</th></tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
+    return html_section("released", "The released code and its model", html_table(head, rows, texts=[1]), caption)
 
 
 def _settings(settings: Sequence[Mapping[str, Any]]) -> str:
-    rows = "".join(
-        f"<tr><th>{html.escape(s['paper'])} {html.escape(s['name'])}</th>"
-        f"<td><code>lsmlab run {html.escape(' '.join(s['overrides']))}</code></td>"
-        f"<td class='number'>{s['wall_s']:.0f} s</td></tr>"
+    rows = [
+        (
+            f"{s['paper']} {s['name']}", Html(f"<code>lsmlab run {html.escape(' '.join(s['overrides']))}</code>"),
+            f"{s['wall_s']:.0f} s",
+        )
         for s in settings
-    )
-    return (
-        f'<section id="settings"><h2>Settings</h2><details><summary>{len(settings)} settings, with the wall time of '
-        f'all runs of each</summary><div class="scroll"><table><tbody>{rows}</tbody></table></div></details></section>'
-    )
+    ]  # fmt: skip
+    summary = f"{len(settings)} settings, with the wall time of all runs of each"
+    table = html_table([], rows, texts=[1])
+    return html_section("settings", "Settings", f"<details><summary>{summary}</summary>{table}</details>")

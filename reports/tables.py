@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from lsmlab.reports import numbers
+from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.results.family_text import family_rows
 
@@ -31,7 +31,7 @@ def configuration(run: RunData) -> str:
     if run.config_text:
         text = html.escape(run.config_text)
         parts.append(f"<details><summary>config.yaml</summary><pre>{text}</pre></details>")
-    return f'<section id="configuration"><h2>Configuration</h2>{"".join(parts)}</section>'
+    return html_section("configuration", "Configuration", "".join(parts))
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:
@@ -49,33 +49,18 @@ def column_families(run: RunData) -> str:
     if not families:
         return ""
     names, *rows = family_rows(families)
-    head = _cells("th", names)
-    body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
     caption = (
         "Share of the writes, flushes, compactions and the bytes that they wrote, bytes of files at the end, and the stalls "
         "that each family caused. All families share WAL, background jobs and write stalls."
     )
-    return (
-        f'<section id="column-families"><h2>Column families</h2><p class="caption">{caption}</p>'
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'
-    )
-
-
-def _cells(tag: str, row: Sequence[str]) -> str:
-    """Cells of a table's row: the first one is a name, the others are numbers."""
-    first, *others = (html.escape(cell) for cell in row)
-    return f"<{tag}>{first}</{tag}>" + "".join(f'<{tag} class="number">{cell}</{tag}>' for cell in others)
+    return html_section("column-families", "Column families", html_table(names, rows, texts=[0], named=False), caption)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the HTML table of records; missing keys give empty cells."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    head = "".join(f'<th class="number">{html.escape(name.replace("_", " "))}</th>' for name in names)
-    body = "".join(
-        "<tr>" + "".join(f'<td class="number">{html.escape(cell(n, row.get(n)))}</td>' for n in names) + "</tr>"
-        for row in rows
-    )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    cells = [[cell(name, row.get(name)) for name in names] for row in rows]
+    return html_table([name.replace("_", " ") for name in names], cells, named=False)
 
 
 def cell(name: str, value: Any) -> str:

@@ -13,6 +13,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.validation import SET_NAMES, overlaid_curve, scatter
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.parts import html_section
 from lsmlab.reports.validation_tables import (
     TITLES,
     case_table,
@@ -140,17 +141,18 @@ def _missed(card: Mapping[str, Any]) -> str:
         ) or "<p>validation/scorecard/findings.yaml has no explanation yet.</p>"  # fmt: skip
         parts.append(f"<h3>{html.escape(miss['title'])}</h3><p>{html.escape(cases + more)}</p>{words}")
     title = "Missed targets: cases, suspected mechanisms, deciding experiments"
-    return f'<section id="missed"><h2>{title}</h2>{"".join(parts)}</section>'
+    return html_section("missed", title, "".join(parts))
 
 
 def _curve_intro(drawn: Sequence[Any]) -> str:
     if not drawn:
         return ""
     more = f" The page shows the {_CURVES} worst of {len(drawn)} cases." if len(drawn) > _CURVES else ""
-    return (
-        f'<section id="curves"><h2>Curves, worst cases first</h2><p class="caption">Operations per second of the real '
-        f"runs (orange) and of three simulated runs (blue); pale: further repeats or seeds.{more}</p></section>"
+    caption = (
+        "Operations per second of the real runs (orange) and of three simulated runs (blue); pale: further repeats or "
+        f"seeds.{more}"
     )
+    return html_section("curves", "Curves, worst cases first", "", caption)
 
 
 def _caption(curve: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -169,6 +171,4 @@ def _left_out(card: Mapping[str, Any]) -> str:
     lines = [*card["skipped"], *(f"failed: {f['name']}: {f['reason']}" for f in card["failed"])]
     if not lines:
         return ""
-    return (
-        f'<section id="left-out"><h2>Left out</h2>{"".join(f"<p>{html.escape(text)}</p>" for text in lines)}</section>'
-    )
+    return html_section("left-out", "Left out", "".join(f"<p>{html.escape(text)}</p>" for text in lines))

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports import numbers
+from lsmlab.reports.headline import FORMS
+from lsmlab.sim.studies.metrics import BY_NAME, Metric, value_of
 from lsmlab.sim.studies.statistics import interval
 
 FILE: Final = "variants.json"
@@ -22,35 +23,27 @@ _ALONE: Final = 0.02
 class Measure:
     """A measure by which variants are compared."""
 
-    key: tuple[str, ...]
+    metric: Metric
     title: str
-    better: int
-    """1: more is better, -1: less is better."""
     logarithmic: bool
     floor: float
     """Smallest relevant difference, in the unit of the measure."""
 
-    def of(self, summary: Mapping[str, Any]) -> float | None:
-        """Return the value of the measure in a summary; None if it is missing."""
-        value: Any = summary
-        for key in self.key:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    @property
+    def better(self) -> int:
+        """1: more is better, -1: less is better."""
+        return 1 if self.metric.higher_is_better else -1
 
     def text(self, value: float) -> str:
         """Format a value of the measure with its unit."""
-        if self.key[-1] == "p99":
-            return numbers.seconds(value)
-        if self.key[-1] == "stall_fraction":
-            return numbers.percent(value)
-        return numbers.ratio(value) if self.key[-1] == "write_amplification" else numbers.per_second(value)
+        return FORMS[self.metric.unit](value)
 
 
 MEASURES: Final = (
-    Measure(("write_latency_s", "p99"), "write P99", -1, True, 1e-5),
-    Measure(("stall_fraction",), "stall share", -1, False, 0.005),
-    Measure(("write_amplification",), "W-Amp", -1, False, 0.05),
-    Measure(("ops_per_s",), "throughput", 1, False, 1.0),
+    Measure(BY_NAME["write_latency_s.p99"], "write P99", True, 1e-5),
+    Measure(BY_NAME["stall_fraction"], "stall share", False, 0.005),
+    Measure(BY_NAME["write_amplification"], "W-Amp", False, 0.05),
+    Measure(BY_NAME["ops_per_s"], "throughput", False, 1.0),
 )
 
 
@@ -110,7 +103,7 @@ def read_variants(directory: Path) -> Variants:
     results = {}
     for (name, setting), summaries in groups.items():
         for measure in MEASURES:
-            values = [v for s in summaries if (v := measure.of(s)) is not None]
+            values = [v for s in summaries if (v := value_of(s, measure.metric.name)) is not None]
             if values:
                 results[name, setting, measure.title] = Number.of(values, logarithmic=measure.logarithmic)
     return Variants(

@@ -103,7 +103,7 @@ def parse_tree(lines: Sequence[str], num_levels: int = 7) -> tuple[Tree, list[Ru
                 match = _JOB.match(word)
                 assert match, f"not a job: {word!r}"
                 start, output, lo, hi = (int(group) for group in match.groups())
-                running.append(RunningJob(start, output, lo, hi, intra_l0=output == 0))
+                running.append(RunningJob(start, output, lo, hi))
         elif head == "frozen":
             tree.frozen = {f.number: f for f in map(parse_file, rest.split())}
         elif head == "L0":
@@ -187,7 +187,7 @@ class PickerSession:
             return
         files = [f for _, level in pick.inputs for f in level]
         lo, hi = min(f.lo for f in files), max(f.hi for f in files)
-        self.running.append(RunningJob(pick.start_level, pick.output_level, lo, hi, intra_l0=pick.output_level == 0))
+        self.running.append(RunningJob(pick.start_level, pick.output_level, lo, hi))
         if pick.cursor is not None:
             self.tree.cursor[pick.start_level] = pick.cursor
 

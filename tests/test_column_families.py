@@ -114,7 +114,7 @@ def test_the_default_limit_is_four_times_all_memtables() -> None:
 )
 def test_the_write_buffer_manager_requests_a_flush(active: float, immutable: float, flush: bool) -> None:
     """With a buffer of 8, a flush is due at 7 in active memtables, or at 8 in all with at least 4 in active ones."""
-    assert flush is WriteBufferManager(8.0).should_flush(active, immutable)
+    assert flush is (WriteBufferManager(8.0).room_bytes(active, immutable) <= 0.0)
 
 
 def test_db_write_buffer_size_flushes_the_oldest_memtable() -> None:

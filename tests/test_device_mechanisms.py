@@ -11,7 +11,7 @@ import simpy
 from device_catalogue import drive, setup
 from lsmlab.models.devices.base import DeviceLoad, Flow
 from lsmlab.models.devices.capped import Capped, Window
-from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification, wear
+from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification
 from lsmlab.models.devices.sharing import fair_level
 from lsmlab.models.errors import InputError
 from lsmlab.sim.machine.core_station import CoreStation
@@ -162,18 +162,6 @@ def test_slc_cache_counts_its_copies_as_wear() -> None:
     assert state.flash_bytes == 120e9
     direct = state._replace(slc_used_bytes=78e9, slc_full=True)
     assert device.advance(direct, 60.0, Flow(write_bytes=60e9)).flash_bytes == 180e9
-
-
-def test_wear() -> None:
-    """A tenth of the endurance per year leaves nine years, no writes infinitely many; wear is None without a rating."""
-    year = 365 * 86400.0
-    result = wear(1200e12, 120e12, year)
-    assert result is not None
-    assert (pytest.approx(0.1), pytest.approx(9.0)) == (result.used_ratio, result.years_left)
-    idle = wear(1200e12, 0.0, year)
-    assert idle is not None
-    assert math.inf == idle.years_left
-    assert wear(None, 120e12, year) is None
 
 
 def test_throttle_slice_timeline() -> None:

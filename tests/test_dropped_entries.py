@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from lsmlab.models.costs.jobs import entry_share
 from running import SMALL, simulate
@@ -18,7 +19,7 @@ def test_entry_share_is_linear() -> None:
 def test_compactions_that_drop_entries_cost_less() -> None:
     """With overwrites of 20,000 keys, a compaction's CPU time is that of its entries and bytes by the entry share."""
     run = simulate(*SMALL, "workload=overwrite", "workload.num=20000", "workload.writes=400000")
-    compactions = run.jobs_frame().query("kind == 'compaction' and not unfinished").to_dict("records")
+    compactions = pd.DataFrame(run.jobs).query("kind == 'compaction' and not unfinished").to_dict("records")
 
     assert compactions
     for job in compactions:
@@ -30,7 +31,7 @@ def test_compactions_that_drop_entries_cost_less() -> None:
 def test_a_delete_costs_its_key() -> None:
     """A flush of deletes costs CPU time for keys only."""
     run = simulate(*SMALL, "workload=deleterandom", "workload.num=10000000", "workload.writes=100000")
-    flushes = run.jobs_frame().query("kind == 'flush' and not unfinished").to_dict("records")
+    flushes = pd.DataFrame(run.jobs).query("kind == 'flush' and not unfinished").to_dict("records")
 
     assert flushes
     for job in flushes:

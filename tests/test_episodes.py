@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from lsmlab.sim.explain.delaying_jobs import JobTable
 from lsmlab.sim.explain.lost_operations import ClientCurves, client_curves, curves_of_series, lost_per_stall
-from lsmlab.sim.explain.resource_use import busy_curve, covered_curve, running_curve, uses
+from lsmlab.sim.explain.resource_use import busy_curve, covered_curve, mean_uses, running_curve
 from lsmlab.sim.explain.stall_groups import group_stalls
 from running import SMALL, simulate
 
@@ -99,10 +100,10 @@ def test_use_of_resources() -> None:
     covered = covered_curve(np.array([0.0, 0.5]), np.array([1.0, 2.0]), 4.0)
 
     assert {"flow": 0.5, "slots": 0.5, "covered": 1.0} == pytest.approx(
-        uses({"flow": flow, "slots": slots, "covered": covered}, 0.0, 1.0)
+        mean_uses({"flow": flow, "slots": slots, "covered": covered}, [(0.0, 1.0, 1.0)])
     )
     assert {"flow": 0.25, "slots": 0.75, "covered": 0.5} == pytest.approx(
-        uses({"flow": flow, "slots": slots, "covered": covered}, 0.0, 4.0)
+        mean_uses({"flow": flow, "slots": slots, "covered": covered}, [(0.0, 4.0, 1.0)])
     )
 
 
@@ -150,7 +151,7 @@ def test_jobs_share_the_device_by_their_bytes_of_the_time() -> None:
 
 def test_the_parts_of_a_job_add_up_to_its_time() -> None:
     """Computing, device, core, limiter, fsyncs and the fixed start fill the time of a job with direct I/O and one thread."""
-    jobs = simulate(*SMALL, "host.cores=2", "workload.duration=4s").jobs_frame()
+    jobs = pd.DataFrame(simulate(*SMALL, "host.cores=2", "workload.duration=4s").jobs)
     jobs = jobs[(jobs.kind == "compaction") & (jobs.subcompactions == 1) & ~jobs.unfinished]
     parts = jobs.cpu_s + jobs.device_s + jobs.core_wait_s + jobs.limiter_wait_s + jobs.sync_wait_s
 
@@ -162,7 +163,7 @@ def test_the_parts_of_a_job_add_up_to_its_time() -> None:
 
 def test_a_job_that_has_the_device_to_itself_does_not_wait_for_it() -> None:
     """The first flush runs alone: its time on the device is the time alone, and it needs no slot."""
-    first = simulate(*SMALL, "workload.duration=1s").jobs_frame().iloc[0]
+    first = pd.DataFrame(simulate(*SMALL, "workload.duration=1s").jobs).iloc[0]
 
     assert ("flush", 0.0) == (first.kind, first.slot_wait_s)
     assert first.device_alone_s == pytest.approx(first.device_s, rel=1e-6)
@@ -170,9 +171,9 @@ def test_a_job_that_has_the_device_to_itself_does_not_wait_for_it() -> None:
 
 def test_waits_name_what_held_a_job_up() -> None:
     """A cap makes jobs wait for the device, a rate limiter for its tokens, one core for the core."""
-    capped = simulate(*CAPPED).jobs_frame()
-    limited = simulate(*SMALL, "engine.options.rate_limiter_bytes_per_sec=10MiB/s", "workload.duration=2s").jobs_frame()
-    one_core = simulate(*SMALL, "host.cores=1", "workload.duration=1s").jobs_frame()
+    capped = pd.DataFrame(simulate(*CAPPED).jobs)
+    limited = pd.DataFrame(simulate(*SMALL, "engine.options.rate_limiter_bytes_per_sec=10MiB/s", "workload.duration=2s").jobs)
+    one_core = pd.DataFrame(simulate(*SMALL, "host.cores=1", "workload.duration=1s").jobs)
 
     assert capped.device_s.sum() > 3.0 * capped.device_alone_s.sum()
     assert limited.limiter_wait_s.sum() > 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from lsmlab.sim.results.tree_replay import tree_at
 from running import SMALL, configuration, run, simulate
@@ -29,14 +30,13 @@ def test_events_can_be_left_out(tmp_path: Path) -> None:
 
     assert not (tmp_path / "events.parquet").exists()
     assert left_out.events is None
-    assert list(kept.events_frame().columns) == list(left_out.events_frame().columns)
     assert kept.summary == left_out.summary
 
 
 def test_events_of_a_switch_and_a_flush() -> None:
     """Each memtable switch has a row, and the files of each flush have the bytes and end time of its job."""
     result = run(configuration(*SMALL, "workload.duration=1s"))
-    events, jobs = result.events_frame(), result.jobs_frame()
+    events, jobs = pd.DataFrame(result.events), pd.DataFrame(result.jobs)
     flushes = jobs[(jobs.kind == "flush") & (jobs.output_files > 0)]
     created = events[(events.kind == "create") & events.job.isin(flushes.job)]
 

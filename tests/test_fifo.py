@@ -115,7 +115,7 @@ def test_compaction_inputs_end_at_a_large_busy_or_excess_file() -> None:
     assert len(mixed.inputs[0][1]) == 5
     tree = l0_tree([10] * 7)
     tree.mark(0, [tree.l0[5]], busy=True)
-    beside = fifo(V98, **options).pick(tree, (RunningJob(0, 0, 0, 99, intra_l0=True),), 0.0)
+    beside = fifo(V98, **options).pick(tree, (RunningJob(0, 0, 0, 99),), 0.0)
     assert isinstance(beside, Compaction)
     assert len(beside.inputs[0][1]) == 5
     limited = fifo(V98, max_compaction_bytes=40, **options).pick(l0_tree([10] * 9), (), 0.0)
@@ -128,7 +128,7 @@ def test_deletions_wait_for_running_jobs() -> None:
     tree = l0_tree([10, 10, 10])
     picker = fifo(V98, max_table_files_size=15, ttl=3)
     assert isinstance(picker.pick(tree, (), 100.0), Drop)
-    assert picker.pick(tree, (RunningJob(0, 0, 0, 99, intra_l0=True),), 100.0) == NOTHING
+    assert picker.pick(tree, (RunningJob(0, 0, 0, 99),), 100.0) == NOTHING
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_stalls_have_the_family_that_caused_them() -> None:
     assert [
         (StallCause.L0_SLOWDOWN, "default"), (StallCause.L0_STOP, "lock"), (StallCause.L0_SLOWDOWN, "default"),
     ] == [(stall.cause, stall.column_family) for stall in stalls.intervals]  # fmt: skip
-    assert (1, 0) == (sum(stalls.counts(column_family="lock").values()), sum(stalls.counts(column_family="write").values()))
+    assert (1, 0) == (sum(stalls.counts(50, "lock").values()), sum(stalls.counts(50, "write").values()))
 
 
 def test_the_imported_experiment_does_what_the_store_did(imported: Path, simulated: dict[str, Any]) -> None:

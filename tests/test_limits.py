@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.capped import BackgroundCap
@@ -38,7 +39,7 @@ def test_a_cap_of_the_device_group_replaces_the_limit() -> None:
 def background_bytes_per_s(*overrides: str) -> tuple[float, float]:
     """Return the bytes per second that flushes and compactions read and write, and the longest flush in seconds."""
     result = run(compose([*SHORT, "engine.options.max_background_jobs=6", *overrides]))
-    jobs = result.jobs_frame()
+    jobs = pd.DataFrame(result.jobs)
     moved = float(jobs["read_bytes"].sum() + jobs["write_bytes"].sum()) / 5.0
     return moved, float((jobs["end_s"] - jobs["start_s"])[jobs["kind"] == "flush"].max())
 

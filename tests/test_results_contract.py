@@ -62,7 +62,7 @@ def test_a_job_record_has_the_columns_of_the_schema() -> None:
 
 
 def test_empty_tables_have_their_columns(tmp_path: Path) -> None:
-    """A run without jobs and stalls writes tables and frames with all columns and their types."""
+    """A run without jobs and stalls writes tables with all columns and their types."""
     result = simulate(*SMALL, "workload.duration=1ms")
     result.save(tmp_path)
 
@@ -70,11 +70,9 @@ def test_empty_tables_have_their_columns(tmp_path: Path) -> None:
     for table in (JOBS, STALLS):
         names = [c.name for c in table.columns if c in JOB_WAITS or not c.optional]
         assert names == pq.read_schema(tmp_path / f"{table.name}.parquet").names
-        assert names == list(getattr(result, f"{table.name}_frame")().columns)
-    assert "int64" == result.jobs_frame().dtypes["job"]
-    frames = (result.series_frame(), result.latency_frame(), result.events_frame())
-    for frame, table in zip(frames, (SERIES, LATENCY, EVENTS), strict=True):
-        table.check(frame.columns)
+    assert "int64" == result.jobs["job"].dtype
+    for columns, table in zip((result.series, result.latency, result.events), (SERIES, LATENCY, EVENTS), strict=True):
+        table.check(columns)
 
 
 @pytest.mark.parametrize("table", EVERY, ids=lambda table: table.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.explain.chains import chain_of, holding_job
@@ -28,7 +29,7 @@ def record(job: int, kind: str, start_level: int, start_s: float, **changes: obj
 def test_jobs_that_run_at_the_end_are_in_the_table() -> None:
     """Unfinished jobs end with the run, have done part of their work and have no output files."""
     result = stopped()
-    jobs = result.jobs_frame()
+    jobs = pd.DataFrame(result.jobs)
     running = jobs[jobs.unfinished]
 
     assert len(running) > 0
@@ -40,8 +41,8 @@ def test_jobs_that_run_at_the_end_are_in_the_table() -> None:
 
 def test_bytes_of_unfinished_jobs_are_partial() -> None:
     """In a longer run with the same seed the same job finishes and writes more bytes."""
-    longer = simulate(*SMALL, "device.write_cap=4MiB/s", f"workload.duration={END_S + 10}s").jobs_frame().set_index("job")
-    jobs = stopped().jobs_frame()
+    longer = pd.DataFrame(simulate(*SMALL, "device.write_cap=4MiB/s", f"workload.duration={END_S + 10}s").jobs).set_index("job")
+    jobs = pd.DataFrame(stopped().jobs)
 
     for job in jobs[jobs.unfinished].itertuples():
         done = longer.loc[job.job]
@@ -53,7 +54,7 @@ def test_bytes_of_unfinished_jobs_are_partial() -> None:
 def test_summary_counts_finished_jobs_only() -> None:
     """Counts and bytes of the summary exclude unfinished jobs, as RocksDB's own tables do."""
     result = stopped()
-    jobs = result.jobs_frame()
+    jobs = pd.DataFrame(result.jobs)
     done = jobs[~jobs.unfinished]
 
     assert result.summary["flush_count"] == (done.kind == "flush").sum()
@@ -64,7 +65,7 @@ def test_summary_counts_finished_jobs_only() -> None:
 def test_an_unfinished_stall_ends_with_an_unfinished_job() -> None:
     """The chain of an unfinished stall ends with an unfinished job; other chains contain finished jobs only."""
     result = stopped()
-    stalls, jobs = result.stalls_frame(), result.jobs_frame().set_index("job")
+    stalls, jobs = pd.DataFrame(result.stalls), pd.DataFrame(result.jobs).set_index("job")
     last = stalls[stalls.unfinished]
 
     assert [END_S] == list(last.end_s)
@@ -76,7 +77,7 @@ def test_an_unfinished_stall_ends_with_an_unfinished_job() -> None:
 def test_events_name_the_inputs_of_unfinished_compactions() -> None:
     """At the end of the run an event of kind input names each input file of an unfinished compaction."""
     result = stopped()
-    events, jobs = result.events_frame(), result.jobs_frame()
+    events, jobs = pd.DataFrame(result.events), pd.DataFrame(result.jobs)
     running = jobs[jobs.unfinished & (jobs.kind == "compaction")]
     inputs = events[(events.kind == "input") & (events.time_s == END_S)]
 

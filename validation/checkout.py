@@ -19,14 +19,9 @@ PUBLIC_DATA: Final = HOME.parent / "shared" / "data" / "public_runs"
 ENGINE_DATA: Final = HOME.parent / "shared" / "data" / "real_engines"
 
 
-def is_source_tree(home: Path = HOME) -> bool:
-    """Whether the package runs from LSMLab's source tree, which holds pyproject.toml beside the packages."""
-    return (home / "pyproject.toml").is_file()
-
-
-def source_tree_or_error(what: str, instead: str, home: Path = HOME) -> None:
+def source_tree_or_error(what: str, instead: str) -> None:
     """Do nothing in a source tree; raise InputError that says what needs one, how to get it and what to do `instead`."""
-    if not is_source_tree(home):
+    if not (HOME / "pyproject.toml").is_file():
         raise InputError(
             f"{what}, which the installed package does not carry: run lsmlab from a checkout of LSMLab "
             f"('make demo' there installs it in .venv), or {instead}"

@@ -22,9 +22,9 @@ def of_host(factor: float = 1.0, /, **counts: float) -> Group:
     return HOST, factor, counts
 
 
-def of_device(factor: float = 1.0, /, **counts: float) -> Group:
+def of_device(**counts: float) -> Group:
     """Return counts of constants of the device (configs/device); bytes are the counts of a bandwidth."""
-    return DEVICE, factor, counts
+    return DEVICE, 1.0, counts
 
 
 class Cost:

@@ -288,25 +288,3 @@ def request_s(iops: float | None, bandwidth: float) -> float:
 def _idle(service: Service, read_rate: float, write_rate: float) -> float:
     """Idle share of the drive's time, in which it can drain its cache."""
     return max(0.0, 1.0 - read_rate / service.read_bandwidth - write_rate / service.write_bandwidth)
-
-
-@dataclass(frozen=True, slots=True)
-class Wear:
-    """Wear of a drive by a run."""
-
-    used_ratio: float
-    """Share of the rated endurance that the run has used."""
-    years_left: float
-    """Years until the rated endurance is used up at the rate of the run; infinite for a run without writes."""
-
-
-def wear(endurance_bytes: float | None, host_bytes: float, elapsed_s: float) -> Wear | None:
-    """Compute the wear by `host_bytes` written in `elapsed_s`; None without a rating.
-
-    Ratings count bytes written by the host under the vendor's workload, so they include internal amplification.
-    """
-    if endurance_bytes is None or endurance_bytes <= 0:
-        return None
-    left = max(0.0, endurance_bytes - host_bytes)
-    years = left * elapsed_s / host_bytes / SECONDS_PER_YEAR if host_bytes > 0 else math.inf
-    return Wear(used_ratio=host_bytes / endurance_bytes, years_left=years)

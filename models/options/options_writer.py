@@ -39,10 +39,6 @@ _IN_CODE: Final[Mapping[str, str]] = {
     "sync": "WriteOptions::sync",
 }
 """Options that no OPTIONS file can set, with the place in code."""
-_LISTS: Final[Mapping[str, str]] = {
-    "max_bytes_for_level_multiplier_additional": "max_bytes_for_level_multiplier_additional",
-    "compression_per_level": "compression_per_level",
-}
 _HEAD: Final = "# This is a RocksDB option file."
 
 
@@ -55,8 +51,8 @@ class WrittenOptions:
     """Changed options that the application must set in code: value and place, by name."""
 
 
-def edited_options(text: str, changes: Mapping[str, Any], family: str = "default") -> WrittenOptions:
-    """Return an OPTIONS file with other values of some options of one column family; all other lines stay.
+def edited_options(text: str, changes: Mapping[str, Any]) -> WrittenOptions:
+    """Return an OPTIONS file with other values of some options of the default column family; all other lines stay.
 
     `changes` maps flat option names to values as a configuration has them. A changed option that the file does not contain
     is added at the head of its section. Raises InputError for text that is no OPTIONS file, and for unknown options.
@@ -68,7 +64,7 @@ def edited_options(text: str, changes: Mapping[str, Any], family: str = "default
     left = dict(values)
     for entry in read_ini(text.splitlines(), "OPTIONS"):
         here = (entry.section, entry.name)
-        if entry.section != "DB" and entry.family != family:
+        if entry.section != "DB" and entry.family != "default":
             continue
         if here in values:
             lines[entry.line - 1] = f"  {entry.name}={left.pop(here, values[here])}"
@@ -76,7 +72,7 @@ def edited_options(text: str, changes: Mapping[str, Any], family: str = "default
             lines[entry.line - 1] = f"  {entry.name}={_struct(entry.value, entry.name, flat)}"
             left = {k: v for k, v in left.items() if not k[1].startswith(f"{entry.name}.")}
     for (section, name), value in left.items():
-        at = next(i for i, line in enumerate(lines) if _opens(line, section, family)) + 1
+        at = next(i for i, line in enumerate(lines) if _opens(line, section)) + 1
         lines.insert(at, f"  {name}={value}")
     return WrittenOptions("\n".join(lines) + "\n", in_code)
 
@@ -152,9 +148,9 @@ def _struct(text: str, name: str, flat: Mapping[str, Any]) -> str:
     return braced(members)
 
 
-def _opens(line: str, section: str, family: str) -> bool:
+def _opens(line: str, section: str) -> bool:
     text = line.strip()
     if section == "DB":
         return text.startswith("[DBOptions]")
     title = "[CFOptions" if section == "CF" else "[TableOptions/"
-    return text.startswith(title) and f'"{family}"' in text
+    return text.startswith(title) and '"default"' in text

@@ -81,12 +81,12 @@ def flatten(overrides: Mapping[str, Any], where: str = WHERE) -> dict[str, Any]:
     return flat
 
 
-def read_value(name: str, value: Any, where: str = WHERE) -> Any:
-    """Convert a value to the type of option `name`. Raises InputError that begins with `where` for a bad value."""
+def read_value(name: str, value: Any) -> Any:
+    """Convert a value to the type of option `name`. Raises InputError that begins with `WHERE` for a bad value."""
     try:
         return _read_text(name, value) if isinstance(value, str) else _read(name, value)
     except InputError as error:
-        raise InputError(f"{where}{error}") from None
+        raise InputError(f"{WHERE}{error}") from None
 
 
 def compose(values: Mapping[str, Any]) -> RocksDbOptions:

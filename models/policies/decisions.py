@@ -30,7 +30,6 @@ class RunningJob(NamedTuple):
     """Smallest key of all inputs."""
     hi: int
     """Largest key of all inputs."""
-    intra_l0: bool = False
     incoming_bytes: int = 0
     """Bytes that the job brings into `output_level` from levels above it."""
 

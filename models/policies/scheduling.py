@@ -67,8 +67,6 @@ class JobView:
     state: JobState = JobState.RUNNING
     hold: Hold | None = None
     """Reason of the halt; None while RUNNING."""
-    preempted_by: int = -1
-    """Job that took the thread."""
     slot_wait_s: float = 0.0
     """Time that the request of the job waited in its queue before the job started."""
 

@@ -17,7 +17,6 @@ _POINTER_BYTES: Final = 8
 _MAX_HEIGHT: Final = 12  # InlineSkipList: kMaxHeight; a node has h levels with probability (3/4)·4^-(h-1)
 _BRANCHING: Final = 4
 _INLINE_BYTES: Final = 2048  # Arena::kInlineSize: part of the arena object, used before the first block
-_HEAD_BYTES: Final = 672  # of these: head node (96) and insertion hints (240) of two skip lists, for points and for ranges
 _BATCH_HEADER_BYTES: Final = 12  # WriteBatch: 8 B sequence number, 4 B count
 _MIN_ARENA_BLOCK: Final = 4096  # Arena::kMinBlockSize; derived sizes are rounded up to it
 _ARENA_BLOCK_CAP: Final = 1 << 20  # cap of the derived arena_block_size since 6.18 (RocksDB pull request 7907)
@@ -43,11 +42,6 @@ def encoded_entry_bytes(key_size: int, value_size: int) -> int:
     """Bytes of one entry in the memtable without its skip-list node: the summand of `total_data_size` in the LOG."""
     internal = key_size + SEQNO_BYTES
     return varint_length(internal) + internal + varint_length(value_size) + value_size
-
-
-def total_data_size(entries: int, key_size: int, value_size: int) -> int:
-    """Compute `total_data_size` of flush_started for `entries` puts of one size, in bytes."""
-    return entries * encoded_entry_bytes(key_size, value_size)
 
 
 def arena_alignment(version: Version) -> int:
@@ -80,51 +74,22 @@ def mean_node_bytes(key_size: int, value_size: int, *, version: Version) -> floa
     return mean
 
 
-def memtable_capacity(
-    write_buffer_size: int, *, version: Version, arena_block_size: int = 0, block_slack_bytes: int = 0
-) -> int:
+def memtable_capacity(write_buffer_size: int, *, version: Version, arena_block_size: int = 0) -> int:
     """Arena bytes that entries fill before the memtable counts as full (`ShouldFlushNow`).
 
-    `arena_block_size` 0 derives the block size as RocksDB does. `block_slack_bytes` is the excess of malloc_usable_size
-    over the request for one block: 4080 for 1 MiB blocks of glibc (mapped), 0 for jemalloc and for small blocks. The
-    slack matters from write buffers of about 150 MiB, where it saves a block. The entry that overshoots is not counted.
+    `arena_block_size` 0 derives the block size as RocksDB does. The entry that overshoots is not counted, nor is the excess
+    of malloc_usable_size over the request for a block.
     """
     block = arena_block_size or default_arena_block_size(write_buffer_size, version)
     # In integer tenths: RocksDB allocates one more block while allocated + block < write buffer + 0.6 block.
     blocks = 1
-    allocated = _INLINE_BYTES + block + block_slack_bytes
+    allocated = _INLINE_BYTES + block
     while 10 * (allocated + block) < 10 * write_buffer_size + 6 * block:
         blocks += 1
-        allocated += block + block_slack_bytes
+        allocated += block
     if 10 * allocated > 10 * write_buffer_size + 6 * block:  # the last block alone makes the memtable full
         return (blocks - 1) * block + _INLINE_BYTES
     return blocks * block - block // 4
-
-
-def memtable_entries(
-    write_buffer_size: int,
-    key_size: int,
-    value_size: int,
-    *,
-    version: Version,
-    arena_block_size: int = 0,
-    block_slack_bytes: int = 0,
-) -> float:
-    """Estimate the number of puts of one size that fill a memtable.
-
-    The estimate is `memtable_capacity` over `mean_node_bytes`, plus the few entries that fit into the arena object
-    itself, less half an entry lost at the end of each block. An entry above a quarter of the arena block gets a block
-    of its own, so the sum of these blocks fills the memtable.
-    """
-    block = arena_block_size or default_arena_block_size(write_buffer_size, version)
-    size = mean_node_bytes(key_size, value_size, version=version)
-    if 4 * size > block:
-        return max(1.0, float((write_buffer_size - 4 * block // 10) // size + 1))
-    capacity = memtable_capacity(
-        write_buffer_size, version=version, arena_block_size=block, block_slack_bytes=block_slack_bytes
-    )
-    lost = 0.5 * size * (capacity // block)
-    return max(1.0, (capacity + _INLINE_BYTES - _HEAD_BYTES - lost) / size)
 
 
 def leveldb_memtable_entries(write_buffer_size: int, key_size: int, value_size: int) -> float:

@@ -23,7 +23,6 @@ from lsmlab.validation.papers.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, Runs
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
 from lsmlab.validation.papers.text import claims_text
 from lsmlab.validation.papers.verdict import FAILED, Found, counts, judge
-from lsmlab.validation.scorecard.card import clean
 
 _FAILED = 2
 
@@ -129,7 +128,7 @@ def _released_runs(given: _Given, papers: list[Paper]) -> list[Released]:
 
 def document(suite: _Suite, seeds: int) -> dict[str, Any]:
     """Return the document for --json and papers.json."""
-    content: dict[str, Any] = clean({
+    return {
         "claims": [one.as_json() for one in suite.found],
         "papers": [{"name": p.name, "citation": p.citation} for p in suite.papers],
         "verdicts": counts(suite.found),
@@ -140,8 +139,7 @@ def document(suite: _Suite, seeds: int) -> dict[str, Any]:
             for r in suite.runs.values()
         ],
         "seeds": seeds,
-    })  # fmt: skip
-    return content
+    }  # fmt: skip
 
 
 def _show(given: _Given, directory: Path, suite: _Suite) -> int:

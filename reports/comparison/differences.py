@@ -9,6 +9,7 @@ from lsmlab.reports.comparison.members import Shown
 from lsmlab.reports.decisions.parts import differences_table
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
+from lsmlab.reports.parts import html_section
 from lsmlab.reports.text.comparison import sum_up
 
 
@@ -50,4 +51,4 @@ def tables(shown: Sequence[Shown]) -> str:
         return ""
     seeds = f"{first.seeds} seeds each, the same for all runs" if first.seeds > 1 else "one seed each"
     caption = f"Means over the seeds ({seeds}); the interval is that of the change between one real run of each configuration."
-    return f'<section id="differences"><h2>Differences</h2><p class="caption">{caption}</p>{"".join(parts)}</section>'
+    return html_section("differences", "Differences", "".join(parts), caption)

@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 
 from lsmlab.reports.comparison.members import Shown
+from lsmlab.reports.parts import html_section, html_table
 from lsmlab.sim.yaml_text import parse_yaml
 
 Row = tuple[str, list[str]]
@@ -26,7 +27,7 @@ def settings_section(shown: Sequence[Shown]) -> str:
         f"<pre>{html.escape(one.run.config_text)}</pre></details>"
         for one in shown
     )
-    return f'<section id="configuration"><h2>Differences of the settings</h2>{table}{folded}{texts}</section>'
+    return html_section("configuration", "Differences of the settings", f"{table}{folded}{texts}")
 
 
 def differing(configs: Sequence[Mapping[str, str]], choices: Sequence[Mapping[str, str]]) -> tuple[list[Row], list[Row]]:
@@ -68,10 +69,5 @@ def flat(config: str) -> dict[str, str]:
 
 
 def _table(rows: Sequence[Row], names: Sequence[str]) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-    body = "".join(
-        f"<tr><th>{html.escape(key.removeprefix('engine.options.'))}</th>"
-        f"{''.join(f'<td>{html.escape(value)}</td>' for value in values)}</tr>"
-        for key, values in rows
-    )
-    return f'<div class="scroll"><table><thead><tr><th>setting</th>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    body = [(key.removeprefix("engine.options."), *values) for key, values in rows]
+    return html_table(["setting", *names], body, texts=range(len(names) + 1))

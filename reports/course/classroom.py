@@ -86,8 +86,8 @@ class Text:
 class Classroom:
     """Questions and guesses of one lesson."""
 
-    def __init__(self, *, needs_guesses: bool = True) -> None:
-        self.needs_guesses = needs_guesses
+    def __init__(self) -> None:
+        self.needs_guesses = True
         self._asked: dict[str, Asked] = {}
 
     def predict(

@@ -65,16 +65,15 @@ def figure(drawing: Any, caption: str) -> Shown:
 
 
 def lines(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, title: str, caption: str, x: str, y: str,
-    logarithmic: bool = False,
-) -> Shown:  # fmt: skip
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, title: str, caption: str, x: str, y: str
+) -> Shown:
     """Draw curves, pairs of x and y values by name; `x` and `y` are the titles of the axes, with units."""
     traces = [
         line(at, values, name, RUNS[i % len(RUNS)], dash=_DASHES[i % len(_DASHES)], hovertemplate="%{y:,.4~g}")
         for i, (name, (at, values)) in enumerate(curves.items())
     ]
-    y_axis: dict[str, Any] = {"title": {"text": y}, **({"type": "log"} if logarithmic else {"rangemode": "tozero"})}
-    return Shown(Figure("", title, caption, traces, {"xaxis": {"title": {"text": x}}, "yaxis": y_axis}, height_px=360))
+    axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}, "rangemode": "tozero"}}
+    return Shown(Figure("", title, caption, traces, axes, height_px=360))
 
 
 def bars(values: Mapping[str, float], *, title: str, caption: str, unit: str) -> Shown:

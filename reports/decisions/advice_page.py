@@ -11,6 +11,7 @@ from lsmlab.reports.decisions.parts import differences_table, options_section
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
+from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.text.advice import advice_text
 from lsmlab.reports.text.words import change_text, interval_text
@@ -66,29 +67,21 @@ def _best(advice: Advice) -> str:
         f"{format_bytes(entry.memory_bytes)}</p>{differences_table(entry.differences)}"
         for entry in advice.best
     ]
-    return f"<section id='best'><h2>The best changes in detail</h2>{''.join(parts)}</section>" if parts else ""
+    return html_section("best", "The best changes in detail", "".join(parts)) if parts else ""
 
 
 def _tried(advice: Advice) -> str:
     goal = GOALS[advice.goal]
-    rows = "".join(_row(entry, goal.name) for entry in advice.tried)
-    rows += "".join(
-        f"<tr><th>{html.escape(name)}</th><td class='number'>-</td><td>{html.escape(reason)}</td></tr>"
-        for name, reason in advice.refused.items()
-    )
-    return (
-        f"<section id='tried'><h2>Everything that was tried</h2><p class='caption'>Change of {html.escape(goal.label)} with two "
-        "seeds.</p><div class='scroll'><table><thead><tr><th>change</th><th class='number'>effect</th><th></th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div></section>"
-    )
+    rows = [_row(entry, goal.name) for entry in advice.tried]
+    rows += [(name, "-", reason) for name, reason in advice.refused.items()]
+    table = html_table(["change", "effect", ""], rows, texts=[2])
+    return html_section("tried", "Everything that was tried", table, f"Change of {goal.label} with two seeds.")
 
 
-def _row(entry: Tried, goal: str) -> str:
+def _row(entry: Tried, goal: str) -> tuple[str, str, str]:
     found = entry.of(goal)
     effect = "-" if found is None else "none" if found.tie else change_text(found)
-    note = f"breaks the limit on {entry.breaks}" if entry.breaks else entry.why
-    cells = f"<td class='number'>{html.escape(effect)}</td><td>{html.escape(note)}</td>"
-    return f"<tr><th>{html.escape(entry.name)}</th>{cells}</tr>"
+    return entry.name, effect, f"breaks the limit on {entry.breaks}" if entry.breaks else entry.why
 
 
 ADVISE = Kind(

@@ -6,6 +6,7 @@ import html
 from collections.abc import Sequence
 
 from lsmlab.reports import numbers
+from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.studies.differences import Difference
 from lsmlab.sim.studies.metrics import BY_NAME
@@ -16,7 +17,7 @@ def differences_table(
     differences: Sequence[Difference], before: str = "present", after: str = "alternative"
 ) -> str:
     """Return the HTML table of all differences of one alternative; `before` and `after` head the columns of values."""
-    rows = ""
+    rows = []
     for found in differences:
         metric = BY_NAME[found.metric]
         if found.tie:
@@ -26,28 +27,15 @@ def differences_table(
             between = interval_text(found) if found.low is not None else "unknown"
             verdict = "beyond the error" if found.certain else "within the error"
         cells = (metric.form(found.present), metric.form(found.alternative), change, between, verdict)
-        rows += f"<tr><th>{html.escape(metric.label)}</th>" + "".join(
-            f'<td class="number">{html.escape(numbers.micro(cell))}</td>' for cell in cells
-        )
-        rows += "</tr>"
-    head = "".join(
-        f'<th class="number">{html.escape(name)}</th>' for name in (before, after, "change", "90 % interval", "")
-    )
-    return f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        rows.append((metric.label, *map(numbers.micro, cells)))
+    return html_table(["", before, after, "change", "90 % interval", ""], rows)
 
 
 def options_section(title: str, options: OptionsAdvice | None) -> str:
     """Return the HTML section of a written OPTIONS file: changed options, and those to set in code."""
     if not options:
         return ""
-    rows = "".join(
-        f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(before))}</td><td>{html.escape(str(after))}</td></tr>"
-        for name, before, after in options.changes
-    )
+    table = html_table(["option", "now", "new"], [[str(cell) for cell in change] for change in options.changes], texts=[1, 2])
     code = "".join(f"<li>{html.escape(name)}: {html.escape(place)}</li>" for name, place in options.in_code.items())
-    return (
-        f"<section id='options'><h2>{html.escape(title)}</h2><p class='caption'>{html.escape(options.file)} "
-        "contains the options below and all others of the store.</p><div class='scroll'><table><thead><tr><th>option</th>"
-        f"<th>now</th><th>new</th></tr></thead><tbody>{rows}</tbody></table></div>"
-        f"{f'<p>To set in code:</p><ul>{code}</ul>' if code else ''}</section>"
-    )
+    caption = f"{options.file} contains the options below and all others of the store."
+    return html_section("options", title, f"{table}{f'<p>To set in code:</p><ul>{code}</ul>' if code else ''}", caption)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.figures.search import importance_figure, points_figure, progress_figure
 from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import PAGE
 from lsmlab.reports.text.tuning import tuning_text
 from lsmlab.reports.text.words import change_text, interval_text
@@ -88,28 +88,20 @@ def _contributions(found: Tuning, verdict: Verdict) -> Figure:
 def _verdict(found: Tuning) -> str:
     if not found.verdict:
         return ""
-    return (
-        "<section id='verdict'><h2>Best point on new seeds</h2><p class='caption'>Present state against the best point; "
-        f"the intervals contain the model's own error.</p>{differences_table(found.verdict.differences)}</section>"
-    )
+    caption = "Present state against the best point; the intervals contain the model's own error."
+    return html_section("verdict", "Best point on new seeds", differences_table(found.verdict.differences), caption)
 
 
 def _front(found: Tuning) -> str:
     goals: Sequence[str] = found.goals
     if len(goals) < 2 or not found.front:
         return ""
-    head = "".join(f"<th class='number'>{html.escape(GOALS[goal].label)}</th>" for goal in goals)
-    rows = ""
-    for name, values in found.front:
-        cells = "".join(
-            f"<td class='number'>{html.escape(GOALS[goal].form(value))}</td>" for goal, value in zip(goals, values, strict=True)
-        )
-        rows += f"<tr><th>{html.escape(name.replace('engine.options.', ''))}</th>{cells}</tr>"
-    return (
-        "<section id='front'><h2>Pareto front</h2><p class='caption'>No other point is as good in all goals and better in "
-        f"one.</p><div class='scroll'><table><thead><tr><th>point</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-        "</section>"
-    )
+    rows = [
+        (name.replace("engine.options.", ""), *(GOALS[goal].form(value) for goal, value in zip(goals, values, strict=True)))
+        for name, values in found.front
+    ]
+    caption = "No other point is as good in all goals and better in one."
+    return html_section("front", "Pareto front", html_table(["point", *(GOALS[goal].label for goal in goals)], rows), caption)
 
 
 TUNE = Kind(

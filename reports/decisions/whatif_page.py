@@ -14,6 +14,7 @@ from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.figures.curves import overlaid
 from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
+from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.text.whatif import answer_text, check_error
 from lsmlab.reports.text.words import change_text, interval_text
@@ -93,29 +94,21 @@ def _details(answer: WhatIfAnswer, directory: Path) -> str:
     first = ""
     if (directory / present).is_file():
         first = f'<p class="caption"><a href="{html.escape(quote(present.as_posix()))}">Page of the present state</a></p>'
-    return f'<section id="alternatives"><h2>Alternatives</h2>{first}{"".join(parts)}</section>'
+    return html_section("alternatives", "Alternatives", f"{first}{''.join(parts)}")
 
 
 def _reproduction(answer: WhatIfAnswer) -> str:
     found = answer.reproduction
     if not found:
         return ""
-    rows = ""
+    rows = []
     for check in found.checks:
         metric = BY_NAME[check.metric]
-        error = check_error(check)
         inside = {True: "inside", False: "outside", None: "unknown"}[check.inside]
-        cells = (metric.form(check.recorded), metric.form(check.simulated), error, inside)
-        rows += f"<tr><th>{html.escape(metric.label)}</th>" + "".join(
-            f'<td class="number">{html.escape(cell)}</td>' for cell in cells
-        )
-        rows += "</tr>"
-    head = "".join(f'<th class="number">{name}</th>' for name in ("in the LOG", "simulated", "error", "90 % interval"))
+        rows.append((metric.label, metric.form(check.recorded), metric.form(check.simulated), check_error(check), inside))
+    table = html_table(["", "in the LOG", "simulated", "error", "90 % interval"], rows)
     caption = "The present state is simulated from the LOG alone; its numbers should be those of the LOG."
-    return (
-        f'<section id="reproduction"><h2>Is the present state reproduced?</h2><p class="caption">{caption}</p>'
-        f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>'
-    )
+    return html_section("reproduction", "Is the present state reproduced?", table, caption)
 
 
 def _overlay(answer: WhatIfAnswer, directory: Path) -> list[Figure]:

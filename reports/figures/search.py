@@ -10,7 +10,7 @@ from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.sweep import number_axis, parallel_coordinates
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.reports.text.sweep import key_name
-from lsmlab.sim.runs.typed import typed_value
+from lsmlab.sim.runs.index import typed_value
 from lsmlab.sim.studies.goals import GOALS
 from lsmlab.sim.studies.sweep.measured import Measured
 from lsmlab.sim.studies.tune import PointTried

@@ -111,9 +111,9 @@ def _axes(
     left, width, top = _domain(place, lines)
     height = (1.0 - _GAP_Y / lines * (lines - 1)) / lines
     kind: dict[str, Any] = {"type": "log", "nticks": 5} if measure.logarithmic else {"nticks": 6}
-    if measure.key[-1] == "p99":
+    if measure.metric.unit == "s":
         kind |= {"ticksuffix": "s", "exponentformat": "SI"}
-    elif measure.key[-1] == "stall_fraction":
+    elif measure.metric.unit == "share":
         kind |= {"tickformat": "~%"}
     return {
         f"xaxis{axis}": {"domain": [left, left + width], "anchor": f"y{axis}", **kind},

@@ -11,6 +11,7 @@ from lsmlab.reports.figures.base import Figure, Trace
 from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.palette import RUNS
+from lsmlab.reports.parts import Html, html_table
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.text.growth import age_text, error_cells, growth_text, row_cells
 from lsmlab.sim.studies.growth.grow import Growth, GrowthRequest, Window, cost, grow
@@ -72,24 +73,19 @@ def _story(answer: Growth) -> list[str]:
 def _linked(number: int, row: Window) -> list[str]:
     age, *others = row_cells(row)
     if number > _MOST_PAGES:
-        return [html.escape(cell) for cell in (age, *others)]
-    return [f'<a href="window_{number}/report.html">{html.escape(age)}</a>', *map(html.escape, others)]
+        return [age, *others]
+    return [Html(f'<a href="window_{number}/report.html">{html.escape(age)}</a>'), *others]
 
 
 def _errors(answer: Growth) -> str:
     if answer.errors is None:
         return ""
-    rows = [[html.escape(cell) for cell in error_cells(answer, i)] for i in range(len(answer.windows))]
+    rows = [error_cells(answer, i) for i in range(len(answer.windows))]
     return _table("Errors against one run over the whole horizon", ["age", *(q.label for q in QUANTITIES.values())], rows)
 
 
 def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f'<th class="number">{html.escape(name)}</th>' for name in heads)
-    body = "".join("<tr>" + "".join(f'<td class="number">{cell}</td>' for cell in row) + "</tr>" for row in rows)
-    return (
-        f'<section><h2>{html.escape(title)}</h2><div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div></section>"
-    )
+    return f"<section><h2>{html.escape(title)}</h2>{html_table(heads, rows, named=False)}</section>"
 
 
 def _figure(answer: Growth, name: str) -> Figure:

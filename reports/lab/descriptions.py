@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,9 +48,9 @@ def comments(group: str, entry: str, folders: tuple[Path, ...] = ()) -> dict[str
     return {key: text for key, text in found.items() if text}
 
 
-def entry_names(group: str, folders: Sequence[Path] = ()) -> list[tuple[str, str]]:
+def entry_names(group: str) -> list[tuple[str, str]]:
     """Return name and description of each entry of a group."""
-    return [(e.name, e.description()) for e in entries(group, folders)]
+    return [(e.name, e.description()) for e in entries(group)]
 
 
 def _without_source(comment: str) -> str:

@@ -10,6 +10,7 @@ from typing import Final
 from lsmlab.reports import numbers
 from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
+from lsmlab.reports.parts import Html, html_section, html_table
 from lsmlab.reports.plan.figures import headroom_over_time, level_text, pareto, rates, sensitivities
 from lsmlab.reports.run_data import PAGE
 from lsmlab.reports.text.plan import headroom_text, machines_text, plan_text, runs_out_text
@@ -84,22 +85,13 @@ def _story(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> list[str]:
 
 
 def _table(rows: Sequence[CandidateAnswer]) -> str:
-    body = "".join(
-        f"<tr><th>{'★ ' if row.pareto else ''}{html.escape(row.name)}</th>"
-        + "".join(f'<td class="number">{html.escape(cell)}</td>' for cell in _cells(row))
-        + "</tr>"
-        for row in rows
-    )
-    head = "".join(f'<th class="number">{name}</th>' for name in _HEADS)
+    body = [(f"{'★ ' if row.pareto else ''}{row.name}", *_cells(row)) for row in rows]
     caption = (
         "Feasible candidates first, cheapest first. ★: on the Pareto front of cost, write P99.9 at the planned rate and drive "
         "life. Chance: share of random draws of the model's own error in which the candidate is feasible. Machines: needed now "
         "and at the end of the plan."
     )
-    return (
-        f'<section id="candidates"><h2>Candidates</h2><p class="caption">{caption}</p><div class="scroll"><table><thead><tr>'
-        f"<th></th>{head}</tr></thead><tbody>{body}</tbody></table></div></section>"
-    )
+    return html_section("candidates", "Candidates", html_table(["", *_HEADS], body), caption)
 
 
 def _cells(row: CandidateAnswer) -> list[str]:
@@ -113,15 +105,9 @@ def _cells(row: CandidateAnswer) -> list[str]:
 
 
 def _constraints(answer: PlanAnswer) -> str:
-    rows = "".join(
-        f"<tr><th>{html.escape(row.name)}</th><td>{html.escape(row.constraint or row.error or '')}</td></tr>"
-        for row in answer.candidates
-    )
+    rows = [(row.name, row.constraint or row.error or "") for row in answer.candidates]
     caption = "What fails just above the largest sustainable rate, and the resource that is used up then."
-    return (
-        f'<section id="constraints"><h2>What limits each candidate</h2><p class="caption">{caption}</p>'
-        f'<div class="scroll"><table><tbody>{rows}</tbody></table></div></section>'
-    )
+    return html_section("constraints", "What limits each candidate", html_table([], rows, texts=[1]), caption)
 
 
 def _levels(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> str:
@@ -129,18 +115,10 @@ def _levels(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> str:
     names = [name for name in LEVELS if any(name in row.planned.levels for row in rows)]
     limits = answer.service_levels
     limit_texts = {name: f"<br>limit {LEVELS[name].form(limit)}" for name, limit in limits.items()}
-    head = "".join(f'<th class="number">{LEVELS[n].label}{limit_texts.get(n, "")}</th>' for n in names)
-    body = "".join(
-        f"<tr><th>{html.escape(row.name)}</th>"
-        + "".join(f'<td class="number">{html.escape(level_text(n, row.planned.levels.get(n)))}</td>' for n in names)
-        + "</tr>"
-        for row in rows
-    )
+    head = ["", *(Html(f"{LEVELS[n].label}{limit_texts.get(n, '')}") for n in names)]
+    body = [(row.name, *(level_text(n, row.planned.levels.get(n)) for n in names)) for row in rows]
     caption = "At the rate of the busiest hour today. Latencies of a candidate that does not keep up grow with the run's length."
-    return (
-        f'<section id="levels"><h2>Service levels at the planned rate</h2><p class="caption">{caption}</p>'
-        f'<div class="scroll"><table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div></section>'
-    )
+    return html_section("levels", "Service levels at the planned rate", html_table(head, body), caption)
 
 
 def _prices(rows: Sequence[CandidateAnswer]) -> str:
@@ -153,7 +131,7 @@ def _prices(rows: Sequence[CandidateAnswer]) -> str:
             else f"{price.covers or 'price'}; source: {price.source}{', ' + price.date if price.date else ''}"
         )  # fmt: skip
         lines.append(f"<li>{html.escape(str(device))}: {html.escape(text)}</li>")
-    return f'<section id="prices"><h2>Prices</h2><ul>{"".join(lines)}</ul></section>'
+    return html_section("prices", "Prices", f"<ul>{''.join(lines)}</ul>")
 
 
 PLAN = Kind(

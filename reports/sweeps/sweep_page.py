@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -24,6 +23,7 @@ from lsmlab.reports.figures.sweep import (
     sobol_figure,
 )
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
+from lsmlab.reports.parts import Html, html_section, html_table
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.text.sweep import key_name, metric_name
 from lsmlab.sim.studies.sweep.analysis import Analysis
@@ -131,28 +131,23 @@ def _shares(analysis: Analysis) -> str:
     known = {name: one for name, one in analysis.effects.items() if one}
     if not known:
         return ""
-    head = "".join(f'<th class="number">{html.escape(metric_name(name))}</th>' for name in known)
     first = next(iter(known.values()))
-    rows = "".join(
-        _share_row(key_name(row.key), [one.main[i].share for one in known.values()])
-        for i, row in enumerate(first.main)
-    )
+    rows = [
+        _share_row(key_name(row.key), [one.main[i].share for one in known.values()]) for i, row in enumerate(first.main)
+    ]
     for i, pair in enumerate(first.interactions or []):
         shares = [one.interactions[i].share for one in known.values() if one.interactions is not None]
-        rows += _share_row(" x ".join(map(key_name, pair.keys)), shares)
+        rows.append(_share_row(" x ".join(map(key_name, pair.keys)), shares))
     caption = "Share of the variance between configurations that each key causes, and each pair of keys beyond its two keys."
-    return (
-        f'<section id="shares"><h2>What matters</h2><p class="caption">{caption}</p><div class="scroll"><table>'
-        f"<thead><tr><th>key</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
+    return html_section("shares", "What matters", html_table(["key", *map(metric_name, known)], rows), caption)
 
 
-def _share_row(label: str, shares: Sequence[Spread]) -> str:
-    cells = ""
+def _share_row(label: str, shares: Sequence[Spread]) -> list[str]:
+    cells = [label]
     for share in shares:
         around = "" if share.low is None else f" ({share.low:.0%} to {share.high:.0%})"
-        cells += f'<td class="number">{share.mean:.0%}{around}</td>'
-    return f"<tr><th>{html.escape(label)}</th>{cells}</tr>"
+        cells.append(f"{share.mean:.0%}{around}")
+    return cells
 
 
 def _table(directory: Path, measured: Measured, analysis: Analysis, runs: Mapping[str, Sequence[Path]]) -> str:
@@ -163,19 +158,17 @@ def _table(directory: Path, measured: Measured, analysis: Analysis, runs: Mappin
     if metrics:
         sign = -1.0 if analysis.objectives[0].largest else 1.0
         order = np.argsort(sign * means[metrics[0]], kind="stable")  # NaN comes last
-    head = "".join(f'<th class="number">{html.escape(metric_name(name))}</th>' for name in metrics)
-    rows = ""
-    for i in order[:_MOST_ROWS].tolist():
-        cells = "".join(
-            f'<td class="number">{html.escape(_mean_text(name, float(means[name][i])))}</td>' for name in metrics
+    rows = [
+        (
+            Html(page_link(runs[measured.names[i]][0], measured.names[i], directory)),
+            *(_mean_text(name, float(means[name][i])) for name in metrics),
         )
-        rows += f"<tr><th>{page_link(runs[measured.names[i]][0], measured.names[i], directory)}</th>{cells}</tr>"
+        for i in order[:_MOST_ROWS].tolist()
+    ]  # fmt: skip
     more = f" The first {_MOST_ROWS} of {len(order)} are shown; 'lsmlab results' prints all." if len(order) > _MOST_ROWS else ""
     caption = f"Means over the seeds. A name with a link leads to the page of the configuration's first run.{more}"
-    return (
-        f'<section id="configurations"><h2>Configurations</h2><p class="caption">{caption}</p><div class="scroll"><table>'
-        f"<thead><tr><th>configuration</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>"
-    )
+    table = html_table(["configuration", *map(metric_name, metrics)], rows)
+    return html_section("configurations", "Configurations", table, caption)
 
 
 def _mean_text(metric: str, mean: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.sim.studies.growth.grow import Growth, Window
 from lsmlab.sim.studies.growth.measured import QUANTITIES
 
@@ -60,5 +61,4 @@ def error_text(name: str, error: float | None) -> str:
 
 def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a table with right-aligned columns."""
-    widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *rows)]
+    return in_columns([heads, *rows], left=())

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from lsmlab.reports.text.words import wrapped
+from lsmlab.sim.results.comparison_text import aligned
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
 from lsmlab.sim.studies.plan.levels import LEVELS
 from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
@@ -57,12 +58,7 @@ def _table(rows: Sequence[CandidateAnswer]) -> list[str]:
         return []
     cells = [["", *HEADS], *([_name(row), *row_cells(row)] for row in shown)]
     kept = [i for i in range(len(cells[0])) if i == 0 or any(line[i] not in ("-", "unknown") for line in cells[1:])]
-    widths = [max(len(line[i]) for line in cells) for i in kept]
-    lines = [
-        "  ".join(line[i].ljust(w) if i == 0 else line[i].rjust(w) for i, w in zip(kept, widths, strict=True)).rstrip()
-        for line in cells
-    ]
-    return [lines[0], "-" * max(map(len, lines)), *lines[1:]]
+    return aligned([[line[i] for i in kept] for line in cells])
 
 
 def _name(row: CandidateAnswer) -> str:

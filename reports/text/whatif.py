@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from lsmlab.reports.text.words import change_text, interval_text, wrapped
+from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.sim.studies.differences import Difference
 from lsmlab.sim.studies.metrics import BY_NAME
 from lsmlab.sim.studies.reproduction import Check, Reproduction
@@ -49,8 +50,7 @@ def _alternative(found: Compared) -> list[str]:
     if found.kept:
         lines += wrapped("  ", f"({'; '.join(found.kept)})")
     rows = [_row(d) for d in found.differences if d.certain]
-    widths = [max(len(row[i]) for row in rows) for i in range(4)] if rows else []
-    lines += ["  " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines += [f"  {line}" for line in in_columns(rows, left=range(4))]
     unclear = [f"{BY_NAME[d.metric].label} {_row(d)[2]}" for d in found.differences if not (d.certain or d.tie)]
     ties = [BY_NAME[d.metric].label for d in found.differences if d.tie]
     if unclear:

@@ -17,7 +17,6 @@ from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.yaml_text import read_yaml
 
-_PLACES: Final = ("host", "devices")
 _KEYS: Final = (
     "version", "description", "provenance", "host", "devices", "standard_errors", "model_errors", "alternative",
 )  # fmt: skip

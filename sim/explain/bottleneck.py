@@ -51,9 +51,9 @@ class Evidence:
     lost_by_cause: Mapping[str, float]
     """Share of the lost operations by stall cause."""
     uses: Mapping[str, float]
-    """Use of each resource (`resource_use.RESOURCES`, and `bandwidth`), from 0 to 1; without those that the run does not have."""
+    """Use of each resource (`of_run`), from 0 to 1; without those that the run does not have."""
     waits: Mapping[str, float]
-    """Share of the time of the blamed jobs by wait (`delaying_jobs.WAITS`); empty for a LOG."""
+    """Share of the time of the blamed jobs by wait (`DelayingJob.waits_s`); empty for a LOG."""
 
 
 _HARDWARE: Final = {

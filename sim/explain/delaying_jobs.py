@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 Table = Mapping[str, Any]
 """Columns of a table by name."""
-WAITS: Final = ("device", "core", "slot", "limiter", "sync")
-"""Waits of a job: beyond the time alone on the device; for a core, a slot, the rate limiter, fsyncs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,8 @@ class DelayingJob:
     read_bytes: int
     write_bytes: int
     waits_s: Mapping[str, float] = field(default_factory=dict)
-    """Mean wait of its threads by reason (`WAITS`), the longest first; empty for a LOG."""
+    """Mean wait of its threads, the longest first: beyond the time alone on the "device"; for a "core", a "slot", the
+    "limiter", fsyncs ("sync"). Empty for a LOG."""
     device_alone_s: float = 0.0
     """Time that its reads and writes would have taken alone, per thread."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 from lsmlab.sim.clients.latency import Floats, ramps
@@ -11,32 +10,12 @@ from lsmlab.sim.clients.latency import Floats, ramps
 Curve = tuple[Floats, Floats]
 """(times in s, ascending; busy time of the resource up to then in s: 1 s per second in full use). Linear between times."""
 
-RESOURCES: Final = {
-    "device": "device",
-    "write_cap": "cap on written bytes",
-    "read_cap": "cap on read bytes",
-    "iops_cap": "cap on operations",
-    "limiter": "rate limiter",
-    "cores": "cores",
-    "flush_slots": "flush slots",
-    "compaction_slots": "compaction slots",
-    "l0_compaction": "compaction out of L0",
-    "other_compaction_slots": "compaction slots besides that of a compaction out of L0",
-}
-"""Resources by name. `l0_compaction` is in use while a compaction of L0 files runs, of which RocksDB runs one at a time."""
-
 
 def use(curve: Curve, starts: Floats, ends: Floats) -> Floats:
     """Return the mean use of a resource in each interval, from 0 to 1 (a burst may exceed a cap). Shape of `starts`."""
     busy_s = np.interp(ends, *curve) - np.interp(starts, *curve)
     result: Floats = busy_s / np.maximum(ends - starts, 1e-9)
     return result
-
-
-def uses(curves: Mapping[str, Curve], start_s: float, end_s: float) -> dict[str, float]:
-    """Return the mean use of each resource between two times."""
-    edges = np.array([start_s]), np.array([end_s])
-    return {name: min(1.0, float(use(curve, *edges)[0])) for name, curve in curves.items()}
 
 
 def busy_curve(starts: Floats, ends: Floats, amounts: Floats, at_s: Floats, capacity_per_s: float) -> Curve:

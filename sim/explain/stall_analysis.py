@@ -35,7 +35,7 @@ class StallData:
     memtable_writes: float
     """Writes of all clients that fill one memtable of each database."""
     usage: Mapping[str, Curve]
-    """Use of each resource that the run has (`resource_use.RESOURCES`, and `bandwidth`); empty for a LOG."""
+    """Use of each resource that the run has (`of_run`); empty for a LOG."""
 
 
 def analyse_stalls(data: StallData) -> dict[str, Any]:

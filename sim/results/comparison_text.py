@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
@@ -73,12 +73,18 @@ def _cell(value: Any, form: Callable[[Any], str]) -> str:
     return "-" if value is None else form(value)
 
 
+def in_columns(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Return the lines of rows of equal length in columns; those of the numbers `left` are aligned to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if i in left else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a table: its head, a rule and the rows; the first column is aligned to the left."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        first, *rest = (c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
-        lines.append("  ".join([first, *rest]).rstrip())
-    lines.insert(1, "-" * max(map(len, lines)))
-    return lines
+    head, *lines = in_columns(rows)
+    return [head, "-" * max(map(len, (head, *lines))), *lines]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes
+from lsmlab.sim.results.comparison_text import in_columns
 
 _COLUMNS: Final = ("Family", "Writes", "Flushes", "Flushed", "Compactions", "Compacted", "W-Amp", "Live", "Stalls")
 
@@ -34,9 +35,4 @@ def family_lines(families: Mapping[str, Mapping[str, Any]] | None) -> list[str]:
     """The table in lines; none where a run has one column family."""
     if not families:
         return []
-    rows = family_rows(families)
-    first, *widths = (max(len(row[i]) for row in rows) for i in range(len(_COLUMNS)))
-    return [
-        "  ".join((f"{row[0]:<{first}}", *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))))
-        for row in rows
-    ]
+    return in_columns(family_rows(families))

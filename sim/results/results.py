@@ -37,7 +37,6 @@ from lsmlab.sim.store.event_log import EventKind, EventLog
 from lsmlab.sim.yaml_text import to_yaml
 
 if TYPE_CHECKING:
-    import pandas as pd
     from lsmlab.sim.clients.family_reads import FamilyReads
     from lsmlab.sim.setup import Setup
 
@@ -78,41 +77,12 @@ class Result:
                 write_table(directory, schema, columns, about)
         (directory / "summary.json").write_text(json.dumps(self.summary, indent=1) + "\n")
 
-    def series_frame(self) -> pd.DataFrame:
-        """Return `series` as a DataFrame: one row per simulated second (docs/reference/tables.md#series)."""
-        return _frame(self.series)
-
-    def jobs_frame(self) -> pd.DataFrame:
-        """Return `jobs` as a DataFrame: one row per background job (docs/reference/tables.md#jobs)."""
-        return _frame(self.jobs)
-
-    def stalls_frame(self) -> pd.DataFrame:
-        """Return `stalls` as a DataFrame: one row per stall, with its chain (docs/reference/tables.md#stalls)."""
-        return _frame(STALLS.table(self.stalls))
-
-    def latency_frame(self) -> pd.DataFrame:
-        """Return `latency` as a DataFrame: one row per bucket of the histogram (docs/reference/tables.md#latency)."""
-        return _frame(self.latency)
-
-    def events_frame(self) -> pd.DataFrame:
-        """Return `events` as a DataFrame: version edits and memtable switches (docs/reference/tables.md#events).
-
-        The frame is empty with `save.events=false`.
-        """
-        return _frame(EVENTS.empty() if self.events is None else self.events)
-
     def tables(self) -> list[tuple[TableSchema, Table | None]]:
         """Return each table with its schema; None for a table that the run did not record."""
         stalls = STALLS.table(self.stalls)
         return [
             (SERIES, self.series), (JOBS, self.jobs), (STALLS, stalls), (LATENCY, self.latency), (EVENTS, self.events),
         ]  # fmt: skip
-
-
-def _frame(table: Table) -> pd.DataFrame:
-    import pandas as pd
-
-    return pd.DataFrame(table)
 
 
 def collect(

@@ -7,6 +7,5 @@
   Slurm, PBS, LSF, SGE), on_ray.
 - Many runs: batch (simulate the runs that the store lacks, yield each as it ends), progress (runs done, time left).
 - Cost before a run starts: estimate (CPU time and memory), expected (counts that the configuration gives).
-- Tables: tables (of a stored run), typed (values of a configuration as numbers), rows (typed columns of many runs),
-  index (one row per run).
+- Tables: tables (of a stored run), index (one row per run, with typed columns).
 """

@@ -22,12 +22,8 @@ class WriteBufferManager:
     buffer_bytes: float
     """`db_write_buffer_size`; 0 = no bound."""
 
-    def should_flush(self, active_bytes: float, immutable_bytes: float) -> bool:
-        """Return whether a memtable must be switched now."""
-        return self.room_bytes(active_bytes, immutable_bytes) <= 0.0
-
     def room_bytes(self, active_bytes: float, immutable_bytes: float) -> float:
-        """Return the bytes that can be written before `should_flush` is true; infinity without a bound."""
+        """Return the bytes that can be written before a memtable must be switched; infinity without a bound."""
         if self.buffer_bytes == 0.0:
             return math.inf
         until_full = self.buffer_bytes - immutable_bytes - active_bytes

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes
 from lsmlab.sim.configuration.overrides import override_key
-from lsmlab.sim.runs.typed import flat, typed_value
+from lsmlab.sim.runs.index import flat, typed_value
 
 GROUPS: Final = ("engine", "device", "host", "limits", "conditions", "workload", "keys", "experiment")
 _CAPS: Final = ("write_cap", "read_cap", "iops_cap")
-_ENTRY_KEYS: Final = ("name", "description", "citation", "_target_")
 
 
 def changes_of(overrides: Sequence[str], present: Mapping[str, Any], alternative: Mapping[str, Any]) -> list[str]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
-from datetime import date
-from enum import Enum
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +15,7 @@ class Document:
 
     def to_json(self) -> str:
         """Return the document as JSON text. NaN and infinities become null."""
-        return to_json(as_data(self))
+        return to_json(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the document as plain dictionaries and lists, as its JSON text has them."""
@@ -27,7 +24,7 @@ class Document:
 
     def write(self, path: Path) -> None:
         """Write the document to a file, in one atomic step."""
-        write_json(path, as_data(self))
+        write_json(path, self)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -46,16 +43,3 @@ class Document:
             return cls.from_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, InputError) as error:
             raise InputError(f"{path}: cannot be read ({error}); repeat the command") from None
-
-
-def as_data(value: Any) -> Any:
-    """Return a dataclass, with all that it contains, as dictionaries, lists, numbers and texts."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: as_data(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, dict):
-        return {str(key): as_data(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [as_data(item) for item in value]
-    if isinstance(value, Enum):
-        return value.value
-    return value.isoformat() if isinstance(value, date) else value

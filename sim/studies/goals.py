@@ -45,10 +45,10 @@ class Limits:
         return None
 
 
-def read_goal(name: str | None, config: Mapping[str, Any], allowed: Sequence[str] = ()) -> str:
+def read_goal(name: str | None, config: Mapping[str, Any]) -> str:
     """Return the name of the goal. Default: throughput where clients write at full speed, otherwise the write P99.9."""
     if name is None:
-        return "throughput" if is_saturating(config, allowed) else "p999"
+        return "throughput" if is_saturating(config) else "p999"
     if name not in GOALS:
         raise InputError(f"--goal {name}: no such goal; choose one of {', '.join(GOALS)}")
     return name
@@ -85,18 +85,18 @@ def _quantity(value: str, where: str) -> float:
     raise InputError(f"{where}: {value!r} is not a number with a unit such as 10ms, 20% or 1.5")
 
 
-def is_saturating(config: Mapping[str, Any], allowed: Sequence[str] = ()) -> bool:
+def is_saturating(config: Mapping[str, Any]) -> bool:
     """Whether some clients send each operation when the previous one returns, without a limit on their rate."""
-    workload = make_workload(config["workload"], ("lsmlab", *allowed))
+    workload = make_workload(config["workload"], ("lsmlab",))
     return any(
         isinstance(c.arrivals, ClosedLoop) and not c.arrivals.limit_bytes_per_s and not c.arrivals.limit_ops_per_s
         for c in workload.clients
     )
 
 
-def memory_bytes(config: Mapping[str, Any], allowed: Sequence[str] = ()) -> float:
+def memory_bytes(config: Mapping[str, Any]) -> float:
     """Return the memory of a store's memtables and block cache: all memtables of all column families full."""
-    engines = [engine.options for engine in make_engines(config["engine"], allowed).values()]
+    engines = [engine.options for engine in make_engines(config["engine"], ()).values()]
     memtables = sum(o.write_buffer_size * o.max_write_buffer_number for o in engines)
     limit = engines[0].db_write_buffer_size
     return float(min(memtables, limit) if limit else memtables) + max(o.cache_size for o in engines)

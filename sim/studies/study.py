@@ -17,8 +17,8 @@ from lsmlab.sim.configuration.trust import trusted_packages
 from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.runs.batch import Job, Settings, outcomes
 from lsmlab.sim.runs.estimate import Estimate, estimate, total
+from lsmlab.sim.runs.index import parameters
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.typed import parameters
 from lsmlab.sim.studies.differences import Repeats
 
 

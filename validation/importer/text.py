@@ -9,6 +9,7 @@ from typing import Any, Final
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.sentences import CAUSE_WORDS
 from lsmlab.sim.explain.summary_text import costliest_lines
+from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.sim.results.family_text import family_lines
 from lsmlab.validation.importer.estimates import LABELS
 
@@ -155,8 +156,7 @@ def _levels(summary: Mapping[str, Any]) -> list[str]:
             f"{w_amp:.2f}" if w_amp else "-", f"{level['jobs']:,}", format_seconds(level["busy_s"]),
             format_seconds(level["cpu_s"]) if level["cpu_s"] else "-",
         ))  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_COLUMNS))]
-    return ["  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return in_columns(rows, left=())
 
 
 def _whole(found: Mapping[str, Any]) -> list[str]:

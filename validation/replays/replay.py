@@ -165,7 +165,7 @@ class Replay:
             self.tree.mark(number, files, True)
         everything = [f for _, files in inputs for f in files]
         lo, hi = min(f.lo for f in everything), max(f.hi for f in everything)
-        self.running[step.job] = RunningJob(level, output, lo, hi, intra_l0=output == 0)
+        self.running[step.job] = RunningJob(level, output, lo, hi)
         self.inputs[step.job] = inputs
         if self.contents is not None and not step.move:
             self.contents.picked(step.job, self.tree, inputs, output, lo, hi)

@@ -22,7 +22,6 @@ class Timeline:
     """Steps in order, and the LOG events that a replay looks up by job."""
 
     steps: list[Step] = field(default_factory=list)
-    stall_lines: int = 0
     created: dict[int, list[Event]] = field(default_factory=dict)
     """table_file_creation events by job."""
     flushes: dict[int, Event] = field(default_factory=dict)
@@ -41,7 +40,6 @@ def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: in
     commits = Committer(edits, timeline.created, moves, num_levels).commits(log)
     switches = [Switch(r.time_us, r.thread) for r in log.records if isinstance(r, SwitchLine)]
     lines = [r for r in log.records if isinstance(r, StallLine)]
-    timeline.stall_lines = len(lines)
     _give_lines([*switches, *(c for c in commits if c.recomputes)], lines)
     picks = _picks(log, moves)
     idle = [Idle(r.time_us) for r in log.records if isinstance(r, IdlePick)]

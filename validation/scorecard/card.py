@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -119,7 +118,7 @@ class Scorecard:
             sets["replay"] = replay_shares(self.replays)
         if self.theory:
             sets["theory"] = {check.name: check.as_json() for check in self.theory}
-        document: dict[str, Any] = clean({
+        return {
             "metrics": {name: as_json(total) for name, total in self.scored.items()},
             "sets": sets,
             "cases": [
@@ -133,8 +132,7 @@ class Scorecard:
             "seeds": self.seeds,
             "failed": [{"name": name, "reason": reason} for name, reason in self.failures],
             "skipped": list(self.skipped),
-        })  # fmt: skip
-        return document
+        }  # fmt: skip
 
     @property
     def trends(self) -> list[Trend]:
@@ -190,14 +188,3 @@ def replay_shares(checks: Sequence[ReplayCheck]) -> dict[str, Any]:
     for entry in found.values():
         entry["share"] = entry["matched"] / entry["total"] if entry["total"] else None
     return found
-
-
-def clean(value: Any) -> Any:
-    """Replace infinities and NaN by null, because JSON cannot represent them."""
-    if isinstance(value, dict):
-        return {key: clean(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [clean(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -21,17 +21,12 @@ class PageDrive:
 
     def write(self, page: int) -> None:
         """Write one logical page, then collect blocks until at least one block is free."""
-        self.trim(page)
-        self._program(page)
-        while len(self._free) < 1:
-            self._collect()
-
-    def trim(self, page: int) -> None:
-        """Invalidate one logical page."""
         place = self._place[page]
         if place is not None:
             self._valid[place[0]] -= 1
-            self._place[page] = None
+        self._program(page)
+        while len(self._free) < 1:
+            self._collect()
 
     def _program(self, page: int) -> None:
         if len(self._content[self._open]) == self.pages_per_block:
@@ -53,24 +48,16 @@ class PageDrive:
             self._program(page)
 
 
-def measured_write_amplification(
-    utilisation: float, seed: int = 1, rounds: int = 4, trimmed_share: float = 0.0
-) -> float:
-    """Return pages programmed per page written in the steady state of uniformly random writes.
-
-    `trimmed_share` is the share of logical pages that are trimmed first and not written again.
-    """
+def measured_write_amplification(utilisation: float) -> float:
+    """Return pages programmed per page written in the steady state of uniformly random writes."""
     drive = PageDrive(utilisation)
-    rng = random.Random(seed)
+    rng = random.Random(1)
     for page in range(drive.logical_pages):
         drive.write(page)
-    live = round(drive.logical_pages * (1.0 - trimmed_share))
-    for page in range(live, drive.logical_pages):
-        drive.trim(page)
-    writes = rounds * drive.logical_pages
+    writes = 4 * drive.logical_pages
     for _ in range(writes):
-        drive.write(rng.randrange(live))
+        drive.write(rng.randrange(drive.logical_pages))
     start = drive.programmed
     for _ in range(writes):
-        drive.write(rng.randrange(live))
+        drive.write(rng.randrange(drive.logical_pages))
     return (drive.programmed - start) / writes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, engine_rows, replay_shares
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, Metric, error_text
 from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
@@ -95,14 +96,7 @@ def table(found: Iterable[Total], *, short: bool = False) -> list[str]:
             error_text(total.noise, kind), _share(total.within_noise), _share(total.coverage), str(total.values),
             target_text(total),
         ])  # fmt: skip
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = (
-        f"  {row[0]:<{widths[0]}}  "
-        + "  ".join(f"{c:>{w}}" for c, w in zip(row[1:-1], widths[1:-1], strict=True))
-        + f"  {row[-1]}"
-        for row in rows
-    )
-    return [line.rstrip() for line in lines]
+    return [f"  {line}" for line in in_columns(rows, left=(0, len(rows[0]) - 1))]
 
 
 def _share(value: float | None) -> str:

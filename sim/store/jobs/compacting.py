@@ -122,7 +122,7 @@ class Compacting:
         for number in action.victims:
             victim = self.jobs.get(number)
             if victim is not None:
-                self.halt(victim, Hold.PREEMPTED, to.number)
+                self.halt(victim, Hold.PREEMPTED)
 
     def _lock(self, pick: Work) -> None:
         for level, files in pick.inputs:
@@ -134,12 +134,12 @@ class Compacting:
 
     # --- halting ----------------------------------------------------------------------------------------------------
 
-    def halt(self, job: Job, hold: Hold, by: int = -1) -> None:
+    def halt(self, job: Job, hold: Hold) -> None:
         """Halt a running job at the end of its current step. Moves, drops, links and commits have no gate and continue."""
         if job.gate is None or job.view.state is not JobState.RUNNING:
             return
         job.gate.close()
-        job.view.state, job.view.hold, job.view.preempted_by = JobState.HALTING, hold, by
+        job.view.state, job.view.hold = JobState.HALTING, hold
         job.halted_since_s = self._family.database.env.now
         self._family.events.compactions_changed(self._family.database.env.now, -1)
         if hold is Hold.PREEMPTED:
@@ -158,7 +158,7 @@ class Compacting:
             return
         if job.view.hold is Hold.PREEMPTED:
             self._family.database.compaction_resumed()
-        job.view.state, job.view.hold, job.view.preempted_by = JobState.RUNNING, None, -1
+        job.view.state, job.view.hold = JobState.RUNNING, None
         job.halted_s += self._family.database.env.now - job.halted_since_s
         self._family.events.compactions_changed(self._family.database.env.now, 1)
         job.gate.open()

@@ -65,4 +65,4 @@ def running_job(pick: Work) -> RunningJob:
     if isinstance(pick, Drop):
         return RunningJob(0, 0, int(lo), int(hi))
     start = pick.start_level
-    return RunningJob(start, output, int(lo), int(hi), intra_l0=start == 0 and output == 0, incoming_bytes=incoming)
+    return RunningJob(start, output, int(lo), int(hi), incoming_bytes=incoming)

@@ -16,14 +16,14 @@ _STALL_ERROR: Final = "write_latency_s.max"
 
 
 def feasible_share(
-    headroom: float, values: Mapping[str, float], levels: ServiceLevels, errors: Mapping[str, float], seed: int = 0
+    headroom: float, values: Mapping[str, float], levels: ServiceLevels, errors: Mapping[str, float]
 ) -> float:
     """Return the share of draws of the model's errors in which a candidate is feasible.
 
     A draw multiplies the sustainable rate (`headroom`: its ratio to the planned rate) and each latency at the planned rate
     by independent lognormal errors, and adds a normal error to the stalled share. `errors`: standard deviations by metric.
     """
-    draws = np.random.default_rng(seed)
+    draws = np.random.default_rng(0)
     good = headroom * np.exp(errors.get(_OPS, 0.0) * draws.standard_normal(DRAWS)) >= 1.0
     for name, limit in levels.limits().items():
         error = _error(name, errors)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.runs.index import INDEX
-from lsmlab.sim.runs.typed import typed_value
+from lsmlab.sim.runs.index import INDEX, typed_value
 from lsmlab.sim.studies.statistics import interval
 from lsmlab.sim.studies.sweep.columns import find_column
 

@@ -19,10 +19,9 @@ from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.batch import Settings, write_failure
 from lsmlab.sim.runs.estimate import Estimate, estimate
-from lsmlab.sim.runs.index import INDEX
+from lsmlab.sim.runs.index import INDEX, RowCollector
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.progress import RunProgress
-from lsmlab.sim.runs.rows import RowCollector
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
 from lsmlab.sim.studies.document import Document

@@ -68,28 +68,22 @@ class LogStalls:
     lines: list[tuple[int, int, StallCause, str]] = field(default_factory=list)
     """(time in microseconds, opening, cause, column family) of every line "Stalling" or "Stopping"."""
 
-    def counts(
-        self, start_us: int | None = None, end_us: int | None = None, column_family: str | None = None
-    ) -> dict[str, int]:
-        """Return the number of stall lines by cause between two times, of one column family or of all.
+    def counts(self, end_us: int, column_family: str | None = None) -> dict[str, int]:
+        """Return the number of stall lines by cause up to a time, of one column family or of all.
 
         RocksDB's stall counters count the same.
         """
         result = dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0)
         for time_us, _, cause, family in self.lines:
-            if column_family not in (None, family):
-                continue
-            if (start_us is None or time_us >= start_us) and (end_us is None or time_us <= end_us):
+            if column_family in (None, family) and time_us <= end_us:
                 result[cause.value] += 1
         return result
 
-    def seconds(self, start_us: int | None = None, end_us: int | None = None) -> dict[str, float]:
-        """Return the seconds of stall by cause between two times."""
+    def seconds(self, end_us: int) -> dict[str, float]:
+        """Return the seconds of stall by cause up to a time."""
         result = dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0.0)
         for stall in self.intervals:
-            first = stall.start_us if start_us is None else max(stall.start_us, start_us)
-            last = stall.end_us if end_us is None else min(stall.end_us, end_us)
-            result[stall.cause.value] += max(0, last - first) / 1e6
+            result[stall.cause.value] += max(0, min(stall.end_us, end_us) - stall.start_us) / 1e6
         return result
 
 

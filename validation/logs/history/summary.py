@@ -34,13 +34,12 @@ def origin_us(log: RocksDbLog) -> int:
 
 
 def summarise_log(
-    log: RocksDbLog, until_s: float | None = None, *, from_s: float | None = None,
-    jobs: LogJobs | None = None, stalls: LogStalls | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the values of summary.json that a LOG has, for the jobs committed from `from_s` to `until_s`.
+    log: RocksDbLog, until_s: float | None = None, *, jobs: LogJobs | None = None, stalls: LogStalls | None = None
+) -> dict[str, Any]:
+    """Return the values of summary.json that a LOG has, for the jobs committed up to `until_s`.
 
-    Both are in seconds after `origin_us`; None means from the beginning, or to the end of the LOG. A LOG has no
-    latencies, device bytes or reads, so these are absent. Additional names are
+    `until_s` is in seconds after `origin_us`; None means to the end of the LOG. A LOG has no latencies, device bytes or
+    reads, so these are absent. Additional names are
 
     `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by levels
     `stall_interval_seconds`  by cause, time from a line that slows or stops writers to the recompute that ends it
@@ -52,33 +51,26 @@ def summarise_log(
     `write_ops_per_s` come from the last dump of the interval and cover the time up to `operations_until_s`. db_bench's
     output has tables but no events; then all values come from the last table (`tables.summarise_tables`).
     """
-    if not log.records and until_s is None and from_s is None and (tables := summarise_tables(log)) is not None:
+    if not log.records and until_s is None and (tables := summarise_tables(log)) is not None:
         return tables
     zero = origin_us(log)
     jobs = jobs_of(log) if jobs is None else jobs
     stalls = stalls_of(log) if stalls is None else stalls
     end_us = max([zero, log.last_us or 0, log.records.last.time_us if log.records.last is not None else 0])
-    start = zero + round(from_s * 1e6) if from_s is not None else None
     end = min(end_us, zero + round(until_s * 1e6)) if until_s is not None else end_us
-    inside = [
-        j
-        for j in jobs.jobs
-        if j.done and j.end_us is not None and j.end_us <= end and (start is None or j.end_us > start)
-    ]
-    duration_s = max(1e-6, (end - (start if start is not None else zero)) / 1e6)
+    inside = [j for j in jobs.jobs if j.done and j.end_us is not None and j.end_us <= end]
+    duration_s = max(1e-6, (end - zero) / 1e6)
     return {
         "duration_s": duration_s,
         **_work(inside),
         **_levels(jobs, inside, end),
-        **_stalls(log, stalls, start, end, duration_s),
-        **_operations(log, start, end, zero),
-        **_families(jobs, inside, stalls, start, end),
+        **_stalls(log, stalls, end, duration_s),
+        **_operations(log, end, zero),
+        **_families(jobs, inside, stalls, end),
     }
 
 
-def _families(
-    jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, start: int | None, end: int
-) -> dict[str, dict[str, Any]]:
+def _families(jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: int) -> dict[str, dict[str, Any]]:
     """The entry `column_families`: numbers of each family by name; empty for a LOG of one family."""
     if len(jobs.families) < 2:
         return {}
@@ -91,7 +83,7 @@ def _families(
             **_work(own),
             "flush_reasons": dict(sorted(reasons.items())),
             **_levels(trees, own, end),
-            "stall_count": stalls.counts(start, end, name),
+            "stall_count": stalls.counts(end, name),
         }
     return {"column_families": found}
 
@@ -180,28 +172,28 @@ def busy_s(job: LogJob) -> float:
     return max(0, (job.end_us or job.start_us) - job.start_us) / 1e6
 
 
-def _stalls(log: RocksDbLog, stalls: LogStalls, start: int | None, end: int, duration_s: float) -> dict[str, Any]:
-    intervals = stalls.seconds(start, end)
-    measured = _measured_stall(log, start, end)
+def _stalls(log: RocksDbLog, stalls: LogStalls, end: int, duration_s: float) -> dict[str, Any]:
+    intervals = stalls.seconds(end)
+    measured = _measured_stall(log, end)
     seconds = dict(intervals)
     if measured is not None:
         dump_end, total = measured
-        scale = slowed_share(stalls.seconds(start, dump_end), total)
+        scale = slowed_share(stalls.seconds(dump_end), total)
         seconds = {cause: s if cause.endswith("stop") else s * scale for cause, s in intervals.items()}
     result: dict[str, Any] = {
         "stall_seconds": seconds,
         "stall_interval_seconds": intervals,
-        "stall_count": stalls.counts(start, end),
+        "stall_count": stalls.counts(end),
         "stall_fraction": min(1.0, sum(seconds.values()) / duration_s),
         "stall_measured": None,
     }
     if measured is not None:
         dump_end, total = measured
-        covered = (dump_end - (start if start is not None else origin_us(log))) / 1e6
+        covered = (dump_end - origin_us(log)) / 1e6
         result["stall_measured"] = {"seconds": total, "until_s": covered}
         if covered >= _COVERED * duration_s:
             result["stall_fraction"] = min(1.0, total / covered)
-    inside = [s for s in stalls.intervals if s.end_us > (start or 0) and s.start_us < end]
+    inside = [s for s in stalls.intervals if s.start_us < end]
     result["longest_stall_s"] = max(((s.end_us - s.start_us) / 1e6 for s in inside), default=0.0)
     return result
 
@@ -216,20 +208,15 @@ def slowed_share(intervals: Mapping[str, float], waited_s: float) -> float:
     return min(1.0, max(0.0, waited_s - stops) / slow) if slow > 0 else 1.0
 
 
-def _measured_stall(log: RocksDbLog, start: int | None, end: int) -> tuple[int, float] | None:
-    """Return (time, stall seconds since `start`) of the last dump before `end`; None if the dumps do not give them.
+def _measured_stall(log: RocksDbLog, end: int) -> tuple[int, float] | None:
+    """Return (time, stall seconds up to then) of the last dump before `end`; None if the dumps do not give them.
 
     Cumulative numbers are usable only if the LOG has a single open.
     """
     dump = last_dump(log, end)
     if dump is None or dump.time_us is None or "cumulative_stall_s" not in dump.db or len(log.openings) != 1:
         return None
-    total = dump.db["cumulative_stall_s"]
-    if start is not None and (before := last_dump(log, start)) is not None:
-        total -= before.db.get("cumulative_stall_s", 0.0)
-    elif start is not None and start > origin_us(log) + 10**6:
-        return None
-    return dump.time_us, total
+    return dump.time_us, dump.db["cumulative_stall_s"]
 
 
 def last_dump(log: RocksDbLog, end_us: int) -> StatsDump | None:
@@ -238,9 +225,9 @@ def last_dump(log: RocksDbLog, end_us: int) -> StatsDump | None:
     return found[-1] if found else None
 
 
-def _operations(log: RocksDbLog, start: int | None, end: int, zero: int) -> dict[str, Any]:
+def _operations(log: RocksDbLog, end: int, zero: int) -> dict[str, Any]:
     dump = last_dump(log, end)
-    if dump is None or dump.time_us is None or start is not None or len(log.openings) != 1:
+    if dump is None or dump.time_us is None or len(log.openings) != 1:
         return {}
     keys = dump.db.get("cumulative_keys") or dump.db.get("cumulative_writes")  # pipelined writes leave "writes" at 0
     if not keys:
