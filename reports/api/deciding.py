@@ -154,7 +154,7 @@ def grow(
         InputError: the store does not grow, or a time is not possible.
 
     """
-    from lsmlab.reports.horizons.page import GROW
+    from lsmlab.reports.growth.page import GROW
 
     return _asked(
         GROW, jobs, out, progress, store=_store(store), horizon=horizon, windows=windows, window=window, warm=warm,

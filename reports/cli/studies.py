@@ -36,7 +36,7 @@ def tune(argv: list[str]) -> int:
 
 def grow(argv: list[str]) -> int:
     """Run `lsmlab grow RUN --horizon TIME`; return the exit code."""
-    from lsmlab.reports.horizons.page import GROW
+    from lsmlab.reports.growth.page import GROW
 
     return answer(GROW, argv)
 
