@@ -14,7 +14,7 @@ from lsmlab.reports.answers.first_tries import first_tries
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.answers.stopped import causes
-from lsmlab.reports.answers.sureness import tie_sentence, warm_up_sentence
+from lsmlab.reports.answers.confidence import tie_sentence, warm_up_sentence
 from lsmlab.reports.cost import closed_loop_sentence, length_sentence
 from lsmlab.reports.headline import headline
 from lsmlab.reports.page import run_page

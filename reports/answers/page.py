@@ -11,7 +11,7 @@ from lsmlab.reports.answers.chain import beside_the_chain, chain_graphic
 from lsmlab.reports.answers.first_tries import first_tries, one_at_a_time
 from lsmlab.reports.answers.queued import queued, why_queued
 from lsmlab.reports.answers.stopped import bottleneck_parts, causes, how_long, what_stopped
-from lsmlab.reports.answers.sureness import sureness
+from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.cost import closed_loop_sentence
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.what_helps import what_helps
@@ -27,7 +27,7 @@ def answers(run: RunData) -> str:
         _answer("long", "For how long?", headline, [*sentences, *([hidden] if hidden else [])]),
         _why(run),
         _helps(run),
-        _answer("sure", "How sure is that?", *sureness(run)),
+        _answer("sure", "How sure is that?", *confidence(run)),
     ]
     return f'<section id="answers" aria-label="Answers"><div class="answers">{"".join(parts)}</div></section>'
 
