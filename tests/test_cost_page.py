@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from explorer_pack import explorer_of
 from lsmlab.reports.answers.chain import beside_the_chain
+from lsmlab.reports.answers.confidence import tie_sentence, warm_up_sentence
 from lsmlab.reports.answers.first_tries import first_tries
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.answers.stopped import causes
-from lsmlab.reports.answers.confidence import tie_sentence, warm_up_sentence
 from lsmlab.reports.cost import closed_loop_sentence, length_sentence
 from lsmlab.reports.headline import headline
 from lsmlab.reports.page import run_page
