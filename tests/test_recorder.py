@@ -149,11 +149,11 @@ def test_a_rate_is_a_whole_number() -> None:
 def test_a_prefill_runs_before_and_settles() -> None:
     """The prefill runs without limits and settles; the measured workload opens the store again."""
     plan = plan_of(CASE.replace("base: fillrandom", "base: overwrite") + "prefill: {base: fillrandom, num: 5000, seed: 3}\n")
-    (filling,) = plan.prefill
-    assert "--benchmarks=fillrandom,flush,waitforcompaction" in filling
-    assert "--use_existing_db=false" in filling
+    (prefill,) = plan.prefill
+    assert "--benchmarks=fillrandom,flush,waitforcompaction" in prefill
+    assert "--use_existing_db=false" in prefill
     assert "--use_existing_db=true" in plan.measured
-    assert not any("write_rate_limit" in flag for flag in filling)
+    assert not any("write_rate_limit" in flag for flag in prefill)
 
 
 def flags_of(invocation: tuple[str, ...]) -> dict[str, str]:
@@ -166,13 +166,13 @@ def test_a_prefill_has_options_of_its_own() -> None:
     own = "options: {bloom_bits: 0, compression: lz4, disable_wal: true, write_buffer_size: 1MiB}"
     text = CASE.replace("options: {", "compression_ratio: 0.3, options: {bloom_bits: 10, rate_limiter_bytes_per_sec: 5MB/s, ")
     plan = plan_of(text + f"prefill: {{base: fillrandom, seed: 3, {own}}}\n")
-    filling, measured = flags_of(plan.prefill[0]), flags_of(plan.measured)
+    prefill, measured = flags_of(plan.prefill[0]), flags_of(plan.measured)
     names = ("bloom_bits", "compression_type", "compression_ratio", "disable_wal", "write_buffer_size", "subcompactions")
 
-    assert ["0", "lz4", "0.3", "true", str(1 << 20), "2"] == [filling[name] for name in names]
+    assert ["0", "lz4", "0.3", "true", str(1 << 20), "2"] == [prefill[name] for name in names]
     assert ["10", "none", "0.3", None, str(4 << 20), "2"] == [measured.get(name) for name in names]
-    assert ("5000000", None) == tuple(f.get("rate_limiter_bytes_per_sec") for f in (measured, filling))
-    assert not any("options" in name for name in filling)
+    assert ("5000000", None) == tuple(f.get("rate_limiter_bytes_per_sec") for f in (measured, prefill))
+    assert not any("options" in name for name in prefill)
 
 
 def test_a_prefill_may_have_a_rate_limit_of_its_own() -> None:
