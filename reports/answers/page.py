@@ -33,19 +33,19 @@ def answers(run: RunData) -> str:
 
 
 def _why(run: RunData) -> str:
-    """Return the answer with the bottleneck, and the chain of the costliest episode."""
-    found, episodes = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
+    """Return the answer with the bottleneck, and the chain of the costliest group of stalls."""
+    found, groups = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
     if (queue := queued(run)) is not None:
         return _answer("why", "Why?", *why_queued(run, queue))
-    if not episodes:
+    if not groups:
         return _answer("why", "Why?", "No stall, no reason" if not run.stall_seconds() else "Unknown", _unexplained(run))
     head, rest = bottleneck_parts(found.get("text") or "")
     if found.get("resource") == "unknown" or not rest:
         head, rest = "Bottleneck unknown", "The use of device and cores is not known."
     sentences = [_sentence(rest, run), *_doubts(run), *(f"Reason of the failure: {error}." for error, _ in _errors(run))]
-    sentences += [text] if (text := beside_the_chain(run, episodes[0])) else []
-    show = '<button type="button" class="show" data-episode="0">Show this stall in the explorer</button>'
-    return _answer("why", "Why?", head, sentences, chain_graphic(episodes[0]) + show)
+    sentences += [text] if (text := beside_the_chain(run, groups[0])) else []
+    show = '<button type="button" class="show" data-stall-group="0">Show this stall in the explorer</button>'
+    return _answer("why", "Why?", head, sentences, chain_graphic(groups[0]) + show)
 
 
 def _doubts(run: RunData) -> list[str]:
