@@ -189,7 +189,7 @@ def test_writes_end_when_the_store_begins_to_close(tmp_path: Path) -> None:
 
 
 def test_what_the_log_does_not_exclude_widens_the_interval() -> None:
-    """The rival of a cap on operations is named in a note and becomes the second of the pair of displaced configurations."""
+    """The rival of a cap on operations is named in a note and becomes the second of the pair of perturbed configurations."""
     reading = read(OWN_CASES / "test" / "hdd_like" / "1" / "LOG.xz")
     imported = summarised(reading)
     inferred = infer(reading, imported.workload, imported.estimates)

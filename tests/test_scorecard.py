@@ -151,7 +151,7 @@ def test_intervals_include_noise_and_model_error() -> None:
             Uncertainty(),
             Uncertainty(0.05),
             Uncertainty(0.05, model_error=0.1),
-            Uncertainty(0.05, model_error=0.1, displaced=(80.0, 120.0)),
+            Uncertainty(0.05, model_error=0.1, perturbed=(80.0, 120.0)),
         )
         for low, high in [prediction(values, RELATIVE, about) or (0.0, 0.0)]
     ]

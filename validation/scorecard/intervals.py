@@ -28,7 +28,7 @@ class Uncertainty:
     model_error: float = 0.0
     """Standard deviation of the model's own error, from calibration runs: relative, or in points of a share."""
 
-    displaced: tuple[float, ...] = ()
+    perturbed: tuple[float, ...] = ()
     """Results of two runs with all constants changed by their standard errors, in opposite directions."""
 
 
@@ -57,7 +57,7 @@ def prediction(values: Sequence[float], kind: Kind, about: Uncertainty) -> tuple
     runs = max(1, about.repeats)
     from_spread = spread / n + (spread / runs if spread >= noise else 0.0)
     variance = from_spread + (noise / runs if noise > spread else 0.0) + model**2
-    pair = [math.log(v) for v in about.displaced if v > 0] if logarithmic else list(about.displaced)
+    pair = [math.log(v) for v in about.perturbed if v > 0] if logarithmic else list(about.perturbed)
     variance += constants_variance(pair, spread)
     if kind is BUCKETS:
         variance += _BUCKET_DEVIATION**2

@@ -42,7 +42,7 @@ class CaseRun:
     set: str
     real: RealRun | None = None
     replications: list[Replication] = field(default_factory=list)
-    displaced: list[Replication] = field(default_factory=list)
+    perturbed: list[Replication] = field(default_factory=list)
     """Two runs with all constants changed by their standard errors, in opposite directions; empty if these are
     unknown."""
     set_errors: Mapping[str, float] = field(default_factory=dict)
@@ -113,7 +113,7 @@ def _measured(task: _Measured, _progress: Progress) -> RealRun | str:
 
 
 def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[Job]:
-    """Return the runs of a case: its seeds, then two with displaced constants if their standard errors are known."""
+    """Return the runs of a case: its seeds, then two with perturbed constants if their standard errors are known."""
     first = int(config.get("seed", 1))
     jobs = [Job(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
     pair = perturbed(config) if seeds > 1 else []  # a single seed is a quick check without an interval
@@ -143,7 +143,7 @@ def _simulate(
         if runs[number].error is None:
             all_ = [found[id(job)] for job in some]
             off = sum(1 for job in some if " constants " in job.name)
-            runs[number].replications, runs[number].displaced = all_[: len(all_) - off], all_[len(all_) - off :]
+            runs[number].replications, runs[number].perturbed = all_[: len(all_) - off], all_[len(all_) - off :]
 
 
 def read_replication(folder: Path) -> Replication:

@@ -109,7 +109,7 @@ def _number_row(run: CaseRun, name: str) -> Row | None:
     simulated = _centre(values, metric)
     relative = run.real.noise.get(name)
     model_error = run.model_errors.get(name, run.model_errors.get(metric.name, 0.0))
-    pair = tuple(r.values.get(name, 0.0) for r in run.displaced)
+    pair = tuple(r.values.get(name, 0.0) for r in run.perturbed)
     about = Uncertainty(relative, run.real.repeats, model_error, pair)
     interval = prediction(values, metric.kind, about)
     noise = _noise(metric, relative, real)
