@@ -44,11 +44,11 @@ def tuning_page(found: Tuning) -> str:
         f"{paragraphs(_story(found))}{_verdict(found)}{''.join(section(figure) for figure in figures)}"
         f"{options_section('Best point as an OPTIONS file', found.options)}{_front(found)}"
     )
-    subject = Path(found.store).name
+    store = Path(found.store).name
     wanted = ", ".join(f"{'higher' if GOALS[g].higher_is_better else 'lower'} {GOALS[g].label}" for g in goals)
     subtitle = f"Goal: {wanted}; searched: {', '.join(key.replace('engine.options.', '') for key in found.space)}"
-    footer = f"lsmlab tune {subject}. This file needs no network."
-    return assemble(f"Tuning of {subject}", subtitle, body, figures, footer)
+    footer = f"lsmlab tune {store}. This file needs no network."
+    return assemble(f"Tuning of {store}", subtitle, body, figures, footer)
 
 
 def _story(found: Tuning) -> list[str]:

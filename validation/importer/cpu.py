@@ -110,8 +110,8 @@ def codec_cpu(_: Observation, earlier: Earlier) -> Estimates:
         return Estimates()
     basis = "assumed: the default cost, scaled as host.compaction_byte; the LOG does not show this codec's work"
     costs = {f"host.{name}": value for name, value in codec_costs({"compaction_byte": byte.value}).items()}
-    unseen = (key for key in _CODEC_CONSTANTS if earlier[key] is None)
-    return Estimates(tuple(Estimate(key, costs[key], None, "s", "assumed", basis) for key in unseen))
+    not_shown = (key for key in _CODEC_CONSTANTS if earlier[key] is None)
+    return Estimates(tuple(Estimate(key, costs[key], None, "s", "assumed", basis) for key in not_shown))
 
 
 def _flushes(observation: Observation) -> Measured:
