@@ -12,7 +12,7 @@ from lsmlab.sim.configuration.overrides import literal
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.plan.catalogue import Entry, with_device_price
 from lsmlab.sim.studies.plan.load import Load
-from lsmlab.sim.studies.plan.store import Store
+from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.yaml_file import check_keys
 
 _KEYS: Final = ("device", "engine", "options", "shards", "machines")
@@ -25,7 +25,7 @@ class Candidate:
     name: str
     choices: Mapping[str, Any]
     """Values of device, engine, options, shards and machines."""
-    store: Store
+    store: PlannedStore
     """Store of each of the machines."""
     price: Entry
 
@@ -57,7 +57,7 @@ def _candidate(
     keys = load.on_one_of(machines)
     if row["shards"] is not None:
         keys["shards"] = row["shards"]
-    store = Store(config, keys)
+    store = PlannedStore(config, keys)
     device = row["device"] or str(config["device"].get("name", "device"))
     choices = {
         **row, "device": device, "engine": row["engine"] or str(config["engine"].get("name", "engine")),

@@ -11,7 +11,7 @@ from lsmlab.sim.studies.plan.candidates import Candidate
 from lsmlab.sim.studies.plan.evaluate import Evaluated, Evaluation, coarse
 from lsmlab.sim.studies.plan.forecast import date_after, years_until
 from lsmlab.sim.studies.plan.plan_file import Plan
-from lsmlab.sim.studies.plan.store import Store
+from lsmlab.sim.studies.plan.planned_store import PlannedStore
 
 _SIMULATED: Final = {"value_size": "value size", "read": "read share", "num": "number of keys"}
 """Inputs that change the simulated load, by key of the workload."""
@@ -38,7 +38,7 @@ def sensitivity_tasks(plan: Plan, candidate: Candidate, known: Evaluated, task: 
             load = changed_load(candidate.store.load, key, factor)
             if load is None:
                 continue
-            store = Store(candidate.store.config, load)
+            store = PlannedStore(candidate.store.config, load)
             name = task_name(candidate.name, key, factor)
             tasks.append(
                 replace(task, name=name, store=store, search=coarse(task.search), around_per_s=known.found.rate_per_s)

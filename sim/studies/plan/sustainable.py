@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.sim.studies.plan.levels import ServiceLevels
-from lsmlab.sim.studies.plan.store import READ_ONLY_S, Runs, Store
+from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, PlannedStore, PlanRuns
 from lsmlab.sim.studies.plan.trial import Bursts, SearchSettings, Trial, try_rate
 
 _FIRST: Final = 0.9
@@ -40,8 +40,8 @@ class Sustainable:
 class Search:
     """Search over rates; `trials` contains the trials so far."""
 
-    store: Store
-    runs: Runs
+    store: PlannedStore
+    runs: PlanRuns
     levels: ServiceLevels
     bursts: Bursts | None = None
     settings: SearchSettings = field(default_factory=SearchSettings)

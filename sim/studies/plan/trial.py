@@ -12,8 +12,8 @@ from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.studies.metrics import value_of
 from lsmlab.sim.studies.plan.growth import Growth, Verdict, growths
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken, measured
+from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
 from lsmlab.sim.studies.plan.recovery import recovery_s
-from lsmlab.sim.studies.plan.store import READ_ONLY_S, SHORTEST_S, Runs, Store
 
 _LENGTHS: Final = (1.0, 2.0, 4.0)
 """Lengths of the runs of a trial, in units of `SearchSettings.turnovers`; a longer one follows an unclear one."""
@@ -70,8 +70,8 @@ class Trial:
 
 
 def try_rate(
-    store: Store, runs: Runs, rate_per_s: float, levels: ServiceLevels, bursts: Bursts | None, settings: SearchSettings,
-    seed: int = 1,
+    store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, bursts: Bursts | None,
+    settings: SearchSettings, seed: int = 1,
 ) -> Trial:  # fmt: skip
     """Return whether the store sustains a rate: backlog and debt do not grow, and all service levels are met.
 
@@ -92,20 +92,21 @@ def try_rate(
     return trial
 
 
-def duration_s(store: Store, rate_per_s: float, settings: SearchSettings, length: float) -> float:
+def duration_s(store: PlannedStore, rate_per_s: float, settings: SearchSettings, length: float) -> float:
     """Return the simulated seconds of a run at a rate."""
     operations = length * store.operations(settings.turnovers)
     wanted_s = operations / rate_per_s if math.isfinite(operations) else READ_ONLY_S * length
     return float(f"{min(settings.longest, max(SHORTEST_S, wanted_s)):.4g}")
 
 
-def _can_be_longer(store: Store, rate_per_s: float, settings: SearchSettings, length: float) -> bool:
+def _can_be_longer(store: PlannedStore, rate_per_s: float, settings: SearchSettings, length: float) -> bool:
     return duration_s(store, rate_per_s, settings, length) > duration_s(store, rate_per_s, settings, length / 2.0)
 
 
 def _open_loop(
-    store: Store, runs: Runs, rate_per_s: float, levels: ServiceLevels, settings: SearchSettings, length: float, seed: int
-) -> Trial:
+    store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, settings: SearchSettings, length: float,
+    seed: int,
+) -> Trial:  # fmt: skip
     length_s = duration_s(store, rate_per_s, settings, length)
     summary, series, _ = runs.run(store.open_loop(rate_per_s, length_s, seed))
     from_s = _LATER * length_s
@@ -143,7 +144,7 @@ def _replaced(trial: Trial, holds: bool, reason: str, **levels: float) -> Trial:
     )
 
 
-def _with_recovery(trial: Trial, store: Store, runs: Runs, levels: ServiceLevels, bursts: Bursts, seed: int) -> Trial:
+def _with_recovery(trial: Trial, store: PlannedStore, runs: PlanRuns, levels: ServiceLevels, bursts: Bursts, seed: int) -> Trial:
     """Add the time to recover from a burst; the trial fails if it is above its limit, or the burst breaks another level."""
     limit_s = levels.recovery or 0.0
     around_s = max(SHORTEST_S, 4.0 * bursts.length, 2.0 * limit_s)
