@@ -35,7 +35,7 @@ from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Constant, Equation, solve
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 ROOT = Path(__file__).parents[1]
 TRUE = {
@@ -80,7 +80,7 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
         write_s = about(size / TRUE["device.write_bandwidth"] + requests * 15.2e-6)
         read_s = 0.0 if flush else about(size / TRUE["device.read_bandwidth"] + math.ceil(size / 2**21) * 73e-6)
         files = 1 if flush else 5
-        job = Job(kind, now_s, 0.0, records, size, read_bytes=0.0 if flush else size, runs=runs)
+        job = TimedJob(kind, now_s, 0.0, records, size, read_bytes=0.0 if flush else size, runs=runs)
         job.files = [(now_s, size / files)] * files
         job.wall_s, job.cpu_s, job.write_s = cpu_s + write_s + read_s, cpu_s, write_s
         job.end_s = job.work_end_s + about(files * TRUE["host.file_overhead"] + TRUE["device.fsync_latency"])

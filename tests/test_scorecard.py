@@ -32,7 +32,7 @@ from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
 from lsmlab.validation.scorecard.model_errors import choose_learning_half, fit_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import CaseRun, Replication
-from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
+from lsmlab.validation.scorecard.score import ScoreRow, coverage, rows_of, totals
 from lsmlab.validation.scorecard.sources import replays
 from lsmlab.validation.scorecard.theory import TheoryCheck, merged_all
 from lsmlab.validation.scorecard.trends import trends
@@ -500,7 +500,7 @@ def test_trends_are_pairs_with_one_different_key(tmp_path: Path) -> None:
     metric = metric_of("ops_per_s")
     assert metric is not None
     numbers = {"a": (100.0, 100.0), "b": (120.0, 110.0), "c": (50.0, 140.0), "d": (101.0, 90.0)}
-    rows = [Row(TEST, n, "ops_per_s", metric, real, here, None, None, 0.0, None) for n, (real, here) in numbers.items()]
+    rows = [ScoreRow(TEST, n, "ops_per_s", metric, real, here, None, None, 0.0, None) for n, (real, here) in numbers.items()]
     cases = [("a", ["x=1", "y=1"]), ("b", ["x=2", "y=1"]), ("c", ["x=3", "y=1"]), ("d", ["x=1", "y=2"])]
     found = {(t.first, t.second): (t.key, t.same_direction) for t in trends(cases, rows)}
 

@@ -18,7 +18,7 @@ from lsmlab.sim.runs.estimate import Estimate, duration_text
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.places import open_executor
 from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.studies.study import Row, RunsInterruptedError
+from lsmlab.sim.studies.study import RunRow, RunsInterruptedError
 
 
 class Interrupted(SystemExit):
@@ -117,7 +117,7 @@ def results_directory(out: Path | None, usual: Path) -> tuple[Path, bool]:
     return unused_directory(usual), True
 
 
-def report_failures(failed: Sequence[Row]) -> int:
+def report_failures(failed: Sequence[RunRow]) -> int:
     """Print failed runs on stderr. Return exit code 0 without failures, 2 if all failed on bad input, else 1."""
     for row in failed:
         sys.stderr.write(f"lsmlab: {row.job.name}: {row.error}\n")

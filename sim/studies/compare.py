@@ -18,7 +18,7 @@ from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.model_errors import model_errors_of
 from lsmlab.sim.studies.request import Request, argument, option
-from lsmlab.sim.studies.study import Row, Study, Variant
+from lsmlab.sim.studies.study import RunRow, Study, Variant
 
 FILE: Final = "comparison.json"
 VARIANTS: Final = "variants.json"
@@ -79,9 +79,9 @@ class Member:
 class Compared:
     """A comparison whose runs have ended."""
 
-    finished: list[Row]
+    finished: list[RunRow]
     """Finished runs of the first seeds, in the order of the configurations."""
-    failures: list[Row]
+    failures: list[RunRow]
     comparison: Comparison | None
     """None for variants, and if no configuration finished."""
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.statistics import interval
-from lsmlab.validation.papers.claim import Claim, Measure, Setting
+from lsmlab.validation.papers.claim import Claim, Measure, PaperSetting
 from lsmlab.validation.papers.expression import Expression, filled
 from lsmlab.validation.papers.runs import Runs, SettingRun, read_outcome
 from lsmlab.validation.papers.suite import Paper
@@ -88,7 +88,7 @@ def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
     for paper in papers:
         settings = {setting.name: setting for claim in paper.claims for setting in claim.runs}
 
-        def number(expression: Expression, settings: Mapping[str, Setting] = settings) -> float | None:
+        def number(expression: Expression, settings: Mapping[str, PaperSetting] = settings) -> float | None:
             return _mean(expression, settings, runs)
 
         for claim in paper.claims:
@@ -98,7 +98,7 @@ def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
     return found
 
 
-def _mean(expression: Expression, settings: Mapping[str, Setting], runs: Runs) -> float | None:
+def _mean(expression: Expression, settings: Mapping[str, PaperSetting], runs: Runs) -> float | None:
     """Return the mean over the seeds; None if a run was not simulated or lacks a number, table or column."""
     mine = {name: runs.get(settings[name].overrides) if name in settings else None for name in expression.runs}
     there = {name: run for name, run in mine.items() if run is not None and run.error is None}

@@ -11,7 +11,7 @@ from typing import Any, Final
 from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.places import LocalProcesses
 from lsmlab.sim.runs.store import default_store
@@ -112,16 +112,16 @@ def _measured(task: _Measured, _progress: Progress) -> RealRun | str:
         return reason_of(error)
 
 
-def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[Job]:
+def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[RunJob]:
     """Return the runs of a case: its seeds, then two with perturbed constants if their standard errors are known."""
     first = int(config.get("seed", 1))
-    jobs = [Job(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
+    jobs = [RunJob(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
     pair = perturbed(config) if seeds > 1 else []  # a single seed is a quick check without an interval
-    return jobs + [Job(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
+    return jobs + [RunJob(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
 
 
 def _simulate(
-    runs: list[CaseRun], jobs: Mapping[int, list[Job]], settings: Settings, report: Callable[[str], None]
+    runs: list[CaseRun], jobs: Mapping[int, list[RunJob]], settings: Settings, report: Callable[[str], None]
 ) -> None:
     """Simulate all jobs and assign the replications to their runs."""
     mine = {id(job): number for number, some in jobs.items() for job in some}

@@ -29,7 +29,7 @@ from lsmlab.validation.scorecard.runs import CaseRun
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoreRow:
     """One number of one case, measured and simulated."""
 
     set: str
@@ -84,7 +84,7 @@ class Total:
     meets_worst: bool | None
 
 
-def rows_of(run: CaseRun) -> list[Row]:
+def rows_of(run: CaseRun) -> list[ScoreRow]:
     """Return all rows of a case; empty if the case failed."""
     if run.real is None or not run.replications:
         return []
@@ -94,7 +94,7 @@ def rows_of(run: CaseRun) -> list[Row]:
     return [*rows, *_curve_rows(run), *_cause_rows(run)]
 
 
-def _number_row(run: CaseRun, name: str) -> Row | None:
+def _number_row(run: CaseRun, name: str) -> ScoreRow | None:
     assert run.real is not None
     metric = metric_of(name) or (
         Metric(name, name, RELATIVE) if name in run.case.measured and name != "duration_s" else None
@@ -115,7 +115,7 @@ def _number_row(run: CaseRun, name: str) -> Row | None:
     noise = _noise(metric, relative, real)
     error = metric.kind.error(simulated, real)
     low, high = interval or (None, None)
-    return Row(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise, run.learning)
+    return ScoreRow(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise, run.learning)
 
 
 def _counts_from_zero(name: str) -> bool:
@@ -162,7 +162,7 @@ _CURVES: Final = {
 }  # fmt: skip
 
 
-def _curve_rows(run: CaseRun) -> list[Row]:
+def _curve_rows(run: CaseRun) -> list[ScoreRow]:
     assert run.real is not None
     rows = []
     for name, distance in _CURVES.items():
@@ -171,14 +171,14 @@ def _curve_rows(run: CaseRun) -> list[Row]:
             value = float(np.mean(found))
             noise = run.real.noise.get(name)
             metric = _METRIC[name]
-            rows.append(Row(run.set, run.case.name, name, metric, noise, value, None, None, value, noise))
+            rows.append(ScoreRow(run.set, run.case.name, name, metric, noise, value, None, None, value, noise))
     return rows
 
 
 _METRIC: Final = {m.name: m for m in METRICS}
 
 
-def _cause_rows(run: CaseRun) -> list[Row]:
+def _cause_rows(run: CaseRun) -> list[ScoreRow]:
     assert run.real is not None
     real = run.real.dominant_cause
     if real is None:
@@ -192,20 +192,20 @@ def _cause_rows(run: CaseRun) -> list[Row]:
     simulated = dominant_cause(means) or "none"
     name = "dominant_cause"
     return [
-        Row(run.set, run.case.name, name, _METRIC[name], real, simulated, None, None, float(real != simulated), None)
+        ScoreRow(run.set, run.case.name, name, _METRIC[name], real, simulated, None, None, float(real != simulated), None)
     ]
 
 
-def totals(rows: Iterable[Row]) -> dict[str, Total]:
+def totals(rows: Iterable[ScoreRow]) -> dict[str, Total]:
     """Return totals by metric name, in the order of METRICS; metrics that are not in METRICS follow."""
-    by_metric: dict[str, list[Row]] = {}
+    by_metric: dict[str, list[ScoreRow]] = {}
     for row in rows:
         by_metric.setdefault(row.scored_by.name, []).append(row)
     names = [*(name for name in _METRIC if name in by_metric), *(name for name in by_metric if name not in _METRIC)]
     return {name: _total(by_metric[name][0].scored_by, by_metric[name]) for name in names}
 
 
-def _total(metric: Metric, rows: list[Row]) -> Total:
+def _total(metric: Metric, rows: list[ScoreRow]) -> Total:
     errors = [row.error for row in rows]
     sizes = [abs(e) for e in errors]
     known = [row.noise for row in rows if row.noise is not None]
@@ -233,7 +233,7 @@ def _total(metric: Metric, rows: list[Row]) -> Total:
     )
 
 
-def _meets(metric: Metric, rows: list[Row], median: float, mean: float) -> bool | None:
+def _meets(metric: Metric, rows: list[ScoreRow], median: float, mean: float) -> bool | None:
     if metric.target is None:
         return None
     if metric.kind is WRONG:
@@ -244,7 +244,7 @@ def _meets(metric: Metric, rows: list[Row], median: float, mean: float) -> bool 
     return median <= metric.target + 1e-12
 
 
-def coverage(rows: Iterable[Row]) -> tuple[float, int] | None:
+def coverage(rows: Iterable[ScoreRow]) -> tuple[float, int] | None:
     """Return the share of real values inside their 90 % interval and their count, over metrics with `interval`."""
     inside = [row.inside for row in rows if row.inside is not None and row.scored_by.interval]
     return (sum(inside) / len(inside), len(inside)) if inside else None

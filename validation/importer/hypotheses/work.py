@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
 from lsmlab.validation.importer.reading import Floats
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import TimedJob
 from numpy.typing import NDArray
 
 _MOST_THREADS: Final = 1500
@@ -57,7 +57,7 @@ class Work:
         return total
 
 
-def work_of(jobs: Sequence[Job], cpu_s: Sequence[float], *, reads: bool) -> Work:
+def work_of(jobs: Sequence[TimedJob], cpu_s: Sequence[float], *, reads: bool) -> Work:
     """Return the work of jobs with their CPU times. `reads`: whether compactions read from the device.
 
     Each subcompaction counts as a job: it is a thread with an equal part of the work.
