@@ -19,7 +19,7 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.studies.advise import Advice, Trialled, advised, pairs, ranked
 from lsmlab.sim.studies.candidates import Candidate, Kind, candidates
 from lsmlab.sim.studies.differences import Repeats, differences
-from lsmlab.sim.studies.goals import Limits, memory_bytes, read_goal, read_limits
+from lsmlab.sim.studies.goals import GoalLimits, memory_bytes, read_goal, read_limits
 from running import run
 
 ROOT = Path(__file__).parents[1]
@@ -141,7 +141,7 @@ def test_goals_and_limits() -> None:
     assert (2**30, {"space_amp": 1.5, "p99": 0.01}) == (limits.memory_bytes, limits.at_most)
     assert "memory" == limits.broken({}, 2.0**31)
     assert "p99" == limits.broken({"write_latency_s": {"p99": 0.02}}, 0.0)
-    assert Limits().broken({}, 1e12) is None
+    assert GoalLimits().broken({}, 1e12) is None
     assert 2 * (64 << 20) + (32 << 20) == memory_bytes(closed)
     for bad in (lambda: read_goal("speed", closed), lambda: read_limits("1 apple", []), lambda: read_limits(None, ["p99"])):
         with pytest.raises(InputError, match="--"):

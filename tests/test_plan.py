@@ -21,7 +21,7 @@ from lsmlab.sim.studies.plan.plan_file import read_plan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore, PlanRuns
 from lsmlab.sim.studies.plan.starting_plan import write_starting_plan
 from lsmlab.sim.studies.plan.sustainable import Search
-from lsmlab.sim.studies.plan.trial import Bursts, SearchSettings, try_rate
+from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, try_rate
 
 ROOT = Path(__file__).parents[1]
 SMALL = (
@@ -103,7 +103,7 @@ def test_more_stores_are_near_a_fine_grid(
 def test_a_burst_needs_time_to_recover() -> None:
     """A burst of twice the rate fills a queue; the trial reports the time until it is gone, and fails above its limit."""
     store = PlannedStore(compose(["device=sata", *SMALL]), LOAD)
-    runs, bursts = PlanRuns(default_store()), Bursts(factor=3.0, length=20.0)
+    runs, bursts = PlanRuns(default_store()), LoadBursts(factor=3.0, length=20.0)
     free = try_rate(store, runs, 8000.0, ServiceLevels(), bursts, QUICK)
     bound = try_rate(store, runs, 8000.0, ServiceLevels(recovery=1.0), bursts, QUICK)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course.expressions import FORMATS, filled
-from lsmlab.reports.course.guesses import Answer, Guess, Question, answer_figure, with_guess
+from lsmlab.reports.course.guesses import Guess, Question, SimulatedAnswer, answer_figure, with_guess
 from lsmlab.reports.course.pictures import Shown
 from lsmlab.reports.course.textbook import FORMULAS
 
@@ -52,7 +52,7 @@ class Asked:
 class Revealed:
     """The answer beside the guess."""
 
-    answer: Answer
+    answer: SimulatedAnswer
     guess: Guess | None
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
@@ -143,7 +143,7 @@ class Classroom:
             unit = f" {question.unit}" if form in ("number", "ratio", "count") else ""
             shown = f"{', '.join(FORMATS[form](v) for v in several)}{unit}"
         bars = dict(zip(question.choices, (float(v) for v in values), strict=False))
-        return Revealed(Answer(question, _plain(answer), shown, bars), asked.guess)
+        return Revealed(SimulatedAnswer(question, _plain(answer), shown, bars), asked.guess)
 
     def explain(self, text: str, names: Mapping[str, Any]) -> Text:
         """Return a Markdown text with the values of its placeholders. Raises InputError before all guesses are made."""

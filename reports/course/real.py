@@ -121,7 +121,7 @@ def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
     """Return the measured values and the writes of each second."""
     from lsmlab.validation.recorder.command import bench_plan
     from lsmlab.validation.recorder.drivers import ROCKSDICT, rocksdict_tool
-    from lsmlab.validation.recorder.limits import Limits
+    from lsmlab.validation.recorder.limits import CgroupCaps
     from lsmlab.validation.recorder.one_run import Budget, run_bench
     from lsmlab.validation.recorder.outcome import read_outcome
 
@@ -129,7 +129,7 @@ def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
     with tempfile.TemporaryDirectory(prefix="lsmlab-real-") as scratch:
         raw = Path(scratch) / "raw"
         plan = bench_plan(config, raw / "report.csv", ROCKSDICT)
-        run_bench(tool, plan, Limits(None, None, None), Budget(_TIME_S, _SPACE_BYTES), Path(scratch) / "db", raw)
+        run_bench(tool, plan, CgroupCaps(None, None, None), Budget(_TIME_S, _SPACE_BYTES), Path(scratch) / "db", raw)
         rows = np.loadtxt(raw / "report.csv", delimiter=",", skiprows=1, ndmin=2)
         return read_outcome(raw), [float(value) for value in rows[:, 1]]
 

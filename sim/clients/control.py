@@ -11,7 +11,7 @@ from lsmlab.models.policies.scheduling import ClientWindow
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.workloads.base import Workload
 from lsmlab.sim.clients.clients import ClientLoad
-from lsmlab.sim.clients.group import Traffic
+from lsmlab.sim.clients.group import ClientTraffic
 from lsmlab.sim.clients.seeks import Seeks
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import TICK_S, Alarm
@@ -42,19 +42,19 @@ class Observation:
         self._alarm = Alarm(env, self._end_window)
         self._window = -1
         """Number of the window that is measured now; -1: none."""
-        self._start = Traffic()
+        self._start = ClientTraffic()
         """Totals at the start of this window."""
         self._changed = False
         clients.rates_changed.add(self._rates_changed)
 
-    def _rates_changed(self, before: Traffic) -> None:
+    def _rates_changed(self, before: ClientTraffic) -> None:
         self._changed = True
         if self._window < 0:
             now_s, length_s = self._env.now, self._window_s
             self._window = int(now_s / length_s + TICK_S)
             since_s = max(0.0, now_s - self._window * length_s)
             totals = self._clients.totals()
-            self._start = Traffic(*(total - rate * since_s for total, rate in zip(totals, before, strict=True)))
+            self._start = ClientTraffic(*(total - rate * since_s for total, rate in zip(totals, before, strict=True)))
             self._alarm.set(max(0.0, (self._window + 1) * length_s - now_s))
 
     def _end_window(self) -> None:

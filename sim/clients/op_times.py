@@ -23,7 +23,7 @@ from lsmlab.models.costs.operations import (
     synced_group,
     wal_fsync_factor,
 )
-from lsmlab.sim.clients.group import READ, WRITE, Group
+from lsmlab.sim.clients.group import READ, WRITE, ClientGroup
 from lsmlab.sim.clients.latency import Unstalled, spread_of
 from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
 from lsmlab.sim.machine.machine import MachineShares
@@ -92,7 +92,7 @@ class OpTimes:
             return 0.0
         return client_wake_up(taken * sleeps).seconds(self._host)
 
-    def capacity(self, group: Group) -> float:
+    def capacity(self, group: ClientGroup) -> float:
         """Return the operations per second that the machine allows without stalls."""
         if group.finished:
             return 1.0
@@ -104,25 +104,25 @@ class OpTimes:
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
 
-    def _own_s(self, group: Group) -> float:
+    def _own_s(self, group: ClientGroup) -> float:
         """Return the mean time of an operation, without stalls and without the waits of writers for each other."""
         mean_s = sum(share * self.mean_s(kind) for kind, share in group.kinds)
         return mean_s + self.costs.client_s(group) / self.shares.core_share
 
-    def _coreless(self, group: Group) -> float:
+    def _coreless(self, group: ClientGroup) -> float:
         return coreless_share(group.spec.threads, self.shares.background, self.shares.cores)
 
-    def _behind_s(self, group: Group) -> float:
+    def _behind_s(self, group: ClientGroup) -> float:
         """Return the mean wait of a write for the other writers of a closed loop at full speed (Little's law)."""
         if group.spec.threads == 1 or not group.closed or group.limit_per_s < group.capacity or group.finished:
             return 0.0
         return max(0.0, group.spec.threads / group.capacity - self._own_s(group)) / group.write_share
 
-    def parts(self, kind: int, group: Group) -> Classes:
+    def parts(self, kind: int, group: ClientGroup) -> Classes:
         """Return the classes of an operation."""
         return self._write_parts(group) if kind == WRITE else self._read_parts(kind, group)
 
-    def _write_parts(self, group: Group) -> Classes:
+    def _write_parts(self, group: ClientGroup) -> Classes:
         """Return the classes of a write: every class of `_computing`, without and with the time of `_places`."""
         computing = self._computing(self.costs.cpu_s(WRITE) + self.costs.client_s(group), group)
         places = self._places(1.0, self._fixed_s(WRITE), self._wake_ups_s(self.costs.sync_writes))
@@ -136,7 +136,7 @@ class OpTimes:
             classes = self._with_waits(classes, behind_s, self._coreless(group))
         return [(share, time_s, self._host.write_spread) for share, time_s in classes]
 
-    def _read_parts(self, kind: int, group: Group) -> Classes:
+    def _read_parts(self, kind: int, group: ClientGroup) -> Classes:
         """Return the classes of a read or scan: without a request to the device (the first of `_places`), and with one."""
         classes: Classes = []
         for reads, cost in self.costs.read_classes[kind - READ]:
@@ -168,7 +168,7 @@ class OpTimes:
         waited = [((1.0 - slices) * share, time_s + short_s) for share, time_s in classes]
         return [*waited, (slices, mean_s + short_s + self._host.time_slice)] if slices > 0.0 else waited
 
-    def residual_s(self, group: Group) -> float:
+    def residual_s(self, group: ClientGroup) -> float:
         """Return the mean residual time of an operation in progress at an arrival: E[S^2] / (2 E[S]), S from `group.times`.
 
         The mean is over all kinds of operation: an arrival that finds all threads busy waits for operations of any kind.
@@ -195,7 +195,7 @@ class OpTimes:
         prompt_s = (fixed_s - late * wait_s) / away
         return [(1.0 - away, 0.0), (away - late, prompt_s), (late, prompt_s + wait_s)]
 
-    def _computing(self, cpu_s: float, group: Group) -> Parts:
+    def _computing(self, cpu_s: float, group: ClientGroup) -> Parts:
         """Return the classes of operations with `cpu_s` of CPU time: uninterrupted, interrupted, and waiting for a core."""
         host, cores, wanted = self._host, self.shares.cores, self.shares.runnable
         if group.closed and group.limit_per_s < group.capacity:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lsmlab.sim.clients.admission import Admitted, WriteLimits, admitted_writes
-from lsmlab.sim.clients.group import WRITE, Group
+from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.machine.machine import ClientDemand, Machine, MachineShares
@@ -47,7 +47,7 @@ class WalWrites:
 class LoadState:
     """State of clients and stores on which the rates depend, besides that of the machine."""
 
-    groups: Sequence[Group]
+    groups: Sequence[ClientGroup]
     """With their queues; their present rates are only the start of the iteration."""
     limits: WriteLimits
     costs: OpCosts

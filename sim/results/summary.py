@@ -10,7 +10,7 @@ import numpy as np
 from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.tree.merge import live_keys
 from lsmlab.sim.clients.clients import ClientLoad
-from lsmlab.sim.clients.group import WRITE, Group
+from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Machine
@@ -61,7 +61,7 @@ def latency_of(
     return (distribution if distribution.count > 0 else None), pieces
 
 
-def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: float) -> Floats:
+def _group_pieces(group: ClientGroup, kinds: Sequence[int], seconds: Floats, share: float) -> Floats:
     own = group.write_pieces.table() if WRITE in kinds else np.empty((0, 4))
     queued = waiting_pieces(group, seconds)
     if len(queued):

@@ -19,7 +19,7 @@ from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.candidates import Candidate, Kind, candidates, name_of
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.goals import GOALS, Limits, limits_text, memory_bytes, read_goal, read_limits
+from lsmlab.sim.studies.goals import GOALS, GoalLimits, limits_text, memory_bytes, read_goal, read_limits
 from lsmlab.sim.studies.model_errors import model_errors_of
 from lsmlab.sim.studies.request import option
 from lsmlab.sim.studies.study import Outcome, Study, Variant
@@ -181,10 +181,10 @@ def short_form(advice: Advice, directory: str) -> ShortAdvice:
     return ShortAdvice(advice.goal, advice.limits, list(best.values()), tried, directory)
 
 
-def _limits(request: AdviceRequest, present_bytes: float) -> Limits:
+def _limits(request: AdviceRequest, present_bytes: float) -> GoalLimits:
     limits = read_limits(request.memory, request.at_most)
     if limits.memory_bytes is None:
-        return Limits(_MEMORY * present_bytes, limits.at_most)
+        return GoalLimits(_MEMORY * present_bytes, limits.at_most)
     if limits.memory_bytes < present_bytes:
         needed = format_bytes(present_bytes)
         raise InputError(f"--memory {request.memory}: the present memtables and block cache need {needed}; allow at least that")
@@ -268,7 +268,7 @@ class _Search:
 
     baseline: Baseline
     goal: str
-    limits: Limits
+    limits: GoalLimits
     errors: Mapping[str, float]
     """The model's own errors by metric."""
     seeds: int

@@ -15,7 +15,7 @@ from lsmlab.sim.runs.progress import RunProgress
 from lsmlab.sim.runs.typed import typed_value
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.differences import Repeats
-from lsmlab.sim.studies.goals import GOALS, Limits, memory_bytes
+from lsmlab.sim.studies.goals import GOALS, GoalLimits, memory_bytes
 from lsmlab.sim.studies.metrics import value_of
 from lsmlab.sim.studies.statistics import undominated
 from lsmlab.sim.studies.study import Outcome, Study, Variant
@@ -57,7 +57,7 @@ class Objective:
 
     baseline: Baseline
     goals: tuple[str, ...]
-    limits: Limits
+    limits: GoalLimits
     seeds: int
     """Seeds per point."""
     run: Callable[[Study], Outcome]

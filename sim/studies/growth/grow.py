@@ -16,8 +16,8 @@ from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.growth.measured import QUANTITIES, difference, measure
 from lsmlab.sim.studies.growth.windows import (
+    GrowthLoad,
     Horizon,
-    Load,
     check_comparable,
     full_config,
     load_of,
@@ -87,7 +87,7 @@ class Growth(Document):
     """Errors of the windows against that run, by number."""
 
 
-def _planned(request: GrowthRequest) -> tuple[Horizon, Load, dict[str, dict[str, Any]]]:
+def _planned(request: GrowthRequest) -> tuple[Horizon, GrowthLoad, dict[str, dict[str, Any]]]:
     """Return the times, the load, and the configurations of the windows and of the full run."""
     window_s, length_s = _seconds(request.window, "window"), _seconds(request.horizon, "horizon")
     config = read_baseline(request.store, request.set, request.config_dirs).compose()
@@ -123,7 +123,7 @@ def grow(request: GrowthRequest, runs: Settings, folder: Path) -> Growth:
 
 
 def growth(
-    name: str, horizon: Horizon, load: Load, found: Sequence[Numbers], full: Sequence[Numbers] | None,
+    name: str, horizon: Horizon, load: GrowthLoad, found: Sequence[Numbers], full: Sequence[Numbers] | None,
     endurance_bytes: float | None,
 ) -> Growth:  # fmt: skip
     """Return the answer. `found`: numbers of each window; `full`: those of the same times of a full run, if any."""

@@ -11,7 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.overrides import literal
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.plan.catalogue import Entry, with_device_price
-from lsmlab.sim.studies.plan.load import Load
+from lsmlab.sim.studies.plan.load import PlannedLoad
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.yaml_file import check_keys
 
@@ -36,7 +36,7 @@ class Candidate:
 
 
 def make_candidates(
-    values: Mapping[str, Any], baseline: Baseline, load: Load, catalogue: Mapping[str, Entry]
+    values: Mapping[str, Any], baseline: Baseline, load: PlannedLoad, catalogue: Mapping[str, Entry]
 ) -> tuple[Candidate, ...]:
     """Return all combinations, each once. Raises InputError for an unknown key or a configuration that cannot run."""
     check_keys(values, _KEYS, "candidates.")
@@ -51,7 +51,7 @@ def make_candidates(
 
 
 def _candidate(
-    row: Mapping[str, Any], config: Mapping[str, Any], varied: Sequence[str], load: Load, catalogue: Mapping[str, Entry]
+    row: Mapping[str, Any], config: Mapping[str, Any], varied: Sequence[str], load: PlannedLoad, catalogue: Mapping[str, Entry]
 ) -> Candidate:
     machines = row["machines"] or 1
     keys = load.on_one_of(machines)

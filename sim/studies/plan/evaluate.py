@@ -11,7 +11,7 @@ from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.studies.plan.levels import ServiceLevels
 from lsmlab.sim.studies.plan.planned_store import PlannedStore, PlanRuns
 from lsmlab.sim.studies.plan.sustainable import Search, Sustainable
-from lsmlab.sim.studies.plan.trial import Bursts, SearchSettings, Trial
+from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial
 
 USUAL_RUNS: Final = 12
 """Runs of a usual evaluation, most of them longer than the shortest (measured: 8 to 17)."""
@@ -30,7 +30,7 @@ class Evaluation:
     planned_per_s: float
     """Rate of the busiest hour on this machine, in operations per second."""
     levels: ServiceLevels
-    bursts: Bursts | None
+    bursts: LoadBursts | None
     search: SearchSettings
     runs: RunStore
     fresh: bool = False

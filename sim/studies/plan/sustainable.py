@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from lsmlab.sim.studies.plan.levels import ServiceLevels
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, PlannedStore, PlanRuns
-from lsmlab.sim.studies.plan.trial import Bursts, SearchSettings, Trial, try_rate
+from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial, try_rate
 
 _FIRST: Final = 0.9
 """First rate after the closed loop, as a share of its throughput in the later half."""
@@ -43,7 +43,7 @@ class Search:
     store: PlannedStore
     runs: PlanRuns
     levels: ServiceLevels
-    bursts: Bursts | None = None
+    bursts: LoadBursts | None = None
     settings: SearchSettings = field(default_factory=SearchSettings)
     trials: list[Trial] = field(default_factory=list)
 

@@ -28,7 +28,7 @@ KEPT: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bursts:
+class LoadBursts:
     """Bursts of the load."""
 
     factor: float = quantity("ratio", low=1.0)
@@ -70,7 +70,7 @@ class Trial:
 
 
 def try_rate(
-    store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, bursts: Bursts | None,
+    store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, bursts: LoadBursts | None,
     settings: SearchSettings, seed: int = 1,
 ) -> Trial:  # fmt: skip
     """Return whether the store sustains a rate: backlog and debt do not grow, and all service levels are met.
@@ -144,7 +144,9 @@ def _replaced(trial: Trial, holds: bool, reason: str, **levels: float) -> Trial:
     )
 
 
-def _with_recovery(trial: Trial, store: PlannedStore, runs: PlanRuns, levels: ServiceLevels, bursts: Bursts, seed: int) -> Trial:
+def _with_recovery(
+    trial: Trial, store: PlannedStore, runs: PlanRuns, levels: ServiceLevels, bursts: LoadBursts, seed: int
+) -> Trial:
     """Add the time to recover from a burst; the trial fails if it is above its limit, or the burst breaks another level."""
     limit_s = levels.recovery or 0.0
     around_s = max(SHORTEST_S, 4.0 * bursts.length, 2.0 * limit_s)
