@@ -17,7 +17,7 @@ A = TypeVar("A", bound=Document)
 
 
 @dataclass(frozen=True)
-class Kind(Generic[R, A]):
+class StudyKind(Generic[R, A]):
     """Kind of question."""
 
     name: str

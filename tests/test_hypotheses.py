@@ -14,7 +14,7 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import perturbed, read_parameters
 from lsmlab.validation.checkout import OWN_CASES
 from lsmlab.validation.importer.configuration import infer
-from lsmlab.validation.importer.hypotheses.choice import Choice, choose, fit
+from lsmlab.validation.importer.hypotheses.choice import HypothesisChoice, choose, fit
 from lsmlab.validation.importer.hypotheses.speeds import READ_WRITE_CAP, WRITE_CAP
 from lsmlab.validation.importer.hypotheses.work import work_of
 from lsmlab.validation.importer.importing import summarised
@@ -26,7 +26,7 @@ SIZES = tuple(np.random.default_rng(1).uniform(0.5, 30.0, 120) * MB)
 """Bytes of the jobs: from less than the allowance of a slice to many of them."""
 
 
-def chosen(jobs: Sequence[TimedJob], cpu_s: float = 1e-3) -> Choice:
+def chosen(jobs: Sequence[TimedJob], cpu_s: float = 1e-3) -> HypothesisChoice:
     """Choose among all hypotheses."""
     return choose(work_of(jobs, [cpu_s] * len(jobs), reads=True))
 

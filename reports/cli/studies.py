@@ -8,7 +8,7 @@ from typing import Any
 
 from lsmlab.reports.cli.arguments import OutputOptions, RunOptions, parser_of, read
 from lsmlab.reports.cli.running import draw, keep_budget, output_directory, running
-from lsmlab.reports.kind import Kind
+from lsmlab.reports.kind import StudyKind
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path
 
@@ -48,7 +48,7 @@ def plan(argv: list[str]) -> int:
     return answer(PLAN, argv, lambda found: all(row.error is not None for row in found.candidates))
 
 
-def answer(kind: Kind[Any, Any], argv: Sequence[str], is_empty: Callable[[Any], bool] = lambda _: False) -> int:
+def answer(kind: StudyKind[Any, Any], argv: Sequence[str], is_empty: Callable[[Any], bool] = lambda _: False) -> int:
     """Ask a question, write and print its answer, and draw its page; return the exit code.
 
     `is_empty`: whether an answer says nothing, because no run was possible.

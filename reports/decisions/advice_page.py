@@ -9,7 +9,7 @@ from lsmlab.models.units import format_bytes
 from lsmlab.reports.answers.stopped import bottleneck_parts
 from lsmlab.reports.decisions.parts import differences_table, options_section
 from lsmlab.reports.figures.changes import change_figure
-from lsmlab.reports.kind import Kind
+from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.text.advice import advice_text
@@ -91,7 +91,7 @@ def _row(entry: Tried, goal: str) -> str:
     return f"<tr><th>{html.escape(entry.name)}</th>{cells}</tr>"
 
 
-ADVISE = Kind(
+ADVISE = StudyKind(
     "advise", "advice.json", AdviceRequest, advise, cost, advice_text, draw_advice,
     "a shorter load (--set workload.duration=...)", "lsmlab advise mystore --goal p999 --memory 2GiB --at-most space_amp=1.5",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from lsmlab.reports.decisions.parts import differences_table, options_section
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.figures.search import importance_figure, points_figure, progress_figure
-from lsmlab.reports.kind import Kind
+from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.run_data import PAGE
 from lsmlab.reports.text.tuning import tuning_text
@@ -112,7 +112,7 @@ def _front(found: Tuning) -> str:
     )
 
 
-TUNE = Kind(
+TUNE = StudyKind(
     "tune", "tuning.json", TuningRequest, tune, cost, tuning_text, draw_tuning, "fewer --trials",
     "lsmlab tune mystore engine.options.write_buffer_size=8MiB..256MiB engine.options.max_background_jobs=2..16 --goal p999 "
     "--at-most space_amp=1.5",

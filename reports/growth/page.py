@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.reports.figures.base import Figure, Trace
-from lsmlab.reports.kind import Kind
+from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.run_data import PAGE, load_run
@@ -120,7 +120,7 @@ def _points(
     }  # fmt: skip
 
 
-GROW = Kind(
+GROW = StudyKind(
     "grow", "growth.json", GrowthRequest, grow, cost, growth_text, draw_growth, "fewer or shorter runs",
     "lsmlab grow experiment=growth --set workload.rate=10k --horizon 180d",
 )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.kind import Kind
+from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.plan.figures import headroom_over_time, level_text, pareto, rates, sensitivities
 from lsmlab.reports.run_data import PAGE
@@ -156,7 +156,7 @@ def _prices(rows: Sequence[CandidateAnswer]) -> str:
     return f'<section id="prices"><h2>Prices</h2><ul>{"".join(lines)}</ul></section>'
 
 
-PLAN = Kind(
+PLAN = StudyKind(
     "plan", "plan.json", PlanRequest, plan, cost, plan_text, draw_plan, "fewer candidates, or a smaller search.turnovers",
     "lsmlab plan plan.yaml --budget 10min   (keys of a plan: docs/reference/plan.md)",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Final
 from lsmlab.reports.text.words import change_text, interval_text, wrapped
 from lsmlab.sim.studies.differences import Difference
 from lsmlab.sim.studies.metrics import BY_NAME
-from lsmlab.sim.studies.reproduction import Check, Reproduction
+from lsmlab.sim.studies.reproduction import Reproduction, ReproductionCheck
 from lsmlab.sim.studies.whatif import Compared, WhatIfAnswer
 
 _MAIN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification", "device.write_bytes_per_s")
@@ -37,7 +37,7 @@ def _reproduction(found: Reproduction) -> list[str]:
     return lines + (wrapped("warning: ", found.warning) if found.warning else [])
 
 
-def check_error(check: Check) -> str:
+def check_error(check: ReproductionCheck) -> str:
     """Return the error of a simulated number against the LOG."""
     if check.error is None:
         return "unknown"

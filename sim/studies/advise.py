@@ -16,7 +16,7 @@ from lsmlab.sim.explain.sentences import bottleneck_text
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import Estimate, estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
-from lsmlab.sim.studies.candidates import Candidate, Kind, candidates, name_of
+from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates, name_of
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.goals import GOALS, GoalLimits, limits_text, memory_bytes, read_goal, read_limits
@@ -156,7 +156,7 @@ def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -
     singles = search.singles(present)
     tried = [*singles, *search.pairs(singles, present)]
     best = advised(search.best(tried, present), goal)
-    first = next((t for t in best if t.kind is Kind.OPTIONS), None)
+    first = next((t for t in best if t.kind is ChangeKind.OPTIONS), None)
     summary = present.summaries[0]
     written = write_options(baseline, first.overrides, summary, folder) if first is not None and folder is not None else None
     advice = Advice(
@@ -195,7 +195,7 @@ def _limits(request: AdviceRequest, present_bytes: float) -> GoalLimits:
 class Trialled:
     """A change, or a pair of changes, with its results by metric."""
 
-    parts: tuple[Candidate, ...]
+    parts: tuple[CandidateChange, ...]
     memory_bytes: float
     differences: Mapping[str, Difference]
     broken: str | None
@@ -206,7 +206,7 @@ class Trialled:
         return name_of(self.parts)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         """Return the kind of its first part."""
         return self.parts[0].kind
 
@@ -242,9 +242,9 @@ class Trialled:
         )  # fmt: skip
 
 
-def pairs(singles: Sequence[Trialled], goal: str) -> list[tuple[Candidate, Candidate]]:
+def pairs(singles: Sequence[Trialled], goal: str) -> list[tuple[CandidateChange, CandidateChange]]:
     """Return pairs of the best helpful options that do not set the same key, best first."""
-    best = [t for t in ranked(singles, goal) if t.kind is Kind.OPTIONS and t.helps(goal)][:_PAIRED]
+    best = [t for t in ranked(singles, goal) if t.kind is ChangeKind.OPTIONS and t.helps(goal)][:_PAIRED]
     return [
         (a.parts[0], b.parts[0]) for a, b in itertools.combinations(best, 2) if not a.parts[0].keys & b.parts[0].keys
     ]
@@ -257,7 +257,7 @@ def ranked(found: Sequence[Trialled], goal: str) -> list[Trialled]:
 
 def advised(found: Sequence[Trialled], goal: str) -> list[Trialled]:
     """Return the best changes by kind, those with a certain gain first; a change that no longer helps is left out."""
-    order = list(Kind)
+    order = list(ChangeKind)
     helpful = [t for t in ranked(found, goal) if t.helps(goal)]
     return sorted(helpful, key=lambda t: (order.index(t.kind), not t.certain(goal)))
 
@@ -294,20 +294,20 @@ class _Search:
     def best(self, found: Sequence[Trialled], present: Repeats) -> list[Trialled]:
         """Run the best changes of each kind with all seeds and with perturbed constants."""
         chosen: list[Trialled] = []
-        for kind in Kind:
+        for kind in ChangeKind:
             helpful = [t for t in ranked(found, self.goal) if t.kind is kind and t.helps(self.goal)]
-            chosen += helpful[: _SHOWN if kind is Kind.OPTIONS else 1]
+            chosen += helpful[: _SHOWN if kind is ChangeKind.OPTIONS else 1]
         return self._round([t.parts for t in chosen], present, self.seeds, perturbed=True)
 
     def _round(
-        self, changes: Sequence[tuple[Candidate, ...]], present: Repeats, seeds: int, *, perturbed: bool = False
+        self, changes: Sequence[tuple[CandidateChange, ...]], present: Repeats, seeds: int, *, perturbed: bool = False
     ) -> list[Trialled]:
         """Run each change with the first `seeds` seeds and compare it with the present state.
 
         A change that RocksDB or the model refuses is left out and noted in `refused`; one that breaks the limit on memory
         does not run.
         """
-        ready: dict[str, tuple[tuple[Candidate, ...], float, Variant]] = {}
+        ready: dict[str, tuple[tuple[CandidateChange, ...], float, Variant]] = {}
         for parts in changes:
             name = name_of(parts)
             try:

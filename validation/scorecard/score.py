@@ -22,7 +22,7 @@ from lsmlab.validation.scorecard.metrics import (
     RELATIVE,
     SHARE,
     WRONG,
-    Metric,
+    ScoredMetric,
     metric_of,
 )
 from lsmlab.validation.scorecard.runs import CaseRun
@@ -36,7 +36,7 @@ class ScoreRow:
     case: str
     metric: str
     """Full name of the number, such as pairs.0-1.bytes; `scored_by` may be a pattern."""
-    scored_by: Metric
+    scored_by: ScoredMetric
     real: float | str | None
     simulated: float | str
     low: float | None
@@ -65,7 +65,7 @@ class ScoreRow:
 class Total:
     """Errors of one metric over all cases."""
 
-    metric: Metric
+    metric: ScoredMetric
     median: float
     p90: float
     worst: float
@@ -97,7 +97,7 @@ def rows_of(run: CaseRun) -> list[ScoreRow]:
 def _number_row(run: CaseRun, name: str) -> ScoreRow | None:
     assert run.real is not None
     metric = metric_of(name) or (
-        Metric(name, name, RELATIVE) if name in run.case.measured and name != "duration_s" else None
+        ScoredMetric(name, name, RELATIVE) if name in run.case.measured and name != "duration_s" else None
     )
     real = run.real.values[name]
     if metric is None or not _worth_scoring(metric, name, real, run.real.values):
@@ -123,7 +123,7 @@ def _counts_from_zero(name: str) -> bool:
     return name.startswith(("levels.", "pairs."))
 
 
-def _worth_scoring(metric: Metric, name: str, real: float, values: Mapping[str, float]) -> bool:
+def _worth_scoring(metric: ScoredMetric, name: str, real: float, values: Mapping[str, float]) -> bool:
     if metric.kind is RELATIVE and (real <= 0 or real < metric.least):
         return False
     if metric.kind in (BUCKETS, FACTOR) and real <= 0:
@@ -140,14 +140,14 @@ def _worth_scoring(metric: Metric, name: str, real: float, values: Mapping[str, 
     return True
 
 
-def _centre(values: Sequence[float], metric: Metric) -> float:
+def _centre(values: Sequence[float], metric: ScoredMetric) -> float:
     """Return the prediction from all seeds: the mean, or the median for latencies, which have outliers."""
     if metric.kind in (BUCKETS, FACTOR):
         return statistics.median(values)
     return math.fsum(values) / len(values)
 
 
-def _noise(metric: Metric, relative: float | None, real: float) -> float | None:
+def _noise(metric: ScoredMetric, relative: float | None, real: float) -> float | None:
     if relative is None:
         return None
     if metric.kind is BUCKETS:
@@ -205,7 +205,7 @@ def totals(rows: Iterable[ScoreRow]) -> dict[str, Total]:
     return {name: _total(by_metric[name][0].scored_by, by_metric[name]) for name in names}
 
 
-def _total(metric: Metric, rows: list[ScoreRow]) -> Total:
+def _total(metric: ScoredMetric, rows: list[ScoreRow]) -> Total:
     errors = [row.error for row in rows]
     sizes = [abs(e) for e in errors]
     known = [row.noise for row in rows if row.noise is not None]
@@ -233,7 +233,7 @@ def _total(metric: Metric, rows: list[ScoreRow]) -> Total:
     )
 
 
-def _meets(metric: Metric, rows: list[ScoreRow], median: float, mean: float) -> bool | None:
+def _meets(metric: ScoredMetric, rows: list[ScoreRow], median: float, mean: float) -> bool | None:
     if metric.target is None:
         return None
     if metric.kind is WRONG:

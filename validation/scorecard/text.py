@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, engine_rows, replay_shares
-from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, Metric, error_text
+from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, ScoredMetric, error_text
 from lsmlab.validation.scorecard.score import ScoreRow, Total, coverage, totals
 from lsmlab.validation.scorecard.trends import trend_shares
 
@@ -26,7 +26,7 @@ def target_text(total: Total) -> str:
     return ", ".join(parts)
 
 
-def median_goal(metric: Metric) -> str:
+def median_goal(metric: ScoredMetric) -> str:
     """Return the target of a metric's median, such as "3.0 %", or an empty text."""
     if metric.target is None:
         return ""

@@ -19,7 +19,7 @@ _KEYS: Final = ("device", "engine", "options", "shards", "machines")
 
 
 @dataclass(frozen=True)
-class Candidate:
+class PlanCandidate:
     """One way to run the store."""
 
     name: str
@@ -37,7 +37,7 @@ class Candidate:
 
 def make_candidates(
     values: Mapping[str, Any], baseline: Baseline, load: PlannedLoad, catalogue: Mapping[str, Entry]
-) -> tuple[Candidate, ...]:
+) -> tuple[PlanCandidate, ...]:
     """Return all combinations, each once. Raises InputError for an unknown key or a configuration that cannot run."""
     check_keys(values, _KEYS, "candidates.")
     axes: dict[str, list[Any]] = {
@@ -52,7 +52,7 @@ def make_candidates(
 
 def _candidate(
     row: Mapping[str, Any], config: Mapping[str, Any], varied: Sequence[str], load: PlannedLoad, catalogue: Mapping[str, Entry]
-) -> Candidate:
+) -> PlanCandidate:
     machines = row["machines"] or 1
     keys = load.on_one_of(machines)
     if row["shards"] is not None:
@@ -69,7 +69,7 @@ def _candidate(
     except InputError as error:
         raise InputError(f"candidates: {name}: {error}") from None
     entry = with_device_price(catalogue.get(device, Entry()), config["device"], price)
-    return Candidate(name, choices, store, entry)
+    return PlanCandidate(name, choices, store, entry)
 
 
 def _text(key: str, value: Any) -> str:

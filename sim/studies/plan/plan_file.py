@@ -12,7 +12,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, quantity
 from lsmlab.models.workloads.generic import MixedWorkload
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
-from lsmlab.sim.studies.plan.candidates import Candidate, make_candidates
+from lsmlab.sim.studies.plan.candidates import PlanCandidate, make_candidates
 from lsmlab.sim.studies.plan.catalogue import CostSettings, read_catalogue
 from lsmlab.sim.studies.plan.levels import ServiceLevels
 from lsmlab.sim.studies.plan.load import LoadSettings, PlannedLoad, make_load, split
@@ -44,7 +44,7 @@ class Plan:
     horizon_years: float
     load: PlannedLoad
     levels: ServiceLevels
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PlanCandidate, ...]
     search: SearchSettings
     costs: CostSettings
     sensitivity: SensitivitySettings

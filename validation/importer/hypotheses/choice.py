@@ -44,18 +44,18 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Choice:
+class HypothesisChoice:
     """The most likely hypothesis, and those that the LOG does not tell apart from it, the more likely first."""
 
     best: Fit
     rivals: Sequence[Fit]
 
 
-def choose(work: Work, hypotheses: Sequence[Hypothesis] = HYPOTHESES) -> Choice:
+def choose(work: Work, hypotheses: Sequence[Hypothesis] = HYPOTHESES) -> HypothesisChoice:
     """Fit all hypotheses to recorded jobs; return the most likely one and its rivals."""
     fits = sorted((fit(work, hypothesis) for hypothesis in hypotheses), key=lambda found: found.error)
     best, *others = fits
-    return Choice(best, [other for other in others if not _apart(work, best, other)])
+    return HypothesisChoice(best, [other for other in others if not _apart(work, best, other)])
 
 
 def fit(work: Work, hypothesis: Hypothesis) -> Fit:
