@@ -32,7 +32,7 @@ from lsmlab.validation.calibrate.scaled_defaults import read_costs, read_ratio
 from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, whole_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
-from lsmlab.validation.calibrate.solve import Constant, Equation, solve
+from lsmlab.validation.calibrate.solve import Equation, FitConstant, solve
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill
 from lsmlab.validation.logs.timings.jobs import TimedJob
@@ -209,7 +209,7 @@ def test_errors_count_runs_not_jobs() -> None:
     names = [str(x) for x in offsets]
     equation = Equation("shared", lambda v: (np.log(v["a"]) - offsets) / 0.5, names, ("a",))
 
-    found = solve([Constant("a", 1.0, 2.0)], [equation])
+    found = solve([FitConstant("a", 1.0, 2.0)], [equation])
 
     expected = float(np.std([-0.3, -0.1, 0.1, 0.3], ddof=1) / 2.0)
     assert expected == pytest.approx(found.relative_errors["a"], rel=0.35)

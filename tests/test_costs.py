@@ -25,7 +25,7 @@ from lsmlab.models.costs.operations import (
 )
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.models.costs.transfers import fsyncs, lone_request_s, reads, writes
-from lsmlab.validation.calibrate.solve import Constant, solve
+from lsmlab.validation.calibrate.solve import FitConstant, solve
 from lsmlab.validation.calibrate.terms import DurationRow, design, linear
 
 HOST = Host(**{f.name: 1e-6 * (number + 1) for number, f in enumerate(fields(Host)) if f.name != "cores"})
@@ -131,7 +131,7 @@ def test_a_constant_in_a_formula_is_estimated() -> None:
     assert equation is not None
     assert {"host.compaction_record", "host.compaction_byte", "host.cold_start"} <= set(equation.keys)
     priors = priors_of(Host)
-    constants = [Constant(key, *priors[key.removeprefix("host.")]) for key in equation.keys]
+    constants = [FitConstant(key, *priors[key.removeprefix("host.")]) for key in equation.keys]
     assert 8e-3 == pytest.approx(solve(constants, [equation]).values["host.cold_start"], rel=0.02)
 
 

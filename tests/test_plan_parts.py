@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.studies.plan import sustainable
-from lsmlab.sim.studies.plan.catalogue import CostSettings, Entry, cost_per_month, read_catalogue, with_device_price
+from lsmlab.sim.studies.plan.catalogue import (
+    CostSettings,
+    PriceEntry,
+    cost_per_month,
+    read_catalogue,
+    with_device_price,
+)
 from lsmlab.sim.studies.plan.constraint import constraint
 from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
 from lsmlab.sim.studies.plan.growth import Growth, Verdict, growth
@@ -115,12 +121,12 @@ def test_costs_add_purchase_rent_and_volume() -> None:
     """A purchase is spread over the service life, or the drive's own if shorter; a volume has free space."""
     settings = CostSettings(years_of_service=4.0, free_space=0.5)
 
-    assert 10.0 == pytest.approx(cost_per_month(Entry(price_usd=480.0), 0.0, None, settings))
-    assert 20.0 == pytest.approx(cost_per_month(Entry(price_usd=480.0), 0.0, 2.0, settings))
+    assert 10.0 == pytest.approx(cost_per_month(PriceEntry(price_usd=480.0), 0.0, None, settings))
+    assert 20.0 == pytest.approx(cost_per_month(PriceEntry(price_usd=480.0), 0.0, 2.0, settings))
     assert 108.0 == pytest.approx(
-        cost_per_month(Entry(price_usd_per_month=100.0, price_usd_per_gb_month=0.08), 50e9, None, settings)
+        cost_per_month(PriceEntry(price_usd_per_month=100.0, price_usd_per_gb_month=0.08), 50e9, None, settings)
     )
-    assert None is cost_per_month(Entry(), 1e12, 1.0, settings)
+    assert None is cost_per_month(PriceEntry(), 1e12, 1.0, settings)
 
 
 def test_shipped_prices_have_sources_and_dates() -> None:
@@ -128,7 +134,7 @@ def test_shipped_prices_have_sources_and_dates() -> None:
     entries = read_catalogue(None)
 
     assert all(e.source and isinstance(e.date, date) for e in entries.values() if e.priced)
-    assert 47.5 == with_device_price(Entry(), {"assumptions": {"price": "2026"}}, 47.5).price_usd
+    assert 47.5 == with_device_price(PriceEntry(), {"assumptions": {"price": "2026"}}, 47.5).price_usd
     assert 0.08 == with_device_price(entries["aws_gp3"], {}, 47.5).price_usd_per_gb_month
 
 

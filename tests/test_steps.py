@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import simpy
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
-from lsmlab.models.policies.rocksdb.errors import Failure
+from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.version import Version
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.limiter import LimiterStation
@@ -146,7 +146,7 @@ def test_a_full_device_ends_a_job_with_the_bytes_that_had_room() -> None:
     machine.space.limit_bytes = 50 * MIB
     _, progress = run(machine, [[READ_COMPUTE_WRITE] * 5])
 
-    assert (progress.failure, progress.steps) == (Failure.NO_SPACE, 3)
+    assert (progress.failure, progress.steps) == (WriteFailure.NO_SPACE, 3)
     assert progress.write_bytes == pytest.approx(50 * MIB)
     machine.discard(progress.write_bytes)
     assert machine.space.free_bytes == pytest.approx(50 * MIB)

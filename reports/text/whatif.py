@@ -8,7 +8,7 @@ from lsmlab.reports.text.words import change_text, interval_text, wrapped
 from lsmlab.sim.studies.differences import Difference
 from lsmlab.sim.studies.metrics import BY_NAME
 from lsmlab.sim.studies.reproduction import Reproduction, ReproductionCheck
-from lsmlab.sim.studies.whatif import Compared, WhatIfAnswer
+from lsmlab.sim.studies.whatif import ComparedAlternative, WhatIfAnswer
 
 _MAIN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification", "device.write_bytes_per_s")
 
@@ -44,7 +44,7 @@ def check_error(check: ReproductionCheck) -> str:
     return f"{100 * check.error:+.1f} points" if BY_NAME[check.metric].share else f"{check.error:+.1%}"
 
 
-def _alternative(found: Compared) -> list[str]:
+def _alternative(found: ComparedAlternative) -> list[str]:
     lines = [found.name, *(line for text in found.changes for line in wrapped("  ", text))]
     if found.kept:
         lines += wrapped("  ", f"({'; '.join(found.kept)})")

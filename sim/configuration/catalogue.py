@@ -22,7 +22,7 @@ _COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GroupEntry:
     """One file of a configuration group."""
 
     group: str
@@ -45,7 +45,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class KeyLine:
     """A key of an entry with its value and the comment on its line; `depth` counts levels of indentation."""
 
     key: str
@@ -54,43 +54,43 @@ class Number:
     depth: int
 
 
-def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[Entry]:
+def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[GroupEntry]:
     """Return the entries of a group, sorted by name.
 
     An entry in the user's folders replaces a shipped entry of the same name. Files whose names begin with "_" are parts
     of entries and are left out.
     """
-    by_name: dict[str, Entry] = {}
+    by_name: dict[str, GroupEntry] = {}
     for path in (p for folder in _folders(config_dirs) for p in (folder / group).glob("*.yaml")):
-        by_name.setdefault(path.stem, Entry(group, path.stem, path))
+        by_name.setdefault(path.stem, GroupEntry(group, path.stem, path))
     return [by_name[name] for name in sorted(by_name) if not name.startswith("_")]
 
 
-def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
+def inherited(entry: GroupEntry, config_dirs: Sequence[Path] = ()) -> list[GroupEntry]:
     """Return the entry and the entries of its group that its `defaults` include; the first overrides the others."""
     layers = [entry]
     for name in reversed(_defaults(entry)):
         for folder in _folders(config_dirs):
             path = folder / entry.group / f"{name}.yaml"
             if path.exists():
-                layers += inherited(Entry(entry.group, name, path), config_dirs)
+                layers += inherited(GroupEntry(entry.group, name, path), config_dirs)
                 break
     return [*_parameters(entry, config_dirs), *layers]
 
 
-def _parameters(entry: Entry, config_dirs: Sequence[Path]) -> list[Entry]:
+def _parameters(entry: GroupEntry, config_dirs: Sequence[Path]) -> list[GroupEntry]:
     """Return the parameter set that a host entry names, if any; its constants override those of the entry."""
     content = parse_yaml(entry.text, entry.path) if entry.group == "host" else None
     name = content.get("parameters") if isinstance(content, dict) else None
     paths = [folder / "parameters" / f"{name}.yaml" for folder in _folders(config_dirs)] if name else []
-    return [Entry("parameters", str(name), path) for path in paths if path.exists()][:1]
+    return [GroupEntry("parameters", str(name), path) for path in paths if path.exists()][:1]
 
 
-def numbers(text: str) -> list[Number]:
+def numbers(text: str) -> list[KeyLine]:
     r"""Return the keys of a YAML file with their values and comments, in order; leave out comments on their own lines.
 
     >>> numbers("a: 2  # source: [X]\nb: {c: '#1'}")
-    [Number(key='a', value='2', comment='source: [X]', depth=0), Number(key='b', value="{c: '#1'}", comment='', depth=0)]
+    [KeyLine(key='a', value='2', comment='source: [X]', depth=0), KeyLine(key='b', value="{c: '#1'}", comment='', depth=0)]
     """
     rows = []
     for line in text.splitlines():
@@ -100,11 +100,11 @@ def numbers(text: str) -> list[Number]:
         key, colon, value = content.strip().partition(":")
         depth = (len(content) - len(content.lstrip())) // 2
         if content.strip() and (colon or comment or content.strip().startswith("-")):
-            rows.append(Number(key.strip() if colon else content.strip(), value.strip(), comment, depth))
+            rows.append(KeyLine(key.strip() if colon else content.strip(), value.strip(), comment, depth))
     return rows
 
 
-def _defaults(entry: Entry) -> list[str]:
+def _defaults(entry: GroupEntry) -> list[str]:
     """Return the names of the entries of the same group in the `defaults` of this entry."""
     content = parse_yaml(entry.text, entry.path)
     listed = content.get("defaults", []) if isinstance(content, dict) else []

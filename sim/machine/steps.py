@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.models.policies.rocksdb.errors import Failure
+from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.sim.machine.space import Space
 
 BUFFER_BYTES: Final = 2.0**20
@@ -63,7 +63,7 @@ class Progress:
     waits: JobWaits = field(default_factory=JobWaits)
     fails_after_bytes: float = math.inf
     """Bytes written after which the next write ends in an I/O error."""
-    failure: Failure | None = None
+    failure: WriteFailure | None = None
     """Reason why a write of the job has failed; its threads then end."""
 
     def admitted(self, step: Step, space: Space) -> Step:
@@ -75,7 +75,7 @@ class Progress:
         written = 0.0
         if self.failure is None:
             left, free = self.fails_after_bytes - self.write_bytes, space.free_bytes
-            self.failure = Failure.IO_ERROR if left < free else Failure.NO_SPACE
+            self.failure = WriteFailure.IO_ERROR if left < free else WriteFailure.NO_SPACE
             written = max(0.0, min(left, free))
             space.take(written)
         return step._replace(write_bytes=written, ends_file=False)

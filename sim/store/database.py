@@ -14,7 +14,7 @@ import simpy
 from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, StallCause, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority
-from lsmlab.models.policies.rocksdb.errors import Failure
+from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.policies.scheduling import ClientWindow, Hold, JobKind, JobView, Scheduler, StoreView
 from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
 from lsmlab.models.version import Version
@@ -259,7 +259,7 @@ class Database:
         """Return whether a compaction may start in spite of a background error."""
         return self.errors.admits(pick)
 
-    def job_failed(self, failure: Failure, *, flush: bool) -> None:
+    def job_failed(self, failure: WriteFailure, *, flush: bool) -> None:
         """Set the background error that a failed write causes."""
         self.errors.job_failed(failure, flush=flush)
 

@@ -14,7 +14,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes
 from lsmlab.sim.explain.sentences import bottleneck_text
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate, estimate
+from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates, name_of
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
@@ -135,10 +135,10 @@ SHORT: Final = "what_helps.json"
 """File of `ShortAdvice`."""
 
 
-def cost(request: AdviceRequest, _runs: Settings) -> Estimate:
+def cost(request: AdviceRequest, _runs: Settings) -> CostEstimate:
     """Return the estimated cost of an advice, as if no run were in the store."""
     one = estimate(read_baseline(request.store, request.set, request.config_dirs).compose())
-    return Estimate(_ROUNDS * one.work, one.memory_bytes)
+    return CostEstimate(_ROUNDS * one.work, one.memory_bytes)
 
 
 def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -> Advice:

@@ -13,7 +13,7 @@ from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate
+from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.model_errors import model_errors_of
@@ -119,7 +119,7 @@ def _study(asked: Planned, replications: int, folder: Path | None) -> Study:
     return Study(variants, replications, perturbed=replications > 1)
 
 
-def cost(asked: Planned, replications: int, runs: Settings) -> Estimate:
+def cost(asked: Planned, replications: int, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the runs that the run store lacks."""
     return _study(asked, replications, None).cost(runs)
 

@@ -16,7 +16,7 @@ from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.configuration.trust import trusted_packages
 from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
-from lsmlab.sim.runs.estimate import Estimate, estimate, total
+from lsmlab.sim.runs.estimate import CostEstimate, estimate, total
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.typed import parameters
 from lsmlab.sim.studies.differences import Repeats
@@ -116,7 +116,7 @@ class Study:
                 found.append((name, seed, moved, job))
         return found
 
-    def cost(self, runs: Settings) -> Estimate:
+    def cost(self, runs: Settings) -> CostEstimate:
         """Return the estimated cost of the runs that the run store lacks."""
         missing = [j.config for *_, j in self.jobs() if runs.fresh or runs.store.find(run_key(j.config)) is None]
         return total(estimate(config, tuple(trusted_packages())) for config in missing)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate, estimate
+from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
@@ -115,11 +115,11 @@ class Tuning(Document):
     options: OptionsAdvice | None
 
 
-def cost(request: TuningRequest, _runs: Settings) -> Estimate:
+def cost(request: TuningRequest, _runs: Settings) -> CostEstimate:
     """Return the estimated cost of a search, as if no run were in the store."""
     baseline, _ = _asked(request)
     one = estimate(baseline.compose())
-    return Estimate((1.0 + WINDOW) * _SEARCH_SEEDS * request.trials * one.work, one.memory_bytes)
+    return CostEstimate((1.0 + WINDOW) * _SEARCH_SEEDS * request.trials * one.work, one.memory_bytes)
 
 
 def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Move, Pick, is_deep
-from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
+from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
@@ -212,7 +212,7 @@ class Compacting:
 
     # --- failures -----------------------------------------------------------------------------------------------------
 
-    def _fail(self, job: Job, view: JobView, failure: Failure) -> Events:
+    def _fail(self, job: Job, view: JobView, failure: WriteFailure) -> Events:
         """End a job whose write failed: queue its compaction again, wait, and delete its unfinished files.
 
         See (behaviour/background-errors.md, A compaction fails).

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
+from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
@@ -123,7 +123,7 @@ class Flushing:
         yield from machine.unlink(obsolete.files + 1, obsolete.cached_bytes, obsolete.wal_bytes + flush.freed_wal_bytes)
         family.events.flushes_changed(family.database.env.now, -1)
 
-    def _fail(self, view: JobView, begun: Sequence[tuple[Flushing, _Flush]], failure: Failure) -> Events:
+    def _fail(self, view: JobView, begun: Sequence[tuple[Flushing, _Flush]], failure: WriteFailure) -> Events:
         """End a flush job whose write failed: its memtables wait for another flush (`RollbackMemtableFlush`).
 
         See (behaviour/background-errors.md, A flush fails).

@@ -11,7 +11,7 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate
+from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.growth.measured import QUANTITIES, difference, measure
@@ -101,7 +101,7 @@ def _planned(request: GrowthRequest) -> tuple[Horizon, GrowthLoad, dict[str, dic
     return horizon, load, configs
 
 
-def cost(request: GrowthRequest, runs: Settings) -> Estimate:
+def cost(request: GrowthRequest, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the windows that the run store lacks."""
     *_, configs = _planned(request)
     return Study({name: Variant(own) for name, own in configs.items()}, perturbed=False).cost(runs)

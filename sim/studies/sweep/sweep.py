@@ -18,7 +18,7 @@ from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.batch import Settings, write_failure
-from lsmlab.sim.runs.estimate import Estimate, estimate
+from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.runs.index import INDEX
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.progress import RunProgress
@@ -124,7 +124,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedRun:
     """Failed run."""
 
     name: str
@@ -151,7 +151,7 @@ class SweepAnswer(Document):
     failed: int
     bad_input: int
     """Failed runs whose configuration is wrong."""
-    failures: list[Failure]
+    failures: list[FailedRun]
     """First failed runs."""
     analysis: Analysis | None
     """None if no run finished."""
@@ -186,7 +186,7 @@ def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path
     (folder / INDEX).unlink(missing_ok=True)  # of an earlier sweep in this folder
     runs.store.clean()
     remove_leftovers(folder)
-    rows, failures = RowCollector(), list[Failure]()
+    rows, failures = RowCollector(), list[FailedRun]()
     kept = failed = bad_input = 0
     progress = RunProgress(asked.runs, quiet=runs.quiet)
     try:
@@ -202,7 +202,7 @@ def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path
                 failed += 1
                 bad_input += one.bad_input
                 if len(failures) < _MOST_FAILURES:
-                    failures.append(Failure(ended.task.directory.name, str(one.error)))
+                    failures.append(FailedRun(ended.task.directory.name, str(one.error)))
         if rows.count:
             rows.write(folder / INDEX, ["run", CONFIGURATION, "seed", *(d.key for d in asked.space.dimensions)])
     except KeyboardInterrupt:
@@ -240,7 +240,7 @@ _SAMPLE: Final = 20
 """Number of configurations from which the time of a sweep is estimated."""
 
 
-def cost(asked: Sweep, runs: Settings) -> Estimate:
+def cost(asked: Sweep, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the runs that the store lacks."""
     sample = asked.points[:: max(1, len(asked.points) // _SAMPLE)]
     work, memory_bytes = 0.0, 0.0
@@ -250,4 +250,4 @@ def cost(asked: Sweep, runs: Settings) -> Estimate:
         for seed in asked.seeds:
             if runs.fresh or runs.store.find(run_key({**config, "seed": seed})) is None:
                 work, memory_bytes = work + one.work, max(memory_bytes, one.memory_bytes)
-    return Estimate(work * len(asked.points) / len(sample), memory_bytes)
+    return CostEstimate(work * len(asked.points) / len(sample), memory_bytes)
