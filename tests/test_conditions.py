@@ -16,7 +16,7 @@ from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import load_run
 from lsmlab.sim.explain.resource_use import spliced
 from lsmlab.sim.machine.faults import Faults
-from lsmlab.sim.machine.space import Space
+from lsmlab.sim.machine.space import DeviceSpace
 from lsmlab.sim.machine.steps import Progress, Step
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.results import Result
@@ -149,7 +149,7 @@ def test_an_io_error_comes_after_its_share_of_the_output() -> None:
     """A job whose writes fail after 90 bytes writes 90 bytes."""
     progress, step = Progress(fails_after_bytes=90.0), Step(0.0, 0.0, 60.0)
     for _ in range(2):
-        progress.done(progress.admitted(step, Space()))
+        progress.done(progress.admitted(step, DeviceSpace()))
 
     assert (WriteFailure.IO_ERROR, 90.0) == (progress.failure, progress.write_bytes)
 

@@ -18,7 +18,7 @@ from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.goals import GoalLimits
 from lsmlab.sim.studies.optuna_search import (
-    Objective,
+    SearchProblem,
     best_points,
     distribution,
     open_study,
@@ -47,11 +47,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def objective(slow: Path, *goals: str, limits: GoalLimits = GoalLimits()) -> Objective:  # noqa: B008 - frozen
+def objective(slow: Path, *goals: str, limits: GoalLimits = GoalLimits()) -> SearchProblem:  # noqa: B008 - frozen
     """Return the objective of a search over that store, with one seed per point."""
     baseline = read_baseline(str(slow))
     run = lambda study: study.run(Settings(default_store(), InProcess(), quiet=True))  # noqa: E731
-    return Objective(baseline, goals, limits, 1, run, window_of(baseline.compose()))
+    return SearchProblem(baseline, goals, limits, 1, run, window_of(baseline.compose()))
 
 
 def test_points_of_a_space() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course.expressions import FORMATS, filled
 from lsmlab.reports.course.guesses import Guess, Question, SimulatedAnswer, answer_figure, with_guess
-from lsmlab.reports.course.pictures import Shown
+from lsmlab.reports.course.pictures import ShownFigure
 from lsmlab.reports.course.textbook import FORMULAS
 
 QUESTION: Final = "application/vnd.lsmlab.question+json"
@@ -58,13 +58,13 @@ class Revealed:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         """Return the answer for a page, or the figure with both for a notebook; answers without a figure are text."""
         figure = answer_figure(self.answer)
-        if Shown.for_page:
-            drawn = Shown(figure)._repr_mimebundle_() if figure.traces else {}
+        if ShownFigure.for_page:
+            drawn = ShownFigure(figure)._repr_mimebundle_() if figure.traces else {}
             return {ANSWER: {"key": self.answer.question.key, "shown": self.answer.shown}, **drawn}
         if not figure.traces or self.guess is None:
             return {"text/plain": repr(self)}
         mine = replace(with_guess(figure, self.guess), title=repr(self))
-        return Shown(mine)._repr_mimebundle_(include, exclude)
+        return ShownFigure(mine)._repr_mimebundle_(include, exclude)
 
     def __repr__(self) -> str:
         return f"Your guess: {self.guess}. Simulated: {self.answer.shown}."
@@ -160,7 +160,7 @@ ROOM: Final = Classroom()
 def build() -> None:
     """Prepare this process to run a lesson for its page: without guesses, and with figures for the page."""
     ROOM.needs_guesses = False
-    Shown.for_page = True
+    ShownFigure.for_page = True
 
 
 def _plain(answer: float | str | Sequence[float]) -> float | str | Sequence[float]:

@@ -17,7 +17,7 @@ from lsmlab.reports.run_data import PAGE
 from lsmlab.reports.text.tuning import tuning_text
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.studies.goals import GOALS
-from lsmlab.sim.studies.tune import Tuning, TuningRequest, Verdict, cost, tune
+from lsmlab.sim.studies.tune import Tuning, TuningRequest, TuningVerdict, cost, tune
 
 _FEWEST: Final = 2
 """Number of points from which on figures of all points say something."""
@@ -76,7 +76,7 @@ def _story(found: Tuning) -> list[str]:
     return sentences
 
 
-def _contributions(found: Tuning, verdict: Verdict) -> Figure:
+def _contributions(found: Tuning, verdict: TuningVerdict) -> Figure:
     """Return the figure of the best point's change and of the part that each setting has in it."""
     goal = GOALS[found.goals[0]]
     rows = [("best point", d) for d in verdict.differences if d.metric == goal.name]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
 
 
-class Observation:
+class LoadObservation:
     """Pass the client load to the schedulers, window by window.
 
     A window without a change of the clients' rates would give the same answer as the last window and is skipped, unless
@@ -89,7 +89,7 @@ class Observation:
             database.schedule()
 
 
-class Tuning:
+class TunerLoop:
     """Ask the tuner of one database once per interval and apply its answer."""
 
     def __init__(self, env: simpy.Environment, database: Database, tuner: Tuner, clients: ClientLoad, shards: int) -> None:
@@ -143,15 +143,15 @@ class Tuning:
 def start_control(
     env: simpy.Environment, databases: Sequence[Database], clients: ClientLoad, machine: Machine, workload: Workload,
     reads: FamilyReads | None,
-) -> list[Observation | Tuning | Seeks]:
+) -> list[LoadObservation | TunerLoop | Seeks]:
     """Start the observation, tuning and seek charges that the engine uses."""
-    controls: list[Observation | Tuning | Seeks] = []
+    controls: list[LoadObservation | TunerLoop | Seeks] = []
     if databases[0].scheduler.window_s > 0.0:
-        controls.append(Observation(env, databases, clients, machine, workload))
+        controls.append(LoadObservation(env, databases, clients, machine, workload))
     for database in databases:
         tuner = database.families[0].latest_options.tuner()
         if tuner is not None:
-            controls.append(Tuning(env, database, tuner, clients, len(databases)))
+            controls.append(TunerLoop(env, database, tuner, clients, len(databases)))
     picker = databases[0].families[0].latest_options.picker
     if reads is not None and picker.allowed_seeks(0) < math.inf:
         controls.append(Seeks(env, databases, clients, reads, workload.entry_bytes))

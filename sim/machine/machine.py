@@ -23,7 +23,7 @@ from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
-from lsmlab.sim.machine.space import Space
+from lsmlab.sim.machine.space import DeviceSpace
 from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Progress, Step
 
 PORTIONS_PER_REFILL: Final = 4.0
@@ -115,7 +115,7 @@ class Machine:
         self.cores = cores
         self.cache = cache
         self.host = host
-        self.space = Space()
+        self.space = DeviceSpace()
         self.faults = Faults()
         self._job_start_s = job_start().seconds(host)
         self._read_alone, self._write_alone = device.alone_s_per_byte()

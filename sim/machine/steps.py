@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
-from lsmlab.sim.machine.space import Space
+from lsmlab.sim.machine.space import DeviceSpace
 
 BUFFER_BYTES: Final = 2.0**20
 """Bytes per write of a file: writable_file_max_buffer_size, options.h."""
@@ -66,7 +66,7 @@ class Progress:
     failure: WriteFailure | None = None
     """Reason why a write of the job has failed; its threads then end."""
 
-    def admitted(self, step: Step, space: Space) -> Step:
+    def admitted(self, step: Step, space: DeviceSpace) -> Step:
         """Return a step with the bytes that it can write, and take their space; with fewer bytes, the job has failed."""
         size = step.write_bytes
         if self.failure is None and size <= space.free_bytes and self.write_bytes + size <= self.fails_after_bytes:

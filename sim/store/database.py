@@ -26,7 +26,7 @@ from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, Switch
 from lsmlab.sim.store.jobs.context import FamilyState
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
-from lsmlab.sim.store.options_file import OptionsFile
+from lsmlab.sim.store.options_file import OptionsFileWriter
 from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
@@ -52,7 +52,7 @@ class Database:
         self.writers_affected = Observers[[]]()
         """Observers of the same changes, except those by memtable switches: there writers cause the change themselves."""
         self.manifest = Manifest(env, machine)
-        self.options_file = OptionsFile(env, machine, lambda: self.blocked, self._tell_writers)
+        self.options_file = OptionsFileWriter(env, machine, lambda: self.blocked, self._tell_writers)
         self.wals = WalFiles()
         self.write_buffer_manager = WriteBufferManager(0.0)
         self.memory_freed = Observers[[]]()

@@ -10,7 +10,7 @@ from typing import Any, Final
 from lsmlab.models.units import quantity
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.studies.metrics import value_of
-from lsmlab.sim.studies.plan.growth import Growth, Verdict, growths
+from lsmlab.sim.studies.plan.growth import GrowthVerdict, QuantityGrowth, growths
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken, measured
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
 from lsmlab.sim.studies.plan.recovery import recovery_s
@@ -60,7 +60,7 @@ class Trial:
     """holds, or what fails: a quantity of `growths`, or a service level."""
     turnovers: float
     """Length of the last run in turnovers of the tree."""
-    growths: tuple[Growth, ...]
+    growths: tuple[QuantityGrowth, ...]
     levels: Mapping[str, float]
     """Values of the service levels."""
     values: Mapping[str, float] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def try_rate(
 
     A growing backlog and a broken service level end the trial at once. Growing debt may end at a new balance, with more
     data in the upper levels, so a longer run decides; at the greatest length an unclear growth counts only if it is
-    significant (`Growth.rises`).
+    significant (`QuantityGrowth.rises`).
     """
     trial = _open_loop(store, runs, rate_per_s, levels, settings, _LENGTHS[0], seed)
     for length in _LENGTHS[1:]:
@@ -113,8 +113,8 @@ def _open_loop(
     found = tuple(growths(series, summary, rate_per_s, store.round_bytes, from_s, leveled=store.leveled))
     values = measured(summary)
     missed = broken(values, levels)
-    growing = [g for g in found if g.verdict is Verdict.GROWS]
-    unclear = [g for g in found if g.verdict is Verdict.UNCLEAR]
+    growing = [g for g in found if g.verdict is GrowthVerdict.GROWS]
+    unclear = [g for g in found if g.verdict is GrowthVerdict.UNCLEAR]
     if any(g.quantity == "backlog" for g in growing):
         reason = "backlog"
     elif missed is not None:

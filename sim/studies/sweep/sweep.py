@@ -32,7 +32,7 @@ from lsmlab.sim.studies.sweep.analysis import Analysis, analyse
 from lsmlab.sim.studies.sweep.designs import GRID, NAMES, Point, points
 from lsmlab.sim.studies.sweep.measured import SWEEP, objectives
 from lsmlab.sim.studies.sweep.simulate import CONFIGURATION, RunResult, SweepRun, changes, simulate
-from lsmlab.sim.studies.sweep.space import Space, parse_space
+from lsmlab.sim.studies.sweep.space import SweepSpace, parse_space
 
 _MOST_FAILURES: Final = 10
 """Largest number of failed runs that are reported by name."""
@@ -68,7 +68,7 @@ class Sweep:
 
     store: Baseline
     """Store that the sweep varies."""
-    space: Space
+    space: SweepSpace
     design: str
     count: int | None
     """Number of points that the user asked for; None: all of a grid."""
