@@ -13,7 +13,7 @@ from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_p
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.text.growth import age_text, error_cells, growth_text, row_cells
-from lsmlab.sim.studies.growth.grow import Growth, GrowthRequest, Window, cost, grow
+from lsmlab.sim.studies.growth.grow import Growth, GrowthRequest, GrowthWindow, cost, grow
 from lsmlab.sim.studies.growth.measured import QUANTITIES
 
 _AXES: Final = {
@@ -69,7 +69,7 @@ def _story(answer: Growth) -> list[str]:
     return found
 
 
-def _linked(number: int, row: Window) -> list[str]:
+def _linked(number: int, row: GrowthWindow) -> list[str]:
     age, *others = row_cells(row)
     if number > _MOST_PAGES:
         return [html.escape(cell) for cell in (age, *others)]

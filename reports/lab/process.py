@@ -27,7 +27,7 @@ class EndedError(RuntimeError):
     """Error of a task whose process has ended: somebody ended it, or it ran out of memory."""
 
 
-class WorkerProcess:
+class LabProcess:
     """A process that does the task `warm_up` when it starts, to import everything.
 
     Several threads may use it; each waits for the tasks of the others.

@@ -22,7 +22,7 @@ from lsmlab.sim.machine.machine import Events, Machine
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background, FlushThreads, QueuedFamily
 from lsmlab.sim.store.background_errors import BackgroundErrors
-from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, Switch
+from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, MemtableSwitch
 from lsmlab.sim.store.jobs.context import FamilyState
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
@@ -86,7 +86,7 @@ class Database:
         for family, count in zip(self.families, entries, strict=True):
             family.flush_all(count)
 
-    def switch_memtables(self, switches: Sequence[Switch]) -> list[int]:
+    def switch_memtables(self, switches: Sequence[MemtableSwitch]) -> list[int]:
         """Switch active memtables of this database and request their flushes.
 
         Return the numbers of the column families whose new memtable has another size than the old one.

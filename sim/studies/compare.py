@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.configuration.combinations import Variants, combinations, read_variants, without_quotes
+from lsmlab.sim.configuration.combinations import VariantsFile, combinations, read_variants, without_quotes
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.configuration.options_input import with_options_file
@@ -95,7 +95,7 @@ class Planned:
     configs: Sequence[Mapping[str, Any]]
     choices: Sequence[Mapping[str, str]]
     """Values in which each configuration differs from the others, by key, without quotes."""
-    variants: Variants | None
+    variants: VariantsFile | None
     notes: Sequence[str] = ()
     """What the file of options lacks, or what is not simulated of it."""
 

@@ -18,8 +18,8 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.mt19937 import FillRandomKeys
 from lsmlab.validation.logs.reader import Event
 from lsmlab.validation.replays.checks import FLUSHES, INDEXES, OUTPUTS
-from lsmlab.validation.replays.recording import Workload
-from lsmlab.validation.replays.timeline import Timeline
+from lsmlab.validation.replays.recording import BenchWorkload
+from lsmlab.validation.replays.timeline import ReplayTimeline
 
 Answer = tuple[str, bool, str]
 """Name of a check, whether the model gave the recorded answer, and both answers as text."""
@@ -36,7 +36,7 @@ class _Job:
 class Contents:
     """Computes the exact keys of every file of the replayed tree and compares predicted with recorded sizes."""
 
-    def __init__(self, workload: Workload, engine: Engine, timeline: Timeline) -> None:
+    def __init__(self, workload: BenchWorkload, engine: Engine, timeline: ReplayTimeline) -> None:
         self._workload = workload
         self._engine = engine
         self._timeline = timeline

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from lsmlab.validation.logs.manifest import VersionEdit
 from lsmlab.validation.logs.reader import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
 from lsmlab.validation.replays.commits import Committer, TrivialMove, trivial_moves
-from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, Step, Switch
+from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, Step, SwitchStep
 
 
 @dataclass
-class Timeline:
+class ReplayTimeline:
     """Steps in order, and the LOG events that a replay looks up by job."""
 
     steps: list[Step] = field(default_factory=list)
@@ -29,9 +29,9 @@ class Timeline:
     """flush_started events by job."""
 
 
-def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: int) -> Timeline:
+def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: int) -> ReplayTimeline:
     """Order the records of `log` and the `edits` that change files by the time at which they took effect."""
-    timeline = Timeline()
+    timeline = ReplayTimeline()
     created: dict[int, list[Event]] = defaultdict(list)
     for event in log.events("table_file_creation"):
         created[event.job].append(event)
@@ -39,7 +39,7 @@ def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: in
     timeline.flushes = {event.job: event for event in log.events("flush_started")}
     moves = trivial_moves(log.records)
     commits = Committer(edits, timeline.created, moves, num_levels).commits(log)
-    switches = [Switch(r.time_us, r.thread) for r in log.records if isinstance(r, SwitchLine)]
+    switches = [SwitchStep(r.time_us, r.thread) for r in log.records if isinstance(r, SwitchLine)]
     lines = [r for r in log.records if isinstance(r, StallLine)]
     timeline.stall_lines = len(lines)
     _give_lines([*switches, *(c for c in commits if c.recomputes)], lines)
@@ -49,9 +49,9 @@ def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: in
     return timeline
 
 
-def _give_lines(steps: Sequence[Switch | Commit], lines: Sequence[StallLine]) -> None:
+def _give_lines(steps: Sequence[SwitchStep | Commit], lines: Sequence[StallLine]) -> None:
     """Assign each stall line to the recompute that logged it: the last one of the same thread before the line."""
-    by_thread: dict[str, list[Switch | Commit]] = defaultdict(list)
+    by_thread: dict[str, list[SwitchStep | Commit]] = defaultdict(list)
     for step in sorted(steps, key=lambda s: s.time_us):
         by_thread[step.thread].append(step)
     for line in lines:
@@ -63,7 +63,7 @@ def _give_lines(steps: Sequence[Switch | Commit], lines: Sequence[StallLine]) ->
             after.line = line
         elif before and before[-1].line is None:
             before[-1].line = line
-            if isinstance(before[-1], Switch):  # logged without the DB mutex, but performed with it
+            if isinstance(before[-1], SwitchStep):  # logged without the DB mutex, but performed with it
                 before[-1].time_us = line.time_us
 
 
@@ -92,7 +92,7 @@ def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[LoggedPick]:
     return picks
 
 
-def _ordered(steps: Sequence[Switch | Commit | Idle], picks: Sequence[LoggedPick]) -> list[Step]:
+def _ordered(steps: Sequence[SwitchStep | Commit | Idle], picks: Sequence[LoggedPick]) -> list[Step]:
     """Order all steps by time, but each pick before the commit that replaced the version of the pick."""
     commit_us = {step.version: step.time_us for step in steps if isinstance(step, Commit) and step.edits}
     keyed: list[tuple[int, int, int, Step]] = [(step.time_us, 1, i, step) for i, step in enumerate(steps)]

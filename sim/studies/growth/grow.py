@@ -47,7 +47,7 @@ class GrowthRequest(Request):
 
 
 @dataclass(frozen=True)
-class Window:
+class GrowthWindow:
     """Store at one age."""
 
     age_s: float
@@ -80,7 +80,7 @@ class Growth(Document):
     keys: float
     """Keys at the start."""
     inserts_per_s: float
-    windows: list[Window]
+    windows: list[GrowthWindow]
     full: list[dict[str, float | None]] | None = None
     """Numbers of the same times of a run over the whole horizon (`check`)."""
     errors: dict[str, list[float | None]] | None = None
@@ -130,7 +130,7 @@ def growth(
     middles = [begin_s + horizon.warm_s + horizon.window_s / 2.0 for begin_s in horizon.begins_s]
     worn = written_until(middles, [float(n["written_per_s"] or 0.0) for n in found])
     rows = [
-        Window(
+        GrowthWindow(
             age_s=age_s, keys=load.keys_at(age_s), written_bytes=total,
             endurance_used=total / endurance_bytes if endurance_bytes else None, **_numbers(numbers),
         )
