@@ -17,7 +17,7 @@ from lsmlab.reports.run_data import load_run
 from lsmlab.sim.explain.resource_use import spliced
 from lsmlab.sim.machine.faults import Faults
 from lsmlab.sim.machine.space import DeviceSpace
-from lsmlab.sim.machine.steps import Progress, Step
+from lsmlab.sim.machine.steps import Step, StepProgress
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.results import Result
 from running import SMALL, configuration, run, simulate
@@ -147,7 +147,7 @@ def test_a_compaction_after_enospc_needs_room_for_twice_its_inputs() -> None:
 
 def test_an_io_error_comes_after_its_share_of_the_output() -> None:
     """A job whose writes fail after 90 bytes writes 90 bytes."""
-    progress, step = Progress(fails_after_bytes=90.0), Step(0.0, 0.0, 60.0)
+    progress, step = StepProgress(fails_after_bytes=90.0), Step(0.0, 0.0, 60.0)
     for _ in range(2):
         progress.done(progress.admitted(step, DeviceSpace()))
 

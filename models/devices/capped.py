@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple
 
 from lsmlab.models.devices.base import Device, DeviceFacts, DeviceLoad, Flow, Grant, Layer, Peaks
-from lsmlab.models.devices.cap_limits import Direction, Rates, hold
+from lsmlab.models.devices.cap_limits import CapRates, Direction, hold
 from lsmlab.models.errors import InputError
 
 SLICE_S: Final = 0.1
@@ -210,7 +210,9 @@ class Capped(Layer):
             return 0.0
         return min([1.0, *(cap * write_alone_s for cap in caps if cap is not None)])
 
-    def _hold(self, side: Direction, rates: Rates, cap: float | None, window: ThrottleWindow) -> tuple[Direction | None, float]:
+    def _hold(
+        self, side: Direction, rates: CapRates, cap: float | None, window: ThrottleWindow
+    ) -> tuple[Direction | None, float]:
         """Return the direction with new limits from used-up allowances (None: no new limits), and their validity in s."""
         # the kernel trims past slices at the next request
         slice_s = self.slice_s

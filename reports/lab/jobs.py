@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.process import EndedError, LabProcess
-from lsmlab.reports.lab.work import Preview, Task
+from lsmlab.reports.lab.work import LabTask, Preview
 from lsmlab.sim.runs.estimate import duration_text
 
 MOST_TABS: Final = 50
@@ -50,7 +50,7 @@ class Status:
 @dataclass(slots=True)
 class _Job:
     title: str
-    task: Task
+    task: LabTask
     status: Status
     finish: Callable[[Path], None]
     process: LabProcess | None = None
@@ -100,7 +100,7 @@ class JobQueue:
                 self._previewer = None if self._closed else self._start_process()
                 raise InputError("no quick preview: it takes too long; press Simulate for the whole run") from None
 
-    def start(self, tab: str, title: str, task: Task, finish: Callable[[Path], None] = lambda _page: None) -> None:
+    def start(self, tab: str, title: str, task: LabTask, finish: Callable[[Path], None] = lambda _page: None) -> None:
         """Start a task for a tab; `finish` gets its page. It replaces another task of the tab; the same task goes on."""
         with self._lock:
             current = self._jobs.get(_checked(tab))

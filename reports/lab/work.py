@@ -69,4 +69,4 @@ class DrawComparison:
         return write_comparison(self.folder / PAGE, self.folder, self.runs)
 
 
-Task = Preview | WholeRun | Import | DrawComparison
+LabTask = Preview | WholeRun | Import | DrawComparison

@@ -28,7 +28,7 @@ from lsmlab.sim.clients.latency import Unstalled, spread_of
 from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
 from lsmlab.sim.machine.machine import MachineShares
 
-Parts = list[tuple[float, float]]
+TimeParts = list[tuple[float, float]]
 """(share of the operations, mean time in seconds) of each class of operations."""
 Classes = list[tuple[float, float, float]]
 """The same, and the standard deviation of the logarithm of the time."""
@@ -152,7 +152,7 @@ class OpTimes:
                     classes += [(reads * share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
         return _multigets(classes, group.spec.read_batch) if kind == READ else classes
 
-    def _with_waits(self, classes: Parts, behind_s: float, coreless: float) -> Parts:
+    def _with_waits(self, classes: TimeParts, behind_s: float, coreless: float) -> TimeParts:
         """Add the waits of writes for other writers, `behind_s` per write.
 
         With a core for each writer, every write waits for the few before it, and a synced write for the fsync of another group.
@@ -180,7 +180,7 @@ class OpTimes:
                 square += share * part * part_s * part_s * _square_ratio(spread)
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
-    def _places(self, away: float, fixed_s: float, late_s: float) -> Parts:
+    def _places(self, away: float, fixed_s: float, late_s: float) -> TimeParts:
         """Return (share, time besides CPU time): operations without such time (device, fsync, memtable switch), then with it.
 
         Operations that also wait for a core come third; there are few of them. `away`: share of operations with such time;
@@ -195,7 +195,7 @@ class OpTimes:
         prompt_s = (fixed_s - late * wait_s) / away
         return [(1.0 - away, 0.0), (away - late, prompt_s), (late, prompt_s + wait_s)]
 
-    def _computing(self, cpu_s: float, group: ClientGroup) -> Parts:
+    def _computing(self, cpu_s: float, group: ClientGroup) -> TimeParts:
         """Return the classes of operations with `cpu_s` of CPU time: uninterrupted, interrupted, and waiting for a core."""
         host, cores, wanted = self._host, self.shares.cores, self.shares.runnable
         if group.closed and group.limit_per_s < group.capacity:

@@ -54,7 +54,7 @@ class JobWaits:
 
 
 @dataclass(slots=True)
-class Progress:
+class StepProgress:
     """Steps, I/O and waits of all threads of a job so far."""
 
     steps: int = 0

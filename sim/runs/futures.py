@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.results.leftovers import declare_ended
-from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work, WorkerDiedError
+from lsmlab.sim.runs.executor import R, T, TaskResult, TaskWork, Watch, WorkerDiedError
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.worker import PERIOD_S, TRIES, Refusal, TaskFile
 
@@ -53,7 +53,7 @@ class _Running:
 
 
 def run_with_futures(
-    engine: WorkerEngine, store: RunStore, work: Work[T, R], tasks: Iterable[T], watch: Watch
+    engine: WorkerEngine, store: RunStore, work: TaskWork[T, R], tasks: Iterable[T], watch: Watch
 ) -> Generator[TaskResult[T, R], None, None]:
     """Do tasks on an engine (`Executor.run_tasks`). Closing the iterator ends the running tasks (`TaskFile`).
 

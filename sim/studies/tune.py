@@ -58,7 +58,7 @@ class TuningRequest(StoreRequest):
 
 
 @dataclass(frozen=True)
-class Counts:
+class PointCounts:
     """Points of a search."""
 
     complete: int
@@ -105,7 +105,7 @@ class Tuning(Document):
     store: str
     goals: list[str]
     space: list[str]
-    points: Counts
+    points: PointCounts
     front: list[tuple[str, list[float]]]
     """Points that hold all limits and that no other such point beats in every goal, with the values of the goals."""
     best: str | None
@@ -150,7 +150,7 @@ def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
     states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
     return Tuning(
         baseline.name, list(goals), list(request.space),
-        Counts(states.count("COMPLETE"), states.count("PRUNED"), states.count("FAIL")),
+        PointCounts(states.count("COMPLETE"), states.count("PRUNED"), states.count("FAIL")),
         [(name, list(values)) for name, values in front], best, verdict, importances(study, objective),
         [PointTried(**one) for one in history(study, objective)], options,
     )  # fmt: skip

@@ -38,7 +38,7 @@ class PaperRun:
     """Columns of latency.parquet, one row per kind of operation and bucket."""
 
 
-Measure = Callable[[Mapping[str, PaperRun]], float]
+PaperMeasure = Callable[[Mapping[str, PaperRun]], float]
 """Function that computes the claim's figure from the runs of one seed, by `PaperSetting.name`."""
 
 
@@ -59,7 +59,7 @@ class Claim:
     """Value of "no effect": 1 for a ratio, 0 for a difference. A simulated value outside of `accepted`, but on the same
     side of `neutral`, is "direction only"."""
     runs: tuple[PaperSetting, ...]
-    measure: Measure
+    measure: PaperMeasure
     mechanism: str
     """Cause of the effect in terms of the model, one line."""
     note: str = ""

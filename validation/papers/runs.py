@@ -33,14 +33,14 @@ class SettingRun:
     error: str | None = None
 
 
-Runs = Mapping[tuple[str, ...], SettingRun]
+SettingRuns = Mapping[tuple[str, ...], SettingRun]
 """Runs by the overrides of their setting."""
 
 
 def run_settings(
     settings: Sequence[tuple[str, PaperSetting]], seeds: int, processes: int, directory: Path,
     extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False, quiet: bool = True,
-) -> Runs:  # fmt: skip
+) -> SettingRuns:  # fmt: skip
     """Simulate each (paper, setting) with the seeds seed, seed + 1, …; write to DIRECTORY/<paper>/<setting>/seed_<n>.
 
     `extra` are overrides for all settings. `fresh` simulates also the runs that the run store contains; `quiet` hides

@@ -32,7 +32,7 @@ from lsmlab.validation.replays.checks import (
     PENDING,
     PICKS,
     STATE,
-    ReplayCheck,
+    MatchCount,
     ReplayResult,
 )
 from lsmlab.validation.replays.commits import FIRST_VERSION
@@ -55,7 +55,7 @@ class Replay:
         names = [PENDING, LINES, STATE, IMMUTABLES, PICKS, MOVES, IDLE]
         if recording.workload is not None:
             names += [FLUSHES, OUTPUTS, INDEXES]
-        self.checks = {name: ReplayCheck(name) for name in names}
+        self.checks = {name: MatchCount(name) for name in names}
         self.properties = StoreProperties(recording.log.events("table_file_creation"))
         self.throttle = self.engine.throttle.initial()
         self.immutables = 0
@@ -66,7 +66,7 @@ class Replay:
         self.inputs: dict[int, tuple[tuple[int, tuple[SortedFile, ...]], ...]] = {}
         self.contents = Contents(recording.workload, self.engine, self.timeline) if recording.workload else None
 
-    def run(self) -> dict[str, ReplayCheck]:
+    def run(self) -> dict[str, MatchCount]:
         """Process all steps in order and return the checks."""
         for step in self.timeline.steps:
             match step:

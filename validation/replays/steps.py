@@ -67,4 +67,4 @@ class Commit:
     """Time of the pick, for a trivial move or a FIFO deletion; both recompute before they log their event."""
 
 
-Step = SwitchStep | LoggedPick | Idle | Commit
+ReplayStep = SwitchStep | LoggedPick | Idle | Commit

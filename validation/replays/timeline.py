@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from lsmlab.validation.logs.manifest import VersionEdit
 from lsmlab.validation.logs.reader import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
 from lsmlab.validation.replays.commits import Committer, TrivialMove, trivial_moves
-from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, Step, SwitchStep
+from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, ReplayStep, SwitchStep
 
 
 @dataclass
 class ReplayTimeline:
     """Steps in order, and the LOG events that a replay looks up by job."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ReplayStep] = field(default_factory=list)
     stall_lines: int = 0
     created: dict[int, list[Event]] = field(default_factory=dict)
     """table_file_creation events by job."""
@@ -92,10 +92,10 @@ def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[LoggedPick]:
     return picks
 
 
-def _ordered(steps: Sequence[SwitchStep | Commit | Idle], picks: Sequence[LoggedPick]) -> list[Step]:
+def _ordered(steps: Sequence[SwitchStep | Commit | Idle], picks: Sequence[LoggedPick]) -> list[ReplayStep]:
     """Order all steps by time, but each pick before the commit that replaced the version of the pick."""
     commit_us = {step.version: step.time_us for step in steps if isinstance(step, Commit) and step.edits}
-    keyed: list[tuple[int, int, int, Step]] = [(step.time_us, 1, i, step) for i, step in enumerate(steps)]
+    keyed: list[tuple[int, int, int, ReplayStep]] = [(step.time_us, 1, i, step) for i, step in enumerate(steps)]
     for i, pick in enumerate(sorted(picks, key=lambda p: p.time_us)):
         end_us = commit_us.get(pick.before_version or -1)
         keyed.append((pick.time_us if end_us is None else min(pick.time_us, end_us), 0, i, pick))

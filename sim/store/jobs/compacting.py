@@ -12,7 +12,7 @@ from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, 
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.jobs.context import JobContext
-from lsmlab.sim.store.jobs.job import Job, Work, running_job
+from lsmlab.sim.store.jobs.job import Job, PickedWork, running_job
 from lsmlab.sim.store.jobs.rows import compaction_job_record, discarded_record, edit_record, unfinished_compaction
 from lsmlab.sim.store.jobs.work import CompactionWork, compaction_work
 from lsmlab.sim.store.purge import NOTHING as NO_FILES
@@ -124,11 +124,11 @@ class Compacting:
             if victim is not None:
                 self.halt(victim, Hold.PREEMPTED, to.number)
 
-    def _lock(self, pick: Work) -> None:
+    def _lock(self, pick: PickedWork) -> None:
         for level, files in pick.inputs:
             self._family.tree.mark(level, files, True)
 
-    def _unlock(self, pick: Work) -> None:
+    def _unlock(self, pick: PickedWork) -> None:
         for level, files in pick.inputs:
             self._family.tree.mark(level, files, False)
 
@@ -278,7 +278,7 @@ class Compacting:
         database = self._family.database
         return [unfinished_compaction(job, database.number, database.env.now) for job in self.jobs.values()]
 
-    def _remember_round_robin(self, pick: Work) -> None:
+    def _remember_round_robin(self, pick: PickedWork) -> None:
         if not isinstance(pick, Drop) and pick.next_key is not None:
             self._family.tree.round_robin_key[pick.start_level] = pick.next_key
 

@@ -11,7 +11,7 @@ from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
-from lsmlab.sim.machine.steps import JobWaits, Progress
+from lsmlab.sim.machine.steps import JobWaits, StepProgress
 from lsmlab.sim.store.jobs.context import JobContext
 from lsmlab.sim.store.jobs.rows import failed_flush_record, unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
@@ -30,7 +30,7 @@ class _Flush:
     work: FlushWork
     record: JobRecord
     """Record of the complete flush; its end times are set as the flush proceeds."""
-    progress: Progress = field(default_factory=Progress)
+    progress: StepProgress = field(default_factory=StepProgress)
     finished: bool = False
     """Whether the file is written; its commit waits for older flushes."""
     freed_wal_bytes: float = 0.0

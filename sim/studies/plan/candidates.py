@@ -11,7 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.overrides import literal
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.plan.catalogue import PriceEntry, with_device_price
-from lsmlab.sim.studies.plan.load import PlannedLoad
+from lsmlab.sim.studies.plan.load import LoadPlan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.yaml_file import check_keys
 
@@ -36,7 +36,7 @@ class PlanCandidate:
 
 
 def make_candidates(
-    values: Mapping[str, Any], baseline: Baseline, load: PlannedLoad, catalogue: Mapping[str, PriceEntry]
+    values: Mapping[str, Any], baseline: Baseline, load: LoadPlan, catalogue: Mapping[str, PriceEntry]
 ) -> tuple[PlanCandidate, ...]:
     """Return all combinations, each once. Raises InputError for an unknown key or a configuration that cannot run."""
     check_keys(values, _KEYS, "candidates.")
@@ -51,7 +51,7 @@ def make_candidates(
 
 
 def _candidate(
-    row: Mapping[str, Any], config: Mapping[str, Any], varied: Sequence[str], load: PlannedLoad,
+    row: Mapping[str, Any], config: Mapping[str, Any], varied: Sequence[str], load: LoadPlan,
     catalogue: Mapping[str, PriceEntry],
 ) -> PlanCandidate:  # fmt: skip
     machines = row["machines"] or 1

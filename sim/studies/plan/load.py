@@ -41,7 +41,7 @@ class LoadSettings:
 
 
 @dataclass(frozen=True)
-class PlannedLoad:
+class LoadPlan:
     """Load of a plan, of all machines together."""
 
     rate_per_s: float
@@ -72,7 +72,7 @@ def split(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return {key: value for key, value in values.items() if key not in passed}, passed
 
 
-def make_load(own: LoadSettings, passed: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[PlannedLoad, list[str]]:
+def make_load(own: LoadSettings, passed: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[LoadPlan, list[str]]:
     """Return the load and notes about it. `config`: configuration of the store, whose workload gives what the plan lacks.
 
     Raises InputError that names the key.
@@ -92,7 +92,7 @@ def make_load(own: LoadSettings, passed: Mapping[str, Any], config: Mapping[str,
     checked.mix()
     plain = {name: _plain(getattr(checked, name)) for name in keys}
     bursts = None if own.bursts is None else build(LoadBursts, _mapping(own.bursts, "workload.bursts"), "workload.bursts")
-    return PlannedLoad(
+    return LoadPlan(
         rate, own.growth_per_year, own.keys_growth_per_year, _peak(own.daily, 24, "workload.daily"),
         _peak(own.weekly, 7, "workload.weekly"), bursts, plain if families is None else {**plain, "families": families},
     ), notes  # fmt: skip

@@ -15,7 +15,7 @@ from lsmlab.sim.studies.baseline import Baseline, read_baseline
 from lsmlab.sim.studies.plan.candidates import PlanCandidate, make_candidates
 from lsmlab.sim.studies.plan.catalogue import CostSettings, read_catalogue
 from lsmlab.sim.studies.plan.levels import ServiceLevels
-from lsmlab.sim.studies.plan.load import LoadSettings, PlannedLoad, make_load, split
+from lsmlab.sim.studies.plan.load import LoadPlan, LoadSettings, make_load, split
 from lsmlab.sim.studies.plan.trial import SearchSettings
 from lsmlab.sim.studies.plan.yaml_file import check_keys, read_mapping
 
@@ -42,7 +42,7 @@ class Plan:
     description: str
     start: date
     horizon_years: float
-    load: PlannedLoad
+    load: LoadPlan
     levels: ServiceLevels
     candidates: tuple[PlanCandidate, ...]
     search: SearchSettings
