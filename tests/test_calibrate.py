@@ -139,7 +139,10 @@ def test_the_simulator_counts_the_same_searches(bloom_bits: float) -> None:
     table_format = TableFormat(bloom_bits=bloom_bits)
     tree = random_load(np.random.default_rng(1), keys, table_format)
     nothing = SimpleNamespace(kept_hot_keys=SimpleNamespace(keys=NO_KEYS))
-    family: Any = SimpleNamespace(tree=tree, table_formats=(table_format,), memtables=nothing, immutables=[])
+    engine = SimpleNamespace(reads_filters=True)
+    family: Any = SimpleNamespace(
+        tree=tree, table_formats=(table_format,), memtables=nothing, immutables=[], latest_options=engine
+    )
     simulated = look_up(family, np.arange(keys))
     runs = [[file] for file in tree.l0] + [list(level) for level in tree.levels[1:]]
     ends = tuple(SortedRun(tuple(FileRange(f.lo / keys, f.hi / keys, float(f.size_bytes)) for f in run)) for run in runs)

@@ -93,7 +93,7 @@ def writers_of(threads: int) -> ClientGroup:
 def test_a_missing_core_takes_the_gain_of_further_writers(threads: int, jobs: float, speed: float) -> None:
     """Two writers on two idle cores write at 1 / 0.74 of one writer's speed; more threads than cores write as one writer."""
     times = times_of(1.0, replace(HOST, core_contention=0.0))
-    times = replace(times, shares=times.shares._replace(background=jobs))
+    times = times._replace(shares=times.shares._replace(background=jobs))
 
     assert times.capacity(writers_of(threads)) * times.mean_s(0) == pytest.approx(speed)
 
@@ -102,7 +102,7 @@ def test_a_missing_core_takes_the_gain_of_further_writers(threads: int, jobs: fl
 def test_writers_wait_for_each_other(threads: int) -> None:
     """The mean time of a write is the number of writers divided by their throughput (Little's law)."""
     times, group = times_of(1.0, replace(HOST, core_contention=0.0)), writers_of(threads)
-    times = replace(times, shares=times.shares._replace(background=0.0))
+    times = times._replace(shares=times.shares._replace(background=0.0))
     group.capacity = times.capacity(group)
 
     assert mean_of(times.parts(0, group)) == pytest.approx(threads / group.capacity)

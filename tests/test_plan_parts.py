@@ -133,7 +133,7 @@ def test_shipped_prices_have_sources_and_dates() -> None:
     """Every shipped price names source and date; configs/device gives a price that the catalogue lacks."""
     entries = read_catalogue(None)
 
-    assert all(e.source and isinstance(e.date, date) for e in entries.values() if e.priced)
+    assert all(e.source and date.fromisoformat(e.date) for e in entries.values() if e.priced)
     assert 47.5 == with_device_price(PriceEntry(), {"assumptions": {"price": "2026"}}, 47.5).price_usd
     assert 0.08 == with_device_price(entries["aws_gp3"], {}, 47.5).price_usd_per_gb_month
 

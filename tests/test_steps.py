@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import simpy
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.version import Version
@@ -113,7 +114,8 @@ def test_a_job_ends_with_its_slowest_thread() -> None:
 def test_waits_add_up_to_the_time_of_the_job() -> None:
     """Computing, waits for device and limiter are the whole time; the device's part alone is that on the idle device."""
     env = simpy.Environment()
-    limiter = LimiterStation(env, RateLimiter(Version(8, 6), 50_000_000), np.random.default_rng(1))
+    options = RocksDbOptions(rate_limiter_bytes_per_sec=50_000_000)
+    limiter = LimiterStation(env, RateLimiter(options, Version(8, 6)), np.random.default_rng(1))
     machine = plain_machine(env, limiter=limiter)
     machine.device.write(1000 * MIB, Consumer.FLUSH)
     seconds, progress = run(machine, [[READ_COMPUTE_WRITE] * 3])

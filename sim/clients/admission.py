@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lsmlab.models.costs.host import Host
@@ -31,8 +30,7 @@ class Delay(NamedTuple):
     cause: StallCause | None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteLimits:
+class WriteLimits(NamedTuple):
     """Stall conditions of all databases at one moment.
 
     A thread waits at a stopped database, so one stop ends up stopping all threads.

@@ -68,6 +68,8 @@ class ClientLoad:
             for database, part in zip(databases, parts, strict=True)
         ]
         self._bounded = [s for s in self._switches if s.bounded]
+        self._op_costs = OpCosts.of(machine.host, shape, self._fill.entries, synced=self._synced)
+        """Costs of operations at the last plan."""
         self._wal_reaches_device = setup.setting.wal_reaches_device
         self._alarm = Alarm(env, self._wake)
         self._stopped = False
@@ -243,14 +245,21 @@ class ClientLoad:
 
     def _costs(self, writing: bool) -> OpCosts:
         """Return the costs of operations on the present trees and memtables."""
-        common = partial(OpCosts.of, self._machine.host, self.shape, self._fill.entries, synced=self._synced)
-        if self._reads is None:
-            return common()
+        costs = self._op_costs
+        if costs.memtable_entries != self._fill.entries:
+            costs = OpCosts.of(self._machine.host, self.shape, self._fill.entries, synced=self._synced)
+        if self._reads is not None:
+            costs = self._with_reads(costs, self._reads, writing)
+        self._op_costs = costs
+        return costs
+
+    def _with_reads(self, costs: OpCosts, reads: FamilyReads, writing: bool) -> OpCosts:
         gets = sum(g.served * g.read_share for g in self.groups)
         scans = sum(g.served * g.scan_share for g in self.groups)
-        classes = self._reads.costs(gets, scans, partial(self._fill.mean_active, self._written, writing))
-        self._reads_change_s = self._reads.next_s
-        return common(reads=classes, block_bytes=self._reads.block_bytes)
+        classes = reads.costs(gets, scans, partial(self._fill.mean_active, self._written, writing))
+        self._reads_change_s, block_bytes = reads.next_s, reads.block_bytes
+        same = classes is costs.read_classes and block_bytes == costs.block_bytes
+        return costs if same else costs.with_reads(classes, block_bytes)
 
     def _note_rates(self) -> None:
         """Update `rates` and call the observers of `rates_changed`."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import write_cpu
@@ -49,8 +48,7 @@ def mean_cost(classes: ReadClasses) -> ReadCost:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OpCosts:
+class OpCosts(NamedTuple):
     """What operations cost on the present trees and memtables, whatever the machine gives them."""
 
     host: Host
@@ -74,10 +72,12 @@ class OpCosts:
         block_bytes: float = _NO_READS_BYTES,
     ) -> OpCosts:  # fmt: skip
         """Return the costs. `synced`: a write waits for the fsync of the WAL; `reads`: classes of point reads and of scans."""
-        return cls(
-            host, shape, memtable_entries, _write_cpu_s(host, shape, memtable_entries), SYNC_WRITES if synced else 0, reads,
-            [mean_cost(classes) for classes in reads], block_bytes,
-        )  # fmt: skip
+        costs = cls(host, shape, memtable_entries, write_cpu_s(host, shape, memtable_entries), SYNC_WRITES if synced else 0)
+        return costs.with_reads(reads, block_bytes)
+
+    def with_reads(self, reads: Sequence[ReadClasses], block_bytes: float) -> OpCosts:
+        """Return the costs with those of reads on the present trees."""
+        return OpCosts(*self[:5], reads, [mean_cost(classes) for classes in reads], block_bytes)
 
     def cpu_s(self, kind: int) -> float:
         """Return the CPU time of one operation."""
@@ -92,8 +92,7 @@ class OpCosts:
         return group.spec.client_work * self.host.write_op
 
 
-@lru_cache(maxsize=256)
-def _write_cpu_s(host: Host, shape: WriteShape, entries: float) -> float:
+def write_cpu_s(host: Host, shape: WriteShape, entries: float) -> float:
     """Return the CPU time of one write to a memtable that is full with this number of entries."""
     size = entries * shape.user_bytes
     logged = shape.wal_bytes > 0.0

@@ -9,9 +9,8 @@ and a few long ones (Linux kernel/sched/fair.c). Example: db_bench's histograms 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from lsmlab.models.costs.cores import client_wake_up, excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
@@ -41,8 +40,7 @@ _RARE: Final = 0.5
 above it, all operations form one class with the mean time."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpTimes:
+class OpTimes(NamedTuple):
     """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) with the clients' shares of the machine."""
 
     costs: OpCosts
