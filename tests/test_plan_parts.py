@@ -24,10 +24,9 @@ from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machi
 from lsmlab.sim.studies.plan.growth import GrowthVerdict, QuantityGrowth, growth
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
-from lsmlab.sim.studies.plan.recovery import recovery_s
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.sustainable import Search
-from lsmlab.sim.studies.plan.trial import SearchSettings, Trial
+from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, recovery_s
 from lsmlab.sim.studies.plan.uncertainty import feasible_share
 from lsmlab.sim.studies.statistics import undominated
 

@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 from lsmlab.models.units import quantity
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.studies.metrics import value_of
 from lsmlab.sim.studies.plan.growth import GrowthVerdict, QuantityGrowth, growths
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken, measured
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
-from lsmlab.sim.studies.plan.recovery import recovery_s
 
+_RECOVERING: Final = ("backlog_ops", "l0_files", "pending_bytes")
+"""Columns of series.parquet that must fall back after a burst."""
+_SETTLED: Final = 0.5
+"""Share of the time before the burst after which the store has settled."""
 _LENGTHS: Final = (1.0, 2.0, 4.0)
 """Lengths of the runs of a trial, in units of `SearchSettings.turnovers`; a longer one follows an unclear one."""
 _LATER: Final = 0.5
@@ -157,3 +161,26 @@ def _with_recovery(
     changed = _replaced(trial, True, "holds", recovery=took_s, longest_stall=stall_s)
     missed = broken(changed.levels, levels)
     return changed if missed is None else _replaced(changed, False, missed)
+
+
+def recovery_s(series: Mapping[str, Any], begins_s: float, ends_s: float) -> float:
+    """Return the seconds after the end of a burst until backlog, L0 files and compaction debt are no higher than before.
+
+    The level before is the highest value between half of the time before the burst and its begin. Infinity: the store has
+    not recovered at the end of the run.
+    """
+    times = np.asarray(series["t_s"], dtype=np.float64)
+    before = (times > _SETTLED * begins_s) & (times <= begins_s)
+    after = times > ends_s
+    took_s = 0.0
+    for name in _RECOVERING:
+        values = np.asarray(series[name], dtype=np.float64)
+        usual = float(values[before].max()) if before.any() else 0.0
+        above = np.flatnonzero(values[after] > usual)
+        back = np.flatnonzero(values[after] <= usual)
+        if not len(above):
+            continue
+        if not len(back):
+            return math.inf
+        took_s = max(took_s, float(times[after][back[0]]) - ends_s)
+    return took_s
