@@ -36,7 +36,6 @@ def results(argv: list[str]) -> int:
         sys.stdout.write("".join(f"{name}\n" for name in table.column_names))
         return 0
     if arguments.sql is not None:
-
         return _print(query_sql(table, arguments.sql), arguments)
     table = sort(select(table, arguments.where), [] if arguments.by else arguments.sort)
     if arguments.plot:

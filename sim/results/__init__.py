@@ -1,6 +1,6 @@
 """Results of a run: numbers, tables and texts, and the directories that contain them.
 
-- One run: results. Numbers of summary.json: summary, level_tables, memory, families. Series per second: series.
+- One run: results. Numbers of summary.json: summary, level_tables. Series per second: series.
   Column families as text: family_text.
 - Changes of the device and failed jobs: conditions.
 - Several runs side by side: comparison_text.
