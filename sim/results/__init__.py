@@ -4,7 +4,7 @@
   Column families as text: family_text.
 - Changes of the device and failed jobs: conditions.
 - Several runs side by side: comparison_text.
-- Columns, types and meanings of every table: schema. Finished jobs and sums over them: finished.
+- Columns, types and meanings of every table: schema. Finished jobs and sums over them: job_sums.
 - Tree at a given time, from version edits: tree_replay.
 - Files: rundir, parquet and jsontext write them; leftovers names and removes unfinished ones;
   stopping keeps Ctrl-C and SIGTERM away while files change. reading reads files.

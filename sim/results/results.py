@@ -17,7 +17,7 @@ from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
-from lsmlab.sim.results.finished import JobSums
+from lsmlab.sim.results.job_sums import JobSums
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (

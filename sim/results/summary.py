@@ -16,7 +16,7 @@ from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Machine
-from lsmlab.sim.results.finished import JobSums
+from lsmlab.sim.results.job_sums import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.policies.vlsm.picker import GOOD, MIXED, POOR
-from lsmlab.sim.results.finished import finished
+from lsmlab.sim.results.job_sums import finished
 from lsmlab.validation.papers.claim import PaperRun
 from numpy.typing import NDArray
 
