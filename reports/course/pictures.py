@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.base import Figure, line
-from lsmlab.reports.figures.graph import graph
+from lsmlab.reports.figures.base import Figure, graph, line
 from lsmlab.reports.palette import RUNS, level_color
 
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")

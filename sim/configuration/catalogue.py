@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
 PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner", "filter")
@@ -18,6 +19,7 @@ GROUPS: Final = (
     "engine", *(f"engine/{part}" for part in PARTS), "device", "workload", "host", "limits", "conditions", "parameters", "keys",
     "experiment",
 )  # fmt: skip
+_CONFIG_MODULE: Final = "lsmlab.configs"
 _COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^|\s+)#\s*(?P<comment>.*))?")
 
 
@@ -116,3 +118,17 @@ def _folders(config_dirs: Sequence[Path]) -> list[Path]:
         if not folder.is_dir():
             raise InputError(f"--config-dir {folder}: no such folder")
     return [*config_dirs, packaged_folder()]
+
+
+@cache
+def packaged_folder() -> Path:
+    """Return the folder of the entries that LSMLab ships."""
+    spec = find_spec(_CONFIG_MODULE)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def is_group(key: str, folders: Sequence[Path]) -> bool:
+    """Return whether `key` is a configuration group: a folder of LSMLab's entries or in one of the user's `folders`."""
+    return any((place / key).is_dir() for place in (packaged_folder(), *folders))

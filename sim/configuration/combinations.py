@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.entries import packaged_folder
+from lsmlab.sim.configuration.catalogue import packaged_folder
 from lsmlab.sim.configuration.overrides import prepare
 from lsmlab.sim.configuration.trust import refuse_hydra
 from lsmlab.sim.yaml_text import read_yaml
