@@ -21,10 +21,10 @@ from lsmlab.sim.studies.plan.catalogue import (
 )
 from lsmlab.sim.studies.plan.constraint import constraint
 from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
-from lsmlab.sim.studies.plan.growth import GrowthVerdict, QuantityGrowth, growth
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
 from lsmlab.sim.studies.plan.sensitivity import changed_load
+from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growth
 from lsmlab.sim.studies.plan.sustainable import Search
 from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, recovery_s
 from lsmlab.sim.studies.plan.uncertainty import feasible_share

@@ -11,9 +11,9 @@ import numpy as np
 from lsmlab.models.units import quantity
 from lsmlab.sim.runs.tables import StoredTable
 from lsmlab.sim.studies.metrics import value_of
-from lsmlab.sim.studies.plan.growth import GrowthVerdict, QuantityGrowth, growths
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken, measured
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growths
 
 _RECOVERING: Final = ("backlog_ops", "l0_files", "pending_bytes")
 """Columns of series.parquet that must fall back after a burst."""
