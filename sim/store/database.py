@@ -26,7 +26,7 @@ from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, MemtableSw
 from lsmlab.sim.store.jobs.context import FamilyState
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
-from lsmlab.sim.store.options_file import OptionsFileWriter
+from lsmlab.sim.store.options_file_writer import OptionsFileWriter
 from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
