@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.stored_table import StoredTable
 
 _YEAR_S: Final = 365.25 * 86400.0
 

@@ -14,7 +14,7 @@ from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.expected import tree_shape
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.store import RunStore
-from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.stored_table import StoredTable
 from lsmlab.sim.runs.task import Task, simulate_task
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import FamilySetup, Setup, set_up

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.units import quantity
-from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.stored_table import StoredTable
 from lsmlab.sim.studies.metrics import value_of
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken, measured
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
