@@ -26,7 +26,7 @@ from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
 from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.places import LocalProcesses
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.store import ABOUT, RunStore, copy_run, default_store
 from lsmlab.sim.runs.task import Task, simulate_task
 from run_work import doubled, killed, killed_at_first

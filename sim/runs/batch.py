@@ -16,7 +16,7 @@ from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.results.rundir import is_disk_full, make_directory
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.store import ABOUT, ERROR, FAILED, RunStore, copy_run, key_of_folder
 from lsmlab.sim.runs.task import Attempt, Task, attempt, reason_of
 

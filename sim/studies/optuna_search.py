@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.typed import typed_value
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.differences import Repeats

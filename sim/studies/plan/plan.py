@@ -11,7 +11,7 @@ from typing import Final
 
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate, estimate, total
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.model_errors import read_model_errors
 from lsmlab.sim.studies.plan.answer import PlanAnswer, best, plan_answer
