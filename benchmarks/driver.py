@@ -34,7 +34,7 @@ _QUERIES = (("--where", "device=sata", "--sort", "ops_per_s:desc"), ("--by", "de
 def _row() -> dict[str, Any]:
     """Return the row of a real run."""
     from lsmlab.sim.configuration.compose import compose
-    from lsmlab.sim.runs.rows import numbers
+    from lsmlab.sim.runs.index_rows import numbers
     from lsmlab.sim.simulation import Setting, simulate
 
     config = compose(["device=sata", "workload.num=100k", "workload.duration=5s"])

@@ -13,7 +13,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.names import configuration_name, folder_names
-from lsmlab.sim.runs.rows import RowCollector
+from lsmlab.sim.runs.index_rows import RowCollector
 from lsmlab.sim.runs.store import RunStore, default_store
 from lsmlab.sim.studies.sweep.designs import NAMES, points
 from lsmlab.sim.studies.sweep.ranges import parse_range

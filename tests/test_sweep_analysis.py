@@ -13,7 +13,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.text.sweep import analysis_text
 from lsmlab.sim.results.jsontext import write_json
-from lsmlab.sim.runs.rows import arrow_table, write_parquet
+from lsmlab.sim.runs.index_rows import arrow_table, write_parquet
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.sweep.analysis import analyse
 from lsmlab.sim.studies.sweep.measured import Objective, objectives

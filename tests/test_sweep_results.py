@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
-from lsmlab.sim.runs.rows import arrow_table, write_parquet
+from lsmlab.sim.runs.index_rows import arrow_table, write_parquet
 from lsmlab.sim.studies.sweep.query import results
 
 

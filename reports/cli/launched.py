@@ -13,8 +13,8 @@ from lsmlab.sim.configuration.compose import complete
 from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.index import IndexedRun, read_runs
+from lsmlab.sim.runs.index_rows import numbers
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.rows import numbers
 from lsmlab.sim.runs.store import ABOUT, ERROR, copy_run, default_store
 from lsmlab.sim.runs.task import Task, attempt, reason_of
 from lsmlab.sim.runs.typed import parameters

@@ -12,7 +12,7 @@ from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.results.rundir import display_path
-from lsmlab.sim.runs.rows import arrow_table, numbers, write_parquet
+from lsmlab.sim.runs.index_rows import arrow_table, numbers, write_parquet
 from lsmlab.sim.runs.store import ABOUT, FAILED, key_of_folder
 from lsmlab.sim.runs.typed import flat, typed_value
 from lsmlab.sim.yaml_text import read_yaml

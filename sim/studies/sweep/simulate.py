@@ -10,7 +10,7 @@ from typing import Any, Final
 from lsmlab.sim.configuration.combinations import without_quotes
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.runs.batch import RunJob, run_job, write_failure
-from lsmlab.sim.runs.rows import numbers
+from lsmlab.sim.runs.index_rows import numbers
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.runs.typed import parameters

@@ -20,8 +20,8 @@ from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.batch import Settings, write_failure
 from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.runs.index import INDEX
+from lsmlab.sim.runs.index_rows import RowCollector
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.rows import RowCollector
 from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
