@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsmlab.answer import Answer
 from lsmlab.models.errors import InputError
-from lsmlab.reports.kind import StudyKind
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.result import Result, stored_result
 from lsmlab.session import Overrides, results_folder, runs, session, texts
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from lsmlab.reports.cli.arguments import OutputOptions, RunOptions, parser_of, read
 from lsmlab.reports.cli.running import draw, keep_budget, output_directory, running
-from lsmlab.reports.kind import StudyKind
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path
 

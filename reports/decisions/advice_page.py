@@ -9,9 +9,9 @@ from lsmlab.models.units import format_bytes
 from lsmlab.reports.answers.stopped import bottleneck_parts
 from lsmlab.reports.decisions.parts import differences_table, options_section
 from lsmlab.reports.figures.changes import change_figure
-from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.advice import advice_text
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.reports.what_helps import KINDS

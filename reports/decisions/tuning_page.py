@@ -11,9 +11,9 @@ from lsmlab.reports.decisions.parts import differences_table, options_section
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.figures.search import importance_figure, points_figure, progress_figure
-from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.run_data import PAGE
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.tuning import tuning_text
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.studies.goals import GOALS

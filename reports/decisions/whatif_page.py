@@ -12,9 +12,9 @@ from lsmlab.reports.decisions.parts import differences_table
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.figures.curves import overlaid
-from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.whatif import answer_text, check_error
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.studies.metrics import BY_NAME

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.reports.figures.base import Figure, Trace
-from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.growth import age_text, error_cells, growth_text, row_cells
 from lsmlab.sim.studies.growth.grow import Growth, GrowthRequest, GrowthWindow, cost, grow
 from lsmlab.sim.studies.growth.measured import QUANTITIES

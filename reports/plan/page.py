@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.kind import StudyKind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.plan.figures import headroom_over_time, level_text, pareto, rates, sensitivities
 from lsmlab.reports.run_data import PAGE
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.plan import headroom_text, machines_text, plan_text, runs_out_text
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
 from lsmlab.sim.studies.plan.levels import LEVELS
