@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from lsmlab.reports.lab.jobs import JobQueue
+from lsmlab.reports.lab.job_queue import JobQueue
 from lsmlab.reports.lab.kept import KeptRuns
 from lsmlab.reports.lab.safety import MOST_REQUEST_BYTES, cookie_name
 

@@ -10,7 +10,7 @@ import flask
 from dash import Dash
 from lsmlab.reports.lab import safety
 from lsmlab.reports.lab.form_callbacks import Form, register_form
-from lsmlab.reports.lab.jobs import JobQueue
+from lsmlab.reports.lab.job_queue import JobQueue
 from lsmlab.reports.lab.kept import KeptRuns
 from lsmlab.reports.lab.kept_callbacks import register_kept
 from lsmlab.reports.lab.layout import page
