@@ -36,7 +36,7 @@ def lab(argv: list[str]) -> int:
 def _serve(arguments: argparse.Namespace) -> int:
     from lsmlab.reports.lab.choice import fields
     from lsmlab.reports.lab.job_queue import JobQueue
-    from lsmlab.reports.lab.kept import KeptRuns
+    from lsmlab.reports.lab.kept_runs import KeptRuns
     from lsmlab.reports.lab.layout import START
     from lsmlab.reports.lab.process import LabProcess
     from lsmlab.reports.lab.safety import HOST, KEY

@@ -12,7 +12,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.choice import GROUPS, FormChoice, changed_values, fields
 from lsmlab.reports.lab.controls import SLIDER, STEPS, TEXT, control
 from lsmlab.reports.lab.job_queue import JobQueue
-from lsmlab.reports.lab.kept import IMPORTS, UPLOADS, KeptRuns
+from lsmlab.reports.lab.kept_runs import IMPORTS, UPLOADS, KeptRuns
 from lsmlab.reports.lab.layout import START, entry_options, group_controls, main_fields, other_options
 from lsmlab.reports.lab.preview import Curves
 

@@ -8,7 +8,7 @@ from typing import Any
 from dash import ClientsideFunction, Input, Output, State, ctx, no_update
 from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.job_queue import JobQueue
-from lsmlab.reports.lab.kept import MOST_COMPARED, KeptRun, KeptRuns
+from lsmlab.reports.lab.kept_runs import MOST_COMPARED, KeptRun, KeptRuns
 from lsmlab.reports.lab.run_callbacks import BUSY_MS
 from lsmlab.reports.lab.work import DrawComparison
 from lsmlab.reports.run_data import PAGE

@@ -10,7 +10,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.choice import IMPORTED, FormChoice
 from lsmlab.reports.lab.form_callbacks import FORM, Form
 from lsmlab.reports.lab.job_queue import JobQueue, Status
-from lsmlab.reports.lab.kept import IMPORTS, KeptRuns, decoded
+from lsmlab.reports.lab.kept_runs import IMPORTS, KeptRuns, decoded
 from lsmlab.reports.lab.layout import START
 from lsmlab.reports.lab.work import Import, WholeRun
 
