@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.cost import length_sentence
 from lsmlab.reports.headline import endurance_years, number
 from lsmlab.reports.run_data import RunData
+from lsmlab.reports.stall_cost import length_sentence
 from lsmlab.sim.studies.model_errors import read_model_errors
 
 _NORMAL_90: Final = 1.645

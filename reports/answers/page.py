@@ -12,8 +12,8 @@ from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.first_tries import first_tries, one_at_a_time
 from lsmlab.reports.answers.queued import queued, why_queued
 from lsmlab.reports.answers.stopped import bottleneck_parts, causes, how_long, what_stopped
-from lsmlab.reports.cost import closed_loop_sentence
 from lsmlab.reports.run_data import RunData
+from lsmlab.reports.stall_cost import closed_loop_sentence
 from lsmlab.reports.what_helps import what_helps
 from lsmlab.sim.explain.bottleneck import Bottleneck
 

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.cost import wait_sentence
 from lsmlab.reports.explorer.jobs import places
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
+from lsmlab.reports.stall_cost import wait_sentence
 from lsmlab.sim.explain.sentences import count, reason_text, stall_group_text
 from numpy.typing import NDArray
 
