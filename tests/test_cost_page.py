@@ -18,8 +18,8 @@ from lsmlab.reports.answers.stopped import causes
 from lsmlab.reports.headline import headline
 from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import RunData, load_run
+from lsmlab.reports.run_sentences import summary_sentences
 from lsmlab.reports.stall_cost import closed_loop_sentence, length_sentence
-from lsmlab.reports.words import summary_sentences
 from lsmlab.sim.explain.sentences import count, device_use, reason_text
 from report_fixture import write_run
 from running import SMALL, simulate

@@ -12,7 +12,7 @@ from lsmlab.reports.answers.queued import how_long_queued, queued
 from lsmlab.reports.headline import number, stall_share
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.words import stall_reason
+from lsmlab.reports.run_sentences import stall_reason
 from lsmlab.sim.explain.sentences import count, stall_group_text
 
 _TIE: Final = 0.9
