@@ -23,8 +23,8 @@ from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.real import common_dominant_cause, real_run, with_waits
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
-from lsmlab.validation.scorecard.baseline import compare, digest
 from lsmlab.validation.scorecard.card import CALIBRATION, ENGINES, PUBLIC, RERUNS, TEST, WHAT_IFS, Scorecard
+from lsmlab.validation.scorecard.ci_baseline import compare, digest
 from lsmlab.validation.scorecard.document import document_text
 from lsmlab.validation.scorecard.findings import Finding, missed_targets, read_findings
 from lsmlab.validation.scorecard.groups import groups_text

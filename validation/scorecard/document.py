@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from lsmlab.validation.checkout import HOME
 from lsmlab.validation.markdown import digest_comment, table
-from lsmlab.validation.scorecard.baseline import digest, write_baseline
 from lsmlab.validation.scorecard.card import (
     CALIBRATION,
     RERUNS,
@@ -19,6 +18,7 @@ from lsmlab.validation.scorecard.card import (
     engine_rows,
     replay_shares,
 )
+from lsmlab.validation.scorecard.ci_baseline import digest, write_baseline
 from lsmlab.validation.scorecard.findings import missed_targets, read_findings
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG, error_text
 from lsmlab.validation.scorecard.score import ScoreRow, Total, coverage, totals
