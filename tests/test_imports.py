@@ -40,9 +40,9 @@ ROOMS = {
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
-        "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes", "stored",
-        "baseline", "reproduction", "study", "goals", "candidates", "written_options", "whatif", "compare", "advise", "sweep",
-        "optuna_search", "tune", "plan", "growth",
+        "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes",
+        "stored_configuration", "baseline", "reproduction", "study", "goals", "candidates", "written_options",
+        "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [
         "checkout", "markdown", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",

@@ -26,7 +26,7 @@ VERBS: Final = {
     "tune": ("studies:tune", "search a space of settings for a goal under limits, with Optuna"),
     "list": ("catalogue:list_verb", "list engines, devices, workloads, hosts or experiments"),
     "show": ("catalogue:show_verb", "show one entry with its numbers and their sources"),
-    "runs": ("stored:runs", "list stored runs, rebuild their index, remove unfinished ones"),
+    "runs": ("runs:runs", "list stored runs, rebuild their index, remove unfinished ones"),
     "plan": ("studies:plan", "find candidates that carry a growing load: rate, date, cost: plan PLAN.yaml"),
     "grow": ("studies:grow", "months of growth of a store, in simulated windows: grow RUN --horizon 180d"),
     "report": ("report:report", "write the report page of a finished run"),
