@@ -18,7 +18,7 @@ from lsmlab.sim.clients.latency import (
     queue_pieces,
     waiting_mixture,
 )
-from lsmlab.validation.scorecard.theory import mean_sojourn_s
+from lsmlab.sim.machine.sojourn import mean_sojourn_s
 
 
 @pytest.mark.parametrize("service", ["exponential", "constant"])

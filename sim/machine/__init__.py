@@ -4,5 +4,5 @@
 - Jobs: order of their work and what they waited for: steps, gate.
 - Stations: core_station, device_station, limiter, journal, page_cache. Their queues and timers: queues.
 - Space for files: space. Failing compactions: faults.
-- Use of the stations by time: usage_log.
+- Use of the stations by time: usage_log. Checks against queueing theory: sojourn.
 """

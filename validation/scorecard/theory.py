@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import simpy
 from lsmlab.models.devices.flash import greedy_write_amplification
 from lsmlab.sim.clients.latency import Unstalled, waiting_mixture
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.machine.core_station import CoreStation
+from lsmlab.sim.machine.sojourn import mean_sojourn_s
 from lsmlab.sim.simulation import Setting, simulate
 from lsmlab.validation.scorecard.page_drive import measured_write_amplification
 
@@ -190,30 +189,3 @@ def _queues() -> Iterator[TheoryCheck]:
 def _half_width(values: Sequence[float]) -> float:
     """Return the half width of the 99 % interval of a mean of ten values, divided by the mean."""
     return float(3.25 * np.std(values, ddof=1) / math.sqrt(len(values)) / np.mean(values))
-
-
-def mean_sojourn_s(service: str, load: float, customers: int, seed: int) -> float:
-    """Simulate one core shared by Poisson arrivals at `load` with "exponential" or constant work of 1 s; return the mean time.
-
-    The first tenth of the customers are left out: they find an empty core.
-    """
-    rng = np.random.default_rng(seed)
-    env = simpy.Environment()
-    core = CoreStation(env, 1.0)
-    times: list[float] = []
-    gaps = rng.exponential(1.0 / load, customers)
-    work = rng.exponential(1.0, customers) if service == "exponential" else np.ones(customers)
-
-    def customer(amount: float) -> simpy.events.ProcessGenerator:
-        begun_s = env.now
-        yield core.work(amount)
-        times.append(env.now - begun_s)
-
-    def source() -> simpy.events.ProcessGenerator:
-        for gap, amount in zip(gaps, work, strict=True):
-            yield env.timeout(gap)
-            env.process(customer(amount))
-
-    env.process(source())
-    env.run()
-    return float(np.mean(times[customers // 10 :]))
