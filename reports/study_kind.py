@@ -37,6 +37,8 @@ class StudyKind(Generic[R, A]):
     """What makes the work smaller, such as "fewer candidates"."""
     example: str
     """Example of a command line, after "example: "."""
+    is_empty: Callable[[A], bool] = lambda _: False
+    """Whether an answer says nothing, because no run was possible."""
 
     def answer(self, request: R, runs: Settings, folder: Path) -> A:
         """Return the answer to a request, and write it to its file in `folder`.

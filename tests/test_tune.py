@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.decisions.tuning_page import draw_tuning
+from lsmlab.reports.cli.studies import answer
+from lsmlab.reports.decisions.tuning_page import TUNE, draw_tuning
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
@@ -122,16 +123,12 @@ def test_bad_input_is_named(slow: Path, tmp_path: Path) -> None:
         ([*SPACE, "--goal", "throughput", "--out", str(tmp_path)], "has a search for p99 seed 1"),
         ([*SPACE, "--time", "1 apple"], "--time 1 apple"),
     ):
-        from lsmlab.reports.cli.studies import tune
-
         with pytest.raises(InputError, match=message):
-            tune([str(slow), *arguments])
+            answer(TUNE, [str(slow), *arguments])
 
 
 def test_a_budget_refuses_a_long_search(slow: Path, tmp_path: Path) -> None:
     """A search that is estimated above the budget ends before its first run."""
-    from lsmlab.reports.cli.studies import tune
-
     long = ["--set", "workload.duration=40h", "--budget", "1s", "--out", str(tmp_path / "out")]
     with pytest.raises(InputError, match="more than the budget of 1 s; raise --budget, or choose fewer --trials"):
-        tune([str(slow), *SPACE, *long])
+        answer(TUNE, [str(slow), *SPACE, *long])

@@ -11,7 +11,8 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.cli.studies import whatif
+from lsmlab.reports.cli.studies import answer
+from lsmlab.reports.decisions.whatif_page import WHATIF
 from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.differences import Repeats, differences
 from lsmlab.sim.studies.reproduction import check_present, warning
@@ -44,7 +45,8 @@ def answered(imported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an answer about the LOG: a slow drive, a tie and another kind of drive, with all pages."""
     folder = tmp_path_factory.mktemp("whatif") / "answer"
     asked = ["device.write_bandwidth=100MB/s", "limits=none", "device=sata"]
-    assert 0 == whatif([str(imported), *asked, "--set", "host.cores=2", "--replications", "2", "--out", str(folder), "-j", "1"])
+    options = ["--set", "host.cores=2", "--replications", "2", "--out", str(folder), "-j", "1"]
+    assert 0 == answer(WHATIF, [str(imported), *asked, *options])
     return folder
 
 
@@ -163,9 +165,9 @@ def test_an_answer_from_a_log(answered: Path) -> None:
 def test_the_text_of_an_answer(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The terminal names changes, facts that stay, and differences; lines have at most 120 columns. --json prints the file."""
     out = ["--out", str(tmp_path), "--no-report", "--replications", "2"]
-    assert 0 == whatif([str(finished), *out, "device=hdd", "limits.read_cap=1GB/s"])  # alternatives may come last
+    assert 0 == answer(WHATIF, [str(finished), *out, "device=hdd", "limits.read_cap=1GB/s"])  # alternatives may come last
     printed = capsys.readouterr().out
-    assert 0 == whatif([str(finished), *out, "device=hdd", "limits.read_cap=1GB/s", "--json"])
+    assert 0 == answer(WHATIF, [str(finished), *out, "device=hdd", "limits.read_cap=1GB/s", "--json"])
     as_json = json.loads(capsys.readouterr().out)
     assert str(tmp_path) == as_json.pop("directory")
     assert json.loads((tmp_path / "whatif.json").read_text()) == as_json

@@ -159,4 +159,5 @@ def _prices(rows: Sequence[CandidateAnswer]) -> str:
 PLAN = StudyKind(
     "plan", "plan.json", PlanRequest, plan, cost, plan_text, draw_plan, "fewer candidates, or a smaller search.turnovers",
     "lsmlab plan plan.yaml --budget 10min   (keys of a plan: docs/reference/plan.md)",
+    is_empty=lambda found: all(row.error is not None for row in found.candidates),
 )  # fmt: skip
