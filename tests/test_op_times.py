@@ -9,7 +9,7 @@ import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
-from lsmlab.sim.clients.group import Group, start_group
+from lsmlab.sim.clients.group import ClientGroup, start_group
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import Classes, OpTimes
 from lsmlab.sim.machine.machine import MachineShares
@@ -24,7 +24,7 @@ SHAPE = WriteShape(
 )
 
 
-def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> Group:
+def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> ClientGroup:
     """Return a group with one writing thread."""
     spec = Clients("writer", arrivals=ClosedLoop(limit_ops_per_s=limit_ops_per_s))
     group = start_group(spec, 10.0, np.random.default_rng(1), SHAPE)
@@ -82,7 +82,7 @@ def test_a_limited_client_runs_in_bursts() -> None:
     assert limited[2][0] == pytest.approx(10.0 * delayed[2][0], rel=0.01)
 
 
-def writers_of(threads: int) -> Group:
+def writers_of(threads: int) -> ClientGroup:
     """Return a group with this number of writing threads at full speed."""
     group = a_group()
     group.spec = replace(group.spec, threads=threads)

@@ -14,7 +14,7 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.setting import Setting
-from lsmlab.sim.store.column_family import ColumnFamily, Switch
+from lsmlab.sim.store.column_family import ColumnFamily, MemtableSwitch
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.jobs.work import compaction_work, flush_work
 from lsmlab.sim.store.manifest import Manifest
@@ -42,7 +42,7 @@ class Store:
 
     def switch(self, entries: float = ENTRIES, reason: str = WRITE_BUFFER_FULL) -> None:
         """Switch a memtable of `entries` writes."""
-        self.database.switch_memtables([Switch(0, entries, 124.0 * entries, 148.0 * entries, reason)])
+        self.database.switch_memtables([MemtableSwitch(0, entries, 124.0 * entries, 148.0 * entries, reason)])
 
     def settle(self) -> None:
         """Let all jobs end."""

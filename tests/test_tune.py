@@ -17,9 +17,9 @@ from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.baseline import read_baseline
-from lsmlab.sim.studies.goals import Limits
+from lsmlab.sim.studies.goals import GoalLimits
 from lsmlab.sim.studies.optuna_search import (
-    Objective,
+    SearchProblem,
     best_points,
     distribution,
     open_study,
@@ -48,11 +48,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def objective(slow: Path, *goals: str, limits: Limits = Limits()) -> Objective:  # noqa: B008 - frozen
+def objective(slow: Path, *goals: str, limits: GoalLimits = GoalLimits()) -> SearchProblem:  # noqa: B008 - frozen
     """Return the objective of a search over that store, with one seed per point."""
     baseline = read_baseline(str(slow))
     run = lambda study: study.run(Settings(default_store(), InProcess(), quiet=True))  # noqa: E731
-    return Objective(baseline, goals, limits, 1, run, window_of(baseline.compose()))
+    return SearchProblem(baseline, goals, limits, 1, run, window_of(baseline.compose()))
 
 
 def test_points_of_a_space() -> None:
@@ -102,7 +102,7 @@ def test_a_search_resumes(slow: Path, tmp_path: Path) -> None:
 
 def test_several_goals_give_a_front(slow: Path, tmp_path: Path) -> None:
     """No point of the front is beaten by another; points beyond a limit are left out."""
-    own = objective(slow, "throughput", "write_amp", limits=Limits(memory_bytes=40 * 2**20))
+    own = objective(slow, "throughput", "write_amp", limits=GoalLimits(memory_bytes=40 * 2**20))
     study = open_study(tmp_path, own, 1)
     search(study, own, parse_space(SPACE), 12, 1, None)
     front = best_points(study, own)

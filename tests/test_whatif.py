@@ -80,8 +80,8 @@ def test_the_store_in_question(imported: Path, finished: Path, tmp_path: Path) -
 
 def test_changes_of_a_run_keep_what_belongs_to_the_machine(finished: Path) -> None:
     """Another drive keeps page cache and caps; other policies keep the options that they do not set."""
-    subject = read_baseline(str(finished))
-    sata, vlsm, more = subject.compose_all([["device=sata"], ["engine=silk"], ["engine.options.max_background_jobs=6"]])
+    baseline = read_baseline(str(finished))
+    sata, vlsm, more = baseline.compose_all([["device=sata"], ["engine=silk"], ["engine.options.max_background_jobs=6"]])
 
     assert ("sata", "60MiB/s", "64MiB") == tuple(sata["device"][k] for k in ("name", "write_cap", "page_cache"))
     assert ("silk", "8.11", "128MiB") == (
@@ -90,7 +90,7 @@ def test_changes_of_a_run_keep_what_belongs_to_the_machine(finished: Path) -> No
     assert 6 == more["engine"]["options"]["max_background_jobs"]
     for bad in ("engine.options.max_jobs=6", "device.write_cap=a,b", "nonsense=1"):
         with pytest.raises(InputError):
-            subject.compose([bad])
+            baseline.compose([bad])
 
 
 def test_paired_differences() -> None:

@@ -27,9 +27,9 @@ VERBS: Final = {
     "tune": ("decisions.tuning_page:TUNE", "search a space of settings for a goal under limits, with Optuna"),
     "list": ("cli.catalogue:list_verb", "list engines, devices, workloads, hosts or experiments"),
     "show": ("cli.catalogue:show_verb", "show one entry with its numbers and their sources"),
-    "runs": ("cli.stored:runs", "list stored runs, rebuild their index, remove unfinished ones"),
+    "runs": ("cli.runs:runs", "list stored runs, rebuild their index, remove unfinished ones"),
     "plan": ("plan.page:PLAN", "find candidates that carry a growing load: rate, date, cost: plan PLAN.yaml"),
-    "grow": ("horizons.page:GROW", "months of growth of a store, in simulated windows: grow RUN --horizon 180d"),
+    "grow": ("growth.page:GROW", "months of growth of a store, in simulated windows: grow RUN --horizon 180d"),
     "report": ("cli.report:report", "write the report page of a finished run"),
     "lab": ("cli.lab:lab", "a local web page that simulates while sliders move"),
     "trace": ("cli.trace:trace", "write a finished run as a trace for Perfetto's viewer"),
@@ -40,7 +40,7 @@ VERBS: Final = {
     "validate": ("cli.validate:validate", "score the simulator on real runs"),
     "papers": ("cli.papers:papers", "run the published experiments and compare the figures"),
 }
-"""Subcommands: module of `lsmlab.reports` with a `Kind` of question or a function `(argv: list[str]) -> int`, and purpose.
+"""Subcommands: module of `lsmlab.reports` with a `StudyKind` or a function `(argv: list[str]) -> int`, and purpose.
 
 Only the module of the called one is imported.
 """

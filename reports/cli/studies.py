@@ -1,4 +1,4 @@
-"""Subcommands that answer a question about a store, one for each `Kind`."""
+"""Subcommands that answer a question about a store, one for each `StudyKind`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from lsmlab.reports.cli.arguments import OutputOptions, RunOptions, parser_of, read
 from lsmlab.reports.cli.running import draw, keep_budget, output_directory, running
-from lsmlab.reports.kind import Kind
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path
 
 
-def answer(kind: Kind[Any, Any], argv: Sequence[str]) -> int:
+def answer(kind: StudyKind[Any, Any], argv: Sequence[str]) -> int:
     """Ask a question, write and print its answer, and draw its page; return the exit code: 2 for an answer without content."""
     parser = parser_of(kind.name, kind.request, RunOptions, OutputOptions, epilog=f"example: {kind.example}")
     given = parser.parse_intermixed_args(argv)

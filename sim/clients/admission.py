@@ -9,7 +9,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.policies.rocksdb.delay import sleep_shares
 from lsmlab.models.version import Version
-from lsmlab.sim.clients.group import NEVER, WRITE, Group
+from lsmlab.sim.clients.group import NEVER, WRITE, ClientGroup
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.store.database import Database
@@ -72,7 +72,7 @@ class Admitted(NamedTuple):
     """Cause of the limit; None: no stall."""
 
 
-def admitted_writes(limits: WriteLimits, groups: Sequence[Group], times: OpTimes) -> Admitted:
+def admitted_writes(limits: WriteLimits, groups: Sequence[ClientGroup], times: OpTimes) -> Admitted:
     """Return the writes that the databases admit; the slowest of several limits every group that writes."""
     if limits.stopped:
         return Admitted(0.0, limits.stopped_by)
@@ -86,7 +86,7 @@ def admitted_writes(limits: WriteLimits, groups: Sequence[Group], times: OpTimes
     return found
 
 
-def _delayed_per_s(delay: Delay, groups: Sequence[Group], times: OpTimes) -> float:
+def _delayed_per_s(delay: Delay, groups: Sequence[ClientGroup], times: OpTimes) -> float:
     """Return the writes per second of a delayed database: by its delayed rate in bytes, or one write group per sleep."""
     if delay.sleep_s == 0.0:
         return delay.rate_bytes_per_s / times.costs.shape.batch_bytes
@@ -109,7 +109,7 @@ class Sleeps(NamedTuple):
         return self.lengths[-1][0]
 
 
-def sleeps_of(limits: WriteLimits, admitted: Admitted, groups: Sequence[Group], costs: OpCosts) -> Sleeps:
+def sleeps_of(limits: WriteLimits, admitted: Admitted, groups: Sequence[ClientGroup], costs: OpCosts) -> Sleeps:
     """Return the sleeps of delayed writers at the admitted rate, or of the length that the throttle asks for."""
     host, shape = costs.host, costs.shape
     if limits.sleep_s > 0.0:

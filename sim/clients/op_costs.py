@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.devices.capped import SYNC_WRITES
-from lsmlab.sim.clients.group import READ, WRITE, Group
+from lsmlab.sim.clients.group import READ, WRITE, ClientGroup
 from lsmlab.sim.store.write_shape import WriteShape
 
 _NO_READS_BYTES: Final = 4096.0
@@ -87,7 +87,7 @@ class OpCosts(NamedTuple):
         """Return the mean cost of a read or scan."""
         return self.read_costs[kind - READ]
 
-    def client_s(self, group: Group) -> float:
+    def client_s(self, group: ClientGroup) -> float:
         """Return the CPU time that a client spends outside the database per operation."""
         return group.spec.client_work * self.host.write_op
 

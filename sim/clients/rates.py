@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from lsmlab.sim.clients.admission import Admitted, WriteLimits, admitted_writes
-from lsmlab.sim.clients.group import WRITE, Group
+from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.machine.machine import ClientDemand, Machine, MachineShares
@@ -44,7 +44,7 @@ class WalWrites(NamedTuple):
 class LoadState(NamedTuple):
     """State of clients and stores on which the rates depend, besides that of the machine."""
 
-    groups: Sequence[Group]
+    groups: Sequence[ClientGroup]
     """With their queues; their present rates are only the start of the iteration."""
     limits: WriteLimits
     costs: OpCosts

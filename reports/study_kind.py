@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate
+from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.request import Request
 
@@ -17,7 +17,7 @@ A = TypeVar("A", bound=Document)
 
 
 @dataclass(frozen=True)
-class Kind(Generic[R, A]):
+class StudyKind(Generic[R, A]):
     """Kind of question."""
 
     name: str
@@ -27,7 +27,7 @@ class Kind(Generic[R, A]):
     request: type[R]
     ask: Callable[[R, Settings, Path], A]
     """Returns the answer; its runs may put files into the folder."""
-    cost: Callable[[R, Settings], Estimate]
+    cost: Callable[[R, Settings], CostEstimate]
     """Returns the estimated cost of the runs."""
     text: Callable[[A], str]
     """Returns the answer as text for the terminal."""
