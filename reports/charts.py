@@ -16,7 +16,7 @@ from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.comparison import amplification_bars, overlaid_latency, stall_bars
 from lsmlab.reports.figures.curves import (
     Curve,
-    Kind,
+    CurveKind,
     drawn,
     operations,
     operations_ahead,
@@ -64,27 +64,27 @@ def _device_mb_per_s(run: RunData) -> Floats:
 
 
 OPERATIONS: Final = Curve(
-    "throughput", "Throughput", "Operations per second, reads and writes together.", operations, Kind.RATE, "/s",
+    "throughput", "Throughput", "Operations per second, reads and writes together.", operations, CurveKind.RATE, "/s",
     "operations / s",
 )  # fmt: skip
 _LATENCY: Final = Curve(
     "latency-over-time", "P99 latency per second", "P99 of the writes in each second (of the reads in a run without writes).",
-    _p99, Kind.WORST, "s",
+    _p99, CurveKind.WORST, "s",
 )  # fmt: skip
 _STALLED: Final = Curve(
-    "stalled", "Time in write stalls", "Share of each second in which writers were slowed or stopped.", stalled_share, Kind.RATE,
-    "share", "stalled share",
+    "stalled", "Time in write stalls", "Share of each second in which writers were slowed or stopped.", stalled_share,
+    CurveKind.RATE, "share", "stalled share",
 )  # fmt: skip
 _L0_FILES: Final = Curve(
-    "l0-files", "Files in L0", "L0 files at the end of each second.", "l0_files", Kind.STATE, "files", "L0 files"
+    "l0-files", "Files in L0", "L0 files at the end of each second.", "l0_files", CurveKind.STATE, "files", "L0 files"
 )
 _DEVICE: Final = Curve(
     "device", "Device bandwidth", "Bytes per second that clients, flushes and compactions read and write.", _device_mb_per_s,
-    Kind.RATE, "MB/s", "MB / s",
+    CurveKind.RATE, "MB/s", "MB / s",
 )  # fmt: skip
 _PENDING: Final = Curve(
     "pending", "Pending compaction bytes", "RocksDB's estimate of the bytes that compactions must rewrite.", "pending_bytes",
-    Kind.STATE, "bytes",
+    CurveKind.STATE, "bytes",
 )  # fmt: skip
 
 THROUGHPUT: Final = Chart(

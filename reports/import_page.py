@@ -19,9 +19,9 @@ from lsmlab.reports.figures.throughput import throughput
 from lsmlab.reports.page import assemble, contents, first_screen, in_numbers, section, write_page
 from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import PAGE, RunData, load_run
+from lsmlab.reports.run_sentences import DEVICE_BYTES, summary_sentences
 from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
-from lsmlab.reports.words import DEVICE_BYTES, summary_sentences
 from lsmlab.validation.importer.estimates import LABELS
 
 _TIME = "time since the store was opened (s)"

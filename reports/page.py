@@ -18,9 +18,9 @@ from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.base import Figure, figures_json
 from lsmlab.reports.headline import headline, number
 from lsmlab.reports.run_data import RunData
+from lsmlab.reports.run_sentences import lead_sentences, summary_sentences
 from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
-from lsmlab.reports.words import lead_sentences, summary_sentences
 from lsmlab.sim.results.leftovers import replacing
 
 _HERE = Path(__file__).parent

@@ -48,7 +48,7 @@ MEASURES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class SeedMean:
     """Mean over seeds and its 90 % interval."""
 
     value: float
@@ -56,17 +56,17 @@ class Number:
     high: float
 
     @staticmethod
-    def of(values: Sequence[float], *, logarithmic: bool) -> Number:
+    def of(values: Sequence[float], *, logarithmic: bool) -> SeedMean:
         """Compute mean and interval from one value per seed; if `logarithmic`, of their logarithms."""
         logs = logarithmic and min(values) > 0
         limits = interval([math.log(v) for v in values] if logs else list(values))
         mean, low, high = limits["mean"] or 0.0, limits["low"], limits["high"]
         if low is None or high is None:
             mean = values[0]
-            return Number(mean, mean * (1 - _ALONE), mean * (1 + _ALONE))
+            return SeedMean(mean, mean * (1 - _ALONE), mean * (1 + _ALONE))
         if logs:
-            return Number(math.exp(mean), math.exp(low), math.exp(high))
-        return Number(mean, max(0.0, low), high)
+            return SeedMean(math.exp(mean), math.exp(low), math.exp(high))
+        return SeedMean(mean, max(0.0, low), high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Variants:
     names: tuple[str, ...]
     parents: Mapping[str, tuple[str, ...]]
     settings: tuple[str, ...]
-    numbers: Mapping[tuple[str, str, str], Number]
+    numbers: Mapping[tuple[str, str, str], SeedMean]
     """Numbers by (variant, setting, title of the measure)."""
     seeds: int
     """Largest number of runs of one variant in one setting."""
@@ -105,7 +105,7 @@ def read_variants(directory: Path) -> Variants:
         for measure in MEASURES:
             values = [v for s in summaries if (v := value_of(s, measure.metric.name)) is not None]
             if values:
-                results[name, setting, measure.title] = Number.of(values, logarithmic=measure.logarithmic)
+                results[name, setting, measure.title] = SeedMean.of(values, logarithmic=measure.logarithmic)
     return Variants(
         about["description"], tuple(about["variants"]), {k: tuple(v) for k, v in about["parents"].items()},
         tuple(about["settings"]) or ("",), results, max(map(len, groups.values()), default=0),
@@ -167,7 +167,7 @@ def against_parents(comparison: Variants, name: str, setting: str, measure: Meas
     return side, _change(measure, mine, lowest if side == -measure.better else highest) if side else ""
 
 
-def _side(mine: Number, lowest: Number, highest: Number, measure: Measure) -> int:
+def _side(mine: SeedMean, lowest: SeedMean, highest: SeedMean, measure: Measure) -> int:
     """Return 1 if `mine` is better than both and the intervals do not overlap, -1 if it is worse than both, else 0."""
     if mine.high < lowest.low and lowest.value - mine.value > measure.floor:
         return -measure.better
@@ -176,5 +176,5 @@ def _side(mine: Number, lowest: Number, highest: Number, measure: Measure) -> in
     return 0
 
 
-def _change(measure: Measure, mine: Number, other: Number) -> str:
+def _change(measure: Measure, mine: SeedMean, other: SeedMean) -> str:
     return f"{measure.text(mine.value)} against {measure.text(other.value)}"

@@ -14,7 +14,7 @@ from lsmlab.reports.run_data import PAGE, RunData
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.advise import SHORT, ShortAdvice
-from lsmlab.sim.studies.candidates import Candidate
+from lsmlab.sim.studies.candidates import CandidateChange
 from lsmlab.sim.studies.goals import GOALS
 
 KINDS: Final = {
@@ -23,7 +23,7 @@ KINDS: Final = {
 """Title of each kind of change that an advice tries."""
 
 
-def what_helps(run: RunData, first: Sequence[Candidate] = (), *, calm: bool = False) -> str:
+def what_helps(run: RunData, first: Sequence[CandidateChange] = (), *, calm: bool = False) -> str:
     """Return the HTML of the changes that would help.
 
     These are the best changes of an advice; without an advice, the changes to try `first`. In a `calm` run nothing waited.
@@ -45,7 +45,7 @@ def _read(path: Path) -> ShortAdvice | None:
         return None
 
 
-def _commands(directory: Path, first: Sequence[Candidate]) -> str:
+def _commands(directory: Path, first: Sequence[CandidateChange]) -> str:
     """Return the changes to try first, and the commands that measure them or find others."""
     place = shlex.quote(str(display_path(directory)))
     advise = _code(f"lsmlab advise {place}")

@@ -59,18 +59,18 @@ def prefill(phase: Phase, before: Prefill, seed: np.random.SeedSequence, progres
     }
 
 
-def _shared_sample(sample: KeySample, measured: Workload, filling: Workload) -> KeySample:
+def _shared_sample(sample: KeySample, measured: Workload, workload: Workload) -> KeySample:
     """Return the sampled keys of the prefill workload, with the same key codes as those of the measured workload."""
-    if measured.shards != filling.shards:
-        raise InputError(f"prefill.shards: {filling.shards} must equal workload.shards, {measured.shards}")
-    if measured.key_size != filling.key_size:
-        raise InputError(f"prefill.key_size: {filling.key_size:g} must equal workload.key_size, {measured.key_size:g}")
-    one = filling.shard()
+    if measured.shards != workload.shards:
+        raise InputError(f"prefill.shards: {workload.shards} must equal workload.shards, {measured.shards}")
+    if measured.key_size != workload.key_size:
+        raise InputError(f"prefill.key_size: {workload.key_size:g} must equal workload.key_size, {measured.key_size:g}")
+    one = workload.shard()
     same_order = one.key_order == sample.order
     ordered = same_order and isinstance(one.key_order, Ordered)
     if not ordered and one.population != sample.population:
         raise InputError(
-            f"prefill: {filling.population} keys must equal the {measured.population} keys of the workload, because keys are "
+            f"prefill: {workload.population} keys must equal the {measured.population} keys of the workload, because keys are "
             "not in the order of their numbers; give both workloads the same number of keys"
         )
     hot = sample.hot[sample.hot < one.population] if same_order else NO_KEYS

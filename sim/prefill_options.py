@@ -34,22 +34,22 @@ def prefill_options(config: Mapping[str, Any]) -> dict[str, Any]:
     return flatten(options, WHERE)
 
 
-def filling_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def prefill_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the `engine` group with which the prefill runs."""
     engine: Mapping[str, Any] = config["engine"]
     own = prefill_options(config)
     return {**engine, "options": {**flatten(engine.get("options") or {}), **own}} if own else engine
 
 
-def filling_config(config: Mapping[str, Any]) -> dict[str, Any]:
+def prefill_config(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the configuration of the phase that fills the databases: the prefill is its workload."""
     prefill = {key: value for key, value in config["prefill"].items() if key != "options"}
     families = prefill.get("families") or config["workload"].get("families")
     workload = {**prefill, "families": families}
-    return {**config, "engine": filling_engine(config), "workload": workload, "conditions": None, "prefill": None}
+    return {**config, "engine": prefill_engine(config), "workload": workload, "conditions": None, "prefill": None}
 
 
-def filling_engines(
+def prefill_engines(
     config: Mapping[str, Any], measured: Mapping[str, Engine], allowed: Sequence[str] = ()
 ) -> dict[str, Engine]:
     """Return the engine of each column family during the prefill; those of the run, `measured`, without options of its own.
@@ -59,7 +59,7 @@ def filling_engines(
     if not prefill_options(config):
         return dict(measured)
     try:
-        engines = make_engines(filling_engine(config), allowed)
+        engines = make_engines(prefill_engine(config), allowed)
     except InputError as error:
         raise InputError(str(error).replace("engine.options", WHERE, 1)) from None
     for name, engine in engines.items():

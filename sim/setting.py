@@ -20,7 +20,7 @@ from lsmlab.models.version import Version
 from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import FamilyShare, family_shares, make_workload
 from lsmlab.sim.machine.caps import with_caps_that_can_bind
-from lsmlab.sim.prefill_options import filling_config, filling_engines, prefill_options
+from lsmlab.sim.prefill_options import prefill_config, prefill_engines, prefill_options
 
 _DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "parameters")
 """Keys of a group that are no settings of its class: documentation, and `parameters`, which were applied before."""
@@ -144,7 +144,7 @@ class Setting:
         save = build(SaveSettings, config.get("save") or {}, "save")
         engines = make_engines(_group(config, "engine"), allowed)
         engine = engines[DEFAULT_FAMILY]
-        filling = filling_engines(config, engines, allowed)
+        of_prefill = prefill_engines(config, engines, allowed)
         host = of_build(build(Host, _settings(config, "host"), "host"))
         keys = build(KeySettings, _settings(config, "keys"), "keys")
         workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
@@ -155,7 +155,7 @@ class Setting:
         if not changes:
             device = with_caps_that_can_bind(
                 device, engine, workload, host, wal_reaches_device=_wal_reaches_device(engine, workload),
-                block_bytes=float(max(one.options.block_size for one in (engine, *filling.values()))),
+                block_bytes=float(max(one.options.block_size for one in (engine, *of_prefill.values()))),
             )  # fmt: skip
         shares = family_shares(_group(config, "workload").get("families"), list(engines))
         if config.get("prefill") is not None and config.get("initial_tree") is not None:
@@ -206,7 +206,7 @@ def _prefill(config: Mapping[str, Any], allowed: Sequence[str]) -> Prefill:
     if "_target_" not in group:
         raise InputError("prefill: it has no workload; choose one, such as prefill=fillrandom")
     try:
-        return Prefill(Setting.of(filling_config(config), allowed), prefill_options(config))
+        return Prefill(Setting.of(prefill_config(config), allowed), prefill_options(config))
     except InputError as error:
         text = str(error)
         raise InputError(text.replace("workload", "prefill", 1) if text.startswith("workload") else text) from None

@@ -90,14 +90,14 @@ def set_up(setting: Setting, like: Mapping[str, KeySample] | None = None) -> Set
     memory.
     """
     engines, workload, shares = setting.engines, setting.workload, setting.shares
-    filling = engines if setting.prefill is None else setting.prefill.setting.engines
+    of_prefill = engines if setting.prefill is None else setting.prefill.setting.engines
     views = {name: share.load.workload(workload) for name, share in shares.items()}
     shapes = {name: _shape(engines[name], views[name], shares[name].load.short_lived) for name in engines}
     per_file = min(
         _entries_per_file(one, views[name], _shape(one, views[name], shares[name].load.short_lived))
         for name in engines
         if shares[name].writes > 0.0
-        for one in (engines[name], filling[name])
+        for one in (engines[name], of_prefill[name])
     )
     samples = like or _samples(
         views,

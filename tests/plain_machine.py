@@ -8,7 +8,7 @@ from typing import Any
 
 import simpy
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.base import DeviceFacts, DeviceLoad, Flow, Grant
+from lsmlab.models.devices.base import Device, DeviceLoad, Grant
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.limiter import LimiterStation
@@ -19,7 +19,7 @@ MIB = 2.0**20
 
 
 @dataclass(frozen=True)
-class Plain:
+class Plain(Device):
     """100 MiB/s shared by all readers, and as much by all writers after the clients' WAL; a cache flush takes 0.1 s."""
 
     name: str = "plain"
@@ -32,16 +32,9 @@ class Plain:
         written = 100 * MIB - load.client_write_bytes_per_s
         return Grant(100 * MIB / max(1, load.readers), written / max(1, load.writers), utilisation=float(load.writers > 0))
 
-    def advance(self, state: None, elapsed_s: float, flow: Flow) -> None:
-        """Keep no state."""
-
     def fsync_s(self, state: None) -> float:
         """Return the time of a cache flush in s."""
         return 0.1
-
-    def facts(self, state: None, live_bytes: float) -> DeviceFacts:
-        """Return empty facts."""
-        return DeviceFacts()
 
 
 def plain_machine(

@@ -17,9 +17,9 @@ from lsmlab.reports.cli.main import main
 from lsmlab.reports.decisions.advice_page import draw_advice
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.studies.advise import Advice, Trialled, advised, pairs, ranked
-from lsmlab.sim.studies.candidates import Candidate, Kind, candidates
+from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates
 from lsmlab.sim.studies.differences import Repeats, differences
-from lsmlab.sim.studies.goals import Limits, memory_bytes, read_goal, read_limits
+from lsmlab.sim.studies.goals import GoalLimits, memory_bytes, read_goal, read_limits
 from running import run
 
 ROOT = Path(__file__).parents[1]
@@ -98,18 +98,18 @@ def test_the_advice_is_an_options_file(advice: dict[str, Any]) -> None:
             assert read_value(name, expected[name]) == written.overrides[name]
 
 
-def trialled(name: str, gain: float, kind: Kind = Kind.OPTIONS) -> Trialled:
+def trialled(name: str, gain: float, kind: ChangeKind = ChangeKind.OPTIONS) -> Trialled:
     """Return a change that multiplies throughput."""
     before, after = Repeats([{"ops_per_s": 100.0}]), Repeats([{"ops_per_s": 100.0 * (1 + gain)}])
     found = {d.metric: d for d in differences(before, after, {})}
-    return Trialled((Candidate((f"engine.options.{name}",), "", kind),), 0.0, found, None)
+    return Trialled((CandidateChange((f"engine.options.{name}",), "", kind),), 0.0, found, None)
 
 
 def test_pairs_of_the_best_options() -> None:
     """Pairs combine helpful options that set different keys; machines, compression and harmful options are left out."""
     found = [
         trialled("a=1", 0.3), trialled("a=2", 0.2), trialled("b=1", 0.1), trialled("c=1", -0.1),
-        trialled("device=x", 0.5, Kind.MACHINE), trialled("compression=lz4", 0.4, Kind.COMPRESSION),
+        trialled("device=x", 0.5, ChangeKind.MACHINE), trialled("compression=lz4", 0.4, ChangeKind.COMPRESSION),
     ]  # fmt: skip
 
     assert [("a=1", "b=1"), ("a=2", "b=1")] == [(x.name, y.name) for x, y in pairs(found, "throughput")]
@@ -123,7 +123,7 @@ def test_certain_gains_come_first() -> None:
     def change(name: str, *gains: float) -> Trialled:
         after = Repeats([{"ops_per_s": 100.0 * (1 + gain)} for gain in gains])
         found = {d.metric: d for d in differences(before, after, {})}
-        return Trialled((Candidate((f"engine.options.{name}",), "", Kind.OPTIONS),), 0.0, found, None)
+        return Trialled((CandidateChange((f"engine.options.{name}",), "", ChangeKind.OPTIONS),), 0.0, found, None)
 
     found = [change("lucky=1", -0.3, 0.0, 1.2), change("sure=1", 0.1, 0.11, 0.12), change("worse=1", -0.1, -0.1, -0.11)]
 
@@ -141,7 +141,7 @@ def test_goals_and_limits() -> None:
     assert (2**30, {"space_amp": 1.5, "p99": 0.01}) == (limits.memory_bytes, limits.at_most)
     assert "memory" == limits.broken({}, 2.0**31)
     assert "p99" == limits.broken({"write_latency_s": {"p99": 0.02}}, 0.0)
-    assert Limits().broken({}, 1e12) is None
+    assert GoalLimits().broken({}, 1e12) is None
     assert 2 * (64 << 20) + (32 << 20) == memory_bytes(closed)
     for bad in (lambda: read_goal("speed", closed), lambda: read_limits("1 apple", []), lambda: read_limits(None, ["p99"])):
         with pytest.raises(InputError, match="--"):

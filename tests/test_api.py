@@ -180,6 +180,7 @@ def test_public_names_have_docstrings() -> None:
         value = getattr(lsmlab, name)
         missing += [name] if not inspect.getdoc(value) else []
         members = vars(value) if inspect.isclass(value) else {}
-        missing += [f"{name}.{m}" for m, v in members.items() if not m.startswith("_") and not inspect.getdoc(v)]
+        public = {m: v for m, v in members.items() if not (m.startswith("_") or inspect.ismemberdescriptor(v))}
+        missing += [f"{name}.{m}" for m, v in public.items() if not inspect.getdoc(v)]
 
     assert [] == missing

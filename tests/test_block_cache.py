@@ -240,9 +240,9 @@ def test_reads_in_gaps_of_a_level() -> None:
 @pytest.mark.parametrize(("writing", "entries"), [(True, 50.0), (False, 30.0)])
 def test_a_read_searches_half_of_a_memtable_that_fills(writing: bool, entries: float) -> None:
     """While clients write, the active memtable is half full on average; while they are stopped, it is as it is."""
-    filling = MemtableFill([1.0], [100.0], [1.0], np.random.default_rng(1))
+    fill = MemtableFill([1.0], [100.0], [1.0], np.random.default_rng(1))
 
-    assert filling.mean_active(30.0, writing, 0) == pytest.approx(entries)
+    assert fill.mean_active(30.0, writing, 0) == pytest.approx(entries)
 
 
 @pytest.mark.parametrize("value", ["hot", None, 1])

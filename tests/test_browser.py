@@ -267,18 +267,18 @@ def test_the_chain_of_a_stall_is_that_of_the_tables(browser: Any, folder: Path) 
     page.close()
 
 
-def test_the_costliest_episode_is_that_of_the_summary(browser: Any, folder: Path) -> None:
-    """The button of the first screen chooses the costliest episode: its jobs are those that summary.json blames."""
+def test_the_costliest_group_of_stalls_is_that_of_the_summary(browser: Any, folder: Path) -> None:
+    """The button of the first screen chooses the costliest group: its jobs are those that summary.json blames."""
     run, summary = load_run(folder / "slow"), json.loads((folder / "slow/summary.json").read_text())
-    episode = summary["episodes"][0]
+    group = summary["episodes"][0]
     page, _ = opened(browser, folder / "slow/report.html")
-    page.locator("[data-episode='0']").click()
+    page.locator("[data-stall-group='0']").click()
     page.wait_for_timeout(60)
     jobs = chain_on(page)
 
-    held = [j for j in jobs if run.jobs["end_s"][j] > episode["start_s"] and run.jobs["start_s"][j] < episode["end_s"]]
-    assert episode["chain"]["jobs"] == len(held)
-    assert {culprit["job"] for culprit in episode["culprits"]} <= set(run.jobs["job"][jobs].tolist())
+    held = [j for j in jobs if run.jobs["end_s"][j] > group["start_s"] and run.jobs["start_s"][j] < group["end_s"]]
+    assert group["chain"]["jobs"] == len(held)
+    assert {job["job"] for job in group["culprits"]} <= set(run.jobs["job"][jobs].tolist())
     page.close()
 
 

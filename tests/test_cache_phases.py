@@ -10,13 +10,13 @@ import pytest
 from lsmlab.validation.importer.estimates import Estimate
 from lsmlab.validation.importer.fsyncs import fsync_bandwidth
 from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, first_phase
-from lsmlab.validation.logs.timings.fsync_periods import JobLog
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.fsync_periods import TimedLog
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 FAST, SLOW = 150e6, 40e6
 
 
-def compaction(rates: list[tuple[float, float]], file_bytes: float = 20e6) -> JobLog:
+def compaction(rates: list[tuple[float, float]], file_bytes: float = 20e6) -> TimedLog:
     """Return one compaction whose files are written at (bytes per second, seconds) in turn."""
     now_s, written, files = 0.0, 0.0, []
     edges = np.cumsum([0.0, *(s for _, s in rates)])
@@ -25,11 +25,11 @@ def compaction(rates: list[tuple[float, float]], file_bytes: float = 20e6) -> Jo
         written += file_bytes
         now_s = float(np.interp(written, amounts, edges))
         files.append((now_s, file_bytes))
-    job = Job(
+    job = TimedJob(
         kind="compaction", start_s=0.0, end_s=now_s, cpu_s=0.0, records=1.0, parts=1, files=files,
         output_bytes=len(files) * file_bytes,
     )  # fmt: skip
-    return JobLog([job], False)
+    return TimedLog([job], False)
 
 
 def test_fast_and_slow_phases_are_found() -> None:
@@ -82,18 +82,18 @@ def test_other_drives_have_no_fast_beginning(rates: list[tuple[float, float]]) -
 def test_runs_with_subcompactions_tell_no_fast_beginning() -> None:
     """Their fsyncs have no known start, so the rate of the others says nothing about the drive."""
     log = compaction([(1.2e9, 20.0 / 3.0), (0.6e9, 50.0)], file_bytes=64e6)
-    parallel = Job(kind="compaction", start_s=60.0, end_s=61.0, parts=2, files=[(61.0, 64e6)], output_bytes=64e6)
-    assert first_phase(JobLog([*log.jobs, parallel], False), lambda _: 0.0) is None
+    parallel = TimedJob(kind="compaction", start_s=60.0, end_s=61.0, parts=2, files=[(61.0, 64e6)], output_bytes=64e6)
+    assert first_phase(TimedLog([*log.jobs, parallel], False), lambda _: 0.0) is None
 
 
 def imported(rates: list[tuple[float, float]], file_bytes: float, commit_s: float = 1e-3) -> dict[str, float]:
     """Return the estimates of an import whose compaction wrote at these (bytes per second, seconds), without "device."."""
     log = compaction(rates, file_bytes)
     flushes = [
-        Job(kind="flush", start_s=at_s, end_s=at_s + 0.02, files=[(at_s + 0.01, 1e6)])
+        TimedJob(kind="flush", start_s=at_s, end_s=at_s + 0.02, files=[(at_s + 0.01, 1e6)])
         for at_s in np.linspace(200.0, 400.0, 20).tolist()
     ]
-    seen = cast("Any", SimpleNamespace(jobs=JobLog([*log.jobs, *flushes], False), buffered_writes=True, read_copy_s=0.0))
+    seen = cast("Any", SimpleNamespace(jobs=TimedLog([*log.jobs, *flushes], False), buffered_writes=True, read_copy_s=0.0))
     commit = Estimate("device.fsync_latency", commit_s, None, "s", "estimate", "")
     found = fsync_bandwidth(seen, {"device.fsync_latency": commit, "host.flush_record": None, "host.flush_byte": None})
     return {estimate.name.removeprefix("device."): estimate.value for estimate in found.estimates}

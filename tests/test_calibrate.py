@@ -32,10 +32,10 @@ from lsmlab.validation.calibrate.scaled_defaults import read_costs, read_ratio
 from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, whole_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
-from lsmlab.validation.calibrate.solve import Constant, Equation, solve
+from lsmlab.validation.calibrate.solve import Equation, FitConstant, solve
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 ROOT = Path(__file__).parents[1]
 TRUE = {
@@ -80,7 +80,7 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
         write_s = about(size / TRUE["device.write_bandwidth"] + requests * 15.2e-6)
         read_s = 0.0 if flush else about(size / TRUE["device.read_bandwidth"] + math.ceil(size / 2**21) * 73e-6)
         files = 1 if flush else 5
-        job = Job(kind, now_s, 0.0, records, size, read_bytes=0.0 if flush else size, runs=runs)
+        job = TimedJob(kind, now_s, 0.0, records, size, read_bytes=0.0 if flush else size, runs=runs)
         job.files = [(now_s, size / files)] * files
         job.wall_s, job.cpu_s, job.write_s = cpu_s + write_s + read_s, cpu_s, write_s
         job.end_s = job.work_end_s + about(files * TRUE["host.file_overhead"] + TRUE["device.fsync_latency"])
@@ -139,7 +139,10 @@ def test_the_simulator_counts_the_same_searches(bloom_bits: float) -> None:
     table_format = TableFormat(bloom_bits=bloom_bits)
     tree = random_load(np.random.default_rng(1), keys, table_format)
     nothing = SimpleNamespace(kept_hot_keys=SimpleNamespace(keys=NO_KEYS))
-    family: Any = SimpleNamespace(tree=tree, table_formats=(table_format,), memtables=nothing, immutables=[])
+    engine = SimpleNamespace(reads_filters=True)
+    family: Any = SimpleNamespace(
+        tree=tree, table_formats=(table_format,), memtables=nothing, immutables=[], latest_options=engine
+    )
     simulated = look_up(family, np.arange(keys))
     runs = [[file] for file in tree.l0] + [list(level) for level in tree.levels[1:]]
     ends = tuple(SortedRun(tuple(FileRange(f.lo / keys, f.hi / keys, float(f.size_bytes)) for f in run)) for run in runs)
@@ -209,7 +212,7 @@ def test_errors_count_runs_not_jobs() -> None:
     names = [str(x) for x in offsets]
     equation = Equation("shared", lambda v: (np.log(v["a"]) - offsets) / 0.5, names, ("a",))
 
-    found = solve([Constant("a", 1.0, 2.0)], [equation])
+    found = solve([FitConstant("a", 1.0, 2.0)], [equation])
 
     expected = float(np.std([-0.3, -0.1, 0.1, 0.3], ddof=1) / 2.0)
     assert expected == pytest.approx(found.relative_errors["a"], rel=0.35)

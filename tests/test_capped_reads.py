@@ -16,7 +16,7 @@ from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Consumer, IoStyle, Machine
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events
-from lsmlab.sim.machine.steps import Progress, Step
+from lsmlab.sim.machine.steps import Step, StepProgress
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.reader import read_log
@@ -104,7 +104,7 @@ def page_wait_s(readers: int, size_bytes: float, *, in_order: bool) -> float:
 
     steps = [Step(size_bytes, 0.0, 0.0)] * 100
     for _ in range(readers):
-        env.process(machine.run_steps(steps, Consumer.L0, Priority.LOW, Progress()))
+        env.process(machine.run_steps(steps, Consumer.L0, Priority.LOW, StepProgress()))
     env.process(page())
     env.run(until=2.0)
     return waits[0]

@@ -186,7 +186,7 @@ def test_a_set_applies_to_host_and_device(tmp_path: Path) -> None:
     assert {"host.write_op": 1e-6} == other["parameters"]["standard_errors"]
 
 
-def test_constants_are_displaced_both_ways(tmp_path: Path) -> None:
+def test_constants_are_perturbed_both_ways(tmp_path: Path) -> None:
     """Each uncertain constant is multiplied by 1 + its error in one run, divided by it in another; overrides stay."""
     folder = own_set(tmp_path, "host: {write_op: 9us}\nstandard_errors: {host: {write_op: 0.9us}}\n")
     config = compose(["host.parameters=mine"], [folder])
@@ -215,7 +215,7 @@ def test_a_bad_set_is_named(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_replications_include_uncertain_constants(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two more runs with displaced constants widen the intervals of --replications; the mean is that of the seeds."""
+    """Two more runs with perturbed constants widen the intervals of --replications; the mean is that of the seeds."""
     folder = own_set(tmp_path, "host: {write_op: 9us}\nstandard_errors: {host: {write_op: 0.9us}}\n")
     common = ["run", "workload.num=2000", "--replications", "2", "--json", "-j", "1", "--config-dir", str(folder)]
     assert 0 == main([*common, "--out", str(tmp_path / "uncertain"), "host.parameters=mine"])

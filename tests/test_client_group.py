@@ -9,7 +9,7 @@ from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.workloads.arrivals import ClosedLoop, ConstantRate
 from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.admission import Sleeps
-from lsmlab.sim.clients.group import WRITE, Group, start_group
+from lsmlab.sim.clients.group import WRITE, ClientGroup, start_group
 from lsmlab.sim.clients.unstalled import UnstalledTally
 from lsmlab.sim.clients.write_waits import WriteWaits
 from lsmlab.sim.store.records import CAUSES
@@ -21,7 +21,7 @@ SHAPE = WriteShape(
 )
 
 
-def closed(threads: int = 4) -> Group:
+def closed(threads: int = 4) -> ClientGroup:
     """Return a closed loop of `threads` writers with a million writes in all."""
     spec = Clients("writers", threads=threads, arrivals=ClosedLoop(), operations=1_000_000)
     return start_group(spec, 10.0, np.random.default_rng(1), SHAPE)

@@ -281,7 +281,7 @@ def test_a_family_may_have_keys_of_its_own_number() -> None:
 
 
 def test_keys_of_a_family_are_filled_before_the_run() -> None:
-    """The filling workload writes the same keys: at the start of the run each family holds its own number of keys."""
+    """The prefill writes the same keys: at the start of the run each family holds its own number of keys."""
     loads = "{default:{writes:1},counters:{writes:1,num:5000}}"
     result = simulate("{counters:{}}", loads, "prefill=fillrandom", "prefill.num=200000", "workload.num=200000")
     families = result.summary["column_families"]

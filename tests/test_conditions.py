@@ -10,14 +10,14 @@ import pytest
 from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.conditions import devices_over_time, read_conditions
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.rocksdb.errors import Failure, Severity, has_room, severity
+from lsmlab.models.policies.rocksdb.errors import Severity, WriteFailure, has_room, severity
 from lsmlab.models.version import Version
 from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import load_run
 from lsmlab.sim.explain.resource_use import spliced
 from lsmlab.sim.machine.faults import Faults
-from lsmlab.sim.machine.space import Space
-from lsmlab.sim.machine.steps import Progress, Step
+from lsmlab.sim.machine.space import DeviceSpace
+from lsmlab.sim.machine.steps import Step, StepProgress
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.results import Result
 from running import SMALL, configuration, run, simulate
@@ -133,10 +133,10 @@ def test_severity_follows_release_failure_and_job() -> None:
     """RocksDB's table of severities: retryable errors since 6.12, recovery from ENOSPC since 5.17."""
     new, old = Version(8, 11), Version(5, 7)
 
-    assert Severity.NONE is severity(new, Failure.IO_ERROR, flush=False)
-    assert Severity.SOFT is severity(new, Failure.NO_SPACE, flush=False)
-    assert Severity.HARD is severity(new, Failure.NO_SPACE, flush=True)
-    assert {Severity.FATAL} == {severity(old, failure, flush=flush) for failure in Failure for flush in (True, False)}
+    assert Severity.NONE is severity(new, WriteFailure.IO_ERROR, flush=False)
+    assert Severity.SOFT is severity(new, WriteFailure.NO_SPACE, flush=False)
+    assert Severity.HARD is severity(new, WriteFailure.NO_SPACE, flush=True)
+    assert {Severity.FATAL} == {severity(old, failure, flush=flush) for failure in WriteFailure for flush in (True, False)}
 
 
 def test_a_compaction_after_enospc_needs_room_for_twice_its_inputs() -> None:
@@ -147,11 +147,11 @@ def test_a_compaction_after_enospc_needs_room_for_twice_its_inputs() -> None:
 
 def test_an_io_error_comes_after_its_share_of_the_output() -> None:
     """A job whose writes fail after 90 bytes writes 90 bytes."""
-    progress, step = Progress(fails_after_bytes=90.0), Step(0.0, 0.0, 60.0)
+    progress, step = StepProgress(fails_after_bytes=90.0), Step(0.0, 0.0, 60.0)
     for _ in range(2):
-        progress.done(progress.admitted(step, Space()))
+        progress.done(progress.admitted(step, DeviceSpace()))
 
-    assert (Failure.IO_ERROR, 90.0) == (progress.failure, progress.write_bytes)
+    assert (WriteFailure.IO_ERROR, 90.0) == (progress.failure, progress.write_bytes)
 
 
 def test_faults_hit_the_next_compactions_only() -> None:

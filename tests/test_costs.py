@@ -25,8 +25,8 @@ from lsmlab.models.costs.operations import (
 )
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.models.costs.transfers import fsyncs, lone_request_s, reads, writes
-from lsmlab.validation.calibrate.solve import Constant, solve
-from lsmlab.validation.calibrate.terms import Row, design, linear
+from lsmlab.validation.calibrate.solve import FitConstant, solve
+from lsmlab.validation.calibrate.terms import DurationRow, design, linear
 
 HOST = Host(**{f.name: 1e-6 * (number + 1) for number, f in enumerate(fields(Host)) if f.name != "cores"})
 """Each constant has a different value, and none is 0."""
@@ -125,13 +125,13 @@ def test_a_constant_in_a_formula_is_estimated() -> None:
             host, entries_in=entries, entries_out=entries, raw_bytes=entries * (116, 1016)[number % 2], slept_files=files
         )
         seconds = cost.seconds(Host(compaction_record=0.2e-6, compaction_byte=1e-9, cold_start=8e-3))
-        rows.append(Row(cost, host, seconds, str(number % 6)))
+        rows.append(DurationRow(cost, host, seconds, str(number % 6)))
     equation = linear("CPU", rows, 0.1)
 
     assert equation is not None
     assert {"host.compaction_record", "host.compaction_byte", "host.cold_start"} <= set(equation.keys)
     priors = priors_of(Host)
-    constants = [Constant(key, *priors[key.removeprefix("host.")]) for key in equation.keys]
+    constants = [FitConstant(key, *priors[key.removeprefix("host.")]) for key in equation.keys]
     assert 8e-3 == pytest.approx(solve(constants, [equation]).values["host.cold_start"], rel=0.02)
 
 

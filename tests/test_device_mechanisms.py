@@ -10,7 +10,7 @@ import pytest
 import simpy
 from device_catalogue import drive, setup
 from lsmlab.models.devices.base import DeviceLoad, Flow
-from lsmlab.models.devices.capped import Capped, Window
+from lsmlab.models.devices.capped import Capped, ThrottleWindow
 from lsmlab.models.devices.flash import FlashDrive, greedy_write_amplification
 from lsmlab.models.devices.sharing import fair_level
 from lsmlab.models.errors import InputError
@@ -188,7 +188,7 @@ def test_throttled_streams_wait_while_the_wal_keeps_its_share() -> None:
     """With the allowance used up, writers wait, the WAL gets its fair share of the cap, and reads keep their rate."""
     device = setup("samsung_970_pro", write_cap="100MB/s").device
     assert isinstance(device, Capped)
-    empty = device.initial()._replace(write=Window(age_s=0.05, left_s=0.1, passed_bytes=10e6))
+    empty = device.initial()._replace(write=ThrottleWindow(age_s=0.05, left_s=0.1, passed_bytes=10e6))
     load = DeviceLoad(readers=1, writers=4, client_write_bytes_per_s=10e6)
     grant = device.allocate(empty, load)
     assert grant.client_write_share == 1

@@ -11,7 +11,7 @@ from device_catalogue import NAMES, drive, setup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsmlab.models.devices.base import Device, DeviceLoad, Flow
-from lsmlab.models.devices.capped import Capped, Window
+from lsmlab.models.devices.capped import Capped, ThrottleWindow
 from lsmlab.models.devices.cloud import Cloud
 from lsmlab.models.devices.flash import FlashDrive
 from lsmlab.models.devices.pmem import Pmem
@@ -192,7 +192,7 @@ def test_without_allowance_no_direction_exceeds_its_cap(
 ) -> None:
     """With the allowance used up, no direction exceeds its caps, and every requester still gets a rate above 0."""
     device = Capped(uncapped(name), write_cap=write_cap, read_cap=read_cap, iops_cap=iops_cap)
-    full = Window(left_s=0.2, passed_bytes=1e15, passed_ios=1e15)
+    full = ThrottleWindow(left_s=0.2, passed_bytes=1e15, passed_ios=1e15)
     empty = device.initial()._replace(read=full, write=full)
     grant = device.allocate(empty, load)
     assert (load.readers > 0) == (grant.read_bytes_per_s > 0)

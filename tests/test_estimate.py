@@ -10,7 +10,7 @@ from lsmlab.reports.cli.arguments import RunOptions
 from lsmlab.reports.cli.running import keep_budget, read_budget
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs import estimate as estimates
-from lsmlab.sim.runs.estimate import Estimate, estimate, total
+from lsmlab.sim.runs.estimate import CostEstimate, estimate, total
 from lsmlab.sim.runs.expected import expected
 from lsmlab.sim.setting import Setting
 from running import run
@@ -65,9 +65,9 @@ def test_prefill_counts() -> None:
 
 def test_several_runs_add_their_time_and_share_their_memory() -> None:
     """The total of runs has the sum of their work and the largest memory; processes divide the time."""
-    both = total([Estimate(10_000.0, 2e8), Estimate(30_000.0, 3e8)])
+    both = total([CostEstimate(10_000.0, 2e8), CostEstimate(30_000.0, 3e8)])
 
-    assert Estimate(40_000.0, 3e8, runs=2) == both
+    assert CostEstimate(40_000.0, 3e8, runs=2) == both
     assert "about 40 s and 300 MB" == both.text()
     assert "about 20 s and 300 MB per process" == both.text(2)
 
@@ -86,7 +86,7 @@ class Terminal(io.StringIO):
         return True
 
 
-HOUR = Estimate(7.2e6, 1e8)
+HOUR = CostEstimate(7.2e6, 1e8)
 """Two hours of work on one core: an hour on two."""
 
 

@@ -59,6 +59,7 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
             continue
         if language == "yaml":
             if name := re.match(r"# ([\w./]+\.yaml)\n", text):
+                (tmp_path / name[1]).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / name[1]).write_text(text, encoding="utf-8")
             continue
         for command, expected in commands(text):

@@ -1,4 +1,4 @@
-"""Code of the how-to pages: Monkey's filters and a device with sharing of its own, in files of a user."""
+"""Code of the how-to pages: Monkey's filters, a device with sharing of its own, and a verb."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsmlab import reports
 from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.devices.make import make_device
 from lsmlab.models.engines.make import make_engine
-from lsmlab.reports.cli.main import main
+from lsmlab.reports.cli.main import VERBS, main
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -77,3 +78,17 @@ def test_a_device_with_sharing_of_its_own(mine: Path) -> None:
     ran = summary(mine, *write, "workload.value_size=100", "device=clients_first", "limits.write_cap=100MB/s")
     assert ran["compaction_count"] > 0
     assert ran["device"]["name"] == "clients_first"
+
+
+def test_a_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new verb simulates four rates, and writes its answer and its page."""
+    ((_, text),) = BLOCK.findall((ROOT / "docs" / "how-to" / "add-a-verb.md").read_text(encoding="utf-8"))
+    (tmp_path / "headroom.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(reports, "__path__", [*reports.__path__, str(tmp_path)])
+    monkeypatch.setitem(VERBS, "headroom", ("headroom:HEADROOM", "how many times its present rate a store carries"))
+    load = [f"--set=workload{text}" for text in ("=constant", ".rate=20k", ".duration=20s", ".num=200k")]
+
+    assert 0 == main(["headroom", "device=sata", *load, "--steps=4", "--step=1", "--replications=2", f"--out={tmp_path}"])
+    answer = json.loads((tmp_path / "headroom.json").read_text(encoding="utf-8"))
+    assert 2.0 == answer["carried"]
+    assert (tmp_path / "report.html").is_file()

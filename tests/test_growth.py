@@ -13,8 +13,8 @@ from lsmlab.reports.cli.main import main
 from lsmlab.sim.studies.growth.grow import growth
 from lsmlab.sim.studies.growth.measured import difference, measured
 from lsmlab.sim.studies.growth.windows import (
+    GrowthLoad,
     Horizon,
-    Load,
     check_comparable,
     full_config,
     load_of,
@@ -65,7 +65,7 @@ def test_bad_horizons_are_refused(length_s: float, count: int, message: str) -> 
 
 def test_the_usual_warm_up_writes_a_share_of_the_keys_and_fits() -> None:
     """Clients write 30 % of the keys at the end, unless the windows then were longer than the horizon."""
-    load = Load(keys=1e6, inserts_per_s=100.0, writes_per_s=1000.0)
+    load = GrowthLoad(keys=1e6, inserts_per_s=100.0, writes_per_s=1000.0)
 
     assert 600.0 == usual_warm_s(load, 10_000.0, 2, 60.0)
     assert 190.0 == usual_warm_s(load, 1000.0, 4, 60.0)
@@ -99,7 +99,7 @@ def test_errors_are_relative_or_in_points_and_wear_adds_up() -> None:
     """Shares differ in points, other numbers relatively; the wear at an age is the integral of the rate up to it."""
     numbers = {"ops_per_s": 11.0, "stalled": 0.3, "life_years": None, "write_p99_s": 1.0, "write_amplification": 5.0,
                "space_bytes": 1.0, "written_per_s": 2.0}  # fmt: skip
-    answer = growth("store", HORIZON, Load(1.0, 0.0, 1.0), [numbers] * 3, [{**numbers, "ops_per_s": 10.0}] * 3, 1200.0)
+    answer = growth("store", HORIZON, GrowthLoad(1.0, 0.0, 1.0), [numbers] * 3, [{**numbers, "ops_per_s": 10.0}] * 3, 1200.0)
 
     assert (pytest.approx(0.1), pytest.approx(0.1)) == (difference("ops_per_s", 11.0, 10.0), difference("stalled", 0.3, 0.2))
     assert [60.0, 620.0, 1180.0] == [row.written_bytes for row in answer.windows]

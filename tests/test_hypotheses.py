@@ -14,41 +14,41 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import perturbed, read_parameters
 from lsmlab.validation.checkout import OWN_CASES
 from lsmlab.validation.importer.configuration import infer
-from lsmlab.validation.importer.hypotheses.choice import Choice, choose, fit
+from lsmlab.validation.importer.hypotheses.choice import HypothesisChoice, choose, fit
 from lsmlab.validation.importer.hypotheses.speeds import READ_WRITE_CAP, WRITE_CAP
 from lsmlab.validation.importer.hypotheses.work import work_of
 from lsmlab.validation.importer.importing import summarised
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 MB = 1e6
 SIZES = tuple(np.random.default_rng(1).uniform(0.5, 30.0, 120) * MB)
 """Bytes of the jobs: from less than the allowance of a slice to many of them."""
 
 
-def chosen(jobs: Sequence[Job], cpu_s: float = 1e-3) -> Choice:
+def chosen(jobs: Sequence[TimedJob], cpu_s: float = 1e-3) -> HypothesisChoice:
     """Choose among all hypotheses."""
     return choose(work_of(jobs, [cpu_s] * len(jobs), reads=True))
 
 
-def one_by_one(seconds: Callable[[float, int], float], files: Callable[[int], int] = lambda _: 1) -> list[Job]:
+def one_by_one(seconds: Callable[[float, int], float], files: Callable[[int], int] = lambda _: 1) -> list[TimedJob]:
     """Return flushes, one after the other; `seconds` gives the duration by bytes and number of files."""
     jobs, now_s = [], 0.0
     for number, size in enumerate(SIZES):
         count = files(number)
         end_s = now_s + seconds(size, count)
-        jobs.append(Job("flush", now_s, end_s, files=[(end_s, size / count)] * count))
+        jobs.append(TimedJob("flush", now_s, end_s, files=[(end_s, size / count)] * count))
         now_s = end_s
     return jobs
 
 
-def pairs(alone_s: Callable[[float], float], crowd: float) -> list[Job]:
+def pairs(alone_s: Callable[[float], float], crowd: float) -> list[TimedJob]:
     """Return pairs of equal jobs at the same time; a job that takes `alone_s` alone takes `crowd` times as long."""
     jobs, now_s = [], 0.0
     for number, size in enumerate(SIZES):
         together = number % 2 == 0
         end_s = now_s + alone_s(size) * (crowd if together else 1.0)
-        jobs += [Job("flush", now_s, end_s, files=[(end_s, size)])] * (2 if together else 1)
+        jobs += [TimedJob("flush", now_s, end_s, files=[(end_s, size)])] * (2 if together else 1)
         now_s = end_s
     return jobs
 
@@ -76,7 +76,7 @@ def test_a_cap_on_operations_is_not_one_on_bytes() -> None:
 
 def test_files_of_one_size_leave_both_caps_open() -> None:
     """Operations are in proportion to bytes if all jobs are alike: the LOG does not tell the caps apart."""
-    jobs = [Job("flush", n * 0.1, n * 0.1 + 0.1, files=[(n * 0.1 + 0.1, 4 * MB)]) for n in range(60)]
+    jobs = [TimedJob("flush", n * 0.1, n * 0.1 + 0.1, files=[(n * 0.1 + 0.1, 4 * MB)]) for n in range(60)]
     found = chosen(jobs)
     names = {found.best.hypothesis.name, *(rival.hypothesis.name for rival in found.rivals)}
 
@@ -88,7 +88,7 @@ def test_short_jobs_at_full_speed_show_a_cap() -> None:
     jobs, now_s = [], 0.0
     for number, size in enumerate(SIZES):
         end_s = now_s + (0.01 if number % 4 == 0 else size / (40 * MB))
-        jobs.append(Job("flush", now_s, end_s, files=[(end_s, 3 * MB if number % 4 == 0 else size)]))
+        jobs.append(TimedJob("flush", now_s, end_s, files=[(end_s, 3 * MB if number % 4 == 0 else size)]))
         now_s = end_s
     found = chosen(jobs)
 
@@ -124,7 +124,7 @@ def test_reads_and_writes_take_turns_under_caps_on_both() -> None:
     now_s = 0.0
     for size in SIZES:
         end_s = now_s + size / (80 * MB) * 4.0 / 3.0
-        merges.append(Job("compaction", now_s, end_s, read_bytes=size, files=[(end_s, size)]))
+        merges.append(TimedJob("compaction", now_s, end_s, read_bytes=size, files=[(end_s, size)]))
         now_s = end_s
     work = work_of(merges, [1e-3] * len(merges), reads=True)
 
@@ -134,7 +134,7 @@ def test_reads_and_writes_take_turns_under_caps_on_both() -> None:
 
 def test_work_counts_the_operations_of_each_thread() -> None:
     """A subcompaction is a thread with an equal part of the job; its operations are those that a cap counts."""
-    job = Job("compaction", 0.0, 1.0, read_bytes=8e6, parts=2, files=[(1.0, 2e6)] * 4)
+    job = TimedJob("compaction", 0.0, 1.0, read_bytes=8e6, parts=2, files=[(1.0, 2e6)] * 4)
     work = work_of([job], [0.5], reads=True)
 
     assert [0.25, 0.25] == list(work.cpu_s)
@@ -189,7 +189,7 @@ def test_writes_end_when_the_store_begins_to_close(tmp_path: Path) -> None:
 
 
 def test_what_the_log_does_not_exclude_widens_the_interval() -> None:
-    """The rival of a cap on operations is named in a note and becomes the second of the pair of displaced configurations."""
+    """The rival of a cap on operations is named in a note and becomes the second of the pair of perturbed configurations."""
     reading = read(OWN_CASES / "test" / "hdd_like" / "1" / "LOG.xz")
     imported = summarised(reading)
     inferred = infer(reading, imported.workload, imported.estimates)

@@ -66,7 +66,7 @@ def test_files_of_an_import(imported: Path) -> None:
 
 
 def test_stalls_of_a_log_are_explained(imported: Path) -> None:
-    """A LOG has lost operations and episodes with their jobs; its bottleneck is unknown."""
+    """A LOG has lost operations and groups of stalls with their jobs; its bottleneck is unknown."""
     summary = json.loads((imported / "summary.json").read_text(encoding="utf-8"))
     stalls = pq.read_table(imported / "stalls.parquet").to_pandas()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from lsmlab.reports.cli.main import VERBS
+from lsmlab.reports.study_kind import StudyKind
 from running import SMALL, configuration
 
 ROOT = Path(__file__).parents[1]
@@ -40,9 +41,9 @@ ROOMS = {
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
-        "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes", "stored",
-        "baseline", "reproduction", "study", "goals", "candidates", "written_options", "whatif", "compare", "advise", "sweep",
-        "optuna_search", "tune", "plan", "growth",
+        "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes",
+        "stored_configuration", "baseline", "reproduction", "study", "goals", "candidates", "written_options",
+        "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [
         "checkout", "markdown", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
@@ -268,9 +269,10 @@ def test_loading_the_simulation_leaves_the_garbage_collector_as_it_was() -> None
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_exists(verb: str) -> None:
-    """Each verb of the table is a function of the command line."""
+    """Each verb of the table is a kind of question, or a function of the command line."""
     module, _, name = VERBS[verb][0].partition(":")
-    assert callable(getattr(importlib.import_module(f"lsmlab.reports.cli.{module}"), name))
+    found = getattr(importlib.import_module(f"lsmlab.reports.{module}"), name)
+    assert callable(found) or isinstance(found, StudyKind)
 
 
 NAMING = ("models", "sim", "validation", "reports/api", "reports/cli", "reports/text")

@@ -9,16 +9,16 @@ from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.terms import job_cpu
 from lsmlab.validation.importer.estimates import jackknife_error
 from lsmlab.validation.importer.job_times import _positive_fit
-from lsmlab.validation.logs.timings.fsync_periods import JobLog, bandwidth, busy_periods, commit_s, computing_s
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.fsync_periods import TimedLog, bandwidth, busy_periods, commit_s, computing_s
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 
-def job_log(jobs: list[Job], io_statistics: bool = False) -> JobLog:
+def job_log(jobs: list[TimedJob], io_statistics: bool = False) -> TimedLog:
     """Return a parsed LOG with these jobs."""
-    return JobLog(jobs, io_statistics)
+    return TimedLog(jobs, io_statistics)
 
 
-def compaction_counts(job: Job, host: Host = Host()) -> tuple[float, ...]:  # noqa: B008 -- frozen
+def compaction_counts(job: TimedJob, host: Host = Host()) -> tuple[float, ...]:  # noqa: B008 -- frozen
     """Return a compaction's counts for the constants per record, byte and comparison."""
     counts = job_cpu(job, host).counts()
     return tuple(counts[f"host.compaction_{name}"] for name in ("record", "byte", "compare"))
@@ -37,8 +37,8 @@ def test_costs_per_record_and_byte_are_recovered() -> None:
 
 def test_busy_periods_join_overlapping_fsyncs() -> None:
     """Fsyncs from 1 to 3 s and from 2 to 3.5 s form one busy period of 2.5 s with two commits."""
-    flush = Job("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
-    merge = Job("compaction", 1.0, 3.6, 1.0, 1.0, output_bytes=30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
+    flush = TimedJob("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
+    merge = TimedJob("compaction", 1.0, 3.6, 1.0, 1.0, output_bytes=30e6, wall_s=2.5, cpu_s=1.0, files=[(3.5, 30e6)])
     periods = busy_periods(job_log([flush, merge]), lambda _: 0.0)
 
     assert [2.5, 60e6, 2.0] == pytest.approx(periods[0].tolist())
@@ -48,15 +48,15 @@ def test_busy_periods_join_overlapping_fsyncs() -> None:
 
 def test_periods_near_subcompactions_are_left_out() -> None:
     """A LOG does not give the start of fsyncs of subcompactions, so busy periods that may overlap them do not count."""
-    flush = Job("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
-    parts = Job("compaction", 0.0, 4.0, 1.0, 1.0, output_bytes=90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
+    flush = TimedJob("flush", 0.5, 3.2, 1.0, 1.0, sync_s=2.0, files=[(3.0, 30e6)])
+    parts = TimedJob("compaction", 0.0, 4.0, 1.0, 1.0, output_bytes=90e6, wall_s=3.0, cpu_s=1.0, parts=4, files=[(2.5, 30e6)])
 
     assert 0 == len(busy_periods(job_log([flush, parts]), lambda _: 0.0))
 
 
 def test_a_flush_ends_with_two_small_fsyncs() -> None:
     """Two small fsyncs end a flush, each half of the time after its file."""
-    log = job_log([Job("flush", 0.0, 1.02, 1e5, 1e7, sync_s=0.4, files=[(1.0, 64e6)])])
+    log = job_log([TimedJob("flush", 0.0, 1.02, 1e5, 1e7, sync_s=0.4, files=[(1.0, 64e6)])])
 
     assert 0.01 == pytest.approx(commit_s(log))
 
@@ -70,7 +70,7 @@ def test_journal_commits_are_no_part_of_a_bandwidth() -> None:
 
 def test_copies_through_the_page_cache_are_cpu_time() -> None:
     """With report_bg_io_stats, RocksDB's CPU time (0.5 s) lacks the copies into the page cache (0.1 s) and out of it (1 ns/B)."""
-    merge = Job("compaction", 0.0, 1.0, 10.0, 5e7, output_bytes=2e8, wall_s=1.0, cpu_s=0.5, write_s=0.1)
+    merge = TimedJob("compaction", 0.0, 1.0, 10.0, 5e7, output_bytes=2e8, wall_s=1.0, cpu_s=0.5, write_s=0.1)
 
     found = [computing_s(job_log([merge], io_statistics=timed), merge, 1e-9) for timed in (True, False)]
 
@@ -88,21 +88,21 @@ def test_a_jackknife_of_means_gives_their_standard_error() -> None:
 
 def test_comparisons_grow_with_the_heap_depth() -> None:
     """The merge heap of eight runs is two levels deeper than that of two runs: two more comparisons per record."""
-    two, eight = (Job("compaction", records=10.0, raw_bytes=100.0, runs=runs) for runs in (2, 8))
+    two, eight = (TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=runs) for runs in (2, 8))
 
     assert [(10.0, 100.0, 0.0), (10.0, 100.0, 20.0)] == [compaction_counts(job) for job in (two, eight)]
 
 
 def test_dropped_records_count_for_a_share() -> None:
     """Of ten records, six are written: each of the other four, and its bytes, counts 0.22; all ten are compared."""
-    merge = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
+    merge = TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
 
     assert (6.88, 68.8, 20.0) == pytest.approx(compaction_counts(merge))
 
 
 def test_the_share_of_dropped_records_belongs_to_the_machine() -> None:
     """If a dropped record costs half of a written one, ten records with four of them dropped count as eight."""
-    merge = Job("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
+    merge = TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
 
     assert (8.0, 80.0, 20.0) == pytest.approx(compaction_counts(merge, Host(compaction_dropped=0.5)))
 

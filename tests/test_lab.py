@@ -15,16 +15,16 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import Quantity, parse_quantity
 from lsmlab.reports.cli import lab as verb
 from lsmlab.reports.lab import safety
-from lsmlab.reports.lab.choice import Choice, changed_values, fields
-from lsmlab.reports.lab.jobs import JobQueue
-from lsmlab.reports.lab.kept import UPLOADS, KeptRuns, decoded
+from lsmlab.reports.lab.choice import FormChoice, changed_values, fields
+from lsmlab.reports.lab.job_queue import JobQueue
+from lsmlab.reports.lab.kept_runs import UPLOADS, KeptRuns, decoded
 from lsmlab.reports.lab.preview import preview
 from lsmlab.reports.lab.steps import positions, quantity_text
 from lsmlab.reports.lab.work import Preview, WholeRun
 from lsmlab.sim.configuration.compose import compose
 from report_fixture import write_run
 
-START = Choice(
+START = FormChoice(
     {"engine": "rocksdb", "device": "sata", "workload": "fillrandom"},
     {"workload.num": "1M", "workload.duration": "3s", "engine.options.write_buffer_size": "8MiB"},
 )
@@ -77,7 +77,7 @@ def test_only_changed_values_are_overrides() -> None:
 # ---- choices ---------------------------------------------------------------------------------------------------------
 def test_command_and_yaml_give_the_same_configuration(tmp_path: Path) -> None:
     """The copied command, and the copied YAML as an entry of `experiment`, compose to the configuration of the form."""
-    choice = Choice(START.entries, {**START.values, "engine.version": "7.10", "workload.sync": "true", "device.name": "a,b"})
+    choice = FormChoice(START.entries, {**START.values, "engine.version": "7.10", "workload.sync": "true", "device.name": "a,b"})
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text(choice.yaml(), encoding="utf-8")
     wanted = choice.configuration()
@@ -90,7 +90,7 @@ def test_command_and_yaml_give_the_same_configuration(tmp_path: Path) -> None:
 def test_options_file_in_command_and_yaml(tmp_path: Path) -> None:
     """With an OPTIONS file the command names the file, and the YAML contains its options."""
     options = str(Path(__file__).parents[1] / "validation" / "demo" / "OPTIONS")
-    choice = Choice(START.entries, {"workload.num": "1M"}, options)
+    choice = FormChoice(START.entries, {"workload.num": "1M"}, options)
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").write_text(choice.yaml(), encoding="utf-8")
 
@@ -104,7 +104,7 @@ def test_names_of_choices() -> None:
     values = {"workload.num": "1M", "engine.options.write_buffer_size": "8MiB", "engine.options.max_background_jobs": "4"}
 
     assert "rocksdb on sata, fillrandom" == START.name(START)
-    assert "rocksdb on sata, fillrandom, 4 jobs, duration=default" == Choice(START.entries, values).name(START)
+    assert "rocksdb on sata, fillrandom, 4 jobs, duration=default" == FormChoice(START.entries, values).name(START)
 
 
 @pytest.mark.parametrize(
@@ -118,19 +118,19 @@ def test_names_of_choices() -> None:
 def test_foreign_choices_are_refused(content: Any) -> None:
     """Content of the browser that is no choice, or sets something of Hydra, raises InputError."""
     with pytest.raises(InputError):
-        Choice.of(content)
+        FormChoice.of(content)
 
 
 def test_a_choice_survives_the_browser() -> None:
     """A choice as JSON is the same choice."""
-    assert START == Choice.of(START.as_json())
+    assert START == FormChoice.of(START.as_json())
 
 
 # ---- previews --------------------------------------------------------------------------------------------------------
 def test_previews_are_short_windows() -> None:
     """A short run is previewed whole, a long one as its start; both have curves of throughput and level 0."""
     whole = preview(START.configuration())
-    part = preview(Choice(START.entries, {**START.values, "workload.duration": "30d"}).configuration())
+    part = preview(FormChoice(START.entries, {**START.values, "workload.duration": "30d"}).configuration())
 
     assert "The whole run: 3 s simulated." == whole.window
     assert part.window.startswith("Preview: the first ")
@@ -142,7 +142,7 @@ def test_previews_are_short_windows() -> None:
 def test_a_bad_value_is_an_input_error() -> None:
     """The error of a bad value names its key, as on the command line."""
     with pytest.raises(InputError, match=r"workload\.num: .*must be at least 1"):
-        preview(Choice(START.entries, {"workload.num": "0"}).configuration())
+        preview(FormChoice(START.entries, {"workload.num": "0"}).configuration())
 
 
 # ---- tasks of tabs ---------------------------------------------------------------------------------------------------

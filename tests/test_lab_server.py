@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from lsmlab.reports.lab.jobs import JobQueue
-from lsmlab.reports.lab.kept import KeptRuns
+from lsmlab.reports.lab.job_queue import JobQueue
+from lsmlab.reports.lab.kept_runs import KeptRuns
 from lsmlab.reports.lab.safety import MOST_REQUEST_BYTES, cookie_name
 
 pytest.importorskip("dash", reason="needs the package dash: make test-browser installs it")

@@ -9,7 +9,7 @@ import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients
-from lsmlab.sim.clients.group import Group, start_group
+from lsmlab.sim.clients.group import ClientGroup, start_group
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import Classes, OpTimes
 from lsmlab.sim.machine.machine import MachineShares
@@ -24,7 +24,7 @@ SHAPE = WriteShape(
 )
 
 
-def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> Group:
+def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> ClientGroup:
     """Return a group with one writing thread."""
     spec = Clients("writer", arrivals=ClosedLoop(limit_ops_per_s=limit_ops_per_s))
     group = start_group(spec, 10.0, np.random.default_rng(1), SHAPE)
@@ -82,7 +82,7 @@ def test_a_limited_client_runs_in_bursts() -> None:
     assert limited[2][0] == pytest.approx(10.0 * delayed[2][0], rel=0.01)
 
 
-def writers_of(threads: int) -> Group:
+def writers_of(threads: int) -> ClientGroup:
     """Return a group with this number of writing threads at full speed."""
     group = a_group()
     group.spec = replace(group.spec, threads=threads)
@@ -93,7 +93,7 @@ def writers_of(threads: int) -> Group:
 def test_a_missing_core_takes_the_gain_of_further_writers(threads: int, jobs: float, speed: float) -> None:
     """Two writers on two idle cores write at 1 / 0.74 of one writer's speed; more threads than cores write as one writer."""
     times = times_of(1.0, replace(HOST, core_contention=0.0))
-    times = replace(times, shares=times.shares._replace(background=jobs))
+    times = times._replace(shares=times.shares._replace(background=jobs))
 
     assert times.capacity(writers_of(threads)) * times.mean_s(0) == pytest.approx(speed)
 
@@ -102,7 +102,7 @@ def test_a_missing_core_takes_the_gain_of_further_writers(threads: int, jobs: fl
 def test_writers_wait_for_each_other(threads: int) -> None:
     """The mean time of a write is the number of writers divided by their throughput (Little's law)."""
     times, group = times_of(1.0, replace(HOST, core_contention=0.0)), writers_of(threads)
-    times = replace(times, shares=times.shares._replace(background=0.0))
+    times = times._replace(shares=times.shares._replace(background=0.0))
     group.capacity = times.capacity(group)
 
     assert mean_of(times.parts(0, group)) == pytest.approx(threads / group.capacity)

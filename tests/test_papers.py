@@ -19,7 +19,7 @@ from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.real import real_run
 from lsmlab.validation.markdown import stated_digest
 from lsmlab.validation.papers import document, suite
-from lsmlab.validation.papers.claim import Claim, Outcome, Setting
+from lsmlab.validation.papers.claim import Claim, PaperRun, PaperSetting
 from lsmlab.validation.papers.expression import Expression, filled
 from lsmlab.validation.papers.measures import p999_s, ratio
 from lsmlab.validation.papers.released import compare
@@ -31,14 +31,14 @@ from lsmlab.validation.scorecard.runs import CaseRun, Replication
 
 ROOT = Path(__file__).parents[1]
 TINY = ("workload.num=50k", "workload.duration=2s", "engine.options.write_buffer_size=1MiB", "device.write_cap=40MB/s")
-PLAIN = Setting("plain", TINY)
-FAST = Setting("fast", (*TINY[:3], "device.write_cap=80MB/s"))
+PLAIN = PaperSetting("plain", TINY)
+FAST = PaperSetting("fast", (*TINY[:3], "device.write_cap=80MB/s"))
 
 
-def claim(name: str, *runs: Setting, **changes: Any) -> Claim:
+def claim(name: str, *runs: PaperSetting, **changes: Any) -> Claim:
     """Return a claim on the speed-up by a faster device."""
 
-    def measure(outcomes: dict[str, Outcome]) -> float:
+    def measure(outcomes: dict[str, PaperRun]) -> float:
         written = [o.summary["device_bytes_written"] for o in outcomes.values()]
         return float(written[-1] / written[0])
 
@@ -56,7 +56,7 @@ def papers(*claims: Claim) -> list[Paper]:
 
 def test_shared_settings_run_once(tmp_path: Path) -> None:
     """Equal overrides are simulated once per seed under any names; each claim reads the run by its own name."""
-    other = Setting("same", PLAIN.overrides)
+    other = PaperSetting("same", PLAIN.overrides)
     mine = papers(claim("ldc.a", PLAIN, FAST), claim("ldc.b", other, measure=lambda o: o["same"].summary["seed"]))
 
     runs = run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path)
@@ -70,7 +70,7 @@ def test_shared_settings_run_once(tmp_path: Path) -> None:
 
 def test_long_settings_may_have_fewer_seeds(tmp_path: Path) -> None:
     """A claim uses the seeds that all its settings have; a shared setting gets the largest number of seeds."""
-    single = Setting("plain", PLAIN.overrides, seeds=1)
+    single = PaperSetting("plain", PLAIN.overrides, seeds=1)
     mine = papers(claim("ldc.a", FAST, single))
 
     (found,) = judge(mine, run_settings(settings_of(mine), seeds=2, processes=1, directory=tmp_path))
@@ -172,7 +172,7 @@ def test_a_claim_that_is_not_well_formed_is_refused(tmp_path: Path, change: tupl
 
 def test_expressions_combine_numbers_of_runs() -> None:
     """An expression reads the keys of summaries and calls measures and functions of numbers."""
-    fast, slow = (Outcome({"ops_per_s": ops, "write_latency_s": {"p99": ops / 100}}, {}, {}, {}, {}) for ops in (8.0, 2))
+    fast, slow = (PaperRun({"ops_per_s": ops, "write_latency_s": {"p99": ops / 100}}, {}, {}, {}, {}) for ops in (8.0, 2))
     runs = {"fast": fast, "slow": slow}
 
     def value(text: str) -> float:
@@ -189,7 +189,7 @@ def test_expressions_combine_numbers_of_runs() -> None:
 
 def test_a_failure_affects_only_its_own_claims(tmp_path: Path) -> None:
     """A setting that cannot be composed or a failing measure fails its claims with the reason, and no others."""
-    bad = Setting("bad", ("engine=nope",))
+    bad = PaperSetting("bad", ("engine=nope",))
     mine = papers(
         claim("ldc.a", PLAIN, bad), claim("ldc.b", PLAIN, measure=lambda o: o["plain"].jobs["no_such_column"]),
         claim("ldc.c", PLAIN, measure=lambda o: len(o["plain"].series["t_s"]), accepted=(2, 2), published="two seconds"),
@@ -245,7 +245,7 @@ def test_zero_by_zero_is_no_ratio(tmp_path: Path, above: float, below: float, ve
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The command writes runs, JSON and a page; a failed claim gives exit code 2."""
-    everything = papers(claim("ldc.a", PLAIN, FAST), claim("ldc.b", Setting("bad", ("engine=nope",))))
+    everything = papers(claim("ldc.a", PLAIN, FAST), claim("ldc.b", PaperSetting("bad", ("engine=nope",))))
 
     def chosen(_names: list[str], only: str | None) -> list[Paper]:
         return [Paper(p.name, p.citation, tuple(c for c in p.claims if only in (None, c.id))) for p in everything]
@@ -349,4 +349,4 @@ def test_a_percentile_of_all_operations() -> None:
         "count": np.array([499.0, 1.0, 498.0, 2.0]),
     }  # fmt: skip
 
-    assert p999_s(Outcome({}, {}, {}, {}, table)) == 2e-4
+    assert p999_s(PaperRun({}, {}, {}, {}, table)) == 2e-4

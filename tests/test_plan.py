@@ -18,10 +18,10 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.plan.levels import ServiceLevels
 from lsmlab.sim.studies.plan.plan_file import read_plan
+from lsmlab.sim.studies.plan.planned_store import PlannedStore, PlanRuns
 from lsmlab.sim.studies.plan.starting_plan import write_starting_plan
-from lsmlab.sim.studies.plan.store import Runs, Store
 from lsmlab.sim.studies.plan.sustainable import Search
-from lsmlab.sim.studies.plan.trial import Bursts, SearchSettings, try_rate
+from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, try_rate
 
 ROOT = Path(__file__).parents[1]
 SMALL = (
@@ -57,9 +57,9 @@ def plan_file(folder: Path, **changes: Any) -> Path:
 # --- sustainable rate ----------------------------------------------------------------------------------------------
 
 
-def grid_limit(store: Store, levels: ServiceLevels, around: float) -> float:
+def grid_limit(store: PlannedStore, levels: ServiceLevels, around: float) -> float:
     """Return the highest rate of a grid of 1 % below the first rate that fails, near `around`."""
-    runs = Runs(default_store())
+    runs = PlanRuns(default_store())
     held = 0.0
     for step in range(-4, 5):  # the ends are more than 3 % away
         rate = float(f"{around * 1.01**step:.4g}")
@@ -71,9 +71,9 @@ def grid_limit(store: Store, levels: ServiceLevels, around: float) -> float:
 
 def near_a_fine_grid(device: str, load: dict[str, Any], *options: str, **limits: float) -> None:
     """Compare the search with a grid of 1 %."""
-    store = Store(compose([f"device={device}", *SMALL, *options]), {**LOAD, **load})
+    store = PlannedStore(compose([f"device={device}", *SMALL, *options]), {**LOAD, **load})
     levels = ServiceLevels(**limits)
-    found = Search(store, Runs(default_store()), levels, settings=QUICK).find()
+    found = Search(store, PlanRuns(default_store()), levels, settings=QUICK).find()
 
     assert found.failed is not None
     assert grid_limit(store, levels, found.rate_per_s) == pytest.approx(found.rate_per_s, rel=0.03)
@@ -102,8 +102,8 @@ def test_more_stores_are_near_a_fine_grid(
 
 def test_a_burst_needs_time_to_recover() -> None:
     """A burst of twice the rate fills a queue; the trial reports the time until it is gone, and fails above its limit."""
-    store = Store(compose(["device=sata", *SMALL]), LOAD)
-    runs, bursts = Runs(default_store()), Bursts(factor=3.0, length=20.0)
+    store = PlannedStore(compose(["device=sata", *SMALL]), LOAD)
+    runs, bursts = PlanRuns(default_store()), LoadBursts(factor=3.0, length=20.0)
     free = try_rate(store, runs, 8000.0, ServiceLevels(), bursts, QUICK)
     bound = try_rate(store, runs, 8000.0, ServiceLevels(recovery=1.0), bursts, QUICK)
 

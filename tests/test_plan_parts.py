@@ -12,16 +12,21 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.studies.plan import sustainable
-from lsmlab.sim.studies.plan.catalogue import CostSettings, Entry, cost_per_month, read_catalogue, with_device_price
+from lsmlab.sim.studies.plan.catalogue import (
+    CostSettings,
+    PriceEntry,
+    cost_per_month,
+    read_catalogue,
+    with_device_price,
+)
 from lsmlab.sim.studies.plan.constraint import constraint
 from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
-from lsmlab.sim.studies.plan.growth import Growth, Verdict, growth
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
-from lsmlab.sim.studies.plan.recovery import recovery_s
 from lsmlab.sim.studies.plan.sensitivity import changed_load
+from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growth
 from lsmlab.sim.studies.plan.sustainable import Search
-from lsmlab.sim.studies.plan.trial import SearchSettings, Trial
+from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, recovery_s
 from lsmlab.sim.studies.plan.uncertainty import feasible_share
 from lsmlab.sim.studies.statistics import undominated
 
@@ -40,7 +45,7 @@ def test_a_rising_quantity_grows() -> None:
     """A quantity that takes 3 % of its flow grows, although it also rises and falls every 20 s."""
     found = growth("debt", SECONDS, 0.03 * 1000.0 * SECONDS + noise(2000.0), 1000.0, step=1000.0)
 
-    assert Verdict.GROWS is found.verdict
+    assert GrowthVerdict.GROWS is found.verdict
     assert found.low < 0.03 < found.high
     assert 0.03 == pytest.approx(found.share, rel=0.1)
 
@@ -49,26 +54,26 @@ def test_a_quantity_around_a_mean_is_steady() -> None:
     """Rise and fall without a trend is no growth, with any seed of the noise."""
     found = [growth("l0", SECONDS, noise(100.0, seed), 1000.0, step=100.0) for seed in range(20)]
 
-    assert {Verdict.STEADY} == {g.verdict for g in found}
+    assert {GrowthVerdict.STEADY} == {g.verdict for g in found}
 
 
 def test_a_wide_interval_is_unclear() -> None:
     """Noise that hides a growth above the tolerance asks for a longer run."""
     found = growth("tree", SECONDS[:60], 0.01 * 1000.0 * SECONDS[:60] + noise(3000.0)[:60], 1000.0, step=100.0)
 
-    assert Verdict.UNCLEAR is found.verdict
+    assert GrowthVerdict.UNCLEAR is found.verdict
 
 
 def test_growth_within_one_step_does_not_count() -> None:
     """A rise below the step in which a quantity changes anyhow is no proof of growth."""
-    assert Verdict.UNCLEAR is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e6).verdict
-    assert Verdict.GROWS is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e3).verdict
+    assert GrowthVerdict.UNCLEAR is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e6).verdict
+    assert GrowthVerdict.GROWS is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e3).verdict
 
 
 def test_short_series_and_missing_flows_show_nothing() -> None:
     """Fewer than four seconds are unclear; a quantity without flow, such as debt without writes, is steady."""
-    assert Verdict.UNCLEAR is growth("backlog", SECONDS[:3], SECONDS[:3], 100.0).verdict
-    assert Verdict.STEADY is growth("debt", SECONDS, np.zeros(600), 0.0).verdict
+    assert GrowthVerdict.UNCLEAR is growth("backlog", SECONDS[:3], SECONDS[:3], 100.0).verdict
+    assert GrowthVerdict.STEADY is growth("debt", SECONDS, np.zeros(600), 0.0).verdict
 
 
 # --- recovery ----------------------------------------------------------------------------------------------------
@@ -115,20 +120,20 @@ def test_costs_add_purchase_rent_and_volume() -> None:
     """A purchase is spread over the service life, or the drive's own if shorter; a volume has free space."""
     settings = CostSettings(years_of_service=4.0, free_space=0.5)
 
-    assert 10.0 == pytest.approx(cost_per_month(Entry(price_usd=480.0), 0.0, None, settings))
-    assert 20.0 == pytest.approx(cost_per_month(Entry(price_usd=480.0), 0.0, 2.0, settings))
+    assert 10.0 == pytest.approx(cost_per_month(PriceEntry(price_usd=480.0), 0.0, None, settings))
+    assert 20.0 == pytest.approx(cost_per_month(PriceEntry(price_usd=480.0), 0.0, 2.0, settings))
     assert 108.0 == pytest.approx(
-        cost_per_month(Entry(price_usd_per_month=100.0, price_usd_per_gb_month=0.08), 50e9, None, settings)
+        cost_per_month(PriceEntry(price_usd_per_month=100.0, price_usd_per_gb_month=0.08), 50e9, None, settings)
     )
-    assert None is cost_per_month(Entry(), 1e12, 1.0, settings)
+    assert None is cost_per_month(PriceEntry(), 1e12, 1.0, settings)
 
 
 def test_shipped_prices_have_sources_and_dates() -> None:
     """Every shipped price names source and date; configs/device gives a price that the catalogue lacks."""
     entries = read_catalogue(None)
 
-    assert all(e.source and isinstance(e.date, date) for e in entries.values() if e.priced)
-    assert 47.5 == with_device_price(Entry(), {"assumptions": {"price": "2026"}}, 47.5).price_usd
+    assert all(e.source and date.fromisoformat(e.date) for e in entries.values() if e.priced)
+    assert 47.5 == with_device_price(PriceEntry(), {"assumptions": {"price": "2026"}}, 47.5).price_usd
     assert 0.08 == with_device_price(entries["aws_gp3"], {}, 47.5).price_usd_per_gb_month
 
 
@@ -191,7 +196,7 @@ def test_a_changed_read_share_keeps_the_other_proportions() -> None:
 
 def trial(rate: float, holds: bool, reason: str = "backlog", **values: float) -> Trial:
     """Return a trial with the growth of a backlog."""
-    grown = (Growth("backlog", 0.1, 0.1, 0.1, 0.1 * rate),)
+    grown = (QuantityGrowth("backlog", 0.1, 0.1, 0.1, 0.1 * rate),)
     return Trial(rate, holds, "holds" if holds else reason, 3.0, grown, {"write_p999": 0.07}, values)
 
 

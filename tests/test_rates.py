@@ -10,7 +10,7 @@ from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Clients, Mix
 from lsmlab.sim.clients.admission import Delay, WriteLimits
-from lsmlab.sim.clients.group import Group, start_group
+from lsmlab.sim.clients.group import ClientGroup, start_group
 from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
 from lsmlab.sim.clients.rates import LoadState, WalWrites, rates_at, solve
 from lsmlab.sim.machine.machine import ClientDemand, Machine
@@ -38,7 +38,7 @@ def a_state(machine: Machine, threads: int = 1, reads: float = 0.0, **changes: A
     shape = Phase(setting, np.random.SeedSequence(1).spawn(SEEDS)).setup.shape
     mix = Mix(update=1.0 - reads, read=reads)
     spec = Clients("clients", threads=threads, mix=mix, arrivals=ClosedLoop())
-    group: Group = start_group(spec, 10.0, np.random.default_rng(1), shape)
+    group: ClientGroup = start_group(spec, 10.0, np.random.default_rng(1), shape)
     block = ReadCost(cpu_s=5e-6, request_cpu_s=3e-6, device_reads=1.0, device_bytes=4096.0, memory_share=0.0, blocks=1.0)
     costs = OpCosts.of(machine.host, shape, 1e4, synced=False, reads=([(1.0, block)], [(1.0, block)]))
     return LoadState([group], limits(**changes), costs, WalWrites(False, 1e9, 30.0))

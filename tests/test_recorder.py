@@ -20,7 +20,7 @@ from lsmlab.validation.recorder import rocksdict_bench
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.drivers import rocksdict_tool
 from lsmlab.validation.recorder.keep import MARK, is_recorded
-from lsmlab.validation.recorder.limits import Group, Limits, Traffic, disk_of
+from lsmlab.validation.recorder.limits import Cgroup, CgroupCaps, CgroupTraffic, disk_of
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
 from lsmlab.validation.recorder.outcome import combine, read_outcome, recorded_version
 from lsmlab.validation.recorder.speed import Speed, measure_speed, speed_facts, speeds_differ
@@ -149,11 +149,11 @@ def test_a_rate_is_a_whole_number() -> None:
 def test_a_prefill_runs_before_and_settles() -> None:
     """The prefill runs without limits and settles; the measured workload opens the store again."""
     plan = plan_of(CASE.replace("base: fillrandom", "base: overwrite") + "prefill: {base: fillrandom, num: 5000, seed: 3}\n")
-    (filling,) = plan.prefill
-    assert "--benchmarks=fillrandom,flush,waitforcompaction" in filling
-    assert "--use_existing_db=false" in filling
+    (prefill,) = plan.prefill
+    assert "--benchmarks=fillrandom,flush,waitforcompaction" in prefill
+    assert "--use_existing_db=false" in prefill
     assert "--use_existing_db=true" in plan.measured
-    assert not any("write_rate_limit" in flag for flag in filling)
+    assert not any("write_rate_limit" in flag for flag in prefill)
 
 
 def flags_of(invocation: tuple[str, ...]) -> dict[str, str]:
@@ -166,13 +166,13 @@ def test_a_prefill_has_options_of_its_own() -> None:
     own = "options: {bloom_bits: 0, compression: lz4, disable_wal: true, write_buffer_size: 1MiB}"
     text = CASE.replace("options: {", "compression_ratio: 0.3, options: {bloom_bits: 10, rate_limiter_bytes_per_sec: 5MB/s, ")
     plan = plan_of(text + f"prefill: {{base: fillrandom, seed: 3, {own}}}\n")
-    filling, measured = flags_of(plan.prefill[0]), flags_of(plan.measured)
+    prefill, measured = flags_of(plan.prefill[0]), flags_of(plan.measured)
     names = ("bloom_bits", "compression_type", "compression_ratio", "disable_wal", "write_buffer_size", "subcompactions")
 
-    assert ["0", "lz4", "0.3", "true", str(1 << 20), "2"] == [filling[name] for name in names]
+    assert ["0", "lz4", "0.3", "true", str(1 << 20), "2"] == [prefill[name] for name in names]
     assert ["10", "none", "0.3", None, str(4 << 20), "2"] == [measured.get(name) for name in names]
-    assert ("5000000", None) == tuple(f.get("rate_limiter_bytes_per_sec") for f in (measured, filling))
-    assert not any("options" in name for name in filling)
+    assert ("5000000", None) == tuple(f.get("rate_limiter_bytes_per_sec") for f in (measured, prefill))
+    assert not any("options" in name for name in prefill)
 
 
 def test_a_prefill_may_have_a_rate_limit_of_its_own() -> None:
@@ -203,7 +203,7 @@ def test_real_rocksdb_opens_the_filled_store_with_other_options(tmp_path: Path, 
     text = CASE.replace("write_buffer_size: 4MiB", "bloom_bits: 10, statistics: true")
     text = text.replace("base: fillrandom", "base: readrandom").replace(", benchmark_write_rate_limit: 5MB/s", "")
     plan = plan_of(text + "prefill: {base: fillrandom, seed: 3, options: {bloom_bits: 0, write_buffer_size: 64KiB}}\n")
-    run_bench([tool], plan, Limits(), Budget(60, 10**9), tmp_path / "db", tmp_path / "out")
+    run_bench([tool], plan, CgroupCaps(), Budget(60, 10**9), tmp_path / "db", tmp_path / "out")
     output = (tmp_path / "out" / "stdout.txt").read_text()
 
     assert "rocksdb.bloom.filter.useful COUNT : 0" in output
@@ -226,24 +226,24 @@ def test_cases_without_db_bench_flags_are_refused(change: tuple[str, str], words
 
 def test_limits_of_cgroup_v1(tmp_path: Path) -> None:
     """Caps are written to the throttle files by device number; counters are read by direction."""
-    group = Group(tmp_path, 1, "254:0")
-    group.limit(Limits(write_bytes_per_s=80_000_000, ios_per_s=500))
+    group = Cgroup(tmp_path, 1, "254:0")
+    group.limit(CgroupCaps(write_bytes_per_s=80_000_000, ios_per_s=500))
     assert (tmp_path / "blkio.throttle.write_bps_device").read_text() == "254:0 80000000"
     assert (tmp_path / "blkio.throttle.read_iops_device").read_text() == "254:0 500"
     assert not (tmp_path / "blkio.throttle.read_bps_device").exists()
     (tmp_path / "blkio.throttle.io_service_bytes").write_text("8:0 Read 9\n254:0 Read 10\n254:0 Write 20\nTotal 39\n")
     (tmp_path / "blkio.throttle.io_serviced").write_text("254:0 Read 1\n254:0 Write 2\n")
-    assert group.traffic() == Traffic(10, 20, 1, 2)
+    assert group.traffic() == CgroupTraffic(10, 20, 1, 2)
 
 
 def test_limits_of_cgroup_v2(tmp_path: Path) -> None:
     """Caps are written to io.max and counters are read from io.stat."""
-    group = Group(tmp_path, 2, "254:0")
-    group.limit(Limits(write_bytes_per_s=80_000_000, read_bytes_per_s=60_000_000))
+    group = Cgroup(tmp_path, 2, "254:0")
+    group.limit(CgroupCaps(write_bytes_per_s=80_000_000, read_bytes_per_s=60_000_000))
     assert (tmp_path / "io.max").read_text() == "254:0 wbps=80000000 rbps=60000000"
     (tmp_path / "io.stat").write_text("254:0 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n")
-    assert group.traffic() == Traffic(10, 20, 1, 2)
-    assert Group(tmp_path, 2, "8:0").traffic() == Traffic()
+    assert group.traffic() == CgroupTraffic(10, 20, 1, 2)
+    assert Cgroup(tmp_path, 2, "8:0").traffic() == CgroupTraffic()
 
 
 def test_a_place_without_a_disk_is_refused(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_a_run_over_its_time_is_killed(tmp_path: Path) -> None:
     plan = BenchPlan((), ("--report_file=" + str(out / "report.csv"),))
     began_s = time.monotonic()
     with pytest.raises(InputError, match="--max-time"):
-        run_bench([str(fake_tool(tmp_path, 60.0))], plan, Limits(), Budget(0.5, 10**9), database, out)
+        run_bench([str(fake_tool(tmp_path, 60.0))], plan, CgroupCaps(), Budget(0.5, 10**9), database, out)
     assert time.monotonic() - began_s < 30
     assert not database.exists()
 
@@ -386,7 +386,7 @@ def test_rocksdict_leaves_the_files_of_a_recording(tmp_path: Path) -> None:
     pytest.importorskip("rocksdict")
     flags = ("--benchmarks=fillrandom,stats", "--num=5000", "--value_size=100", f"--report_file={tmp_path}/report.csv")
     plan = BenchPlan((), flags)
-    run_bench(rocksdict_tool(), plan, Limits(), Budget(60, 10**9), tmp_path / "db", tmp_path)
+    run_bench(rocksdict_tool(), plan, CgroupCaps(), Budget(60, 10**9), tmp_path / "db", tmp_path)
     measured = read_outcome(tmp_path)
 
     assert 5000 == measured["operations"]

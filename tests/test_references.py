@@ -96,7 +96,7 @@ def test_two_processes_write_the_same_bytes(name: str, tmp_path: Path) -> None:
     """A configuration and its seed determine every byte of the summary and of all tables."""
     for hash_seed in ("1", "2"):
         subprocess.run(
-            [sys.executable, "-m", "lsmlab.sim", "run", *overrides(name), "--no-report", "--out", tmp_path / hash_seed],
+            [sys.executable, "-m", "lsmlab", "run", *overrides(name), "--no-report", "--out", tmp_path / hash_seed],
             env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, check=True,
         )  # fmt: skip
     first, second = ({p.name: p.read_bytes() for p in (tmp_path / n).iterdir()} for n in ("1", "2"))

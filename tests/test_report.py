@@ -23,8 +23,8 @@ from lsmlab.reports.figures.base import line
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.run_page import draw_run
+from lsmlab.reports.run_sentences import summary_sentences
 from lsmlab.reports.timeline import MOST_POINTS, Timeline
-from lsmlab.reports.words import summary_sentences
 from report_fixture import write_run
 
 pytestmark = pytest.mark.xdist_group("report")  # one process computes the runs that these tests share

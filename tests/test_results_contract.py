@@ -18,9 +18,9 @@ from lsmlab.sim.results import parquet
 from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
-from lsmlab.sim.results.schema.page import tables_page
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, RUN_TABLES, SERIES, STALLS
 from lsmlab.sim.results.schema.summary_keys import SUMMARY_KEYS
+from lsmlab.sim.results.schema.tables_document import tables_page
 from lsmlab.sim.store.records import JobRecord
 from report_fixture import write_run
 from running import SMALL, simulate

@@ -19,7 +19,7 @@ from lsmlab.validation.logs.reader import read_text
 from lsmlab.validation.recorder import rocksdbjni
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.drivers import ROCKSDBJNI
-from lsmlab.validation.recorder.limits import Limits
+from lsmlab.validation.recorder.limits import CgroupCaps
 from lsmlab.validation.recorder.one_run import Budget, run_bench
 from lsmlab.validation.recorder.outcome import read_outcome, recorded_version
 from lsmlab.validation.recorder.rocksdbjni import MAVEN, download_command, find_jar, option_flags, rocksdbjni_tool
@@ -86,19 +86,19 @@ def test_structs_tables_and_write_options() -> None:
 def test_a_prefill_has_no_rate_limit() -> None:
     """The prefill runs without RocksDB's rate limiter."""
     limited = CASE.replace("max_background_jobs: 3", "rate_limiter_bytes_per_sec: 5MB/s")
-    (filling,) = plan_of(f"{limited}prefill: {{base: fillseq, num: 10, seed: 2}}\n").prefill
+    (prefill,) = plan_of(f"{limited}prefill: {{base: fillseq, num: 10, seed: 2}}\n").prefill
 
-    assert "--benchmarks=fillseq,flush,waitforcompaction" in filling
-    assert not any("rate_limiter" in flag for flag in filling)
+    assert "--benchmarks=fillseq,flush,waitforcompaction" in prefill
+    assert not any("rate_limiter" in flag for flag in prefill)
 
 
 def test_a_prefill_has_options_of_its_own() -> None:
     """The prefill's options reach RocksDB in the invocation that fills, the store's in the other."""
     plan = plan_of(f"{CASE}prefill: {{base: fillseq, num: 10, seed: 2, options: {{bloom_bits: 10, write_buffer_size: 2MiB}}}}\n")
-    (filling,) = plan.prefill
+    (prefill,) = plan.prefill
 
-    assert {"--cf.write_buffer_size=2097152", "--db.max_background_jobs=3"} <= set(filling)
-    assert any("bloomfilter:10" in flag for flag in filling)
+    assert {"--cf.write_buffer_size=2097152", "--db.max_background_jobs=3"} <= set(prefill)
+    assert any("bloomfilter:10" in flag for flag in prefill)
     assert "--cf.write_buffer_size=1048576" in plan.measured
     assert not any("bloomfilter" in flag for flag in plan.measured)
 
@@ -171,7 +171,7 @@ def test_dry_run_needs_no_java(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_a_run_leaves_the_files_of_a_recording(tool: list[str], tmp_path: Path) -> None:
     """Two threads that write to real RocksDB give db_bench's numbers, the LOG and the OPTIONS file of the case."""
-    run_bench(tool, plan_of(CASE, tmp_path / "report.csv"), Limits(), Budget(60, 10**9), tmp_path / "db", tmp_path)
+    run_bench(tool, plan_of(CASE, tmp_path / "report.csv"), CgroupCaps(), Budget(60, 10**9), tmp_path / "db", tmp_path)
     measured = read_outcome(tmp_path)
 
     assert 8000 == measured["operations"]
@@ -187,7 +187,7 @@ def test_reads_run_on_the_prefilled_store(tool: list[str], tmp_path: Path) -> No
     """Readers beside a writer report their own operations; the report file counts those of each second."""
     text = CASE.replace("base: fillrandom", "base: readwhilewriting, duration: 1.2s, benchmark_write_rate_limit: 100kB/s")
     text += "prefill: {base: fillseq, num: 4000, seed: 2}\n"
-    run_bench(tool, plan_of(text, tmp_path / "report.csv"), Limits(), Budget(60, 10**9), tmp_path / "db", tmp_path)
+    run_bench(tool, plan_of(text, tmp_path / "report.csv"), CgroupCaps(), Budget(60, 10**9), tmp_path / "db", tmp_path)
     measured = read_outcome(tmp_path)
     rows = list(csv.DictReader((tmp_path / "report.csv").open()))
 

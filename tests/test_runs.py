@@ -22,11 +22,11 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.stopping import stoppable
 from lsmlab.sim.runs import key as keys
 from lsmlab.sim.runs import store as runstore
-from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
 from lsmlab.sim.runs.executor import Executor, InProcess, WorkerDiedError
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.places import LocalProcesses
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.store import ABOUT, RunStore, copy_run, default_store
 from lsmlab.sim.runs.task import Task, simulate_task
 from run_work import doubled, killed, killed_at_first
@@ -142,7 +142,7 @@ def test_leftovers_of_dead_processes_are_removed() -> None:
 def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     """A failed run leaves error.txt beside the results, in store and folder; the next command runs it again."""
     config = compose(["device.write_cap=-5", *QUICK])
-    job = Job("bad", config, Path("out/bad"))
+    job = RunJob("bad", config, Path("out/bad"))
     for _ in range(2):
         (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True))
         assert found.bad_input

@@ -23,8 +23,8 @@ from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.real import common_dominant_cause, real_run, with_waits
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
-from lsmlab.validation.scorecard.baseline import compare, digest
 from lsmlab.validation.scorecard.card import CALIBRATION, ENGINES, PUBLIC, RERUNS, TEST, WHAT_IFS, Scorecard
+from lsmlab.validation.scorecard.ci_baseline import compare, digest
 from lsmlab.validation.scorecard.document import document_text
 from lsmlab.validation.scorecard.findings import Finding, missed_targets, read_findings
 from lsmlab.validation.scorecard.groups import groups_text
@@ -32,7 +32,7 @@ from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
 from lsmlab.validation.scorecard.model_errors import choose_learning_half, fit_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import CaseRun, Replication
-from lsmlab.validation.scorecard.score import Row, coverage, rows_of, totals
+from lsmlab.validation.scorecard.score import ScoreRow, coverage, rows_of, totals
 from lsmlab.validation.scorecard.sources import replays
 from lsmlab.validation.scorecard.theory import TheoryCheck, merged_all
 from lsmlab.validation.scorecard.trends import trends
@@ -151,7 +151,7 @@ def test_intervals_include_noise_and_model_error() -> None:
             Uncertainty(),
             Uncertainty(0.05),
             Uncertainty(0.05, model_error=0.1),
-            Uncertainty(0.05, model_error=0.1, displaced=(80.0, 120.0)),
+            Uncertainty(0.05, model_error=0.1, perturbed=(80.0, 120.0)),
         )
         for low, high in [prediction(values, RELATIVE, about) or (0.0, 0.0)]
     ]
@@ -500,7 +500,7 @@ def test_trends_are_pairs_with_one_different_key(tmp_path: Path) -> None:
     metric = metric_of("ops_per_s")
     assert metric is not None
     numbers = {"a": (100.0, 100.0), "b": (120.0, 110.0), "c": (50.0, 140.0), "d": (101.0, 90.0)}
-    rows = [Row(TEST, n, "ops_per_s", metric, real, here, None, None, 0.0, None) for n, (real, here) in numbers.items()]
+    rows = [ScoreRow(TEST, n, "ops_per_s", metric, real, here, None, None, 0.0, None) for n, (real, here) in numbers.items()]
     cases = [("a", ["x=1", "y=1"]), ("b", ["x=2", "y=1"]), ("c", ["x=3", "y=1"]), ("d", ["x=1", "y=2"])]
     found = {(t.first, t.second): (t.key, t.same_direction) for t in trends(cases, rows)}
 

@@ -12,7 +12,7 @@ from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Consumer, Events, IoStyle, Machine
 from lsmlab.sim.machine.page_cache import PageCache
-from lsmlab.sim.machine.steps import Progress, Step, flush_steps, with_file_ends
+from lsmlab.sim.machine.steps import Step, StepProgress, flush_steps, with_file_ends
 
 MB = 1e6
 
@@ -54,7 +54,7 @@ def test_every_output_file_has_an_fsync() -> None:
     steps = with_file_ends([Step(0.0, 0.0, 0.5 * MB)] * 4, [1.2 * MB, 0.8 * MB])
 
     def job() -> Events:
-        yield from machine.run_steps(steps, Consumer.DEEPER, Priority.LOW, Progress())
+        yield from machine.run_steps(steps, Consumer.DEEPER, Priority.LOW, StepProgress())
         yield from machine.finish_files(2)
 
     env.run(env.process(job()))
@@ -94,7 +94,7 @@ def test_flushes_under_a_cap_on_operations() -> None:
         nonlocal flushes
         while True:
             steps = with_file_ends(flush_steps(0.0, 4 * 2.0**20, 2.0**20), [4 * 2.0**20])
-            yield from machine.run_steps(steps, Consumer.FLUSH, Priority.HIGH, Progress())
+            yield from machine.run_steps(steps, Consumer.FLUSH, Priority.HIGH, StepProgress())
             yield from machine.finish_files(1)
             yield from machine.commit()
             flushes += 1

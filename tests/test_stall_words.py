@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.explain.lost_operations import open_loop_latency
-from lsmlab.sim.explain.sentences import bottleneck_text, episode_text, reason_text
+from lsmlab.sim.explain.sentences import bottleneck_text, reason_text, stall_group_text
 from lsmlab.sim.explain.summary_text import summary_text
 from running import SMALL, simulate
 
-EPISODE: dict[str, Any] = {
+STALL_GROUP: dict[str, Any] = {
     "cause": "l0_slowdown", "start_s": 240.38, "end_s": 264.9, "stalls": 1, "lost_ops": 11_000_000.0, "lost_share": 0.053,
     "culprits": [{
         "job": 7, "name": "flush", "start_s": 240.0, "end_s": 250.0, "read_bytes": 0, "write_bytes": 2**30,
@@ -31,30 +31,30 @@ def summary(resource: Bottleneck, **changes: Any) -> dict[str, Any]:
     return {"bottleneck": {**found, **changes}, "device": {"name": "sata"}, "options": {"max_background_jobs": 4}}
 
 
-def test_an_episode_has_cause_length_and_cost() -> None:
+def test_a_group_of_stalls_has_cause_length_and_cost() -> None:
     """The sentence starts with the cause, as the list of stalls does."""
     assert (
-        "L0 files, slowed: 24.5 s from 240.4 s, 11 million operations lost (5.3 % of all lost)" == episode_text(EPISODE)
+        "L0 files, slowed: 24.5 s from 240.4 s, 11 million operations lost (5.3 % of all lost)" == stall_group_text(STALL_GROUP)
     )
-    assert "from 240.4 s (3 stalls), " in episode_text({**EPISODE, "stalls": 3})
+    assert "from 240.4 s (3 stalls), " in stall_group_text({**STALL_GROUP, "stalls": 3})
 
 
 def test_the_reason_names_the_job_and_what_it_waited_for() -> None:
     """Waits of at least a twentieth of the job's time are named, the device with its other users."""
     assert (
         "flush (job 7), 10 s for 1.0 GiB; the job itself waited 6 s for the device, shared with 3 other jobs, 2.5 at a "
-        "time (it had 30 % of the bytes; compaction from L0 to L1 70 %) and 2 s for a slot" == reason_text(EPISODE)
+        "time (it had 30 % of the bytes; compaction from L0 to L1 70 %) and 2 s for a slot" == reason_text(STALL_GROUP)
     )
-    assert "" == reason_text({**EPISODE, "culprits": []})
+    assert "" == reason_text({**STALL_GROUP, "culprits": []})
 
 
 def test_a_job_at_full_speed_has_no_wait() -> None:
     """A job without waits is said to have none; a LOG, which does not tell waits, says nothing about them."""
-    fast = {**EPISODE["culprits"][0], "waits_s": {"sync": 0.001}}
+    fast = {**STALL_GROUP["culprits"][0], "waits_s": {"sync": 0.001}}
 
-    assert "flush (job 7), 10 s for 1.0 GiB, without waits of its own" == reason_text({**EPISODE, "culprits": [fast]})
+    assert "flush (job 7), 10 s for 1.0 GiB, without waits of its own" == reason_text({**STALL_GROUP, "culprits": [fast]})
     unknown = {**fast, "waits_s": {}}
-    assert "flush (job 7), 10 s for 1.0 GiB" == reason_text({**EPISODE, "culprits": [unknown]})
+    assert "flush (job 7), 10 s for 1.0 GiB" == reason_text({**STALL_GROUP, "culprits": [unknown]})
 
 
 @pytest.mark.parametrize("resource", Bottleneck)
@@ -77,7 +77,7 @@ def test_the_sentence_has_the_numbers_that_show_the_bottleneck() -> None:
 
 
 def test_the_terminal_tells_the_costliest_first() -> None:
-    """Causes are in the order of lost operations; costliest episode, its reason and the bottleneck follow."""
+    """Causes are in the order of lost operations; costliest group of stalls, its reason and the bottleneck follow."""
     result = simulate(*SMALL, "device.write_cap=20MB/s", "workload.duration=10s")
     lines = summary_text(result.summary).splitlines()
     labels = [line[:16].strip() for line in lines if line[:1] != " "]

@@ -7,23 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 import simpy
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
-from lsmlab.models.policies.rocksdb.errors import Failure
+from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.version import Version
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.machine.queues import Events
-from lsmlab.sim.machine.steps import Progress, Step, compaction_steps, flush_steps, split_at_halts
+from lsmlab.sim.machine.steps import Step, StepProgress, compaction_steps, flush_steps, split_at_halts
 from plain_machine import MIB, plain_machine
 
 READ_COMPUTE_WRITE = Step(10 * MIB, 0.2, 20 * MIB)
 """0.1 s to read, 0.2 s to compute, 0.2 s to write."""
 
 
-def run(machine: Machine, parts: list[list[Step]], gate: Gate | None = None) -> tuple[float, Progress]:
+def run(machine: Machine, parts: list[list[Step]], gate: Gate | None = None) -> tuple[float, StepProgress]:
     """Run a job of these threads alone; return its time in s and its progress."""
-    progress = Progress()
+    progress = StepProgress()
     machine.env.run(machine.env.process(machine.run_parts(parts, Consumer.DEEPER, Priority.LOW, progress, gate)))
     return machine.env.now, progress
 
@@ -113,7 +114,8 @@ def test_a_job_ends_with_its_slowest_thread() -> None:
 def test_waits_add_up_to_the_time_of_the_job() -> None:
     """Computing, waits for device and limiter are the whole time; the device's part alone is that on the idle device."""
     env = simpy.Environment()
-    limiter = LimiterStation(env, RateLimiter(Version(8, 6), 50_000_000), np.random.default_rng(1))
+    options = RocksDbOptions(rate_limiter_bytes_per_sec=50_000_000)
+    limiter = LimiterStation(env, RateLimiter(options, Version(8, 6)), np.random.default_rng(1))
     machine = plain_machine(env, limiter=limiter)
     machine.device.write(1000 * MIB, Consumer.FLUSH)
     seconds, progress = run(machine, [[READ_COMPUTE_WRITE] * 3])
@@ -146,7 +148,7 @@ def test_a_full_device_ends_a_job_with_the_bytes_that_had_room() -> None:
     machine.space.limit_bytes = 50 * MIB
     _, progress = run(machine, [[READ_COMPUTE_WRITE] * 5])
 
-    assert (progress.failure, progress.steps) == (Failure.NO_SPACE, 3)
+    assert (progress.failure, progress.steps) == (WriteFailure.NO_SPACE, 3)
     assert progress.write_bytes == pytest.approx(50 * MIB)
     machine.discard(progress.write_bytes)
     assert machine.space.free_bytes == pytest.approx(50 * MIB)
@@ -155,7 +157,7 @@ def test_a_full_device_ends_a_job_with_the_bytes_that_had_room() -> None:
 def test_the_share_of_a_job_that_is_done() -> None:
     """By bytes written, or by steps for a job that writes nothing."""
     writing, reading = [[READ_COMPUTE_WRITE] * 4], [[Step(MIB, 0.1, 0.0)] * 5]
-    progress = Progress()
+    progress = StepProgress()
     progress.done(READ_COMPUTE_WRITE)
 
     assert (progress.share_of(writing), progress.share_of(reading)) == (0.25, 0.2)

@@ -13,7 +13,8 @@ from lsmlab.models.policies.scheduling import Hold, JobState
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.store.column_family import ColumnFamily, Switch
+from lsmlab.sim.setting import Setting
+from lsmlab.sim.store.column_family import ColumnFamily, MemtableSwitch
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.jobs.work import compaction_work, flush_work
 from lsmlab.sim.store.manifest import Manifest
@@ -41,7 +42,7 @@ class Store:
 
     def switch(self, entries: float = ENTRIES, reason: str = WRITE_BUFFER_FULL) -> None:
         """Switch a memtable of `entries` writes."""
-        self.database.switch_memtables([Switch(0, entries, 124.0 * entries, 148.0 * entries, reason)])
+        self.database.switch_memtables([MemtableSwitch(0, entries, 124.0 * entries, 148.0 * entries, reason)])
 
     def settle(self) -> None:
         """Let all jobs end."""
@@ -56,7 +57,7 @@ def store(*overrides: str) -> Store:
         "workload.value_size=100", "engine.options.max_background_jobs=8", "engine.options.max_write_buffer_number=4",
         *overrides,
     )  # fmt: skip
-    phase = Phase(config, np.random.SeedSequence(1).spawn(SEEDS), ())
+    phase = Phase(Setting.of(config), np.random.SeedSequence(1).spawn(SEEDS))
     found = Store(phase.databases[0], phase.families[0], phase.env)
     events = found.family.events
     events.job_ended.add(found.jobs.append)

@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.decisions.tuning_page import draw_tuning
+from lsmlab.reports.cli.studies import answer
+from lsmlab.reports.decisions.tuning_page import TUNE, draw_tuning
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.baseline import read_baseline
-from lsmlab.sim.studies.goals import Limits
+from lsmlab.sim.studies.goals import GoalLimits
 from lsmlab.sim.studies.optuna_search import (
-    Objective,
+    SearchProblem,
     best_points,
     distribution,
     open_study,
@@ -47,11 +48,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def objective(slow: Path, *goals: str, limits: Limits = Limits()) -> Objective:  # noqa: B008 - frozen
+def objective(slow: Path, *goals: str, limits: GoalLimits = GoalLimits()) -> SearchProblem:  # noqa: B008 - frozen
     """Return the objective of a search over that store, with one seed per point."""
     baseline = read_baseline(str(slow))
     run = lambda study: study.run(Settings(default_store(), InProcess(), quiet=True))  # noqa: E731
-    return Objective(baseline, goals, limits, 1, run, window_of(baseline.compose()))
+    return SearchProblem(baseline, goals, limits, 1, run, window_of(baseline.compose()))
 
 
 def test_points_of_a_space() -> None:
@@ -101,7 +102,7 @@ def test_a_search_resumes(slow: Path, tmp_path: Path) -> None:
 
 def test_several_goals_give_a_front(slow: Path, tmp_path: Path) -> None:
     """No point of the front is beaten by another; points beyond a limit are left out."""
-    own = objective(slow, "throughput", "write_amp", limits=Limits(memory_bytes=40 * 2**20))
+    own = objective(slow, "throughput", "write_amp", limits=GoalLimits(memory_bytes=40 * 2**20))
     study = open_study(tmp_path, own, 1)
     search(study, own, parse_space(SPACE), 12, 1, None)
     front = best_points(study, own)
@@ -122,16 +123,12 @@ def test_bad_input_is_named(slow: Path, tmp_path: Path) -> None:
         ([*SPACE, "--goal", "throughput", "--out", str(tmp_path)], "has a search for p99 seed 1"),
         ([*SPACE, "--time", "1 apple"], "--time 1 apple"),
     ):
-        from lsmlab.reports.cli.studies import tune
-
         with pytest.raises(InputError, match=message):
-            tune([str(slow), *arguments])
+            answer(TUNE, [str(slow), *arguments])
 
 
 def test_a_budget_refuses_a_long_search(slow: Path, tmp_path: Path) -> None:
     """A search that is estimated above the budget ends before its first run."""
-    from lsmlab.reports.cli.studies import tune
-
     long = ["--set", "workload.duration=40h", "--budget", "1s", "--out", str(tmp_path / "out")]
     with pytest.raises(InputError, match="more than the budget of 1 s; raise --budget, or choose fewer --trials"):
-        tune([str(slow), *SPACE, *long])
+        answer(TUNE, [str(slow), *SPACE, *long])

@@ -8,29 +8,29 @@ from typing import Any
 
 import pytest
 from lsmlab.validation.markdown import stated_digest
-from lsmlab.validation.scorecard import baseline, document
+from lsmlab.validation.scorecard import ci_baseline, document
 
 pytestmark = pytest.mark.xdist_group("validation_documents")  # one process computes the runs that these tests share
 
 ROOT = Path(__file__).parents[1]
 REMEDY = "run 'lsmlab validate --write-docs' (make validate) and commit docs/validation.md, validation/*.json"
 needs_baseline = pytest.mark.skipif(
-    not baseline.FILE.is_file(), reason="no validation/scorecard/baseline.json: nothing was scored yet"
+    not ci_baseline.FILE.is_file(), reason="no validation/scorecard/baseline.json: nothing was scored yet"
 )
 
 
 @lru_cache(maxsize=1)
-def comparisons() -> list[baseline.Comparison]:
+def comparisons() -> list[ci_baseline.MedianChange]:
     """Return the medians of a subset of cases, stored and present."""
-    before: dict[str, Any] = baseline.read_baseline()
-    return baseline.compare(before, baseline.subset_medians(before["cases"], before["seeds"]))
+    before: dict[str, Any] = ci_baseline.read_baseline()
+    return ci_baseline.compare(before, ci_baseline.subset_medians(before["cases"], before["seeds"]))
 
 
 @needs_baseline
 def test_documents_are_up_to_date() -> None:
     """The documents were written from the present cases, measurements, parameter sets and findings."""
-    assert baseline.digest() == baseline.read_baseline()["digest"], REMEDY
-    assert baseline.digest() == stated_digest(document.FILE), REMEDY
+    assert ci_baseline.digest() == ci_baseline.read_baseline()["digest"], REMEDY
+    assert ci_baseline.digest() == stated_digest(document.FILE), REMEDY
 
 
 @needs_baseline

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.variants import MEASURES, Number, Variants, against_parents, readings
+from lsmlab.reports.variants import MEASURES, SeedMean, Variants, against_parents, readings
 from lsmlab.reports.variants_page import variants_page
 from lsmlab.sim.configuration.catalogue import entries
 from lsmlab.sim.configuration.combinations import combinations, read_variants
@@ -93,7 +93,7 @@ def test_the_command_draws_its_own_page(file: Path, tmp_path: Path, capsys: pyte
 
 def compared(both: tuple[float, float, float], seeds: int = 3) -> Variants:
     """Return a comparison that differs only in write P99; the parents have 1 ms and 2 ms, both ± 10 %."""
-    values = {"a": Number(1e-3, 0.9e-3, 1.1e-3), "b": Number(2e-3, 1.8e-3, 2.2e-3), "both": Number(*both)}
+    values = {"a": SeedMean(1e-3, 0.9e-3, 1.1e-3), "b": SeedMean(2e-3, 1.8e-3, 2.2e-3), "both": SeedMean(*both)}
     numbers = {(name, "here", "write P99"): number for name, number in values.items()}
     return Variants("synthetic", ("a", "b", "both"), {"both": ("a", "b")}, ("here",), numbers, seeds)
 

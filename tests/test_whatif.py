@@ -11,7 +11,8 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.cli.studies import whatif
+from lsmlab.reports.cli.studies import answer
+from lsmlab.reports.decisions.whatif_page import WHATIF
 from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.differences import Repeats, differences
 from lsmlab.sim.studies.reproduction import check_present, warning
@@ -44,7 +45,8 @@ def answered(imported: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of an answer about the LOG: a slow drive, a tie and another kind of drive, with all pages."""
     folder = tmp_path_factory.mktemp("whatif") / "answer"
     asked = ["device.write_bandwidth=100MB/s", "limits=none", "device=sata"]
-    assert 0 == whatif([str(imported), *asked, "--set", "host.cores=2", "--replications", "2", "--out", str(folder), "-j", "1"])
+    options = ["--set", "host.cores=2", "--replications", "2", "--out", str(folder), "-j", "1"]
+    assert 0 == answer(WHATIF, [str(imported), *asked, *options])
     return folder
 
 
@@ -78,8 +80,8 @@ def test_the_store_in_question(imported: Path, finished: Path, tmp_path: Path) -
 
 def test_changes_of_a_run_keep_what_belongs_to_the_machine(finished: Path) -> None:
     """Another drive keeps page cache and caps; other policies keep the options that they do not set."""
-    subject = read_baseline(str(finished))
-    sata, vlsm, more = subject.compose_all([["device=sata"], ["engine=silk"], ["engine.options.max_background_jobs=6"]])
+    baseline = read_baseline(str(finished))
+    sata, vlsm, more = baseline.compose_all([["device=sata"], ["engine=silk"], ["engine.options.max_background_jobs=6"]])
 
     assert ("sata", "60MiB/s", "64MiB") == tuple(sata["device"][k] for k in ("name", "write_cap", "page_cache"))
     assert ("silk", "8.11", "128MiB") == (
@@ -88,7 +90,7 @@ def test_changes_of_a_run_keep_what_belongs_to_the_machine(finished: Path) -> No
     assert 6 == more["engine"]["options"]["max_background_jobs"]
     for bad in ("engine.options.max_jobs=6", "device.write_cap=a,b", "nonsense=1"):
         with pytest.raises(InputError):
-            subject.compose([bad])
+            baseline.compose([bad])
 
 
 def test_paired_differences() -> None:
@@ -163,9 +165,9 @@ def test_an_answer_from_a_log(answered: Path) -> None:
 def test_the_text_of_an_answer(finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The terminal names changes, facts that stay, and differences; lines have at most 120 columns. --json prints the file."""
     out = ["--out", str(tmp_path), "--no-report", "--replications", "2"]
-    assert 0 == whatif([str(finished), *out, "device=hdd", "limits.read_cap=1GB/s"])  # alternatives may come last
+    assert 0 == answer(WHATIF, [str(finished), *out, "device=hdd", "limits.read_cap=1GB/s"])  # alternatives may come last
     printed = capsys.readouterr().out
-    assert 0 == whatif([str(finished), *out, "device=hdd", "limits.read_cap=1GB/s", "--json"])
+    assert 0 == answer(WHATIF, [str(finished), *out, "device=hdd", "limits.read_cap=1GB/s", "--json"])
     as_json = json.loads(capsys.readouterr().out)
     assert str(tmp_path) == as_json.pop("directory")
     assert json.loads((tmp_path / "whatif.json").read_text()) == as_json

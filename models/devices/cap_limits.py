@@ -42,7 +42,7 @@ class Direction(NamedTuple):
     """Wait of queued clients now."""
 
 
-Rates = tuple[float, float, float]
+CapRates = tuple[float, float, float]
 """Bytes per second of each stream and of all clients, and the share of the clients' demand that the device grants (it may
 grant more once others are limited). A plain tuple: it is made at every change of the load."""
 
@@ -52,8 +52,8 @@ BYTES: Final[Units] = (1.0, 1.0)
 
 
 def hold(
-    side: Direction, rates: Rates, cap_per_s: float, left: float, slice_left_s: float, units: Units = BYTES
-) -> tuple[Direction, Rates, float]:
+    side: Direction, rates: CapRates, cap_per_s: float, left: float, slice_left_s: float, units: Units = BYTES
+) -> tuple[Direction, CapRates, float]:
     """Return the direction with the limits of an allowance, the rates under these limits, and their validity in s.
 
     `left`: the allowance that remains of the cap in this slice. Without new limits the direction is the same object. New
@@ -67,8 +67,8 @@ def hold(
 
 
 def _hold_queue(
-    side: Direction, rates: Rates, cap_per_s: float, left: float, slice_left_s: float, units: Units
-) -> tuple[Direction, Rates, float]:
+    side: Direction, rates: CapRates, cap_per_s: float, left: float, slice_left_s: float, units: Units
+) -> tuple[Direction, CapRates, float]:
     """Limit streams and clients in one queue: all run at the speed of the device, or all wait for the next slice."""
     stream, clients, share = rates
     if left <= cap_per_s * _EMPTY_S:
@@ -82,8 +82,8 @@ def _hold_queue(
 
 
 def _hold_streams(
-    side: Direction, rates: Rates, cap_per_s: float, left: float, slice_left_s: float, units: Units
-) -> tuple[Direction, Rates, float]:
+    side: Direction, rates: CapRates, cap_per_s: float, left: float, slice_left_s: float, units: Units
+) -> tuple[Direction, CapRates, float]:
     """Limit clients to their fair share of the cap, as a fluid without bursts, and streams to the rest."""
     stream, clients, share = rates
     wanted, wanted_by_clients = side.streams * (stream * units[0]), clients * units[1]

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple
 
 from lsmlab.models.devices.base import Device, DeviceFacts, DeviceLoad, Flow, Grant, Layer, Peaks
-from lsmlab.models.devices.cap_limits import Direction, Rates, hold
+from lsmlab.models.devices.cap_limits import CapRates, Direction, hold
 from lsmlab.models.errors import InputError
 
 SLICE_S: Final = 0.1
@@ -46,7 +46,7 @@ _TICK_S: Final = 1e-9
 """Tolerance for the end of a slice: simulated time is a float."""
 
 
-class Window(NamedTuple):
+class ThrottleWindow(NamedTuple):
     """Slices of one direction that count (`throtl_grp`: slice_start, slice_end, bytes_disp, io_disp)."""
 
     age_s: float = 0.0
@@ -61,13 +61,13 @@ class CapState(NamedTuple):
     """Windows of both directions, and the state of the device below."""
 
     inner: Any
-    read: Window = Window()
-    write: Window = Window()
+    read: ThrottleWindow = ThrottleWindow()
+    write: ThrottleWindow = ThrottleWindow()
     clock_s: float = 0.0
     """Time since the start: the kernel rounds the end of a window up to whole slices of its clock."""
 
 
-_NO_WINDOW: Final = Window()
+_NO_WINDOW: Final = ThrottleWindow()
 
 
 @dataclass(frozen=True)
@@ -160,13 +160,13 @@ class Capped(Layer):
         return CapState(self.device.advance(state.inner, elapsed_s, flow), read, write, clock_s)
 
     def _moved(
-        self, window: Window, elapsed_s: float, clock_s: float, size_bytes: float, ios: float, cap: float | None
-    ) -> Window:
+        self, window: ThrottleWindow, elapsed_s: float, clock_s: float, size_bytes: float, ios: float, cap: float | None
+    ) -> ThrottleWindow:
         """Return the window after a transfer of `size_bytes` in `elapsed_s`."""
         age_s, left_s, passed_bytes, passed_ios = window
         if size_bytes <= 0.0 and ios <= 0.0:
             left_s -= elapsed_s
-            return Window(age_s + elapsed_s, left_s, passed_bytes, passed_ios) if left_s > _TICK_S else _NO_WINDOW
+            return ThrottleWindow(age_s + elapsed_s, left_s, passed_bytes, passed_ios) if left_s > _TICK_S else _NO_WINDOW
         if left_s <= 0.0:
             age_s = passed_bytes = passed_ios = 0.0
         age_s += elapsed_s
@@ -179,7 +179,7 @@ class Capped(Layer):
             passed_bytes = max(0.0, passed_bytes - (cap or math.inf) * over * slice_s)
             passed_ios = max(0.0, passed_ios - (self.iops_cap or math.inf) * over * slice_s)
         end_s = math.ceil((clock_s + slice_s) / slice_s - _TICK_S) * slice_s
-        return Window(age_s, end_s - clock_s, passed_bytes, passed_ios)
+        return ThrottleWindow(age_s, end_s - clock_s, passed_bytes, passed_ios)
 
     def fsync_s(self, state: CapState) -> float:
         """Time of an fsync of the device below: the throttle does not count cache flushes."""
@@ -210,7 +210,9 @@ class Capped(Layer):
             return 0.0
         return min([1.0, *(cap * write_alone_s for cap in caps if cap is not None)])
 
-    def _hold(self, side: Direction, rates: Rates, cap: float | None, window: Window) -> tuple[Direction | None, float]:
+    def _hold(
+        self, side: Direction, rates: CapRates, cap: float | None, window: ThrottleWindow
+    ) -> tuple[Direction | None, float]:
         """Return the direction with new limits from used-up allowances (None: no new limits), and their validity in s."""
         # the kernel trims past slices at the next request
         slice_s = self.slice_s

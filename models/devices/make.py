@@ -19,7 +19,7 @@ METADATA: Final = ("description", "source", "assumptions")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class DeviceCaps:
     """Caps that a cgroup or a cloud provider sets, whatever drive the machine has; the `limits` group. None: no limit."""
 
     write_cap: float | None = quantity("bytes_per_s", None, low=1.0)
@@ -32,7 +32,7 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeviceSettings(Limits):
+class DeviceSettings(DeviceCaps):
     """Settings of every device, in addition to the parameters of its class."""
 
     wal_fsync_latency: float | None = quantity("seconds", None, low=0.0)
@@ -124,7 +124,7 @@ def with_limits(device: Mapping[str, Any], limits: Mapping[str, Any] | None) -> 
     if limits is not None and not isinstance(limits, Mapping):
         raise InputError(f"limits: {limits!r} must be a mapping such as {{write_cap: 80MiB/s}}, or choose limits=none")
     values = {key: value for key, value in (limits or {}).items() if key not in METADATA}
-    caps = build(Limits, values, "limits")
+    caps = build(DeviceCaps, values, "limits")
     set_caps = {key: cap for key, cap in field_values(caps).items() if cap is not None and device.get(key) is None}
     return {**device, **set_caps}
 

@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import DATABASE_OPTIONS
-from lsmlab.models.options.options_text import Entry, is_log, parse_struct, read_ini, read_log
+from lsmlab.models.options.options_text import OptionEntry, is_log, parse_struct, read_ini, read_log
 from lsmlab.models.options.values import STRUCTS, WHERE, option_types, plain, read_value
 from lsmlab.models.version import Version
 
@@ -119,7 +119,7 @@ class _Reader:
     rate_limited: bool = False
     no_block_cache: bool = False
 
-    def take(self, entries: Iterable[Entry]) -> None:
+    def take(self, entries: Iterable[OptionEntry]) -> None:
         for entry in entries:
             if entry.section in ("CF", "Table"):
                 self.families[entry.family] = None
@@ -146,7 +146,7 @@ class _Reader:
         family, ignored, families = self.column_family, list(self.ignored), tuple(self.families)
         return OptionsFile(self.source, self.version, self.values, ignored, self.notes, family, families, self.rate_limited)
 
-    def _take(self, entry: Entry) -> None:
+    def _take(self, entry: OptionEntry) -> None:
         if entry.section == "Version":
             if entry.name == "rocksdb_version":
                 if not _RELEASE.match(entry.value):

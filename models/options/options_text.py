@@ -1,6 +1,6 @@
 """Readers of RocksDB's two text formats for options: the OPTIONS file and the header of a LOG.
 
-Both readers turn text into `Entry` records; `options_file` interprets the names and values.
+Both readers turn text into `OptionEntry` records; `options_file` interprets the names and values.
 See (behaviour/options.md, OPTIONS files).
 """
 
@@ -25,7 +25,7 @@ _HEADER_GAP_LINES: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OptionEntry:
     """One `name = value` as text, with its line and section."""
 
     line: int
@@ -37,7 +37,7 @@ class Entry:
     value: str
 
 
-def read_ini(lines: Iterable[str], source: str) -> Iterator[Entry]:
+def read_ini(lines: Iterable[str], source: str) -> Iterator[OptionEntry]:
     """Yield the entries of an OPTIONS file. Raises InputError with the line for text that RocksDB refuses too."""
     section, family = "", ""
     for number, raw in enumerate(lines, 1):
@@ -55,10 +55,10 @@ def read_ini(lines: Iterable[str], source: str) -> Iterator[Entry]:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise InputError(f"{source}:{number}: {_excerpt(text)} is not of the form name=value; correct the line")
-        yield Entry(number, section, family, name, _unescape(value))
+        yield OptionEntry(number, section, family, name, _unescape(value))
 
 
-def read_log(lines: Iterable[str]) -> Iterator[Entry]:
+def read_log(lines: Iterable[str]) -> Iterator[OptionEntry]:
     """Yield the entries of the first options header in a LOG; skip all other lines."""
     family, in_table, gap, releases = "", False, 0, 0
     for number, raw in enumerate(lines, 1):
@@ -68,19 +68,19 @@ def read_log(lines: Iterable[str]) -> Iterator[Entry]:
             releases += 1
             if releases > 1:
                 return
-            yield Entry(number, "Version", "", "rocksdb_version", release.group(1))
+            yield OptionEntry(number, "Version", "", "rocksdb_version", release.group(1))
         elif named := _FAMILY.search(line):
             family, in_table, gap = named.group(1), False, 0
         elif _TABLE in line:
             in_table = True
             if member := _MEMBER.search(" " + line.partition(_TABLE)[2]):
-                yield Entry(number, "Table", family, member.group(1), member.group(2).strip())
+                yield OptionEntry(number, "Table", family, member.group(1), member.group(2).strip())
         elif option := _OPTION.search(line):
             in_table, gap = False, 0
-            yield Entry(number, "CF" if family else "DB", family, option.group(1), option.group(2).strip())
+            yield OptionEntry(number, "CF" if family else "DB", family, option.group(1), option.group(2).strip())
         elif in_table and (member := _MEMBER.match(line)):
             gap = 0
-            yield Entry(number, "Table", family, member.group(1), member.group(2).strip())
+            yield OptionEntry(number, "Table", family, member.group(1), member.group(2).strip())
         else:
             in_table = False
             if family and gap > _HEADER_GAP_LINES:

@@ -3,5 +3,5 @@
 - HTML of the five answers: page. Sentences and numbers of the first three: stopped. Graphic of the costliest chain: chain.
 - Runs whose operations waited without a stall: queued.
 - Changes that the bottleneck suggests to try first: first_tries.
-- Sentences on what limits the answers, such as a short run: sureness.
+- Sentences on what limits the answers, such as a short run: confidence.
 """

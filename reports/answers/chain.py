@@ -1,4 +1,4 @@
-"""Graphic of the costliest episode: writers, the job that they waited for, and what this job waited for itself."""
+"""Graphic of the costliest group of stalls: writers, the job that they waited for, and what this job waited for itself."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _LEAST: Final = 0.05
 """Share of a job's time from which the graphic shows a wait."""
 
 
-def chain_graphic(episode: Mapping[str, Any]) -> str:
+def chain_graphic(group: Mapping[str, Any]) -> str:
     """Return the HTML list of the links of a chain, from the writers to the root of their wait."""
-    cause = CAUSE_WORDS.get(episode["cause"], episode["cause"])
-    length_s = episode["end_s"] - episode["start_s"]
-    links = [("Writers", f"{cause}, {numbers.seconds(length_s)}", f"{count(episode['lost_ops'])} operations lost")]
-    if episode["culprits"] and episode["cause"] == Bottleneck.ERROR:
-        first = episode["culprits"][0]  # it ended the error, and did not cause it
+    cause = CAUSE_WORDS.get(group["cause"], group["cause"])
+    length_s = group["end_s"] - group["start_s"]
+    links = [("Writers", f"{cause}, {numbers.seconds(length_s)}", f"{count(group['lost_ops'])} operations lost")]
+    if group["culprits"] and group["cause"] == Bottleneck.ERROR:
+        first = group["culprits"][0]  # it ended the error, and did not cause it
         ended = f"after {numbers.seconds(length_s)}"
         links.append(("until the next job succeeded", f"{first['name']} (job {first['job']})", ended))
-    elif episode["culprits"]:
-        links += _job(episode["culprits"][0], binding_cap(episode.get("uses") or {}))
+    elif group["culprits"]:
+        links += _job(group["culprits"][0], binding_cap(group.get("uses") or {}))
     items = "".join(
         f"<li><span>{html.escape(head)}</span><b>{html.escape(main)}</b><small>{html.escape(more)}</small></li>"
         for head, main, more in links
@@ -37,14 +37,14 @@ def chain_graphic(episode: Mapping[str, Any]) -> str:
     return f'<ol class="chain-of-blame">{items}</ol>'
 
 
-def beside_the_chain(run: RunData, episode: Mapping[str, Any]) -> str:
+def beside_the_chain(run: RunData, group: Mapping[str, Any]) -> str:
     """Return which compaction out of L0 ran while writers waited, if the chain covers only the end of an L0 stall; else ""."""
-    jobs, start_s, end_s = run.jobs, float(episode["start_s"]), float(episode["end_s"])
-    chained_s, long_s = float(episode["chain"]["seconds"]), end_s - start_s
-    if not str(episode["cause"]).startswith("l0_") or chained_s >= _MOST_OF * long_s or "kind" not in jobs:
+    jobs, start_s, end_s = run.jobs, float(group["start_s"]), float(group["end_s"])
+    chained_s, long_s = float(group["chain"]["seconds"]), end_s - start_s
+    if not str(group["cause"]).startswith("l0_") or chained_s >= _MOST_OF * long_s or "kind" not in jobs:
         return ""
     ran_s = np.minimum(jobs["end_s"], end_s) - np.maximum(jobs["start_s"], start_s)
-    out_of_l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0) & (jobs["shard"] == episode["shard"])
+    out_of_l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0) & (jobs["shard"] == group["shard"])
     ran_s = np.where(out_of_l0, ran_s, 0.0)
     row = int(np.argmax(ran_s)) if len(ran_s) else -1
     if row < 0 or ran_s[row] <= chained_s:
@@ -56,25 +56,26 @@ def beside_the_chain(run: RunData, episode: Mapping[str, Any]) -> str:
     )
 
 
-def _job(culprit: Mapping[str, Any], cap: str) -> list[tuple[str, str, str]]:
-    ran_s = culprit["end_s"] - culprit["start_s"]
-    moved = culprit["read_bytes"] + culprit["write_bytes"]
+def _job(delaying_job: Mapping[str, Any], cap: str) -> list[tuple[str, str, str]]:
+    ran_s = delaying_job["end_s"] - delaying_job["start_s"]
+    moved = delaying_job["read_bytes"] + delaying_job["write_bytes"]
     of = f" for {numbers.size(moved)}" if moved else ""
-    links = [("waited for", f"{culprit['name']} (job {culprit['job']})", f"ran {numbers.seconds(ran_s)}{of}")]
-    slot_s = culprit["waits_s"].get("slot", 0.0)
-    waits = {name: s for name, s in culprit["waits_s"].items() if s >= _LEAST * (ran_s + slot_s)}
-    if culprit["waits_s"] and not waits:
+    links = [("waited for", f"{delaying_job['name']} (job {delaying_job['job']})", f"ran {numbers.seconds(ran_s)}{of}")]
+    slot_s = delaying_job["waits_s"].get("slot", 0.0)
+    waits = {name: s for name, s in delaying_job["waits_s"].items() if s >= _LEAST * (ran_s + slot_s)}
+    if delaying_job["waits_s"] and not waits:
         links.append(("which waited for", "nothing", "it read, computed and wrote at full speed"))
     for name, wait_s in list(waits.items())[:2]:
         words = f"for {cap}" if cap and name == "device" else WAIT_WORDS[name]
-        links.append(("which itself waited", f"{numbers.seconds(wait_s)} {words}", _sharing(culprit) if name == "device" else ""))
+        more = _sharing(delaying_job) if name == "device" else ""
+        links.append(("which itself waited", f"{numbers.seconds(wait_s)} {words}", more))
     return links
 
 
-def _sharing(culprit: Mapping[str, Any]) -> str:
+def _sharing(delaying_job: Mapping[str, Any]) -> str:
     """Return who used the device while a job waited for it."""
-    others = [f"{name} {numbers.percent(share)}" for name, share in culprit["device_shares"].items() if name != "itself"]
-    own = culprit["device_shares"].get("itself")
+    others = [f"{name} {numbers.percent(share)}" for name, share in delaying_job["device_shares"].items() if name != "itself"]
+    own = delaying_job["device_shares"].get("itself")
     if not others or own is None:
         return "nobody shared it: the limit is its own speed" if own else ""
     return f"shared with {', '.join(others[:3])}; it had {numbers.percent(own)} of the bytes"

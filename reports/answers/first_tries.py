@@ -10,7 +10,7 @@ from lsmlab.models.units import parse_quantity
 from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.bottleneck import LARGE_WAIT, Bottleneck
-from lsmlab.sim.studies.candidates import OPTIONS, Candidate, Kind, candidates
+from lsmlab.sim.studies.candidates import OPTIONS, CandidateChange, ChangeKind, candidates
 from lsmlab.sim.yaml_text import parse_yaml
 
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -35,7 +35,7 @@ _MOST: Final = 3
 """Largest number of changes to name."""
 
 
-def first_tries(run: RunData) -> list[Candidate]:
+def first_tries(run: RunData) -> list[CandidateChange]:
     """Return up to three changes that the bottleneck of a run suggests; none for an unknown bottleneck."""
     found, queue = run.summary.get("bottleneck") or {}, queued(run)
     config = parse_yaml(run.config_text, run.directory / "config.yaml") if run.config_text else None
@@ -70,7 +70,7 @@ def _later(resource: str, lost_by_cause: Mapping[str, float]) -> Iterator[str]:
         yield from [key for kind, key in _LATER.items() if costliest.startswith(kind)]
 
 
-def _raised(resource: str, config: Mapping[str, Any]) -> Iterator[Candidate]:
+def _raised(resource: str, config: Mapping[str, Any]) -> Iterator[CandidateChange]:
     """Yield twice the value of the cap or rate limit that was in full use."""
     name = _RAISED.get(Bottleneck(resource), "")
     options = (config.get("engine") or {}).get("options") or {}
@@ -86,4 +86,4 @@ def _raised(resource: str, config: Mapping[str, Any]) -> Iterator[Candidate]:
         except InputError:
             continue
         text = f"{twice:.0f}" if name == "iops_cap" else f"{twice / 1e6:g}MB/s"
-        yield Candidate((f"{key}={text}",), "twice the limit", Kind.MACHINE)
+        yield CandidateChange((f"{key}={text}",), "twice the limit", ChangeKind.MACHINE)

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from lsmlab.reports.answers.chain import beside_the_chain, chain_graphic
+from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.first_tries import first_tries, one_at_a_time
 from lsmlab.reports.answers.queued import queued, why_queued
 from lsmlab.reports.answers.stopped import bottleneck_parts, causes, how_long, what_stopped
-from lsmlab.reports.answers.sureness import sureness
-from lsmlab.reports.cost import closed_loop_sentence
 from lsmlab.reports.run_data import RunData
+from lsmlab.reports.stall_cost import closed_loop_sentence
 from lsmlab.reports.what_helps import what_helps
 from lsmlab.sim.explain.bottleneck import Bottleneck
 
@@ -27,25 +27,25 @@ def answers(run: RunData) -> str:
         _answer("long", "For how long?", headline, [*sentences, *([hidden] if hidden else [])]),
         _why(run),
         _helps(run),
-        _answer("sure", "How sure is that?", *sureness(run)),
+        _answer("sure", "How sure is that?", *confidence(run)),
     ]
     return f'<section id="answers" aria-label="Answers"><div class="answers">{"".join(parts)}</div></section>'
 
 
 def _why(run: RunData) -> str:
-    """Return the answer with the bottleneck, and the chain of the costliest episode."""
-    found, episodes = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
+    """Return the answer with the bottleneck, and the chain of the costliest group of stalls."""
+    found, groups = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
     if (queue := queued(run)) is not None:
         return _answer("why", "Why?", *why_queued(run, queue))
-    if not episodes:
+    if not groups:
         return _answer("why", "Why?", "No stall, no reason" if not run.stall_seconds() else "Unknown", _unexplained(run))
     head, rest = bottleneck_parts(found.get("text") or "")
     if found.get("resource") == "unknown" or not rest:
         head, rest = "Bottleneck unknown", "The use of device and cores is not known."
     sentences = [_sentence(rest, run), *_doubts(run), *(f"Reason of the failure: {error}." for error, _ in _errors(run))]
-    sentences += [text] if (text := beside_the_chain(run, episodes[0])) else []
-    show = '<button type="button" class="show" data-episode="0">Show this stall in the explorer</button>'
-    return _answer("why", "Why?", head, sentences, chain_graphic(episodes[0]) + show)
+    sentences += [text] if (text := beside_the_chain(run, groups[0])) else []
+    show = '<button type="button" class="show" data-stall-group="0">Show this stall in the explorer</button>'
+    return _answer("why", "Why?", head, sentences, chain_graphic(groups[0]) + show)
 
 
 def _doubts(run: RunData) -> list[str]:

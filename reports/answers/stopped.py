@@ -12,8 +12,8 @@ from lsmlab.reports.answers.queued import how_long_queued, queued
 from lsmlab.reports.headline import number, stall_share
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.words import stall_reason
-from lsmlab.sim.explain.sentences import count, episode_text
+from lsmlab.reports.run_sentences import stall_reason
+from lsmlab.sim.explain.sentences import count, stall_group_text
 
 _TIE: Final = 0.9
 """Ratio of the second largest share to the largest from which both count as equal."""
@@ -108,8 +108,8 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
         headline += f", {numbers.percent(lost['share'])} of the operations"
         sentences = [f"{spans}, which cost {count(lost['total'])} operations, {numbers.percent(lost['share'])} of those that "
                      "clients asked for."]  # fmt: skip
-    if episodes := run.summary.get("episodes"):
-        many = lost.get("episodes", len(episodes))
-        worst = f"Costliest of {many:,} episodes: " if many > 1 else "One episode: "
-        sentences.append(numbers.micro(f"{worst}{episode_text(episodes[0])}."))
+    if groups := run.summary.get("episodes"):
+        many = lost.get("episodes", len(groups))
+        worst = f"Costliest of {many:,} groups of stalls: " if many > 1 else "One group of stalls: "
+        sentences.append(numbers.micro(f"{worst}{stall_group_text(groups[0])}."))
     return headline, sentences

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsmlab.answer import Answer
 from lsmlab.models.errors import InputError
-from lsmlab.reports.kind import Kind
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.result import Result, stored_result
 from lsmlab.session import Overrides, results_folder, runs, session, texts
 
@@ -154,7 +154,7 @@ def grow(
         InputError: the store does not grow, or a time is not possible.
 
     """
-    from lsmlab.reports.horizons.page import GROW
+    from lsmlab.reports.growth.page import GROW
 
     return _asked(
         GROW, jobs, out, progress, store=_store(store), horizon=horizon, windows=windows, window=window, warm=warm,
@@ -230,7 +230,7 @@ def import_log(
     return stored_result(folder, Path(log).name)
 
 
-def _asked(kind: Kind[Any, Any], jobs: int | None, out: str | Path | None, progress: bool, **fields: Any) -> Answer[Any]:
+def _asked(kind: StudyKind[Any, Any], jobs: int | None, out: str | Path | None, progress: bool, **fields: Any) -> Answer[Any]:
     """Return the answer to a request with these fields. Raises InputError for bad input, KeyboardInterrupt after Ctrl-C."""
     with session():
         request, folder = kind.request(**fields), results_folder(out)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from lsmlab.reports.charts import CHARTS, Chart
-from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.graph import graph
+from lsmlab.reports.figures.base import Figure, graph
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
 

@@ -2,7 +2,7 @@
 
 - main: dispatcher with the table of verbs. arguments: parsers made from requests. running: budget, cluster, folders,
   interruption, pages. completion: shell completion.
-- Simulate: run, with hydra_runs and launched for what Hydra starts; compare, sweep, results, stored (`runs`), catalogue
+- Simulate: run, with hydra_runs and launched for what Hydra starts; compare, sweep, results, runs, catalogue
   (`list`, `show`). Questions about a store: studies.
 - Real stores: import_log, record, calibrate, validate, papers. Pages: report, trace, lab, course.
 """

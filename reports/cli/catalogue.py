@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.arguments import LineParser
-from lsmlab.sim.configuration.catalogue import GROUPS, PARTS, Entry, Number, entries, inherited, numbers
+from lsmlab.sim.configuration.catalogue import GROUPS, PARTS, GroupEntry, KeyLine, entries, inherited, numbers
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.yaml_text import parse_yaml
 
@@ -78,7 +78,7 @@ def show_verb(argv: list[str]) -> int:
     return 0
 
 
-def _table(entry: Entry) -> list[str]:
+def _table(entry: GroupEntry) -> list[str]:
     rows = _without_defaults(numbers(entry.text))
     keys = [f"{'  ' * r.depth}{r.key}" for r in rows]
     key_width = max(map(len, keys), default=0)
@@ -99,7 +99,7 @@ def _opening_comment(text: str) -> str:
     return "\n".join([*opening, ""]) if opening else ""
 
 
-def _without_defaults(rows: list[Number]) -> list[Number]:
+def _without_defaults(rows: list[KeyLine]) -> list[KeyLine]:
     kept, skipping = [], False
     for row in rows:
         if row.depth == 0 and not row.key.startswith("-"):
@@ -109,7 +109,7 @@ def _without_defaults(rows: list[Number]) -> list[Number]:
     return [r for r in kept if r.key != "description"]
 
 
-def _as_data(entry: Entry, layers: Sequence[Entry], config_dirs: Sequence[Path]) -> dict[str, Any]:
+def _as_data(entry: GroupEntry, layers: Sequence[GroupEntry], config_dirs: Sequence[Path]) -> dict[str, Any]:
     from lsmlab.sim.configuration.compose import compose
 
     comments: dict[str, str] = {}

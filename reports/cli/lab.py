@@ -35,10 +35,10 @@ def lab(argv: list[str]) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     from lsmlab.reports.lab.choice import fields
-    from lsmlab.reports.lab.jobs import JobQueue
-    from lsmlab.reports.lab.kept import KeptRuns
+    from lsmlab.reports.lab.job_queue import JobQueue
+    from lsmlab.reports.lab.kept_runs import KeptRuns
     from lsmlab.reports.lab.layout import START
-    from lsmlab.reports.lab.process import WorkerProcess
+    from lsmlab.reports.lab.process import LabProcess
     from lsmlab.reports.lab.safety import HOST, KEY
     from lsmlab.reports.lab.server import application, new_key
     from lsmlab.reports.lab.work import Preview
@@ -48,7 +48,7 @@ def _serve(arguments: argparse.Namespace) -> int:
     kept.tidy()
     config = START.configuration()
     most = max(1, min(_MOST, (os.cpu_count() or 1) - 1))
-    jobs, key = JobQueue(lambda: WorkerProcess(Preview(config)), most, kept.tidy), new_key()
+    jobs, key = JobQueue(lambda: LabProcess(Preview(config)), most, kept.tidy), new_key()
     server = _bound(HOST, arguments.port)
     try:
         jobs.warm_up()

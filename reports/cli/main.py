@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points, version
 from pathlib import Path
@@ -17,29 +18,32 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.results.stopping import INTERRUPTED, stoppable
 
 VERBS: Final = {
-    "run": ("run:run", "simulate one configuration (-m for many)"),
-    "compare": ("compare:compare", "simulate combinations and compare them: compare engine=a,b device=x,y"),
-    "whatif": ("studies:whatif", "differences between a store (imported LOG or run) and alternatives to it"),
-    "sweep": ("sweep:sweep", "simulate many points of a space of settings: sweep device=nvme,sata KEY=16MiB..256MiB"),
-    "results": ("results:results", "select, group and sort the runs of a sweep, or plot them"),
-    "advise": ("studies:advise", "changes that would help a store, ranked, with an OPTIONS file"),
-    "tune": ("studies:tune", "search a space of settings for a goal under limits, with Optuna"),
-    "list": ("catalogue:list_verb", "list engines, devices, workloads, hosts or experiments"),
-    "show": ("catalogue:show_verb", "show one entry with its numbers and their sources"),
-    "runs": ("stored:runs", "list stored runs, rebuild their index, remove unfinished ones"),
-    "plan": ("studies:plan", "find candidates that carry a growing load: rate, date, cost: plan PLAN.yaml"),
-    "grow": ("studies:grow", "months of growth of a store, in simulated windows: grow RUN --horizon 180d"),
-    "report": ("report:report", "write the report page of a finished run"),
-    "lab": ("lab:lab", "a local web page that simulates while sliders move"),
-    "trace": ("trace:trace", "write a finished run as a trace for Perfetto's viewer"),
-    "course": ("course:course", "lessons with predictions, exercises for students, and their grades"),
-    "import": ("import_log:import_log", "convert a real LOG into tables, a configuration and a report page"),
-    "record": ("record:record", "run real RocksDB for a case, on a device with known limits"),
-    "calibrate": ("calibrate:calibrate", "fit a machine's constants to recorded runs"),
-    "validate": ("validate:validate", "score the simulator on real runs"),
-    "papers": ("papers:papers", "run the published experiments and compare the figures"),
+    "run": ("cli.run:run", "simulate one configuration (-m for many)"),
+    "compare": ("cli.compare:compare", "simulate combinations and compare them: compare engine=a,b device=x,y"),
+    "whatif": ("decisions.whatif_page:WHATIF", "differences between a store (imported LOG or run) and alternatives to it"),
+    "sweep": ("cli.sweep:sweep", "simulate many points of a space of settings: sweep device=nvme,sata KEY=16MiB..256MiB"),
+    "results": ("cli.results:results", "select, group and sort the runs of a sweep, or plot them"),
+    "advise": ("decisions.advice_page:ADVISE", "changes that would help a store, ranked, with an OPTIONS file"),
+    "tune": ("decisions.tuning_page:TUNE", "search a space of settings for a goal under limits, with Optuna"),
+    "list": ("cli.catalogue:list_verb", "list engines, devices, workloads, hosts or experiments"),
+    "show": ("cli.catalogue:show_verb", "show one entry with its numbers and their sources"),
+    "runs": ("cli.runs:runs", "list stored runs, rebuild their index, remove unfinished ones"),
+    "plan": ("plan.page:PLAN", "find candidates that carry a growing load: rate, date, cost: plan PLAN.yaml"),
+    "grow": ("growth.page:GROW", "months of growth of a store, in simulated windows: grow RUN --horizon 180d"),
+    "report": ("cli.report:report", "write the report page of a finished run"),
+    "lab": ("cli.lab:lab", "a local web page that simulates while sliders move"),
+    "trace": ("cli.trace:trace", "write a finished run as a trace for Perfetto's viewer"),
+    "course": ("cli.course:course", "lessons with predictions, exercises for students, and their grades"),
+    "import": ("cli.import_log:import_log", "convert a real LOG into tables, a configuration and a report page"),
+    "record": ("cli.record:record", "run real RocksDB for a case, on a device with known limits"),
+    "calibrate": ("cli.calibrate:calibrate", "fit a machine's constants to recorded runs"),
+    "validate": ("cli.validate:validate", "score the simulator on real runs"),
+    "papers": ("cli.papers:papers", "run the published experiments and compare the figures"),
 }
-"""Subcommands: module of this package and function `(argv: list[str]) -> int`, and purpose. Only the called one is imported."""
+"""Subcommands: module of `lsmlab.reports` with a `StudyKind` or a function `(argv: list[str]) -> int`, and purpose.
+
+Only the module of the called one is imported.
+"""
 EXIT_FAILED, EXIT_INPUT, EXIT_PIPE = 1, 2, 141
 
 
@@ -109,9 +113,13 @@ def _verbs() -> dict[str, str]:
 
 def _load(name: str) -> Callable[[list[str]], int]:
     if name in VERBS:
-        module, _, function = VERBS[name][0].partition(":")
-        found: Callable[[list[str]], int] = getattr(import_module(f"lsmlab.reports.cli.{module}"), function)
-        return found
+        module, _, attribute = VERBS[name][0].partition(":")
+        found = getattr(import_module(f"lsmlab.reports.{module}"), attribute)
+        if callable(found):
+            return found  # type: ignore[no-any-return]
+        from lsmlab.reports.cli.studies import answer
+
+        return partial(answer, found)
     (point,) = entry_points(group="lsmlab.verbs", name=name)
     verb: Callable[[list[str]], int] = point.load()
     return verb

@@ -19,7 +19,7 @@ from lsmlab.sim.results.rundir import make_directory, unused_directory
 from lsmlab.validation.checkout import ENGINE_DATA, source_tree_or_error
 from lsmlab.validation.papers.document import write_document
 from lsmlab.validation.papers.released import Released, released
-from lsmlab.validation.papers.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, Runs, run_settings
+from lsmlab.validation.papers.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, SettingRuns, run_settings
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
 from lsmlab.validation.papers.text import claims_text
 from lsmlab.validation.papers.verdict import FAILED, Found, counts, judge
@@ -47,7 +47,7 @@ class _Suite:
 
     papers: list[Paper]
     found: list[Found]
-    runs: Runs
+    runs: SettingRuns
     released_runs: list[Released]
 
 

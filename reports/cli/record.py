@@ -19,7 +19,7 @@ from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.drivers import DRIVERS
 from lsmlab.validation.recorder.keep import is_recorded, keep_repeat, machine_facts, write_block
-from lsmlab.validation.recorder.limits import Limits
+from lsmlab.validation.recorder.limits import CgroupCaps
 from lsmlab.validation.recorder.one_run import Budget, check_space, run_bench
 from lsmlab.validation.recorder.speed import measure_speed, speed_facts, speeds_differ
 
@@ -112,18 +112,18 @@ def _record_case(case: Case, given: argparse.Namespace) -> None:
                 write_block(case.directory, done, facts)
 
 
-def _show(case: Case, driver: str, plan: BenchPlan, limits: Limits) -> None:
+def _show(case: Case, driver: str, plan: BenchPlan, limits: CgroupCaps) -> None:
     sys.stdout.write(f"{case.name}: {limits}\n")
     for flags in (*plan.prefill, plan.measured):
         sys.stdout.write(f"  {driver} {shlex.join(flags)}\n")
 
 
-def _limits(device: dict[str, Any]) -> Limits:
+def _limits(device: dict[str, Any]) -> CgroupCaps:
     def whole(key: str, kind: str) -> int | None:
         value = device.get(key)
         return None if value is None else round(parse_quantity(value, kind))
 
-    return Limits(
+    return CgroupCaps(
         whole("write_cap", "bytes_per_s"), whole("read_cap", "bytes_per_s"), whole("iops_cap", "per_s")
     )
 

@@ -15,7 +15,7 @@ from lsmlab.reports.cli.running import draw
 from lsmlab.sim.results.comparison_text import aligned
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.studies.sweep.columns import LABELS, MAIN, find_column, value_text
-from lsmlab.sim.studies.sweep.query import RUNS, group, read_index, select, sort
+from lsmlab.sim.studies.sweep.query import RUNS, group, query_sql, read_index, select, sort
 
 _MOST_ROWS: Final = 40
 """Largest number of rows that are printed as a table."""
@@ -36,9 +36,7 @@ def results(argv: list[str]) -> int:
         sys.stdout.write("".join(f"{name}\n" for name in table.column_names))
         return 0
     if arguments.sql is not None:
-        from lsmlab.sim.studies.sweep.sql import query
-
-        return _print(query(table, arguments.sql), arguments)
+        return _print(query_sql(table, arguments.sql), arguments)
     table = sort(select(table, arguments.where), [] if arguments.by else arguments.sort)
     if arguments.plot:
         return _plot(table, arguments)

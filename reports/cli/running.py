@@ -14,11 +14,11 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.cli.arguments import RunOptions
 from lsmlab.sim.results.rundir import dated_directory, display_path, make_directory, named_directory, unused_directory
-from lsmlab.sim.runs.estimate import Estimate, duration_text
+from lsmlab.sim.runs.estimate import CostEstimate, duration_text
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.places import open_executor
 from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.studies.study import Row, RunsInterruptedError
+from lsmlab.sim.studies.study import RunRow, RunsInterruptedError
 
 
 class Interrupted(SystemExit):
@@ -57,7 +57,7 @@ def read_budget(text: str) -> float:
 
 
 def keep_budget(
-    cost: Callable[[], Estimate], options: RunOptions, processes: int, smaller: str, *, ask: Callable[[str], str] = input,
+    cost: Callable[[], CostEstimate], options: RunOptions, processes: int, smaller: str, *, ask: Callable[[str], str] = input,
     terminal: TextIO = sys.stdin,
 ) -> None:  # fmt: skip
     """Return if `cost` is within the budget, or if the user agrees on a terminal; else raise InputError.
@@ -117,7 +117,7 @@ def results_directory(out: Path | None, usual: Path) -> tuple[Path, bool]:
     return unused_directory(usual), True
 
 
-def report_failures(failed: Sequence[Row]) -> int:
+def report_failures(failed: Sequence[RunRow]) -> int:
     """Print failed runs on stderr. Return exit code 0 without failures, 2 if all failed on bad input, else 1."""
     for row in failed:
         sys.stderr.write(f"lsmlab: {row.job.name}: {row.error}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
-from lsmlab.reports.comparison.members import Shown
+from lsmlab.reports.comparison.members import ShownRun
 from lsmlab.reports.decisions.parts import differences_table
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
@@ -13,12 +13,12 @@ from lsmlab.reports.parts import html_section
 from lsmlab.reports.text.comparison import sum_up
 
 
-def summaries(shown: Sequence[Shown]) -> list[str]:
+def summaries(shown: Sequence[ShownRun]) -> list[str]:
     """Return a sentence for each run after the first: its differences from the first one."""
     return [sum_up(one.name, shown[0].name, one.differences) for one in shown[1:]]
 
 
-def sentences(shown: Sequence[Shown]) -> list[str]:
+def sentences(shown: Sequence[ShownRun]) -> list[str]:
     """Return a sentence for each run after the first, and one on the noise that a single seed leaves out."""
     first, found = shown[0], summaries(shown)
     if len(shown) > 1 and first.seeds == 1:
@@ -29,7 +29,7 @@ def sentences(shown: Sequence[Shown]) -> list[str]:
     return found
 
 
-def change_figures(shown: Sequence[Shown]) -> list[Figure]:
+def change_figures(shown: Sequence[ShownRun]) -> list[Figure]:
     """Return a figure per main metric with the change of each run and its interval; none for a tie of all runs."""
     figures = []
     for metric in SHOWN:
@@ -39,7 +39,7 @@ def change_figures(shown: Sequence[Shown]) -> list[Figure]:
     return figures
 
 
-def tables(shown: Sequence[Shown]) -> str:
+def tables(shown: Sequence[ShownRun]) -> str:
     """Return the section with a table of all differences for each run after the first."""
     first = shown[0]
     parts = [

@@ -17,7 +17,7 @@ from lsmlab.sim.studies.differences import Difference, Repeats
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownRun:
     """A run of the page."""
 
     run: RunData
@@ -31,7 +31,7 @@ class Shown:
     """Differences from the first run; empty for the first run itself."""
 
 
-def members(runs: Sequence[RunData], directory: Path) -> list[Shown]:
+def members(runs: Sequence[RunData], directory: Path) -> list[ShownRun]:
     """Return the runs of a page with their names; differences are those of DIR/comparison.json, or of the runs alone."""
     choices = [_choices(run.directory) for run in runs]
     if len({frozenset(c) for c in choices}) > 1 or not all(choices):
@@ -39,12 +39,12 @@ def members(runs: Sequence[RunData], directory: Path) -> list[Shown]:
     names = _distinct([configuration_name(c) or run.name for run, c in zip(runs, choices, strict=True)])
     rows = {row.folder: row for row in _answer(runs, choices, directory).runs}
     return [
-        Shown(run, name, chosen, len(rows[run.name].seeds), rows[run.name].differences)
+        ShownRun(run, name, chosen, len(rows[run.name].seeds), rows[run.name].differences)
         for run, name, chosen in zip(runs, names, choices, strict=True)
     ]
 
 
-def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[Shown]:
+def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[ShownRun]:
     """Return configurations with the folders of all their seeds, compared with the first one; the first seed is drawn."""
     if not seeds_of:
         return []
@@ -54,7 +54,7 @@ def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[Shown]:
     parts = zip(runs, choices, repeats, strict=True)
     answer = side_by_side([Member(run.name, chosen, {}, own) for run, chosen, own in parts])
     return [
-        Shown(run, name, chosen, len(row.seeds), row.differences)
+        ShownRun(run, name, chosen, len(row.seeds), row.differences)
         for run, name, chosen, row in zip(runs, seeds_of, choices, answer.runs, strict=True)
     ]
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from lsmlab.reports.comparison.members import Shown
+from lsmlab.reports.comparison.members import ShownRun
 from lsmlab.reports.headline import Fact, headline
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.parts import html_section
 from lsmlab.reports.run_data import PAGE
 
 
-def numbers_section(shown: Sequence[Shown], home: Path, title: str = "Headline numbers") -> str:
+def numbers_section(shown: Sequence[ShownRun], home: Path, title: str = "Headline numbers") -> str:
     """Return the section with the headline numbers; links to the pages of the runs are relative to the folder `home`."""
     linked = any((one.run.directory / PAGE).is_file() for one in shown)
     links = "; a name links to that run's own page" if linked else ""
@@ -35,7 +35,7 @@ def page_link(folder: Path, name: str, home: Path) -> str:
     return f'<a href="{html.escape(target)}">{html.escape(name)}</a>'
 
 
-def _table(shown: Sequence[Shown], home: Path) -> str:
+def _table(shown: Sequence[ShownRun], home: Path) -> str:
     """Return an HTML table with one row per headline number and one column per run."""
     facts = [{fact.key: fact for fact in headline(one.run)} for one in shown]
     row_facts = list({key: fact for run_facts in facts for key, fact in run_facts.items()}.values())

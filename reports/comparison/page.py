@@ -8,7 +8,7 @@ from typing import Final
 
 from lsmlab.reports.charts import COMPARED_OVER_TIME, COMPARED_WHOLE, of_runs
 from lsmlab.reports.comparison.differences import change_figures, sentences, tables
-from lsmlab.reports.comparison.members import Shown, members
+from lsmlab.reports.comparison.members import ShownRun, members
 from lsmlab.reports.comparison.numbers_table import numbers_section
 from lsmlab.reports.comparison.settings import settings_section
 from lsmlab.reports.figures.base import Figure
@@ -46,7 +46,7 @@ def write_comparison(out: Path, directory: Path, run_directories: Sequence[Path]
     return write_page(out, compare_page(shown, directory.resolve().name, out.resolve().parent, left_out=left_out))
 
 
-def compare_page(shown: Sequence[Shown], name: str, home: Path, *, left_out: int = 0) -> str:
+def compare_page(shown: Sequence[ShownRun], name: str, home: Path, *, left_out: int = 0) -> str:
     """Return the HTML page that compares runs; links to the pages of the runs are relative to the folder `home`."""
     runs, names = [one.run for one in shown], [one.name for one in shown]
     changes = change_figures(shown)

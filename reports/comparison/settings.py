@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 
-from lsmlab.reports.comparison.members import Shown
+from lsmlab.reports.comparison.members import ShownRun
 from lsmlab.reports.parts import html_section, html_table
 from lsmlab.sim.yaml_text import parse_yaml
 
@@ -14,7 +14,7 @@ Row = tuple[str, list[str]]
 _MISSING = "not set"
 
 
-def settings_section(shown: Sequence[Shown]) -> str:
+def settings_section(shown: Sequence[ShownRun]) -> str:
     """Return the section with the differing settings, and each whole config.yaml."""
     changed, following = differing([flat(one.run.config_text) for one in shown], [one.choices for one in shown])
     names = [one.name for one in shown]

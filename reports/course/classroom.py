@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course.expressions import FORMATS, filled
-from lsmlab.reports.course.guesses import Answer, Guess, Question, answer_figure, with_guess
-from lsmlab.reports.course.pictures import Shown
+from lsmlab.reports.course.guesses import Guess, Question, SimulatedAnswer, answer_figure, with_guess
+from lsmlab.reports.course.pictures import ShownFigure
 from lsmlab.reports.course.textbook import FORMULAS
 
 QUESTION: Final = "application/vnd.lsmlab.question+json"
@@ -52,19 +52,19 @@ class Asked:
 class Revealed:
     """The answer beside the guess."""
 
-    answer: Answer
+    answer: SimulatedAnswer
     guess: Guess | None
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         """Return the answer for a page, or the figure with both for a notebook; answers without a figure are text."""
         figure = answer_figure(self.answer)
-        if Shown.for_page:
-            drawn = Shown(figure)._repr_mimebundle_() if figure.traces else {}
+        if ShownFigure.for_page:
+            drawn = ShownFigure(figure)._repr_mimebundle_() if figure.traces else {}
             return {ANSWER: {"key": self.answer.question.key, "shown": self.answer.shown}, **drawn}
         if not figure.traces or self.guess is None:
             return {"text/plain": repr(self)}
         mine = replace(with_guess(figure, self.guess), title=repr(self))
-        return Shown(mine)._repr_mimebundle_(include, exclude)
+        return ShownFigure(mine)._repr_mimebundle_(include, exclude)
 
     def __repr__(self) -> str:
         return f"Your guess: {self.guess}. Simulated: {self.answer.shown}."
@@ -143,7 +143,7 @@ class Classroom:
             unit = f" {question.unit}" if form in ("number", "ratio", "count") else ""
             shown = f"{', '.join(FORMATS[form](v) for v in several)}{unit}"
         bars = dict(zip(question.choices, (float(v) for v in values), strict=False))
-        return Revealed(Answer(question, _plain(answer), shown, bars), asked.guess)
+        return Revealed(SimulatedAnswer(question, _plain(answer), shown, bars), asked.guess)
 
     def explain(self, text: str, names: Mapping[str, Any]) -> Text:
         """Return a Markdown text with the values of its placeholders. Raises InputError before all guesses are made."""
@@ -160,7 +160,7 @@ ROOM: Final = Classroom()
 def build() -> None:
     """Prepare this process to run a lesson for its page: without guesses, and with figures for the page."""
     ROOM.needs_guesses = False
-    Shown.for_page = True
+    ShownFigure.for_page = True
 
 
 def _plain(answer: float | str | Sequence[float]) -> float | str | Sequence[float]:

@@ -23,7 +23,7 @@ _SEEDS: Final = 10_000
 
 
 @dataclass(frozen=True)
-class Task:
+class ExerciseTask:
     """One question of an exercise."""
 
     key: str
@@ -45,7 +45,7 @@ class Exercise:
     text: str
     parameters: Mapping[str, list[Any]]
     runs: Mapping[str, list[str]]
-    tasks: tuple[Task, ...]
+    tasks: tuple[ExerciseTask, ...]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Sheet:
         """Return the overrides of each run by its name."""
         return {name: [filled(part, self.values) for part in run] for name, run in self.exercise.runs.items()}
 
-    def question(self, task: Task) -> str:
+    def question(self, task: ExerciseTask) -> str:
         """Return the text of a task with its unit, or its choices."""
         ending = f" ({', '.join(task.choices)})" if task.choices else f" ({task.unit})" if task.unit else ""
         return filled(task.text, self.values).strip() + ending
@@ -162,7 +162,7 @@ def _definitions() -> list[dict[str, Any]]:
 
 def _exercise(item: Mapping[str, Any]) -> Exercise:
     tasks = tuple(
-        Task(task["key"], task["text"], task.get("unit", ""), task["answer"], float(task.get("tolerance", 0.02)),
+        ExerciseTask(task["key"], task["text"], task.get("unit", ""), task["answer"], float(task.get("tolerance", 0.02)),
              tuple(str(choice) for choice in task.get("choices", ())))
         for task in item["questions"]
     )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from lsmlab.reports.course.answers import Answers
-from lsmlab.reports.course.exercises import Task, right_answers
+from lsmlab.reports.course.exercises import ExerciseTask, right_answers
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ def grade(answers: Answers) -> list[Grade]:
     ]  # fmt: skip
 
 
-def verdict(task: Task, given: float | str | None, right: float | str) -> str:
+def verdict(task: ExerciseTask, given: float | str | None, right: float | str) -> str:
     """Return right, wrong or missing; a number is right within the tolerance of its task.
 
-    >>> verdict(Task("w", "", "", "", 0.02, ()), 33.5, 33.0)
+    >>> verdict(ExerciseTask("w", "", "", "", 0.02, ()), 33.5, 33.0)
     'right'
     """
     if given is None:

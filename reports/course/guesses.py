@@ -48,7 +48,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SimulatedAnswer:
     """The simulated answer to a question."""
 
     question: Question
@@ -59,7 +59,7 @@ class Answer:
     """For choices: the measured value behind each letter."""
 
 
-def answer_figure(answer: Answer) -> Figure:
+def answer_figure(answer: SimulatedAnswer) -> Figure:
     """Draw the answer and an empty place for the guess; `extra` says where the guess belongs."""
     question = answer.question
     value_axis = {"title": {"text": question.unit or "value"}, "rangemode": "tozero"}

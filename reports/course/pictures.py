@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.base import Figure, line
-from lsmlab.reports.figures.graph import graph
+from lsmlab.reports.figures.base import Figure, graph, line
 from lsmlab.reports.palette import RUNS, level_color
 
 _DASHES: Final = ("solid", "dash", "dot", "dashdot", "longdash")
@@ -24,7 +23,7 @@ FIGURE: Final = "application/vnd.lsmlab.figure+json"
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownFigure:
     """A figure with a caption, as a lesson shows it on its page and in a notebook."""
 
     figure: Figure
@@ -55,28 +54,28 @@ class Picture:
         return f'<figure class="picture">{self.content}<figcaption>{html.escape(self.caption)}</figcaption></figure>'
 
 
-def figure(drawing: Any, caption: str) -> Shown:
+def figure(drawing: Any, caption: str) -> ShownFigure:
     """Return a figure of `Result.plot` or `Comparison.plot` with a caption that says what one looks at."""
     content = drawing.to_plotly_json()
     layout = {k: v for k, v in content["layout"].items() if k not in ("template", "title", "margin", "height", "legend")}
     title = str(content["layout"].get("title", {}).get("text", ""))
     height = int(content["layout"].get("height", 460)) - 60
-    return Shown(Figure("", title, caption, list(content["data"]), layout, height_px=height))
+    return ShownFigure(Figure("", title, caption, list(content["data"]), layout, height_px=height))
 
 
 def lines(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, title: str, caption: str, x: str, y: str
-) -> Shown:
+) -> ShownFigure:
     """Draw curves, pairs of x and y values by name; `x` and `y` are the titles of the axes, with units."""
     traces = [
         line(at, values, name, RUNS[i % len(RUNS)], dash=_DASHES[i % len(_DASHES)], hovertemplate="%{y:,.4~g}")
         for i, (name, (at, values)) in enumerate(curves.items())
     ]
     axes = {"xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}, "rangemode": "tozero"}}
-    return Shown(Figure("", title, caption, traces, axes, height_px=360))
+    return ShownFigure(Figure("", title, caption, traces, axes, height_px=360))
 
 
-def bars(values: Mapping[str, float], *, title: str, caption: str, unit: str) -> Shown:
+def bars(values: Mapping[str, float], *, title: str, caption: str, unit: str) -> ShownFigure:
     """Draw one horizontal bar for each named value."""
     trace = {
         "type": "bar", "orientation": "h", "y": list(values), "x": list(values.values()), "hovertemplate": "%{x:,.4~g}",
@@ -86,10 +85,10 @@ def bars(values: Mapping[str, float], *, title: str, caption: str, unit: str) ->
     }  # fmt: skip
     x_axis = {"title": {"text": unit}, "rangemode": "tozero"}
     layout = {"xaxis": x_axis, "yaxis": {"autorange": "reversed"}, "hovermode": "closest"}
-    return Shown(Figure("", title, caption, [trace], layout, height_px=120 + 44 * len(values)))
+    return ShownFigure(Figure("", title, caption, [trace], layout, height_px=120 + 44 * len(values)))
 
 
-def stacked(values: Mapping[str, Mapping[str, float]], *, title: str, caption: str, unit: str) -> Shown:
+def stacked(values: Mapping[str, Mapping[str, float]], *, title: str, caption: str, unit: str) -> ShownFigure:
     """Draw one horizontal bar for each name, made of parts; a part has the same colour in all bars."""
     parts = list(dict.fromkeys(part for row in values.values() for part in row))
     traces = [
@@ -102,7 +101,7 @@ def stacked(values: Mapping[str, Mapping[str, float]], *, title: str, caption: s
         "barmode": "stack", "xaxis": {"title": {"text": unit}}, "yaxis": {"autorange": "reversed"}, "hovermode": "closest",
         "legend": {"traceorder": "normal"},
     }  # fmt: skip
-    return Shown(Figure("", title, caption, traces, layout, height_px=150 + 44 * len(values)))
+    return ShownFigure(Figure("", title, caption, traces, layout, height_px=150 + 44 * len(values)))
 
 
 def tree(result: Any, caption: str) -> Picture:

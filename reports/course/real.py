@@ -13,7 +13,7 @@ import lsmlab
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
-from lsmlab.reports.course.pictures import Shown, lines
+from lsmlab.reports.course.pictures import ShownFigure, lines
 from lsmlab.reports.course.stores import STORES
 from lsmlab.reports.page import assemble, section, write_page
 from lsmlab.reports.parts import html_table
@@ -37,7 +37,7 @@ class Both:
     measured_per_s: list[float]
     simulated_per_s: list[float]
 
-    def shown(self) -> Shown:
+    def shown(self) -> ShownFigure:
         """Return the figure with the writes per second of both."""
         curves = {
             name: (list(range(1, len(values) + 1)), values)
@@ -74,7 +74,7 @@ def both(lesson: int) -> Both:
     return Both(lesson, measured, result.summary, measured_per_s, result.series["write_ops"].tolist())
 
 
-def real(lesson: int) -> Shown:
+def real(lesson: int) -> ShownFigure:
     """Record the store of a lesson in RocksDB on this machine and show its writes beside the simulated ones."""
     found = both(lesson)
     sys.stdout.write(f"{STORES[lesson].about}\n{found.apart()}\n")
@@ -117,7 +117,7 @@ def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
     """Return the measured values and the writes of each second."""
     from lsmlab.validation.recorder.command import bench_plan
     from lsmlab.validation.recorder.drivers import ROCKSDICT, rocksdict_tool
-    from lsmlab.validation.recorder.limits import Limits
+    from lsmlab.validation.recorder.limits import CgroupCaps
     from lsmlab.validation.recorder.one_run import Budget, run_bench
     from lsmlab.validation.recorder.outcome import read_outcome
 
@@ -125,7 +125,7 @@ def _recorded(config: dict[str, Any]) -> tuple[dict[str, Any], list[float]]:
     with tempfile.TemporaryDirectory(prefix="lsmlab-real-") as scratch:
         raw = Path(scratch) / "raw"
         plan = bench_plan(config, raw / "report.csv", ROCKSDICT)
-        run_bench(tool, plan, Limits(None, None, None), Budget(_TIME_S, _SPACE_BYTES), Path(scratch) / "db", raw)
+        run_bench(tool, plan, CgroupCaps(None, None, None), Budget(_TIME_S, _SPACE_BYTES), Path(scratch) / "db", raw)
         rows = np.loadtxt(raw / "report.csv", delimiter=",", skiprows=1, ndmin=2)
         return read_outcome(raw), [float(value) for value in rows[:, 1]]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports.course.pictures import Shown
+from lsmlab.reports.course.pictures import ShownFigure
 from lsmlab.reports.figures.base import Figure, Trace
 from lsmlab.reports.palette import CONSUMERS, MOVE, STALLS, WRITE
 
@@ -32,7 +32,7 @@ class Span:
     end: float
 
 
-def spans(rows: Mapping[str, Sequence[Span]], *, title: str, caption: str, x: str) -> Shown:
+def spans(rows: Mapping[str, Sequence[Span]], *, title: str, caption: str, x: str) -> ShownFigure:
     """Draw a row of spans for each name; `x` is the title of the axis, with its unit."""
     traces: list[Trace] = []
     for state, (color, pattern) in _LOOKS.items():
@@ -48,10 +48,10 @@ def spans(rows: Mapping[str, Sequence[Span]], *, title: str, caption: str, x: st
         "barmode": "overlay", "xaxis": {"title": {"text": x}, "rangemode": "tozero"}, "hovermode": "closest",
         "yaxis": {"categoryorder": "array", "categoryarray": list(rows)[::-1]}, "legend": {"traceorder": "normal"},
     }  # fmt: skip
-    return Shown(Figure("", title, caption, traces, layout, height_px=150 + 44 * len(rows)))
+    return ShownFigure(Figure("", title, caption, traces, layout, height_px=150 + 44 * len(rows)))
 
 
-def memtables(result: Any, caption: str) -> Shown:
+def memtables(result: Any, caption: str) -> ShownFigure:
     """Draw which memtable takes writes, waits and is flushed over the time of a run, beside compactions and stops.
 
     Of a run with two memtables that starts with an empty store. Raises InputError if the run recorded no events.
@@ -82,7 +82,7 @@ def _between(table: pd.DataFrame, state: str) -> list[Span]:
     return [Span(state, start, end) for start, end in zip(table["start_s"], table["end_s"], strict=True)]
 
 
-def rewrites(results: Mapping[str, Any], caption: str) -> Shown:
+def rewrites(results: Mapping[str, Any], caption: str) -> ShownFigure:
     """Draw one compaction below L1 of each run: bytes that move down, and bytes that are rewritten with them.
 
     The compaction with the median ratio of both. Raises InputError for a run without such compactions.

@@ -9,10 +9,10 @@ from lsmlab.models.units import format_bytes
 from lsmlab.reports.answers.stopped import bottleneck_parts
 from lsmlab.reports.decisions.parts import differences_table, options_section
 from lsmlab.reports.figures.changes import change_figure
-from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.advice import advice_text
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.reports.what_helps import KINDS
@@ -84,7 +84,7 @@ def _row(entry: Tried, goal: str) -> tuple[str, str, str]:
     return entry.name, effect, f"breaks the limit on {entry.breaks}" if entry.breaks else entry.why
 
 
-ADVISE = Kind(
+ADVISE = StudyKind(
     "advise", "advice.json", AdviceRequest, advise, cost, advice_text, draw_advice,
     "a shorter load (--set workload.duration=...)", "lsmlab advise mystore --goal p999 --memory 2GiB --at-most space_amp=1.5",
 )  # fmt: skip

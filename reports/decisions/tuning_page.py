@@ -10,14 +10,14 @@ from lsmlab.reports.decisions.parts import differences_table, options_section
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.figures.search import importance_figure, points_figure, progress_figure
-from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import PAGE
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.tuning import tuning_text
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.studies.goals import GOALS
-from lsmlab.sim.studies.tune import Tuning, TuningRequest, Verdict, cost, tune
+from lsmlab.sim.studies.tune import Tuning, TuningRequest, TuningVerdict, cost, tune
 
 _FEWEST: Final = 2
 """Number of points from which on figures of all points say something."""
@@ -44,11 +44,11 @@ def tuning_page(found: Tuning) -> str:
         f"{paragraphs(_story(found))}{_verdict(found)}{''.join(section(figure) for figure in figures)}"
         f"{options_section('Best point as an OPTIONS file', found.options)}{_front(found)}"
     )
-    subject = Path(found.store).name
+    store = Path(found.store).name
     wanted = ", ".join(f"{'higher' if GOALS[g].higher_is_better else 'lower'} {GOALS[g].label}" for g in goals)
     subtitle = f"Goal: {wanted}; searched: {', '.join(key.replace('engine.options.', '') for key in found.space)}"
-    footer = f"lsmlab tune {subject}. This file needs no network."
-    return assemble(f"Tuning of {subject}", subtitle, body, figures, footer)
+    footer = f"lsmlab tune {store}. This file needs no network."
+    return assemble(f"Tuning of {store}", subtitle, body, figures, footer)
 
 
 def _story(found: Tuning) -> list[str]:
@@ -76,7 +76,7 @@ def _story(found: Tuning) -> list[str]:
     return sentences
 
 
-def _contributions(found: Tuning, verdict: Verdict) -> Figure:
+def _contributions(found: Tuning, verdict: TuningVerdict) -> Figure:
     """Return the figure of the best point's change and of the part that each setting has in it."""
     goal = GOALS[found.goals[0]]
     rows = [("best point", d) for d in verdict.differences if d.metric == goal.name]
@@ -104,7 +104,7 @@ def _front(found: Tuning) -> str:
     return html_section("front", "Pareto front", html_table(["point", *(GOALS[goal].label for goal in goals)], rows), caption)
 
 
-TUNE = Kind(
+TUNE = StudyKind(
     "tune", "tuning.json", TuningRequest, tune, cost, tuning_text, draw_tuning, "fewer --trials",
     "lsmlab tune mystore engine.options.write_buffer_size=8MiB..256MiB engine.options.max_background_jobs=2..16 --goal p999 "
     "--at-most space_amp=1.5",

@@ -12,10 +12,10 @@ from lsmlab.reports.decisions.parts import differences_table
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.figures.curves import overlaid
-from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.parts import html_section, html_table
 from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.whatif import answer_text, check_error
 from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.studies.metrics import BY_NAME
@@ -119,7 +119,7 @@ def _overlay(answer: WhatIfAnswer, directory: Path) -> list[Figure]:
     return [overlaid(OPERATIONS, [load_run(place) for place in places], ["LOG", "simulated present state"])]
 
 
-WHATIF = Kind(
+WHATIF = StudyKind(
     "whatif", "whatif.json", WhatIfRequest, whatif, cost, answer_text, draw_whatif, "fewer or shorter runs",
     "lsmlab whatif mystore device=sata 'engine=vlsm workload.scale=2' host.cores=4,8",
 )  # fmt: skip

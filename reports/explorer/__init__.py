@@ -2,5 +2,5 @@
 
 - Binary form of columns in a page: packing.
 - Data of the explorer: data. Its parts: tree (files over time), jobs, stalls, lanes (rows of the job chart).
-- Words: reasons (of compactions), engines (marks of an engine's tree). HTML, and the script from the modules of `web`: section.
+- Words: words (reasons of compactions, marks of an engine's tree). HTML, and the script from the modules of `web`: section.
 """

@@ -1,4 +1,4 @@
-"""Write stalls in a page: times, causes, costs, the chain of jobs behind each, and the costliest episodes in words."""
+"""Write stalls in a page: times, causes, costs, the chain of jobs behind each, and the costliest groups of stalls in words."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.cost import wait_sentence
 from lsmlab.reports.explorer.jobs import places
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.explain.sentences import count, episode_text, reason_text
+from lsmlab.reports.stall_cost import wait_sentence
+from lsmlab.sim.explain.sentences import count, reason_text, stall_group_text
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -50,7 +50,7 @@ def stall_data(run: RunData, job_rows: Ints) -> dict[str, Any]:
         "causes": [{"name": stall_name(str(c)), "color": stall_color(str(c)), "stops": _stops(str(c))} for c in causes],
         "texts": {str(row): stall_text(run, row) for row in listed},
         "listed": [{"row": row, "label": stall_choice(run, row, rank + 1)} for rank, row in enumerate(listed)],
-        "episodes": _episodes(run),
+        "groups": _groups(run),
     }  # fmt: skip
 
 
@@ -58,16 +58,16 @@ def _stops(cause: str) -> bool:
     return not cause.endswith("_slowdown")
 
 
-def _episodes(run: RunData) -> list[dict[str, Any]]:
-    """Return the costliest episodes of the summary: times, sentences, and the rows of their stalls."""
+def _groups(run: RunData) -> list[dict[str, Any]]:
+    """Return the costliest groups of stalls of the summary: times, sentences, and the rows of their stalls."""
     starts, ends, shards = (run.stalls.get(name, np.empty(0)) for name in ("start_s", "end_s", "shard"))
     found = []
-    for episode in run.summary.get("episodes") or []:
-        mine = (shards == episode["shard"]) & (starts >= episode["start_s"]) & (ends <= episode["end_s"])
+    for group in run.summary.get("episodes") or []:
+        mine = (shards == group["shard"]) & (starts >= group["start_s"]) & (ends <= group["end_s"])
         found.append({
-            "start_s": episode["start_s"], "end_s": episode["end_s"], "stalls": np.flatnonzero(mine).tolist(),
-            "culprits": [culprit["job"] for culprit in episode["culprits"]], "jobs": episode["chain"]["jobs"],
-            "text": episode_text(episode), "reason": reason_text(episode),
+            "start_s": group["start_s"], "end_s": group["end_s"], "stalls": np.flatnonzero(mine).tolist(),
+            "delaying_jobs": [job["job"] for job in group["culprits"]], "jobs": group["chain"]["jobs"],
+            "text": stall_group_text(group), "reason": reason_text(group),
         })  # fmt: skip
     return found
 

@@ -1,7 +1,7 @@
 """Figure: Plotly traces and layout as plain dictionaries, with title and caption.
 
-Plotly's Python objects are not used: their import takes a second, and the tests already make their checks. The script
-of the page sets the colours of text and grid, for light or dark mode.
+Plotly's Python objects serve notebooks only (`graph`): their import takes a second, and the tests already make their
+checks. The script of the page sets the colours of text and grid, for light or dark mode.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 from lsmlab.reports.palette import translucent
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as Graph
 
 Trace = dict[str, Any]
 _DOT_PX: Final = 5.0
@@ -169,3 +172,21 @@ def time_axis(end_s: float | None = None, **more: Any) -> dict[str, Any]:
     """Return the x axis of timeline figures; it ends at `end_s` at the latest, if given."""
     end = {} if end_s is None else {"autorangeoptions": {"maxallowed": end_s}}
     return {"title": {"text": "simulated time (s)"}, "rangemode": "tozero", "tickformat": ",", **end, **more}
+
+
+def graph(figure: Figure) -> Graph:
+    """Return a figure of a page as a Plotly figure with title and caption; without data it shows the text `empty`."""
+    from plotly.graph_objects import Figure as Graph
+
+    title: dict[str, Any] = {"text": figure.title, "x": 0.0, "xref": "paper"}
+    layout: dict[str, Any] = {
+        "template": "plotly_white", "height": figure.height_px + 60, "hovermode": "x unified", "bargap": 0.3,
+        "legend": {"orientation": "h", "x": 0, "y": 1.0, "xanchor": "left", "yanchor": "bottom"},
+        "margin": {"l": 70, "r": 40, "t": 90, "b": 50}, "title": title,
+    }  # fmt: skip
+    if not figure.traces:
+        text = {"text": figure.empty, "showarrow": False, "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5}
+        hidden = {"visible": False}
+        return Graph([], {**layout, "annotations": [text], "xaxis": hidden, "yaxis": hidden})
+    own = {**figure.layout, "legend": {**layout["legend"], **figure.layout.get("legend", {})}}
+    return Graph(figure.traces, {**layout, **own})

@@ -20,7 +20,7 @@ _POINTS: Final = 500
 _LONG: Final = " In long runs, a point is the {form} of several seconds."
 
 
-class Kind(Enum):
+class CurveKind(Enum):
     """What the value of a second is, and how several seconds become one point."""
 
     RATE = "mean"
@@ -41,7 +41,7 @@ class Curve:
     caption: str
     values: str | Callable[[RunData], Floats]
     """Column of the series, or a function that returns the value of each second."""
-    kind: Kind
+    kind: CurveKind
     unit: str
     """s (drawn on a logarithmic axis), bytes, MB/s, share, or the noun of a count, such as files."""
     label: str = ""
@@ -52,13 +52,13 @@ class Curve:
     def of(self, run: RunData) -> Floats:
         """Return the value of each second."""
         values = run.column(self.values) if isinstance(self.values, str) else self.values(run)
-        return np.where(values > 0, values, np.nan) if self.kind is Kind.WORST else values
+        return np.where(values > 0, values, np.nan) if self.kind is CurveKind.WORST else values
 
     def points(self, run: RunData, timeline: Timeline) -> tuple[Floats, Floats]:
         """Return times and values of the points."""
         values = self.of(run)
-        y = timeline.mean(values) if self.kind is Kind.RATE else timeline.high(values)
-        return timeline.end_s if self.kind is Kind.STATE else timeline.middle_s, y
+        y = timeline.mean(values) if self.kind is CurveKind.RATE else timeline.high(values)
+        return timeline.end_s if self.kind is CurveKind.STATE else timeline.middle_s, y
 
 
 def drawn(curve: Curve, run: RunData, timeline: Timeline) -> Figure:
@@ -66,7 +66,7 @@ def drawn(curve: Curve, run: RunData, timeline: Timeline) -> Figure:
     x, y = curve.points(run, timeline)
     scale, axis, hover = _axis(curve, y)
     trace = line(x, y / scale, curve.title, RUNS[0], yaxis="y2", hovertemplate=hover)
-    if curve.kind is Kind.STATE and not timeline.grouped:
+    if curve.kind is CurveKind.STATE and not timeline.grouped:
         trace["line"]["shape"] = "hv"
     layout = {"xaxis": time_axis(), "yaxis": BANDS_AXIS, "yaxis2": {**DATA_AXIS, **axis}}
     return _figure(curve, [*bands_behind(run), trace] if np.isfinite(y).any() else [], layout, grouped=timeline.grouped)
@@ -89,14 +89,14 @@ def operations(run: RunData) -> Floats:
 def throughput_differences(runs: Sequence[RunData], names: Sequence[str]) -> Figure | None:
     """Draw how many operations per second each run does more or less than the first one, over their common time."""
     caption = f"Operations per second more (above 0) or fewer than {names[0]}."
-    curve = Curve("throughput-difference", "Difference of throughput", caption, operations, Kind.RATE, "operations / s")
+    curve = Curve("throughput-difference", "Difference of throughput", caption, operations, CurveKind.RATE, "operations / s")
     return _differences(curve, runs, names, lambda difference, timeline, _last: timeline.mean(difference))
 
 
 def operations_ahead(runs: Sequence[RunData], names: Sequence[str]) -> Figure | None:
     """Draw how many operations each run is ahead of the first one since the start, over their common time."""
     caption = f"Operations since the start that a run has done more (above 0) or fewer than {names[0]}."
-    curve = Curve("operations-ahead", "Operations ahead", caption, operations, Kind.STATE, "operations")
+    curve = Curve("operations-ahead", "Operations ahead", caption, operations, CurveKind.STATE, "operations")
     return _differences(curve, runs, names, lambda difference, _timeline, last: np.cumsum(np.nan_to_num(difference))[last])
 
 
@@ -112,7 +112,7 @@ def _differences(
         timeline = Timeline.of(run.times_s[:common], _POINTS)
         last = np.append(timeline.starts[1:], common) - 1
         y = form(operations(run)[:common] - first[:common], timeline, last)
-        x = timeline.end_s if curve.kind is Kind.STATE else timeline.middle_s
+        x = timeline.end_s if curve.kind is CurveKind.STATE else timeline.middle_s
         traces.append(_line(x, y, name, number, "%{y:+,.0f}"))
     axis = {"title": {"text": curve.unit}, "zeroline": True, "zerolinewidth": 2, "tickformat": "~s"}
     return _of_several(curve, traces, axis, runs)
@@ -138,7 +138,7 @@ def _line(x: Floats, y: Floats, name: str, number: int, hover: str) -> Trace:
 
 def _of_several(curve: Curve, traces: list[Trace], axis: dict[str, Any], runs: Sequence[RunData]) -> Figure:
     end_s = max(float(run.times_s[-1]) for run in runs)
-    grouped = max(len(run.times_s) for run in runs) > _POINTS and curve.kind is not Kind.STATE
+    grouped = max(len(run.times_s) for run in runs) > _POINTS and curve.kind is not CurveKind.STATE
     return _figure(curve, traces, {"xaxis": time_axis(end_s), "yaxis": axis}, grouped=grouped)
 
 

@@ -2,10 +2,10 @@
 
 It simulates, imports and loads by the public functions of lsmlab, as any program would.
 
-- verb: `lsmlab lab`; server: the Flask and Dash application; safety: which requests it answers, headers of its responses.
+- server: the Flask and Dash application; safety: which requests it answers, headers of its responses.
 - Form: fields (settings with limits and units, from configuration and model), steps (positions of sliders), descriptions,
   choice (settings as overrides, command, YAML), layout and controls (its components), form_callbacks.
-- Work: work (tasks of worker processes), preview (short windows), process (one worker process), jobs (queue of the tasks of
+- Work: work (tasks of worker processes), preview (short windows), process (one worker process), job_queue (tasks of
   all tabs), run_callbacks.
-- Results: kept (kept runs, uploads), kept_callbacks. Style and browser functions: assets.
+- Results: kept_runs (with uploads), kept_callbacks. Style and browser functions: assets.
 """

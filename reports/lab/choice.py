@@ -31,7 +31,7 @@ _MOST_TEXT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FormChoice:
     """Configuration that a user chose in the form."""
 
     entries: Mapping[str, str] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Choice:
     """Folder of `lsmlab import`; empty: none."""
 
     @classmethod
-    def of(cls, content: Any) -> Choice:
+    def of(cls, content: Any) -> FormChoice:
         """Return the choice that `as_json` wrote. Raises InputError for other content, and for settings of Hydra."""
         if not isinstance(content, Mapping) or not set(content) <= {"entries", "values", "options_file", "imported"}:
             raise InputError("settings: not those of the laboratory; reload the page")
@@ -71,7 +71,7 @@ class Choice:
         """Folders of configuration groups."""
         return (Path(self.imported),) if self.imported else ()
 
-    def base(self) -> Choice:
+    def base(self) -> FormChoice:
         """Return the choice without changed values."""
         return replace(self, values={})
 
@@ -91,7 +91,7 @@ class Choice:
         files += ["--options", self.options_file] if self.options_file else []
         return shlex.join(["lsmlab", "run", *files, *self.overrides()])
 
-    def name(self, start: Choice) -> str:
+    def name(self, start: FormChoice) -> str:
         """Return a name: the entries, the values that differ from those of `start`, and the loaded file."""
         before = {} if self.imported else start.values
         head = "{engine} on {device}, {workload}".format(**self.entries)
@@ -116,17 +116,17 @@ class Choice:
 @lru_cache(maxsize=16)
 def _of_entries(entries: tuple[tuple[str, str], ...]) -> dict[str, Any]:
     """Return the configuration of entries alone."""
-    return Choice(dict(entries)).configuration()
+    return FormChoice(dict(entries)).configuration()
 
 
-def fields(base: Choice) -> list[Field]:
+def fields(base: FormChoice) -> list[Field]:
     """Return the fields of the form for a choice without changed values. Raises InputError if it does not compose."""
     return _fields(tuple(base.entries.items()), base.options_file, base.imported)
 
 
 @lru_cache(maxsize=64)
 def _fields(entries: tuple[tuple[str, str], ...], options_file: str, imported: str) -> list[Field]:
-    choice = Choice(dict(entries), {}, options_file, imported)
+    choice = FormChoice(dict(entries), {}, options_file, imported)
     return fields_of(choice.configuration(), dict(entries), choice.folders)
 
 

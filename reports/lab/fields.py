@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.make import METADATA, DeviceSettings, Limits
+from lsmlab.models.devices.make import METADATA, DeviceCaps, DeviceSettings
 from lsmlab.models.engines.make import make_engine
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.options.values import STRUCTS, plain
@@ -89,7 +89,7 @@ def _group_fields(
 ) -> Iterator[Field]:
     for group, classes in (
         ("workload", (_target(config, "workload"),)), ("device", (_target(config, "device"), DeviceSettings)),
-        ("host", (Host,)), ("limits", (Limits,)), ("keys", (KeySettings,)),
+        ("host", (Host,)), ("limits", (DeviceCaps,)), ("keys", (KeySettings,)),
     ):  # fmt: skip
         texts = comments(group, chosen.get(group, ""), folders)
         for name, value in config[group].items():

@@ -9,10 +9,10 @@ from typing import Any
 
 from dash import ALL, MATCH, ClientsideFunction, Input, Output, State, ctx, html, no_update
 from lsmlab.models.errors import InputError
-from lsmlab.reports.lab.choice import GROUPS, Choice, changed_values, fields
+from lsmlab.reports.lab.choice import GROUPS, FormChoice, changed_values, fields
 from lsmlab.reports.lab.controls import SLIDER, STEPS, TEXT, control
-from lsmlab.reports.lab.jobs import JobQueue
-from lsmlab.reports.lab.kept import IMPORTS, UPLOADS, KeptRuns
+from lsmlab.reports.lab.job_queue import JobQueue
+from lsmlab.reports.lab.kept_runs import IMPORTS, UPLOADS, KeptRuns
 from lsmlab.reports.lab.layout import START, entry_options, group_controls, main_fields, other_options
 from lsmlab.reports.lab.preview import Curves
 
@@ -30,22 +30,22 @@ class Form:
     def __init__(self, kept: KeptRuns) -> None:
         self._kept = kept
 
-    def base(self, engine: str, device: str, workload: str, source: Mapping[str, str] | None) -> Choice:
+    def base(self, engine: str, device: str, workload: str, source: Mapping[str, str] | None) -> FormChoice:
         """Return the choice without values. Raises InputError for a file that the laboratory did not write."""
         entries = dict(zip(GROUPS, (engine, device, workload), strict=True))
-        choice = Choice.of({"entries": entries, **(source or {})})
+        choice = FormChoice.of({"entries": entries, **(source or {})})
         for path, place in ((choice.options_file, UPLOADS), (choice.imported, IMPORTS)):
             if path and not self._kept.contains(path, place):
                 raise InputError(f"{Path(path).name}: this file is not there any more; load it again")
         return choice
 
-    def choice(self, *form: Any) -> Choice:
+    def choice(self, *form: Any) -> FormChoice:
         """Return the choice of the states `FORM`."""
         *chosen, texts, identifiers = form
         base = self.base(*chosen)
         known = {f.key: f for f in fields(base)}
         values = changed_values({i["key"]: t for i, t in zip(identifiers, texts, strict=True)}, known)
-        return replace(Choice.of({**base.as_json(), "values": values}))
+        return replace(FormChoice.of({**base.as_json(), "values": values}))
 
 
 def register_form(app: Any, jobs: JobQueue, form: Form) -> None:
@@ -115,11 +115,11 @@ def _changed(
     drawn: Mapping[str, Any] | None, texts: Sequence[str | None], identifiers: Sequence[Mapping[str, str]]
 ) -> dict[str, str]:
     """Return the values that the user has changed in the controls that were drawn for the choice `drawn`."""
-    known = {f.key: f for f in fields(Choice.of(drawn or {}))} if drawn else {}
+    known = {f.key: f for f in fields(FormChoice.of(drawn or {}))} if drawn else {}
     return changed_values({i["key"]: t for i, t in zip(identifiers, texts, strict=True)}, known)
 
 
-def source_text(base: Choice) -> str:
+def source_text(base: FormChoice) -> str:
     """Return in words which file the store's settings come from."""
     if base.imported:
         return f"Store, machine and load of the LOG in {Path(base.imported).name}."

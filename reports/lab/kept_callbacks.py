@@ -7,10 +7,10 @@ from typing import Any
 
 from dash import ClientsideFunction, Input, Output, State, ctx, no_update
 from lsmlab.models.errors import InputError
-from lsmlab.reports.lab.jobs import JobQueue
-from lsmlab.reports.lab.kept import MOST_COMPARED, KeptRun, KeptRuns
+from lsmlab.reports.lab.job_queue import JobQueue
+from lsmlab.reports.lab.kept_runs import MOST_COMPARED, KeptRun, KeptRuns
 from lsmlab.reports.lab.run_callbacks import BUSY_MS
-from lsmlab.reports.lab.work import Comparison
+from lsmlab.reports.lab.work import DrawComparison
 from lsmlab.reports.run_data import PAGE
 
 Callback = Callable[..., Any]
@@ -110,7 +110,7 @@ def compare_callback(jobs: JobQueue, kept: KeptRuns) -> Callback:
     def compare(_clicks: int, tab: str, marked: Sequence[str] | None) -> Any:
         try:
             runs, folder = kept.comparison(marked or [])
-            jobs.start(tab, f"comparison of {len(runs)} runs", Comparison(tuple(runs), folder))
+            jobs.start(tab, f"comparison of {len(runs)} runs", DrawComparison(tuple(runs), folder))
         except InputError as error:
             return str(error), no_update
         return "", BUSY_MS

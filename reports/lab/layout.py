@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dash import dcc, html
-from lsmlab.reports.lab.choice import GROUPS, IMPORTED, Choice
+from lsmlab.reports.lab.choice import GROUPS, IMPORTED, FormChoice
 from lsmlab.reports.lab.controls import control
 from lsmlab.reports.lab.descriptions import entry_names
 from lsmlab.reports.lab.fields import Field
 
-START: Final = Choice(
+START: Final = FormChoice(
     {"engine": "rocksdb", "device": "sata", "workload": "fillrandom"},
     {"workload.num": "20M", "workload.duration": "60s", "workload.value_size": "400"},
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
-from lsmlab.reports.lab.work import Task
+from lsmlab.reports.lab.work import LabTask
 from lsmlab.sim.runs.worker import begin_local_worker
 
 Share = Callable[[float], None]
@@ -26,13 +26,13 @@ class EndedError(RuntimeError):
     """Error of a task whose process has ended: somebody ended it, or it ran out of memory."""
 
 
-class WorkerProcess:
+class LabProcess:
     """A process that does the task `warm_up` when it starts, to import everything.
 
     Several threads may use it; each waits for the tasks of the others.
     """
 
-    def __init__(self, warm_up: Task) -> None:
+    def __init__(self, warm_up: LabTask) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, child_end = context.Pipe()
         self._process = context.Process(target=_serve, args=(child_end,), daemon=True)
@@ -47,7 +47,7 @@ class WorkerProcess:
         """Whether the process runs."""
         return self._process.is_alive()
 
-    def do(self, task: Task, share: Share = lambda _share: None, timeout_s: float | None = None) -> Any:
+    def do(self, task: LabTask, share: Share = lambda _share: None, timeout_s: float | None = None) -> Any:
         """Do a task and return its result; raise its error.
 
         Raises EndedError if the process ends before, TimeoutError if the task takes longer than `timeout_s`; the process
@@ -99,7 +99,7 @@ def _serve(pipe: Connection) -> None:
             return
 
 
-def _result(pipe: Connection, task: Task) -> Any:
+def _result(pipe: Connection, task: LabTask) -> Any:
     """Return the result of a task, or its error; send its progress on the pipe."""
     last_s = time.monotonic()
 

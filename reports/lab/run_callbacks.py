@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from dash import ClientsideFunction, Input, Output, State, no_update
 from lsmlab.models.errors import InputError
-from lsmlab.reports.lab.choice import IMPORTED, Choice
+from lsmlab.reports.lab.choice import IMPORTED, FormChoice
 from lsmlab.reports.lab.form_callbacks import FORM, Form
-from lsmlab.reports.lab.jobs import JobQueue, Status
-from lsmlab.reports.lab.kept import IMPORTS, KeptRuns, decoded
+from lsmlab.reports.lab.job_queue import JobQueue, Status
+from lsmlab.reports.lab.kept_runs import IMPORTS, KeptRuns, decoded
 from lsmlab.reports.lab.layout import START
 from lsmlab.reports.lab.work import Import, WholeRun
 
@@ -117,7 +117,7 @@ def progress_text(status: Status) -> str:
 def imported_choice(page: str) -> dict[str, Any]:
     """Return the choice of an imported LOG; `page`: address of its page, `imports/NAME/report.html`."""
     entries = dict.fromkeys(START.entries, IMPORTED)
-    return Choice(entries, {}, "", page.rpartition("/")[0]).as_json()
+    return FormChoice(entries, {}, "", page.rpartition("/")[0]).as_json()
 
 
 def options_callback(form: Form, kept: KeptRuns) -> Callback:
@@ -131,7 +131,7 @@ def options_callback(form: Form, kept: KeptRuns) -> Callback:
             return str(error), no_update, no_update
         values = {k: v for k, v in choice.values.items() if not k.startswith("engine.")}
         entries = {**choice.entries, "engine": START.entries["engine"]}
-        return "", Choice(entries, values, str(path)).as_json(), no_update
+        return "", FormChoice(entries, values, str(path)).as_json(), no_update
 
     return load
 

@@ -10,9 +10,9 @@ import flask
 from dash import Dash
 from lsmlab.reports.lab import safety
 from lsmlab.reports.lab.form_callbacks import Form, register_form
-from lsmlab.reports.lab.jobs import JobQueue
-from lsmlab.reports.lab.kept import KeptRuns
+from lsmlab.reports.lab.job_queue import JobQueue
 from lsmlab.reports.lab.kept_callbacks import register_kept
+from lsmlab.reports.lab.kept_runs import KeptRuns
 from lsmlab.reports.lab.layout import page
 from lsmlab.reports.lab.run_callbacks import register_runs
 

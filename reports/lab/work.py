@@ -54,7 +54,7 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class DrawComparison:
     """Draw the page that compares finished runs."""
 
     runs: Sequence[Path]
@@ -69,4 +69,4 @@ class Comparison:
         return write_comparison(self.folder / PAGE, self.folder, self.runs)
 
 
-Task = Preview | WholeRun | Import | Comparison
+LabTask = Preview | WholeRun | Import | DrawComparison

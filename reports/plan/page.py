@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.parts import Html, html_section, html_table
 from lsmlab.reports.plan.figures import headroom_over_time, level_text, pareto, rates, sensitivities
 from lsmlab.reports.run_data import PAGE
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.plan import headroom_text, machines_text, plan_text, runs_out_text
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
 from lsmlab.sim.studies.plan.levels import LEVELS
@@ -134,7 +134,8 @@ def _prices(rows: Sequence[CandidateAnswer]) -> str:
     return html_section("prices", "Prices", f"<ul>{''.join(lines)}</ul>")
 
 
-PLAN = Kind(
+PLAN = StudyKind(
     "plan", "plan.json", PlanRequest, plan, cost, plan_text, draw_plan, "fewer candidates, or a smaller search.turnovers",
     "lsmlab plan plan.yaml --budget 10min   (keys of a plan: docs/reference/plan.md)",
+    is_empty=lambda found: all(row.error is not None for row in found.candidates),
 )  # fmt: skip

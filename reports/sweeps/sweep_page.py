@@ -10,7 +10,7 @@ import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.comparison.differences import summaries, tables
-from lsmlab.reports.comparison.members import Shown, of_configurations
+from lsmlab.reports.comparison.members import ShownRun, of_configurations
 from lsmlab.reports.comparison.numbers_table import numbers_section, page_link
 from lsmlab.reports.comparison.settings import settings_section
 from lsmlab.reports.figures.base import Figure
@@ -66,7 +66,7 @@ def _chosen(analysis: Analysis) -> list[str]:
 
 
 def sweep_page(
-    directory: Path, measured: Measured, analysis: Analysis, runs: Mapping[str, Sequence[Path]], best: Sequence[Shown]
+    directory: Path, measured: Measured, analysis: Analysis, runs: Mapping[str, Sequence[Path]], best: Sequence[ShownRun]
 ) -> str:
     """Return the whole HTML page of a sweep; `best`: configurations that it compares side by side."""
     metrics = [o.name for o in analysis.objectives]
@@ -93,7 +93,7 @@ def sweep_page(
     return assemble(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, body, [*figures, *side], footer)
 
 
-def _side_by_side(best: Sequence[Shown], figures: Sequence[Figure], directory: Path) -> str:
+def _side_by_side(best: Sequence[ShownRun], figures: Sequence[Figure], directory: Path) -> str:
     """Return the best configurations as a comparison draws its runs: numbers, curves, differences and settings."""
     if len(best) < 2:
         return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.sim.results.comparison_text import in_columns
-from lsmlab.sim.studies.growth.grow import Growth, Window
+from lsmlab.sim.studies.growth.grow import Growth, GrowthWindow
 from lsmlab.sim.studies.growth.measured import QUANTITIES
 
 
@@ -39,7 +39,7 @@ def growth_text(answer: Growth) -> str:
     return "\n".join(lines) + "\n"
 
 
-def row_cells(row: Window) -> list[str]:
+def row_cells(row: GrowthWindow) -> list[str]:
     """Return the cells of a window: age, keys, numbers, share of the rated writes used."""
     used = row.endurance_used
     own = [q.text(getattr(row, name)) for name, q in QUANTITIES.items()]

@@ -8,8 +8,8 @@ from lsmlab.reports.text.words import change_text, interval_text, wrapped
 from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.sim.studies.differences import Difference
 from lsmlab.sim.studies.metrics import BY_NAME
-from lsmlab.sim.studies.reproduction import Check, Reproduction
-from lsmlab.sim.studies.whatif import Compared, WhatIfAnswer
+from lsmlab.sim.studies.reproduction import Reproduction, ReproductionCheck
+from lsmlab.sim.studies.whatif import ComparedAlternative, WhatIfAnswer
 
 _MAIN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification", "device.write_bytes_per_s")
 
@@ -38,14 +38,14 @@ def _reproduction(found: Reproduction) -> list[str]:
     return lines + (wrapped("warning: ", found.warning) if found.warning else [])
 
 
-def check_error(check: Check) -> str:
+def check_error(check: ReproductionCheck) -> str:
     """Return the error of a simulated number against the LOG."""
     if check.error is None:
         return "unknown"
     return f"{100 * check.error:+.1f} points" if BY_NAME[check.metric].share else f"{check.error:+.1%}"
 
 
-def _alternative(found: Compared) -> list[str]:
+def _alternative(found: ComparedAlternative) -> list[str]:
     lines = [found.name, *(line for text in found.changes for line in wrapped("  ", text))]
     if found.kept:
         lines += wrapped("  ", f"({'; '.join(found.kept)})")

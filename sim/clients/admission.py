@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.policies.rocksdb.delay import sleep_shares
 from lsmlab.models.version import Version
-from lsmlab.sim.clients.group import NEVER, WRITE, Group
+from lsmlab.sim.clients.group import NEVER, WRITE, ClientGroup
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.store.database import Database
@@ -31,8 +30,7 @@ class Delay(NamedTuple):
     cause: StallCause | None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteLimits:
+class WriteLimits(NamedTuple):
     """Stall conditions of all databases at one moment.
 
     A thread waits at a stopped database, so one stop ends up stopping all threads.
@@ -74,7 +72,7 @@ class Admitted(NamedTuple):
     """Cause of the limit; None: no stall."""
 
 
-def admitted_writes(limits: WriteLimits, groups: Sequence[Group], times: OpTimes) -> Admitted:
+def admitted_writes(limits: WriteLimits, groups: Sequence[ClientGroup], times: OpTimes) -> Admitted:
     """Return the writes that the databases admit; the slowest of several limits every group that writes."""
     if limits.stopped:
         return Admitted(0.0, limits.stopped_by)
@@ -88,7 +86,7 @@ def admitted_writes(limits: WriteLimits, groups: Sequence[Group], times: OpTimes
     return found
 
 
-def _delayed_per_s(delay: Delay, groups: Sequence[Group], times: OpTimes) -> float:
+def _delayed_per_s(delay: Delay, groups: Sequence[ClientGroup], times: OpTimes) -> float:
     """Return the writes per second of a delayed database: by its delayed rate in bytes, or one write group per sleep."""
     if delay.sleep_s == 0.0:
         return delay.rate_bytes_per_s / times.costs.shape.batch_bytes
@@ -111,7 +109,7 @@ class Sleeps(NamedTuple):
         return self.lengths[-1][0]
 
 
-def sleeps_of(limits: WriteLimits, admitted: Admitted, groups: Sequence[Group], costs: OpCosts) -> Sleeps:
+def sleeps_of(limits: WriteLimits, admitted: Admitted, groups: Sequence[ClientGroup], costs: OpCosts) -> Sleeps:
     """Return the sleeps of delayed writers at the admitted rate, or of the length that the throttle asks for."""
     host, shape = costs.host, costs.shape
     if limits.sleep_s > 0.0:

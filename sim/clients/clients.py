@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import simpy
 from lsmlab.sim.clients.admission import WriteLimits, sleeps_of
-from lsmlab.sim.clients.group import NEVER, Group, Traffic, start_group, writes_per_s
+from lsmlab.sim.clients.group import NEVER, ClientGroup, ClientTraffic, start_group, writes_per_s
 from lsmlab.sim.clients.memtable_fill import MemtableFill
 from lsmlab.sim.clients.memtable_switches import MemtableSwitches
 from lsmlab.sim.clients.op_costs import OpCosts
@@ -68,6 +68,8 @@ class ClientLoad:
             for database, part in zip(databases, parts, strict=True)
         ]
         self._bounded = [s for s in self._switches if s.bounded]
+        self._op_costs = OpCosts.of(machine.host, shape, self._fill.entries, synced=self._synced)
+        """Costs of operations at the last plan."""
         self._wal_reaches_device = setup.setting.wal_reaches_device
         self._alarm = Alarm(env, self._wake)
         self._stopped = False
@@ -80,9 +82,9 @@ class ClientLoad:
         """State for which `_rates` hold; set by `start`."""
         self._rates: Rates
         self._device_bytes = 0.0
-        self.rates_changed = Observers[[Traffic]]()
+        self.rates_changed = Observers[[ClientTraffic]]()
         """Observers of a change of `rates`. Argument: the previous rates."""
-        self.rates = Traffic()
+        self.rates = ClientTraffic()
         """Current traffic per second; updated only while `rates_changed` has observers."""
         self._observe(sleeping=self._synced or reads is not None)
 
@@ -133,12 +135,12 @@ class ClientLoad:
         """Return the entries in the active memtable of each column family of each database."""
         return self._fill.unflushed(self._written)
 
-    def totals(self) -> Traffic:
+    def totals(self) -> ClientTraffic:
         """Return the operations and device bytes of all clients so far."""
         self._advance()
         writes = sum(g.served * g.write_share for g in self.groups)
         reads = sum(g.served * (g.read_share + g.scan_share) for g in self.groups)
-        return Traffic(writes, reads, self._device_bytes)
+        return ClientTraffic(writes, reads, self._device_bytes)
 
     def scans(self) -> float:
         """Return the number of scans of all clients at the last call of `totals`."""
@@ -243,20 +245,27 @@ class ClientLoad:
 
     def _costs(self, writing: bool) -> OpCosts:
         """Return the costs of operations on the present trees and memtables."""
-        common = partial(OpCosts.of, self._machine.host, self.shape, self._fill.entries, synced=self._synced)
-        if self._reads is None:
-            return common()
+        costs = self._op_costs
+        if costs.memtable_entries != self._fill.entries:
+            costs = OpCosts.of(self._machine.host, self.shape, self._fill.entries, synced=self._synced)
+        if self._reads is not None:
+            costs = self._with_reads(costs, self._reads, writing)
+        self._op_costs = costs
+        return costs
+
+    def _with_reads(self, costs: OpCosts, reads: FamilyReads, writing: bool) -> OpCosts:
         gets = sum(g.served * g.read_share for g in self.groups)
         scans = sum(g.served * g.scan_share for g in self.groups)
-        classes = self._reads.costs(gets, scans, partial(self._fill.mean_active, self._written, writing))
-        self._reads_change_s = self._reads.next_s
-        return common(reads=classes, block_bytes=self._reads.block_bytes)
+        classes = reads.costs(gets, scans, partial(self._fill.mean_active, self._written, writing))
+        self._reads_change_s, block_bytes = reads.next_s, reads.block_bytes
+        same = classes is costs.read_classes and block_bytes == costs.block_bytes
+        return costs if same else costs.with_reads(classes, block_bytes)
 
     def _note_rates(self) -> None:
         """Update `rates` and call the observers of `rates_changed`."""
         before = self.rates
         reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
-        self.rates = Traffic(writes_per_s(self.groups), reads, self._rates.device_bytes_per_s)
+        self.rates = ClientTraffic(writes_per_s(self.groups), reads, self._rates.device_bytes_per_s)
         if self.rates != before:
             self.rates_changed(before)
 
@@ -277,7 +286,7 @@ class ClientLoad:
                 soonest_s = min(soonest_s, group.next_change_s(self.env.now))
         return max(0.0, soonest_s)
 
-    def _finish(self, group: Group) -> None:
+    def _finish(self, group: ClientGroup) -> None:
         group.finished = True
         group.served_rate = group.demand_rate = 0.0
         if all(g.finished or g.spec.background for g in self.groups):

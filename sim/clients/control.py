@@ -11,7 +11,7 @@ from lsmlab.models.policies.scheduling import ClientWindow
 from lsmlab.models.policies.tuning import FlushDone, Interval, Tuner
 from lsmlab.models.workloads.base import Workload
 from lsmlab.sim.clients.clients import ClientLoad
-from lsmlab.sim.clients.group import Traffic
+from lsmlab.sim.clients.group import ClientTraffic
 from lsmlab.sim.clients.seeks import Seeks
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import TICK_S, Alarm
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
 
 
-class Observation:
+class LoadObservation:
     """Pass the client load to the schedulers, window by window.
 
     A window without a change of the clients' rates would give the same answer as the last window and is skipped, unless
@@ -42,19 +42,19 @@ class Observation:
         self._alarm = Alarm(env, self._end_window)
         self._window = -1
         """Number of the window that is measured now; -1: none."""
-        self._start = Traffic()
+        self._start = ClientTraffic()
         """Totals at the start of this window."""
         self._changed = False
         clients.rates_changed.add(self._rates_changed)
 
-    def _rates_changed(self, before: Traffic) -> None:
+    def _rates_changed(self, before: ClientTraffic) -> None:
         self._changed = True
         if self._window < 0:
             now_s, length_s = self._env.now, self._window_s
             self._window = int(now_s / length_s + TICK_S)
             since_s = max(0.0, now_s - self._window * length_s)
             totals = self._clients.totals()
-            self._start = Traffic(*(total - rate * since_s for total, rate in zip(totals, before, strict=True)))
+            self._start = ClientTraffic(*(total - rate * since_s for total, rate in zip(totals, before, strict=True)))
             self._alarm.set(max(0.0, (self._window + 1) * length_s - now_s))
 
     def _end_window(self) -> None:
@@ -89,7 +89,7 @@ class Observation:
             database.schedule()
 
 
-class Tuning:
+class TunerLoop:
     """Ask the tuner of one database once per interval and apply its answer."""
 
     def __init__(self, env: simpy.Environment, database: Database, tuner: Tuner, clients: ClientLoad, shards: int) -> None:
@@ -143,15 +143,15 @@ class Tuning:
 def start_control(
     env: simpy.Environment, databases: Sequence[Database], clients: ClientLoad, machine: Machine, workload: Workload,
     reads: FamilyReads | None,
-) -> list[Observation | Tuning | Seeks]:
+) -> list[LoadObservation | TunerLoop | Seeks]:
     """Start the observation, tuning and seek charges that the engine uses."""
-    controls: list[Observation | Tuning | Seeks] = []
+    controls: list[LoadObservation | TunerLoop | Seeks] = []
     if databases[0].scheduler.window_s > 0.0:
-        controls.append(Observation(env, databases, clients, machine, workload))
+        controls.append(LoadObservation(env, databases, clients, machine, workload))
     for database in databases:
         tuner = database.families[0].latest_options.tuner()
         if tuner is not None:
-            controls.append(Tuning(env, database, tuner, clients, len(databases)))
+            controls.append(TunerLoop(env, database, tuner, clients, len(databases)))
     picker = databases[0].families[0].latest_options.picker
     if reads is not None and picker.allowed_seeks(0) < math.inf:
         controls.append(Seeks(env, databases, clients, reads, workload.entry_bytes))

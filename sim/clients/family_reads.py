@@ -35,6 +35,10 @@ class FamilyReads:
             if one.share.reads > 0.0
         ]
 
+        self._found: list[tuple[ReadClasses, ReadClasses]] = []
+        self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
+        """Weighed costs of `_found`."""
+
     @property
     def block_bytes(self) -> float:
         """Bytes that a block costs the device, averaged over reads."""
@@ -46,12 +50,19 @@ class FamilyReads:
         return min(reads.next_s for _, reads in self._parts)
 
     def costs(self, gets: float, scans: float, active: Callable[[int], float]) -> tuple[ReadClasses, ReadClasses]:
-        """Costs of (point reads, scans) of each column family now; arguments as those of `TreeReads.costs`."""
-        costs = [(share, reads.costs(gets, scans, active)) for share, reads in self._parts]
-        points, ranges = (
-            [(share * part, cost) for share, both in costs for part, cost in both[kind]] for kind in (0, 1)
-        )
-        return points, ranges
+        """Costs of (point reads, scans) of each column family now; arguments as those of `TreeReads.costs`.
+
+        Returns the same object as before if no cost has changed.
+        """
+        found = [reads.costs(gets, scans, active) for _, reads in self._parts]
+        if len(found) != len(self._found) or any(now is not before for now, before in zip(found, self._found, strict=True)):
+            self._found = found
+            weighed = [(share, both) for (share, _), both in zip(self._parts, found, strict=True)]
+            points, ranges = (
+                [(share * part, cost) for share, both in weighed for part, cost in both[kind]] for kind in (0, 1)
+            )
+            self._costs = points, ranges
+        return self._costs
 
     def mean_blocks_per_read(self) -> float:
         """Data blocks per point read over the run: the read amplification in blocks."""

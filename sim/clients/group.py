@@ -29,7 +29,7 @@ WRITE, READ, SCAN = 0, 1, 2
 """Kinds of operation; a read-modify-write is a read and a write."""
 
 
-class Traffic(NamedTuple):
+class ClientTraffic(NamedTuple):
     """Traffic of all clients: totals so far, or per second."""
 
     writes: float = 0.0
@@ -40,7 +40,7 @@ class Traffic(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class ClientGroup:
     """Client group in time."""
 
     spec: Clients
@@ -162,7 +162,7 @@ class Group:
         return soonest_s
 
 
-def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> Group:
+def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> ClientGroup:
     """Make the group at time 0 and draw the open-loop arrival rates of the whole run."""
     mix = spec.mix
     writes = mix.update + mix.insert + mix.delete + mix.read_modify_write
@@ -177,13 +177,13 @@ def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: 
     else:
         times, values = arrivals.segments(until_s, rng)
         starts, rates = times.tolist(), values.tolist()
-    return Group(
+    return ClientGroup(
         spec=spec, write_share=writes, read_share=reads, scan_share=mix.scan,
         closed=isinstance(arrivals, ClosedLoop), limit_per_s=limit, starts=starts, rates=rates,
         operations=NEVER if spec.operations is None else float(spec.operations),
     )  # fmt: skip
 
 
-def writes_per_s(groups: Iterable[Group]) -> float:
+def writes_per_s(groups: Iterable[ClientGroup]) -> float:
     """Writes per second of all groups together."""
     return sum(g.served_rate * g.write_share for g in groups)

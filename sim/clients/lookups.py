@@ -123,7 +123,7 @@ def by_format(run: Level, formats: Sequence[TableFormat]) -> Iterator[tuple[Tabl
             yield table_format, Level(files)
 
 
-class Runs(NamedTuple):
+class ScannedRuns(NamedTuple):
     """Sorted runs of one size and one table format that a scan merges."""
 
     table_format: TableFormat
@@ -141,7 +141,7 @@ class Runs(NamedTuple):
     """Share of the read keys that are in no range and before a file."""
 
 
-def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> list[Runs]:
+def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> list[ScannedRuns]:
     """Sorted runs that a scan merges: L0 files, runs of deeper levels, and the slices of an average file of a run.
 
     `formats`: all table formats that the files may have. Of a run with several, a scan begins in each with the probability
@@ -149,14 +149,15 @@ def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> li
     """
     runs = [(level, run) for level in range(1, tree.num_levels) for run in tree.runs(level)]
     found = [
-        Runs(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes), 0, *_places_in_file(f, codes)) for f in tree.l0
+        ScannedRuns(f.table_format, float(f.size_bytes), 1.0, 1.0, float(f.size_bytes), 0, *_places_in_file(f, codes))
+        for f in tree.l0
     ]
     for level, run in runs:
         size_bytes, (covered, gaps) = float(run.size_bytes), _places_in_run(run, codes)
         for table_format, part in by_format(run, formats):
             part_bytes = float(part.size_bytes)
             begins = part_bytes / size_bytes
-            found.append(Runs(table_format, size_bytes, begins, float(len(part)), part_bytes, level, covered, gaps))
+            found.append(ScannedRuns(table_format, size_bytes, begins, float(len(part)), part_bytes, level, covered, gaps))
     linked = [(len(run), [s for f in run for s in f.slices]) for _, run in runs] if tree.frozen else []
     total = sum(len(slices) for _, slices in linked)
     frozen_bytes = sum(file.size_bytes for file in tree.frozen.values())
@@ -167,7 +168,7 @@ def scan_runs(tree: Tree, formats: Sequence[TableFormat], codes: KeyArray) -> li
                 beside = len(sizes) / number
                 begins = len(sizes) / total
                 found.append(
-                    Runs(table_format, sum(sizes) / beside, beside, len(tree.frozen) * begins, frozen_bytes * begins)
+                    ScannedRuns(table_format, sum(sizes) / beside, beside, len(tree.frozen) * begins, frozen_bytes * begins)
                 )
     return found
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from lsmlab.sim.clients.memtable_fill import MemtableFill
-from lsmlab.sim.store.column_family import ColumnFamily, Switch
+from lsmlab.sim.store.column_family import ColumnFamily, MemtableSwitch
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.memtables import MANAGER_FULL, WAL_FULL, WRITE_BUFFER_FULL
 from lsmlab.sim.store.write_shape import WriteShape
@@ -94,12 +94,14 @@ class MemtableSwitches:
             self._database.force_flushes(chosen)
         return resized if switches else None
 
-    def _unfilled(self, numbers: Iterator[int] | Sequence[int] | tuple[()], written: float, reason: str) -> Iterator[Switch]:
+    def _unfilled(
+        self, numbers: Iterator[int] | Sequence[int] | tuple[()], written: float, reason: str
+    ) -> Iterator[MemtableSwitch]:
         for number in numbers:
             if self._fill.active(number, written) > _ROUNDING:
                 yield self._switch(number, self._fill.switch(number, written), written, reason)
 
-    def _switch(self, number: int, entries: float, written: float, reason: str) -> Switch:
+    def _switch(self, number: int, entries: float, written: float, reason: str) -> MemtableSwitch:
         """Make the switch; the WAL that it closes holds what all families have written since the last one."""
         wal_bytes = (entries - self._in_wal[number]) * self._shapes[number].wal_bytes
         for other in self._families:
@@ -108,7 +110,7 @@ class MemtableSwitches:
                 wal_bytes += (active - self._in_wal[other]) * self._shapes[other].wal_bytes
                 self._in_wal[other] = active
         self._in_wal[number] = 0.0
-        return Switch(number, entries, wal_bytes, entries * self._shapes[number].memtable_bytes, reason)
+        return MemtableSwitch(number, entries, wal_bytes, entries * self._shapes[number].memtable_bytes, reason)
 
     def _total_wal_bytes(self, written: float) -> float:
         """Bytes of all WALs that are not deleted (`total_log_size_`)."""

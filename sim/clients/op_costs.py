@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.devices.capped import SYNC_WRITES
-from lsmlab.sim.clients.group import READ, WRITE, Group
+from lsmlab.sim.clients.group import READ, WRITE, ClientGroup
 from lsmlab.sim.store.write_shape import WriteShape
 
 _NO_READS_BYTES: Final = 4096.0
@@ -49,8 +48,7 @@ def mean_cost(classes: ReadClasses) -> ReadCost:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class OpCosts:
+class OpCosts(NamedTuple):
     """What operations cost on the present trees and memtables, whatever the machine gives them."""
 
     host: Host
@@ -74,10 +72,12 @@ class OpCosts:
         block_bytes: float = _NO_READS_BYTES,
     ) -> OpCosts:  # fmt: skip
         """Return the costs. `synced`: a write waits for the fsync of the WAL; `reads`: classes of point reads and of scans."""
-        return cls(
-            host, shape, memtable_entries, _write_cpu_s(host, shape, memtable_entries), SYNC_WRITES if synced else 0, reads,
-            [mean_cost(classes) for classes in reads], block_bytes,
-        )  # fmt: skip
+        costs = cls(host, shape, memtable_entries, write_cpu_s(host, shape, memtable_entries), SYNC_WRITES if synced else 0)
+        return costs.with_reads(reads, block_bytes)
+
+    def with_reads(self, reads: Sequence[ReadClasses], block_bytes: float) -> OpCosts:
+        """Return the costs with those of reads on the present trees."""
+        return OpCosts(*self[:5], reads, [mean_cost(classes) for classes in reads], block_bytes)
 
     def cpu_s(self, kind: int) -> float:
         """Return the CPU time of one operation."""
@@ -87,13 +87,12 @@ class OpCosts:
         """Return the mean cost of a read or scan."""
         return self.read_costs[kind - READ]
 
-    def client_s(self, group: Group) -> float:
+    def client_s(self, group: ClientGroup) -> float:
         """Return the CPU time that a client spends outside the database per operation."""
         return group.spec.client_work * self.host.write_op
 
 
-@lru_cache(maxsize=256)
-def _write_cpu_s(host: Host, shape: WriteShape, entries: float) -> float:
+def write_cpu_s(host: Host, shape: WriteShape, entries: float) -> float:
     """Return the CPU time of one write to a memtable that is full with this number of entries."""
     size = entries * shape.user_bytes
     logged = shape.wal_bytes > 0.0

@@ -9,9 +9,8 @@ and a few long ones (Linux kernel/sched/fair.c). Example: db_bench's histograms 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from lsmlab.models.costs.cores import client_wake_up, excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
@@ -23,12 +22,12 @@ from lsmlab.models.costs.operations import (
     synced_group,
     wal_fsync_factor,
 )
-from lsmlab.sim.clients.group import READ, WRITE, Group
+from lsmlab.sim.clients.group import READ, WRITE, ClientGroup
 from lsmlab.sim.clients.latency import Unstalled, spread_of
 from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
 from lsmlab.sim.machine.machine import MachineShares
 
-Parts = list[tuple[float, float]]
+TimeParts = list[tuple[float, float]]
 """(share of the operations, mean time in seconds) of each class of operations."""
 Classes = list[tuple[float, float, float]]
 """The same, and the standard deviation of the logarithm of the time."""
@@ -41,8 +40,7 @@ _RARE: Final = 0.5
 above it, all operations form one class with the mean time."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpTimes:
+class OpTimes(NamedTuple):
     """Times of writes, point reads and scans (`kind`: WRITE, READ or SCAN) with the clients' shares of the machine."""
 
     costs: OpCosts
@@ -92,7 +90,7 @@ class OpTimes:
             return 0.0
         return client_wake_up(taken * sleeps).seconds(self._host)
 
-    def capacity(self, group: Group) -> float:
+    def capacity(self, group: ClientGroup) -> float:
         """Return the operations per second that the machine allows without stalls."""
         if group.finished:
             return 1.0
@@ -104,25 +102,25 @@ class OpTimes:
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
 
-    def _own_s(self, group: Group) -> float:
+    def _own_s(self, group: ClientGroup) -> float:
         """Return the mean time of an operation, without stalls and without the waits of writers for each other."""
         mean_s = sum(share * self.mean_s(kind) for kind, share in group.kinds)
         return mean_s + self.costs.client_s(group) / self.shares.core_share
 
-    def _coreless(self, group: Group) -> float:
+    def _coreless(self, group: ClientGroup) -> float:
         return coreless_share(group.spec.threads, self.shares.background, self.shares.cores)
 
-    def _behind_s(self, group: Group) -> float:
+    def _behind_s(self, group: ClientGroup) -> float:
         """Return the mean wait of a write for the other writers of a closed loop at full speed (Little's law)."""
         if group.spec.threads == 1 or not group.closed or group.limit_per_s < group.capacity or group.finished:
             return 0.0
         return max(0.0, group.spec.threads / group.capacity - self._own_s(group)) / group.write_share
 
-    def parts(self, kind: int, group: Group) -> Classes:
+    def parts(self, kind: int, group: ClientGroup) -> Classes:
         """Return the classes of an operation."""
         return self._write_parts(group) if kind == WRITE else self._read_parts(kind, group)
 
-    def _write_parts(self, group: Group) -> Classes:
+    def _write_parts(self, group: ClientGroup) -> Classes:
         """Return the classes of a write: every class of `_computing`, without and with the time of `_places`."""
         computing = self._computing(self.costs.cpu_s(WRITE) + self.costs.client_s(group), group)
         places = self._places(1.0, self._fixed_s(WRITE), self._wake_ups_s(self.costs.sync_writes))
@@ -136,7 +134,7 @@ class OpTimes:
             classes = self._with_waits(classes, behind_s, self._coreless(group))
         return [(share, time_s, self._host.write_spread) for share, time_s in classes]
 
-    def _read_parts(self, kind: int, group: Group) -> Classes:
+    def _read_parts(self, kind: int, group: ClientGroup) -> Classes:
         """Return the classes of a read or scan: without a request to the device (the first of `_places`), and with one."""
         classes: Classes = []
         for reads, cost in self.costs.read_classes[kind - READ]:
@@ -152,7 +150,7 @@ class OpTimes:
                     classes += [(reads * share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
         return _multigets(classes, group.spec.read_batch) if kind == READ else classes
 
-    def _with_waits(self, classes: Parts, behind_s: float, coreless: float) -> Parts:
+    def _with_waits(self, classes: TimeParts, behind_s: float, coreless: float) -> TimeParts:
         """Add the waits of writes for other writers, `behind_s` per write.
 
         With a core for each writer, every write waits for the few before it, and a synced write for the fsync of another group.
@@ -168,7 +166,7 @@ class OpTimes:
         waited = [((1.0 - slices) * share, time_s + short_s) for share, time_s in classes]
         return [*waited, (slices, mean_s + short_s + self._host.time_slice)] if slices > 0.0 else waited
 
-    def residual_s(self, group: Group) -> float:
+    def residual_s(self, group: ClientGroup) -> float:
         """Return the mean residual time of an operation in progress at an arrival: E[S^2] / (2 E[S]), S from `group.times`.
 
         The mean is over all kinds of operation: an arrival that finds all threads busy waits for operations of any kind.
@@ -180,7 +178,7 @@ class OpTimes:
                 square += share * part * part_s * part_s * _square_ratio(spread)
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
-    def _places(self, away: float, fixed_s: float, late_s: float) -> Parts:
+    def _places(self, away: float, fixed_s: float, late_s: float) -> TimeParts:
         """Return (share, time besides CPU time): operations without such time (device, fsync, memtable switch), then with it.
 
         Operations that also wait for a core come third; there are few of them. `away`: share of operations with such time;
@@ -195,7 +193,7 @@ class OpTimes:
         prompt_s = (fixed_s - late * wait_s) / away
         return [(1.0 - away, 0.0), (away - late, prompt_s), (late, prompt_s + wait_s)]
 
-    def _computing(self, cpu_s: float, group: Group) -> Parts:
+    def _computing(self, cpu_s: float, group: ClientGroup) -> TimeParts:
         """Return the classes of operations with `cpu_s` of CPU time: uninterrupted, interrupted, and waiting for a core."""
         host, cores, wanted = self._host, self.shares.cores, self.shares.runnable
         if group.closed and group.limit_per_s < group.capacity:

@@ -7,11 +7,10 @@ to it, and these on the rates. `solve` iterates until both agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lsmlab.sim.clients.admission import Admitted, WriteLimits, admitted_writes
-from lsmlab.sim.clients.group import WRITE, Group
+from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.machine.machine import ClientDemand, Machine, MachineShares
@@ -22,8 +21,7 @@ _TOLERANCE: Final = 0.02
 """Relative difference of read latencies, of core shares and of rates (`Damping.gap`) at which the iteration ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class WalWrites:
+class WalWrites(NamedTuple):
     """What decides whether WAL bytes reach the device."""
 
     always: bool
@@ -43,11 +41,10 @@ class WalWrites:
         return self.writes * wal_bytes / wal_bytes_per_s > self.dirty_expire_s
 
 
-@dataclass(frozen=True, slots=True)
-class LoadState:
+class LoadState(NamedTuple):
     """State of clients and stores on which the rates depend, besides that of the machine."""
 
-    groups: Sequence[Group]
+    groups: Sequence[ClientGroup]
     """With their queues; their present rates are only the start of the iteration."""
     limits: WriteLimits
     costs: OpCosts
@@ -123,8 +120,8 @@ def with_demand(rates: Rates, state: LoadState, shares: MachineShares) -> Rates:
     logged = log if on_device else 0.0
     request_bytes = read_bytes / read_iops if read_iops > 0.0 else costs.block_bytes
     demand = ClientDemand(sum(runnable), read_iops, request_bytes, max(1.0, threads), logged)
-    return rates._replace(
-        runnable=tuple(runnable), demand=demand, wals_on_device=on_device, device_bytes_per_s=read_bytes + logged
+    return Rates(
+        rates.groups, rates.admitted, rates.waiting_share, tuple(runnable), demand, on_device, read_bytes + logged
     )
 
 
@@ -174,7 +171,7 @@ def solve(state: LoadState, machine: Machine) -> tuple[Rates, MachineShares]:
             GroupRates(own.capacity, own.demand * (rate / own.served) if own.served > 0.0 else own.demand, rate)
             for own, rate in zip(rates.groups, served, strict=True)
         )
-        rates = with_demand(rates._replace(groups=tuple(damped)), state, shares)
+        rates = with_demand(Rates(tuple(damped), rates.admitted, rates.waiting_share), state, shares)
         before, shares = shares, machine.shares(rates.demand)
         pairs = ((shares.read_latency_s, before.read_latency_s), (shares.core_share, before.core_share))
         settled = all(abs(new - old) <= _TOLERANCE * old for new, old in pairs)

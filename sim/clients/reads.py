@@ -35,7 +35,7 @@ from lsmlab.models.workloads.reads import (
     scanned_blocks,
     table_opens,
 )
-from lsmlab.sim.clients.lookups import Lookups, Runs, look_up, scan_runs
+from lsmlab.sim.clients.lookups import Lookups, ScannedRuns, look_up, scan_runs
 from lsmlab.sim.clients.op_costs import ReadClasses, ReadCost, mean_cost
 from lsmlab.sim.clients.tables import all_bytes, bytes_in, table_count, tables_of, weighted_mean
 from lsmlab.sim.clients.warming_cache import WarmingCache
@@ -134,7 +134,7 @@ class TreeReads:
         """Data blocks that they searched."""
         self._codes = NO_KEYS
         """Keys of the last sample, ascending."""
-        self._runs: Sequence[Runs] = ()
+        self._runs: Sequence[ScannedRuns] = ()
         """Sorted runs of `_sampled` in version `_runs_version` of its tree."""
         self._runs_version = -1
         self._gets = _gets_share(self._readers)
@@ -208,7 +208,7 @@ class TreeReads:
             self._written_bytes[level] = self._all_written(level)
         return found or {BlockPlace(0): BlockGroup(0.0, 1.0)}
 
-    def _sorted_runs(self) -> Sequence[Runs]:
+    def _sorted_runs(self) -> Sequence[ScannedRuns]:
         """Return the sorted runs of the sampled tree, computed once for each sample of keys and version of the tree."""
         tree = self._sampled.tree
         if tree.version != self._runs_version:
@@ -333,7 +333,7 @@ class TreeReads:
             scans.append((share, scan))
         return scans, self._relative_size(seeks)
 
-    def _scanned(self, run: Runs, beyond_pages: float = 1.0) -> ScannedRun:
+    def _scanned(self, run: ScannedRuns, beyond_pages: float = 1.0) -> ScannedRun:
         """Return sorted runs as a scan merges them; `beyond_pages`: share of the tables that is not in the page cache."""
         per_block = self._formats[run.table_format].entries_per_block
         return ScannedRun(

@@ -37,7 +37,7 @@ class UnstalledTally:
         self, operations: float, kinds: Sequence[tuple[int, float]], times: Sequence[Sequence[tuple[float, float, float]]],
         utilisation: float, residual_s: float | None,
     ) -> None:  # fmt: skip
-        """Count `operations`, in `times` of each of `kinds` (see `Group`).
+        """Count `operations`, in `times` of each of `kinds` (see `ClientGroup`).
 
         `residual_s`: None for a closed loop, which has no queue.
         """

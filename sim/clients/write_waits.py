@@ -9,7 +9,7 @@ import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.clients.admission import Sleeps
-from lsmlab.sim.clients.group import Group
+from lsmlab.sim.clients.group import ClientGroup
 from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.store.records import CAUSES
 
@@ -17,7 +17,7 @@ from lsmlab.sim.store.records import CAUSES
 class WriteWaits:
     """Waits of all client groups that write."""
 
-    def __init__(self, groups: Sequence[Group], host: Host) -> None:
+    def __init__(self, groups: Sequence[ClientGroup], host: Host) -> None:
         self._writers = [g for g in groups if g.write_share > 0.0]
         self._waiters = [g for g in self._writers if g.closed]
         """Closed-loop groups, whose threads wait; in an open loop arrivals wait in the queue (`series.waiting_pieces`)."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.entries import packaged_folder
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
 PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner", "filter")
@@ -18,11 +19,12 @@ GROUPS: Final = (
     "engine", *(f"engine/{part}" for part in PARTS), "device", "workload", "host", "limits", "conditions", "parameters", "keys",
     "experiment",
 )  # fmt: skip
+_CONFIG_MODULE: Final = "lsmlab.configs"
 _COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^|\s+)#\s*(?P<comment>.*))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class GroupEntry:
     """One file of a configuration group."""
 
     group: str
@@ -45,7 +47,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class KeyLine:
     """A key of an entry with its value and the comment on its line; `depth` counts levels of indentation."""
 
     key: str
@@ -54,43 +56,43 @@ class Number:
     depth: int
 
 
-def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[Entry]:
+def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[GroupEntry]:
     """Return the entries of a group, sorted by name.
 
     An entry in the user's folders replaces a shipped entry of the same name. Files whose names begin with "_" are parts
     of entries and are left out.
     """
-    by_name: dict[str, Entry] = {}
+    by_name: dict[str, GroupEntry] = {}
     for path in (p for folder in _folders(config_dirs) for p in (folder / group).glob("*.yaml")):
-        by_name.setdefault(path.stem, Entry(group, path.stem, path))
+        by_name.setdefault(path.stem, GroupEntry(group, path.stem, path))
     return [by_name[name] for name in sorted(by_name) if not name.startswith("_")]
 
 
-def inherited(entry: Entry, config_dirs: Sequence[Path] = ()) -> list[Entry]:
+def inherited(entry: GroupEntry, config_dirs: Sequence[Path] = ()) -> list[GroupEntry]:
     """Return the entry and the entries of its group that its `defaults` include; the first overrides the others."""
     layers = [entry]
     for name in reversed(_defaults(entry)):
         for folder in _folders(config_dirs):
             path = folder / entry.group / f"{name}.yaml"
             if path.exists():
-                layers += inherited(Entry(entry.group, name, path), config_dirs)
+                layers += inherited(GroupEntry(entry.group, name, path), config_dirs)
                 break
     return [*_parameters(entry, config_dirs), *layers]
 
 
-def _parameters(entry: Entry, config_dirs: Sequence[Path]) -> list[Entry]:
+def _parameters(entry: GroupEntry, config_dirs: Sequence[Path]) -> list[GroupEntry]:
     """Return the parameter set that a host entry names, if any; its constants override those of the entry."""
     content = parse_yaml(entry.text, entry.path) if entry.group == "host" else None
     name = content.get("parameters") if isinstance(content, dict) else None
     paths = [folder / "parameters" / f"{name}.yaml" for folder in _folders(config_dirs)] if name else []
-    return [Entry("parameters", str(name), path) for path in paths if path.exists()][:1]
+    return [GroupEntry("parameters", str(name), path) for path in paths if path.exists()][:1]
 
 
-def numbers(text: str) -> list[Number]:
+def numbers(text: str) -> list[KeyLine]:
     r"""Return the keys of a YAML file with their values and comments, in order; leave out comments on their own lines.
 
     >>> numbers("a: 2  # source: [X]\nb: {c: '#1'}")
-    [Number(key='a', value='2', comment='source: [X]', depth=0), Number(key='b', value="{c: '#1'}", comment='', depth=0)]
+    [KeyLine(key='a', value='2', comment='source: [X]', depth=0), KeyLine(key='b', value="{c: '#1'}", comment='', depth=0)]
     """
     rows = []
     for line in text.splitlines():
@@ -100,11 +102,11 @@ def numbers(text: str) -> list[Number]:
         key, colon, value = content.strip().partition(":")
         depth = (len(content) - len(content.lstrip())) // 2
         if content.strip() and (colon or comment or content.strip().startswith("-")):
-            rows.append(Number(key.strip() if colon else content.strip(), value.strip(), comment, depth))
+            rows.append(KeyLine(key.strip() if colon else content.strip(), value.strip(), comment, depth))
     return rows
 
 
-def _defaults(entry: Entry) -> list[str]:
+def _defaults(entry: GroupEntry) -> list[str]:
     """Return the names of the entries of the same group in the `defaults` of this entry."""
     content = parse_yaml(entry.text, entry.path)
     listed = content.get("defaults", []) if isinstance(content, dict) else []
@@ -116,3 +118,17 @@ def _folders(config_dirs: Sequence[Path]) -> list[Path]:
         if not folder.is_dir():
             raise InputError(f"--config-dir {folder}: no such folder")
     return [*config_dirs, packaged_folder()]
+
+
+@cache
+def packaged_folder() -> Path:
+    """Return the folder of the entries that LSMLab ships."""
+    spec = find_spec(_CONFIG_MODULE)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def is_group(key: str, folders: Sequence[Path]) -> bool:
+    """Return whether `key` is a configuration group: a folder of LSMLab's entries or in one of the user's `folders`."""
+    return any((place / key).is_dir() for place in (packaged_folder(), *folders))

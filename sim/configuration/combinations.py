@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.entries import packaged_folder
+from lsmlab.sim.configuration.catalogue import packaged_folder
 from lsmlab.sim.configuration.overrides import prepare
 from lsmlab.sim.configuration.trust import refuse_hydra
 from lsmlab.sim.yaml_text import read_yaml
@@ -30,7 +30,7 @@ class Combination:
 
 
 @dataclass(frozen=True, slots=True)
-class Variants:
+class VariantsFile:
     """Content of a file of named configurations: each variant is run in each setting."""
 
     description: str
@@ -64,7 +64,7 @@ class Variants:
         }  # fmt: skip
 
 
-def combinations(overrides: Sequence[str], variants: Variants | None) -> list[Combination]:
+def combinations(overrides: Sequence[str], variants: VariantsFile | None) -> list[Combination]:
     """Return all configurations of a command line; its overrides win over those of the variants."""
     swept = [Combination(fixed, chosen) for fixed, chosen in expand(overrides)]
     if variants is None:
@@ -107,7 +107,7 @@ def without_quotes(chosen: Mapping[str, str]) -> dict[str, str]:
     return {key: value.strip("'\"") for key, value in chosen.items()}
 
 
-def read_variants(name: str) -> Variants:
+def read_variants(name: str) -> VariantsFile:
     """Read the variants of a file, or of an entry of configs/comparison. Raises InputError that names file and key."""
     path = _path(name)
     content = read_yaml(path)
@@ -130,7 +130,7 @@ def read_variants(name: str) -> Variants:
         for one, about in (content.get("settings") or {}).items()
     }
     common = _texts({"overrides": content.get("overrides") or []}, path, "overrides")
-    return Variants(str(content.get("description", "")), common, variants, parents, settings)
+    return VariantsFile(str(content.get("description", "")), common, variants, parents, settings)
 
 
 def _path(name: str) -> Path:

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.catalogue import is_group, packaged_folder
 from lsmlab.sim.configuration.checks import check, check_keys
-from lsmlab.sim.configuration.entries import is_group, packaged_folder
 from lsmlab.sim.configuration.overrides import override_key, prepare, searched_folders, with_search_path
 from lsmlab.sim.configuration.parameters import apply_parameters
 from lsmlab.sim.configuration.trust import FOLDER_SCHEMES, TRUSTED, check_hydra_targets, names_hydra

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.configuration.entries import packaged_folder
+from lsmlab.sim.configuration.catalogue import packaged_folder
 from lsmlab.sim.yaml_text import read_yaml
 
 _KEYS: Final = (

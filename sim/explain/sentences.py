@@ -93,7 +93,7 @@ def device_use(summary: Mapping[str, Any]) -> str:
     return f"{share} of {cap} used" if cap else f"{share} busy"
 
 
-def episode_text(group: Mapping[str, Any]) -> str:
+def stall_group_text(group: Mapping[str, Any]) -> str:
     """Return the cause, length and cost of a group of stalls, such as "L0 files, slowed: 24.5 s from 240.4 s, ..."."""
     length_s = group["end_s"] - group["start_s"]
     text = f"{CAUSE_WORDS.get(group['cause'], group['cause'])}: {format_seconds(length_s)} from {group['start_s']:,.1f} s"

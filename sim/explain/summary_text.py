@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, episode_text, percent, reason_text
+from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, percent, reason_text, stall_group_text
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.family_text import family_lines
 
@@ -190,7 +190,7 @@ def costliest_lines(summary: Mapping[str, Any]) -> list[str]:
     """Return the lines on the costliest group of stalls, the job behind it, and the bottleneck of the run."""
     lines: list[str] = []
     for group in (summary.get("episodes") or ())[:1]:
-        lines += _wrapped("costliest", episode_text(group))
+        lines += _wrapped("costliest", stall_group_text(group))
         if reason := reason_text(group):
             lines += _wrapped("waited for", reason)
     found = summary.get("bottleneck") or {}

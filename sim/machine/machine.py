@@ -23,8 +23,8 @@ from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
-from lsmlab.sim.machine.space import Space
-from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Progress, Step
+from lsmlab.sim.machine.space import DeviceSpace
+from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Step, StepProgress
 
 PORTIONS_PER_REFILL: Final = 4.0
 """Requests per refill of a writer that has the rate limiter to itself. With smaller requests, the writer would find the
@@ -115,7 +115,7 @@ class Machine:
         self.cores = cores
         self.cache = cache
         self.host = host
-        self.space = Space()
+        self.space = DeviceSpace()
         self.faults = Faults()
         self._job_start_s = job_start().seconds(host)
         self._read_alone, self._write_alone = device.alone_s_per_byte()
@@ -169,7 +169,7 @@ class Machine:
         self.device.set_clients(*demand[1:])
 
     def run_parts(
-        self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, progress: Progress,
+        self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, progress: StepProgress,
         gate: Gate | None = None,
     ) -> Events:  # fmt: skip
         """Run the steps of all subcompactions in parallel, one thread each; end with the slowest thread.
@@ -183,7 +183,7 @@ class Machine:
         yield self.env.all_of(threads)
 
     def run_steps(
-        self, steps: Sequence[Step], consumer: Consumer, priority: Priority, progress: Progress, gate: Gate | None = None
+        self, steps: Sequence[Step], consumer: Consumer, priority: Priority, progress: StepProgress, gate: Gate | None = None
     ) -> Events:
         """Run the steps of one thread with its I/O priority; `gate` may halt or abort the thread between two steps."""
         style, device, env, waits = self.style, self.device, self.env, progress.waits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 
-class Space:
+class DeviceSpace:
     """Space that the files of all databases share. Without a limit it only counts."""
 
     def __init__(self) -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.models.policies.rocksdb.errors import Failure
-from lsmlab.sim.machine.space import Space
+from lsmlab.models.policies.rocksdb.errors import WriteFailure
+from lsmlab.sim.machine.space import DeviceSpace
 
 BUFFER_BYTES: Final = 2.0**20
 """Bytes per write of a file: writable_file_max_buffer_size, options.h."""
@@ -54,7 +54,7 @@ class JobWaits:
 
 
 @dataclass(slots=True)
-class Progress:
+class StepProgress:
     """Steps, I/O and waits of all threads of a job so far."""
 
     steps: int = 0
@@ -63,10 +63,10 @@ class Progress:
     waits: JobWaits = field(default_factory=JobWaits)
     fails_after_bytes: float = math.inf
     """Bytes written after which the next write ends in an I/O error."""
-    failure: Failure | None = None
+    failure: WriteFailure | None = None
     """Reason why a write of the job has failed; its threads then end."""
 
-    def admitted(self, step: Step, space: Space) -> Step:
+    def admitted(self, step: Step, space: DeviceSpace) -> Step:
         """Return a step with the bytes that it can write, and take their space; with fewer bytes, the job has failed."""
         size = step.write_bytes
         if self.failure is None and size <= space.free_bytes and self.write_bytes + size <= self.fails_after_bytes:
@@ -75,7 +75,7 @@ class Progress:
         written = 0.0
         if self.failure is None:
             left, free = self.fails_after_bytes - self.write_bytes, space.free_bytes
-            self.failure = Failure.IO_ERROR if left < free else Failure.NO_SPACE
+            self.failure = WriteFailure.IO_ERROR if left < free else WriteFailure.NO_SPACE
             written = max(0.0, min(left, free))
             space.take(written)
         return step._replace(write_bytes=written, ends_file=False)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from lsmlab.sim.results.finished import JobSums
+from lsmlab.sim.results.job_sums import JobSums
 from lsmlab.sim.store.column_family import ColumnFamily
 
 _GIB: Final = 2.0**30

@@ -17,9 +17,7 @@ from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
-from lsmlab.sim.results.families import family_summaries
-from lsmlab.sim.results.finished import JobSums
-from lsmlab.sim.results.memory import memory_summary
+from lsmlab.sim.results.job_sums import JobSums
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (
@@ -30,7 +28,7 @@ from lsmlab.sim.results.series import (
     state_series,
     transfer_series,
 )
-from lsmlab.sim.results.summary import last_second, latency_of, summarise
+from lsmlab.sim.results.summary import family_summaries, last_second, latency_of, memory_summary, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.event_log import EventKind, EventLog

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.clients import ClientLoad
-    from lsmlab.sim.clients.group import Group
+    from lsmlab.sim.clients.group import ClientGroup
 
 Table = dict[str, NDArray[Any]]
 """Columns of equal length by name."""
@@ -67,12 +67,12 @@ def client_series(clients: ClientLoad, seconds: Floats) -> Table:
     return table
 
 
-def group_curve(group: Group) -> Floats:
+def group_curve(group: ClientGroup) -> Floats:
     """Return rows of (time in s, operations arrived, operations served) of a client group."""
     return np.frombuffer(group.curve, dtype=np.float64).reshape(-1, 3)
 
 
-def waiting_pieces(group: Group, seconds: Floats) -> Floats:
+def waiting_pieces(group: ClientGroup, seconds: Floats) -> Floats:
     """Return the pieces of all queued operations of an open-loop group; a closed loop has none."""
     if group.closed:
         return np.empty((0, 4))

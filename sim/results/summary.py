@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from lsmlab.models.devices.make import DeviceSetup
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.models.tree.merge import live_keys
+from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.clients.clients import ClientLoad
-from lsmlab.sim.clients.group import WRITE, Group
+from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.machine import Machine
-from lsmlab.sim.results.finished import JobSums
+from lsmlab.sim.results.job_sums import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.records import CAUSES, shown_causes
 
 if TYPE_CHECKING:
-    from lsmlab.sim.setup import Setup
+    from lsmlab.sim.setup import FamilySetup, Setup
 
 _YEAR_S: Final = 365.25 * 86400.0
 
@@ -61,7 +63,7 @@ def latency_of(
     return (distribution if distribution.count > 0 else None), pieces
 
 
-def _group_pieces(group: Group, kinds: Sequence[int], seconds: Floats, share: float) -> Floats:
+def _group_pieces(group: ClientGroup, kinds: Sequence[int], seconds: Floats, share: float) -> Floats:
     own = group.write_pieces.table() if WRITE in kinds else np.empty((0, 4))
     queued = waiting_pieces(group, seconds)
     if len(queued):
@@ -195,3 +197,61 @@ def last_second(curve_end_s: float) -> int:
     """Return the number of one-second intervals that cover the run."""
     return max(1, math.ceil(curve_end_s - 1e-9))
 
+
+def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, Any]:
+    """Return bytes by use at the end of the run.
+
+    RocksDB keeps the filters and index blocks of open files in memory; by default all files stay open.
+    """
+    filters = tails = metadata = 0.0
+    for family in families:
+        setup_of = next(one for one in setup.families if one.name == family.name)
+        opened = {table_format: table_format.opened(family.latest_options.reads_filters) for table_format in family.table_formats}
+        tail_bytes = {table_format: setup_of.entry_in(one).tail for table_format, one in opened.items()}
+        files = list(family.tree.files())
+        open_share = min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))
+        for file in files:
+            table_format = opened[file.table_format]
+            filter_bytes = bloom_filter_bytes(file.entries, table_format.bloom_bits, format_version=table_format.format_version)
+            filters += open_share * filter_bytes
+            tails += open_share * file.entries * tail_bytes[file.table_format]
+        metadata += family.latest_options.picker.metadata_bytes(family.tree)
+    parts = {
+        "memtable_bytes": sum(s.options.max_write_buffer_number * s.options.write_buffer_size for s in families),
+        "block_cache_bytes": setup.engine.options.cache_size,
+        "filter_bytes": round(filters),
+        "index_bytes": max(0, round(tails - filters)),
+        "metadata_bytes": round(metadata),
+    }
+    return {**parts, "total_bytes": sum(parts.values())}
+
+
+def family_summaries(setup: Setup, families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, dict[str, Any]]:
+    """Return sizes, flushes, compactions, levels and stall counts by column family, summed over shards."""
+    return {
+        one.name: _family_summary(one, [f for f in families if f.name == one.name], jobs.where("column_family", one.name))
+        for one in setup.families
+    }
+
+
+def _family_summary(setup: FamilySetup, families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, Any]:
+    flushes, compactions = (jobs.where("kind", kind) for kind in ("flush", "compaction"))
+    flush_bytes, compaction_bytes = (kind.whole("write_bytes") for kind in (flushes, compactions))
+    return {
+        "write_share": setup.share.writes,
+        "read_share": setup.share.reads,
+        "live_bytes": sum(f.tree.total_bytes() for f in families),
+        "live_entries": sum(f.tree.live_entries() for f in families),
+        "preloaded_entries": sum(f.recorder.entries_preloaded for f in families),
+        "dropped_entries": sum(f.recorder.entries_dropped_by_drop for f in families),
+        "flush_count": len(flushes),
+        "flush_bytes": flush_bytes,
+        "flush_reasons": dict(sorted(flushes.count("reason").items())),
+        "compaction_count": len(compactions),
+        "compaction_write_bytes": compaction_bytes,
+        "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
+        "stall_count": {cause.value: sum(f.recorder.stall_counts[cause] for f in families) for cause in THROTTLE_CAUSES},
+        "files_per_level": files_per_level(families),
+        "levels": level_rows(families, jobs),
+        "compaction_stats": compaction_stats(families, jobs),
+    }

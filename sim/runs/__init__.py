@@ -5,7 +5,7 @@
 - Execution: executor (the protocol, and execution in this process), places (choice of an executor), futures (the loop for
   all engines that return futures), worker (what a worker does). Engines: local (processes of this machine), on_dask (Dask,
   Slurm, PBS, LSF, SGE), on_ray.
-- Many runs: batch (simulate the runs that the store lacks, yield each as it ends), progress (runs done, time left).
+- Many runs: batch (simulate the runs that the store lacks, yield each as it ends), run_progress (runs done, time left).
 - Cost before a run starts: estimate (CPU time and memory), expected (counts that the configuration gives).
-- Tables: tables (of a stored run), index (one row per run, with typed columns).
+- Tables: stored_table (of a run), index (one row per run, with typed columns).
 """

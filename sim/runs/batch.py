@@ -16,13 +16,13 @@ from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.results.rundir import is_disk_full, make_directory
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.store import ABOUT, ERROR, FAILED, RunStore, copy_run, key_of_folder
 from lsmlab.sim.runs.task import Attempt, Task, attempt, reason_of
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class RunJob:
     """One configuration to simulate."""
 
     name: str
@@ -36,10 +36,10 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """Result of a job: the folder of its files, or the error."""
 
-    job: Job
+    job: RunJob
     folder: Path | None
     """Folder with its files; None if it failed."""
     wall_s: float = 0.0
@@ -69,7 +69,7 @@ class Settings:
     """Show no progress."""
 
 
-def outcomes(jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
+def outcomes(jobs: Sequence[RunJob], settings: Settings) -> Iterator[RunOutcome]:
     """Yield the outcome of every job as it ends; simulate jobs of the same configuration once.
 
     A failed job does not stop the others. Jobs that failed in an earlier batch are tried again. Closing the iterator
@@ -77,7 +77,7 @@ def outcomes(jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
     """
     store, fresh = settings.store, settings.fresh
     store.clean()
-    by_key: dict[str, list[Job]] = {}
+    by_key: dict[str, list[RunJob]] = {}
     for job in jobs:
         by_key.setdefault(run_key(job.config), []).append(job)
     stored = [] if fresh else [key for key in by_key if store.find(key) is not None]
@@ -98,7 +98,7 @@ def outcomes(jobs: Sequence[Job], settings: Settings) -> Iterator[Outcome]:
         store.clean()
 
 
-def run_job(job: Job, store: RunStore, progress: Progress, *, fresh: bool = False) -> Outcome:
+def run_job(job: RunJob, store: RunStore, progress: Progress, *, fresh: bool = False) -> RunOutcome:
     """Return the outcome of one job; simulate it in this process unless the store has the run."""
     key = run_key(job.config)
     if not fresh and store.find(key) is not None:
@@ -106,7 +106,7 @@ def run_job(job: Job, store: RunStore, progress: Progress, *, fresh: bool = Fals
     return _outcome(store, key, job, attempt(Task(key, job.config, store.root, fresh), progress))
 
 
-def _outcome(store: RunStore, key: str, job: Job, result: Attempt | Exception) -> Outcome:
+def _outcome(store: RunStore, key: str, job: RunJob, result: Attempt | Exception) -> RunOutcome:
     if isinstance(result, Exception):
         if is_disk_full(result):
             raise result  # all other runs would fail too
@@ -117,7 +117,7 @@ def _outcome(store: RunStore, key: str, job: Job, result: Attempt | Exception) -
     if job.directory is not None:
         _remove_other(job.directory, key)
         write_failure(job.directory, result.error)
-    return Outcome(job, None, error=result.error, bad_input=result.bad_input)
+    return RunOutcome(job, None, error=result.error, bad_input=result.bad_input)
 
 
 def write_failure(directory: Path, error: str) -> None:
@@ -126,7 +126,7 @@ def write_failure(directory: Path, error: str) -> None:
     (folder / ERROR).write_text(f"{error}\n", encoding="utf-8")
 
 
-def _placed(store: RunStore, key: str, job: Job, *, kept: bool) -> Outcome:
+def _placed(store: RunStore, key: str, job: RunJob, *, kept: bool) -> RunOutcome:
     """Copy a run from the store into the job's directory and return the outcome."""
     folder, wall_s = store.root / key, float(store.about(key).get("wall_s", 0.0))
     if job.directory is not None:
@@ -136,7 +136,7 @@ def _placed(store: RunStore, key: str, job: Job, *, kept: bool) -> Outcome:
             copy_run(folder, job.directory, about)
         folder = job.directory
         shutil.rmtree(_failed(folder), ignore_errors=True)
-    return Outcome(job, folder, wall_s, kept=kept)
+    return RunOutcome(job, folder, wall_s, kept=kept)
 
 
 def _is_placed(directory: Path, key: str, about: Mapping[str, Any]) -> bool:

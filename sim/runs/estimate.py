@@ -41,7 +41,7 @@ _REFERENCE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """Estimated cost of one run or, added up, of many."""
 
     work: float
@@ -62,18 +62,18 @@ class Estimate:
         return f"about {duration_text(self.seconds(processes))} and {memory}{' per process' if processes > 1 else ''}"
 
 
-def estimate(config: Mapping[str, Any], allowed: tuple[str, ...] = ()) -> Estimate:
+def estimate(config: Mapping[str, Any], allowed: tuple[str, ...] = ()) -> CostEstimate:
     """Estimate the cost of a configuration; a factor of 2 to 3 is usual. Raises InputError for one that cannot run."""
     setting = Setting.of(config, allowed)
     phases = [expected(one) for one in (setting, setting.prefill.setting if setting.prefill else None) if one is not None]
-    return Estimate(sum(map(_work, phases)) + START, max(map(_memory_bytes, phases)))
+    return CostEstimate(sum(map(_work, phases)) + START, max(map(_memory_bytes, phases)))
 
 
-def total(estimates: Iterable[Estimate]) -> Estimate:
+def total(estimates: Iterable[CostEstimate]) -> CostEstimate:
     """Return the cost of several runs: the sum of their work, the largest memory."""
     several = list(estimates)
     memory_bytes = max((e.memory_bytes for e in several), default=0.0)
-    return Estimate(math.fsum(e.work for e in several), memory_bytes, max(1, len(several)))
+    return CostEstimate(math.fsum(e.work for e in several), memory_bytes, max(1, len(several)))
 
 
 @cache

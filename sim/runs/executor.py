@@ -10,7 +10,7 @@ from lsmlab.sim.progress import Progress
 
 T = TypeVar("T")
 R = TypeVar("R")
-Work = Callable[[T, Progress], R]
+TaskWork = Callable[[T, Progress], R]
 """Function that does a task. It may call its second argument to report progress."""
 Watch = Callable[[int, float], None]
 """Callback for progress: index of a running task, and the share of it that is done (0 to 1)."""
@@ -36,7 +36,7 @@ class Executor(Protocol):
     def count(self) -> int:
         """Number of tasks that run at the same time, if there are enough."""
 
-    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+    def run_tasks(self, work: TaskWork[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends; take few tasks ahead. Closing the iterator ends all work."""
         ...
 
@@ -47,7 +47,7 @@ class InProcess:
 
     count: int = 1
 
-    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+    def run_tasks(self, work: TaskWork[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result, in the order of the tasks."""
         for index, task in enumerate(tasks):
 

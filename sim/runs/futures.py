@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.results.leftovers import declare_ended
-from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work, WorkerDiedError
+from lsmlab.sim.runs.executor import R, T, TaskResult, TaskWork, Watch, WorkerDiedError
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.worker import PERIOD_S, TRIES, Refusal, TaskFile
 
@@ -28,7 +28,7 @@ _LOSSES: Final = 5
 """Deaths of workers to which a task was given, whether they began it or not, after which the task fails."""
 
 
-class Engine(Protocol):
+class WorkerEngine(Protocol):
     """Engine that calls functions in worker processes."""
 
     name: str
@@ -53,7 +53,7 @@ class _Running:
 
 
 def run_with_futures(
-    engine: Engine, store: RunStore, work: Work[T, R], tasks: Iterable[T], watch: Watch
+    engine: WorkerEngine, store: RunStore, work: TaskWork[T, R], tasks: Iterable[T], watch: Watch
 ) -> Generator[TaskResult[T, R], None, None]:
     """Do tasks on an engine (`Executor.run_tasks`). Closing the iterator ends the running tasks (`TaskFile`).
 
@@ -77,7 +77,7 @@ def run_with_futures(
 class _Tasks:
     """Tasks that the engine has."""
 
-    def __init__(self, engine: Engine, watch: Watch) -> None:
+    def __init__(self, engine: WorkerEngine, watch: Watch) -> None:
         self._engine, self._watch = engine, watch
         self._ends: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self.running: dict[Future[Any], _Running] = {}

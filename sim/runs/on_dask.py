@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work
+from lsmlab.sim.runs.executor import R, T, TaskResult, TaskWork, Watch
 from lsmlab.sim.runs.futures import run_with_futures
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.worker import Refusal, Terms, do
@@ -123,7 +123,7 @@ class DaskWorkers:
         several = self._workers or 1
         return self._most if self._most and self._adaptive else min(several, self._most or several)
 
-    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+    def run_tasks(self, work: TaskWork[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends; the workers stay for further tasks."""
         return run_with_futures(self, self._store, work, tasks, watch)
 

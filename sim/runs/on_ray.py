@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.runs.executor import R, T, TaskResult, Watch, Work
+from lsmlab.sim.runs.executor import R, T, TaskResult, TaskWork, Watch
 from lsmlab.sim.runs.futures import run_with_futures
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.worker import Terms, do
@@ -60,7 +60,7 @@ class RayWorkers:
         self._do = ray.remote(num_cpus=1, max_retries=0)(do)
         self._terms = ray.put(Terms.of_this_command(store))
 
-    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+    def run_tasks(self, work: TaskWork[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends."""
         return run_with_futures(self, self._store, work, tasks, watch)
 

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.runs.executor import Executor, InProcess, R, T, TaskResult, Watch, Work
+from lsmlab.sim.runs.executor import Executor, InProcess, R, T, TaskResult, TaskWork, Watch
 from lsmlab.sim.runs.store import RunStore
 
 QUEUES: Final = ("slurm", "pbs", "lsf", "sge")
@@ -26,7 +26,7 @@ class LocalProcesses:
     def __init__(self, store: RunStore, count: int | None = None) -> None:
         self._store, self.count = store, count or cores()
 
-    def run_tasks(self, work: Work[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
+    def run_tasks(self, work: TaskWork[T, R], tasks: Iterable[T], watch: Watch) -> Generator[TaskResult[T, R], None, None]:
         """Yield every task with its result as it ends; the workers end with the iterator."""
         left = iter(tasks)
         first = list(itertools.islice(left, min(self.count, 2)))

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import simpy
 from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction
-from lsmlab.models.policies.rocksdb.errors import POLL_S, Failure, Severity, has_room, severity
+from lsmlab.models.policies.rocksdb.errors import POLL_S, Severity, WriteFailure, has_room, severity
 from lsmlab.models.version import Version
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import Events
@@ -26,7 +26,7 @@ class ErrorRecord:
     """Failed job, or error of a database from its begin to the recovery."""
 
     start_s: float
-    failure: Failure
+    failure: WriteFailure
     flush: bool
     severity: Severity
     end_s: float | None = None
@@ -73,7 +73,7 @@ class BackgroundErrors:
         self._recovering = False
         self._polls = False
 
-    def job_failed(self, failure: Failure, *, flush: bool) -> None:
+    def job_failed(self, failure: WriteFailure, *, flush: bool) -> None:
         """Set the error that the failed write of a flush or compaction causes."""
         database, now_s = self._database, self._database.env.now
         found = severity(database.first_options[0], failure, flush=flush)

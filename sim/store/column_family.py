@@ -32,7 +32,7 @@ _EMPTY: Final = StallInputs(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class MemtableSwitch:
     """Switch of the active memtable of one column family."""
 
     family: int
@@ -116,7 +116,7 @@ class ColumnFamily:
 
     # --- memtables ----------------------------------------------------------------------------------------------------
 
-    def switch_memtable(self, switch: Switch) -> bool:
+    def switch_memtable(self, switch: MemtableSwitch) -> bool:
         """Make the active memtable immutable, except its hot keys (SwitchMemtable). Return whether there is data to flush."""
         memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.picker)
         if memtable is None:

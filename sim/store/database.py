@@ -14,7 +14,7 @@ import simpy
 from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, StallCause, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority
-from lsmlab.models.policies.rocksdb.errors import Failure
+from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.policies.scheduling import ClientWindow, Hold, JobKind, JobView, Scheduler, StoreView
 from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
 from lsmlab.models.version import Version
@@ -22,11 +22,11 @@ from lsmlab.sim.machine.machine import Events, Machine
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background, FlushThreads, QueuedFamily
 from lsmlab.sim.store.background_errors import BackgroundErrors
-from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, Switch
+from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, MemtableSwitch
 from lsmlab.sim.store.jobs.context import FamilyState
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
-from lsmlab.sim.store.options_file import OptionsFile
+from lsmlab.sim.store.options_file_writer import OptionsFileWriter
 from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
@@ -52,7 +52,7 @@ class Database:
         self.writers_affected = Observers[[]]()
         """Observers of the same changes, except those by memtable switches: there writers cause the change themselves."""
         self.manifest = Manifest(env, machine)
-        self.options_file = OptionsFile(env, machine, lambda: self.blocked, self._tell_writers)
+        self.options_file = OptionsFileWriter(env, machine, lambda: self.blocked, self._tell_writers)
         self.wals = WalFiles()
         self.write_buffer_manager = WriteBufferManager(0.0)
         self.memory_freed = Observers[[]]()
@@ -86,7 +86,7 @@ class Database:
         for family, count in zip(self.families, entries, strict=True):
             family.flush_all(count)
 
-    def switch_memtables(self, switches: Sequence[Switch]) -> list[int]:
+    def switch_memtables(self, switches: Sequence[MemtableSwitch]) -> list[int]:
         """Switch active memtables of this database and request their flushes.
 
         Return the numbers of the column families whose new memtable has another size than the old one.
@@ -259,7 +259,7 @@ class Database:
         """Return whether a compaction may start in spite of a background error."""
         return self.errors.admits(pick)
 
-    def job_failed(self, failure: Failure, *, flush: bool) -> None:
+    def job_failed(self, failure: WriteFailure, *, flush: bool) -> None:
         """Set the background error that a failed write causes."""
         self.errors.job_failed(failure, flush=flush)
 

@@ -14,12 +14,12 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes
 from lsmlab.sim.explain.sentences import bottleneck_text
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate, estimate
+from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
-from lsmlab.sim.studies.candidates import Candidate, Kind, candidates, name_of
+from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates, name_of
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.goals import GOALS, Limits, limits_text, memory_bytes, read_goal, read_limits
+from lsmlab.sim.studies.goals import GOALS, GoalLimits, limits_text, memory_bytes, read_goal, read_limits
 from lsmlab.sim.studies.model_errors import model_errors_of
 from lsmlab.sim.studies.request import option
 from lsmlab.sim.studies.study import Outcome, Study, Variant
@@ -135,10 +135,10 @@ SHORT: Final = "what_helps.json"
 """File of `ShortAdvice`."""
 
 
-def cost(request: AdviceRequest, _runs: Settings) -> Estimate:
+def cost(request: AdviceRequest, _runs: Settings) -> CostEstimate:
     """Return the estimated cost of an advice, as if no run were in the store."""
     one = estimate(read_baseline(request.store, request.set, request.config_dirs).compose())
-    return Estimate(_ROUNDS * one.work, one.memory_bytes)
+    return CostEstimate(_ROUNDS * one.work, one.memory_bytes)
 
 
 def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -> Advice:
@@ -156,7 +156,7 @@ def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -
     singles = search.singles(present)
     tried = [*singles, *search.pairs(singles, present)]
     best = advised(search.best(tried, present), goal)
-    first = next((t for t in best if t.kind is Kind.OPTIONS), None)
+    first = next((t for t in best if t.kind is ChangeKind.OPTIONS), None)
     summary = present.summaries[0]
     written = write_options(baseline, first.overrides, summary, folder) if first is not None and folder is not None else None
     advice = Advice(
@@ -181,10 +181,10 @@ def short_form(advice: Advice, directory: str) -> ShortAdvice:
     return ShortAdvice(advice.goal, advice.limits, list(best.values()), tried, directory)
 
 
-def _limits(request: AdviceRequest, present_bytes: float) -> Limits:
+def _limits(request: AdviceRequest, present_bytes: float) -> GoalLimits:
     limits = read_limits(request.memory, request.at_most)
     if limits.memory_bytes is None:
-        return Limits(_MEMORY * present_bytes, limits.at_most)
+        return GoalLimits(_MEMORY * present_bytes, limits.at_most)
     if limits.memory_bytes < present_bytes:
         needed = format_bytes(present_bytes)
         raise InputError(f"--memory {request.memory}: the present memtables and block cache need {needed}; allow at least that")
@@ -195,7 +195,7 @@ def _limits(request: AdviceRequest, present_bytes: float) -> Limits:
 class Trialled:
     """A change, or a pair of changes, with its results by metric."""
 
-    parts: tuple[Candidate, ...]
+    parts: tuple[CandidateChange, ...]
     memory_bytes: float
     differences: Mapping[str, Difference]
     broken: str | None
@@ -206,7 +206,7 @@ class Trialled:
         return name_of(self.parts)
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ChangeKind:
         """Return the kind of its first part."""
         return self.parts[0].kind
 
@@ -242,9 +242,9 @@ class Trialled:
         )  # fmt: skip
 
 
-def pairs(singles: Sequence[Trialled], goal: str) -> list[tuple[Candidate, Candidate]]:
+def pairs(singles: Sequence[Trialled], goal: str) -> list[tuple[CandidateChange, CandidateChange]]:
     """Return pairs of the best helpful options that do not set the same key, best first."""
-    best = [t for t in ranked(singles, goal) if t.kind is Kind.OPTIONS and t.helps(goal)][:_PAIRED]
+    best = [t for t in ranked(singles, goal) if t.kind is ChangeKind.OPTIONS and t.helps(goal)][:_PAIRED]
     return [
         (a.parts[0], b.parts[0]) for a, b in itertools.combinations(best, 2) if not a.parts[0].keys & b.parts[0].keys
     ]
@@ -257,7 +257,7 @@ def ranked(found: Sequence[Trialled], goal: str) -> list[Trialled]:
 
 def advised(found: Sequence[Trialled], goal: str) -> list[Trialled]:
     """Return the best changes by kind, those with a certain gain first; a change that no longer helps is left out."""
-    order = list(Kind)
+    order = list(ChangeKind)
     helpful = [t for t in ranked(found, goal) if t.helps(goal)]
     return sorted(helpful, key=lambda t: (order.index(t.kind), not t.certain(goal)))
 
@@ -268,7 +268,7 @@ class _Search:
 
     baseline: Baseline
     goal: str
-    limits: Limits
+    limits: GoalLimits
     errors: Mapping[str, float]
     """The model's own errors by metric."""
     seeds: int
@@ -294,20 +294,20 @@ class _Search:
     def best(self, found: Sequence[Trialled], present: Repeats) -> list[Trialled]:
         """Run the best changes of each kind with all seeds and with perturbed constants."""
         chosen: list[Trialled] = []
-        for kind in Kind:
+        for kind in ChangeKind:
             helpful = [t for t in ranked(found, self.goal) if t.kind is kind and t.helps(self.goal)]
-            chosen += helpful[: _SHOWN if kind is Kind.OPTIONS else 1]
+            chosen += helpful[: _SHOWN if kind is ChangeKind.OPTIONS else 1]
         return self._round([t.parts for t in chosen], present, self.seeds, perturbed=True)
 
     def _round(
-        self, changes: Sequence[tuple[Candidate, ...]], present: Repeats, seeds: int, *, perturbed: bool = False
+        self, changes: Sequence[tuple[CandidateChange, ...]], present: Repeats, seeds: int, *, perturbed: bool = False
     ) -> list[Trialled]:
         """Run each change with the first `seeds` seeds and compare it with the present state.
 
         A change that RocksDB or the model refuses is left out and noted in `refused`; one that breaks the limit on memory
         does not run.
         """
-        ready: dict[str, tuple[tuple[Candidate, ...], float, Variant]] = {}
+        ready: dict[str, tuple[tuple[CandidateChange, ...], float, Variant]] = {}
         for parts in changes:
             name = name_of(parts)
             try:

@@ -11,7 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import SUMMARY, read_summary
 from lsmlab.sim.studies.request import Request, argument, option
-from lsmlab.sim.studies.stored import changed, read_config
+from lsmlab.sim.studies.stored_configuration import changed, read_config
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ _LEAST_SIZE: Final = 1 << 16
 """Whole numbers from here on are sizes, not counts."""
 
 
-class Kind(Enum):
+class ChangeKind(Enum):
     """Kinds of changes."""
 
     OPTIONS = "options"
@@ -30,12 +30,12 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CandidateChange:
     """Change with the mechanism by which it may help."""
 
     overrides: tuple[str, ...]
     why: str
-    kind: Kind = Kind.OPTIONS
+    kind: ChangeKind = ChangeKind.OPTIONS
 
     @property
     def name(self) -> str:
@@ -48,20 +48,20 @@ class Candidate:
         return {text.partition("=")[0] for text in self.overrides}
 
 
-def name_of(parts: Sequence[Candidate]) -> str:
+def name_of(parts: Sequence[CandidateChange]) -> str:
     """Return the name of changes that are made together."""
     return " + ".join(part.name for part in parts)
 
 
-def candidates(options: Mapping[str, Any], config: Mapping[str, Any], cores: float) -> list[Candidate]:
+def candidates(options: Mapping[str, Any], config: Mapping[str, Any], cores: float) -> list[CandidateChange]:
     """Return the changes to try. `options`: options in force in the present state, by RocksDB's names."""
     found = [*_memtables(options), *_jobs(options, cores), *_triggers(options), *_levels(options), *_io(options)]
     found += [*_machine(config, cores), *_policies(str((config.get("engine") or {}).get("name", "")))]
     return list({candidate.overrides: candidate for candidate in found}.values())
 
 
-def _set(why: str, **values: object) -> Candidate:
-    return Candidate(tuple(f"{OPTIONS}.{name}={_text(value)}" for name, value in values.items()), why)
+def _set(why: str, **values: object) -> CandidateChange:
+    return CandidateChange(tuple(f"{OPTIONS}.{name}={_text(value)}" for name, value in values.items()), why)
 
 
 def _text(value: object) -> str:
@@ -72,7 +72,7 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _memtables(o: Mapping[str, Any]) -> Iterator[Candidate]:
+def _memtables(o: Mapping[str, Any]) -> Iterator[CandidateChange]:
     size, count = int(o["write_buffer_size"]), int(o["max_write_buffer_number"])
     yield _set("fewer and larger flushes, fewer L0 files", write_buffer_size=2 * size)
     yield _set("fewer and larger flushes, fewer L0 files", write_buffer_size=4 * size)
@@ -84,7 +84,7 @@ def _memtables(o: Mapping[str, Any]) -> Iterator[Candidate]:
         yield _set("merges memtables before the flush", min_write_buffer_number_to_merge=2)
 
 
-def _jobs(o: Mapping[str, Any], cores: float) -> Iterator[Candidate]:
+def _jobs(o: Mapping[str, Any], cores: float) -> Iterator[CandidateChange]:
     jobs = int(o["max_background_jobs"])
     for count in sorted({2 * jobs, max(2, int(cores)), max(2, jobs // 2)} - {jobs}):
         yield _set("more compactions side by side" if count > jobs else "flushes share the drive with fewer compactions",
@@ -93,7 +93,7 @@ def _jobs(o: Mapping[str, Any], cores: float) -> Iterator[Candidate]:
         yield _set("L0 compactions with several threads", max_subcompactions=4)
 
 
-def _triggers(o: Mapping[str, Any]) -> Iterator[Candidate]:
+def _triggers(o: Mapping[str, Any]) -> Iterator[CandidateChange]:
     trigger = int(o["level0_file_num_compaction_trigger"])
     slow, stop = int(o["level0_slowdown_writes_trigger"]), int(o["level0_stop_writes_trigger"])
     soft, hard = (int(o[f"{n}_pending_compaction_bytes_limit"]) for n in ("soft", "hard"))
@@ -108,7 +108,7 @@ def _triggers(o: Mapping[str, Any]) -> Iterator[Candidate]:
     yield _set("milder slowdowns", delayed_write_rate=f"{_text(2 * int(o['delayed_write_rate']))}/s")
 
 
-def _levels(o: Mapping[str, Any]) -> Iterator[Candidate]:
+def _levels(o: Mapping[str, Any]) -> Iterator[CandidateChange]:
     base, ratio = int(o["max_bytes_for_level_base"]), float(o["max_bytes_for_level_multiplier"])
     in_l0 = int(o["write_buffer_size"]) * int(o["level0_file_num_compaction_trigger"])
     yield _set("fewer rewrites between the upper levels", max_bytes_for_level_base=4 * base)
@@ -125,10 +125,10 @@ def _levels(o: Mapping[str, Any]) -> Iterator[Candidate]:
         yield _set("files that overlap least first", compaction_pri="kMinOverlappingRatio")
 
 
-def _io(o: Mapping[str, Any]) -> Iterator[Candidate]:
+def _io(o: Mapping[str, Any]) -> Iterator[CandidateChange]:
     if o["compression"] == "kNoCompression":
         why = "fewer bytes for CPU time, if the data compress by half"
-        yield Candidate((f"{OPTIONS}.compression=kLZ4Compression",), why, Kind.COMPRESSION)
+        yield CandidateChange((f"{OPTIONS}.compression=kLZ4Compression",), why, ChangeKind.COMPRESSION)
     if not o["bytes_per_sync"]:
         yield _set("files reach the drive while they are written", bytes_per_sync=_MIB)
     if not o["use_direct_io_for_flush_and_compaction"]:
@@ -137,18 +137,19 @@ def _io(o: Mapping[str, Any]) -> Iterator[Candidate]:
         yield _set("WAL and memtable writes overlap", enable_pipelined_write=True)
 
 
-def _machine(config: Mapping[str, Any], cores: float) -> Iterator[Candidate]:
+def _machine(config: Mapping[str, Any], cores: float) -> Iterator[CandidateChange]:
     better = {"hdd": ("sata", "nvme"), "sata": ("nvme",)}
     for device in better.get(device_class_of(config.get("device") or {}), ("samsung_pm1743",)):
-        yield Candidate((f"device={device}",), "a faster drive", Kind.MACHINE)
+        yield CandidateChange((f"device={device}",), "a faster drive", ChangeKind.MACHINE)
     limits = config.get("limits") or {}
     if any(limits.get(key) is not None for key in ("write_cap", "read_cap", "iops_cap")):
-        yield Candidate(("limits=none",), "no cap", Kind.MACHINE)
-    yield Candidate((f"host.cores={_text(2 * cores)}",), "more cores", Kind.MACHINE)
+        yield CandidateChange(("limits=none",), "no cap", ChangeKind.MACHINE)
+    yield CandidateChange((f"host.cores={_text(2 * cores)}",), "more cores", ChangeKind.MACHINE)
 
 
-def _policies(present: str) -> Iterator[Candidate]:
-    yield Candidate(("engine/scheduler=silk",), "SILK: flushes and L0 compactions before other compactions", Kind.POLICIES)
-    yield Candidate(("engine/tuner=adoc",), "ADOC: threads and memtables follow the load", Kind.POLICIES)
+def _policies(present: str) -> Iterator[CandidateChange]:
+    silk = "SILK: flushes and L0 compactions before other compactions"
+    yield CandidateChange(("engine/scheduler=silk",), silk, ChangeKind.POLICIES)
+    yield CandidateChange(("engine/tuner=adoc",), "ADOC: threads and memtables follow the load", ChangeKind.POLICIES)
     if present != "vlsm":
-        yield Candidate(("engine=vlsm",), "vLSM: short compaction chains, with its own sizes", Kind.POLICIES)
+        yield CandidateChange(("engine=vlsm",), "vLSM: short compaction chains, with its own sizes", ChangeKind.POLICIES)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.configuration.combinations import Variants, combinations, read_variants, without_quotes
+from lsmlab.sim.configuration.combinations import VariantsFile, combinations, read_variants, without_quotes
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate
+from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.model_errors import model_errors_of
 from lsmlab.sim.studies.request import Request, argument, option
-from lsmlab.sim.studies.study import Row, Study, Variant
+from lsmlab.sim.studies.study import RunRow, Study, Variant
 
 FILE: Final = "comparison.json"
 VARIANTS: Final = "variants.json"
@@ -79,9 +79,9 @@ class Member:
 class Compared:
     """A comparison whose runs have ended."""
 
-    finished: list[Row]
+    finished: list[RunRow]
     """Finished runs of the first seeds, in the order of the configurations."""
-    failures: list[Row]
+    failures: list[RunRow]
     comparison: Comparison | None
     """None for variants, and if no configuration finished."""
 
@@ -95,7 +95,7 @@ class Planned:
     configs: Sequence[Mapping[str, Any]]
     choices: Sequence[Mapping[str, str]]
     """Values in which each configuration differs from the others, by key, without quotes."""
-    variants: Variants | None
+    variants: VariantsFile | None
     notes: Sequence[str] = ()
     """What the file of options lacks, or what is not simulated of it."""
 
@@ -119,7 +119,7 @@ def _study(asked: Planned, replications: int, folder: Path | None) -> Study:
     return Study(variants, replications, perturbed=replications > 1)
 
 
-def cost(asked: Planned, replications: int, runs: Settings) -> Estimate:
+def cost(asked: Planned, replications: int, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the runs that the run store lacks."""
     return _study(asked, replications, None).cost(runs)
 

@@ -26,7 +26,7 @@ GOALS: Final[Mapping[str, Metric]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GoalLimits:
     """Limits that an advice must meet."""
 
     memory_bytes: float | None = None
@@ -54,7 +54,7 @@ def read_goal(name: str | None, config: Mapping[str, Any]) -> str:
     return name
 
 
-def read_limits(memory: str | None, at_most: Sequence[str]) -> Limits:
+def read_limits(memory: str | None, at_most: Sequence[str]) -> GoalLimits:
     """Read `--memory 2GiB` and `--at-most space_amp=1.5`. Raises InputError that names the option."""
     bounds: dict[str, float] = {}
     for text in at_most:
@@ -66,10 +66,10 @@ def read_limits(memory: str | None, at_most: Sequence[str]) -> Limits:
         size = parse_quantity(memory, "bytes") if memory is not None else None
     except InputError as error:
         raise InputError(f"--memory {memory}: {error}") from None
-    return Limits(size, bounds)
+    return GoalLimits(size, bounds)
 
 
-def limits_text(limits: Limits) -> str:
+def limits_text(limits: GoalLimits) -> str:
     """Return limits in words."""
     bounds = [f"memtables and block cache at most {format_bytes(limits.memory_bytes or 0.0)}"]
     bounds += [f"{GOALS[name].label} at most {GOALS[name].form(most)}" for name, most in limits.at_most.items()]

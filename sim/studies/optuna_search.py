@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.runs.index import typed_value
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.differences import Repeats
-from lsmlab.sim.studies.goals import GOALS, Limits, memory_bytes
+from lsmlab.sim.studies.goals import GOALS, GoalLimits, memory_bytes
 from lsmlab.sim.studies.metrics import value_of
 from lsmlab.sim.studies.statistics import undominated
 from lsmlab.sim.studies.study import Outcome, Study, Variant
-from lsmlab.sim.studies.sweep.space import Dimension, Space
+from lsmlab.sim.studies.sweep.space import Dimension, SweepSpace
 
 if TYPE_CHECKING:
     import optuna
@@ -52,12 +52,12 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Objective:
+class SearchProblem:
     """Goals and limits of a search over one store."""
 
     baseline: Baseline
     goals: tuple[str, ...]
-    limits: Limits
+    limits: GoalLimits
     seeds: int
     """Seeds per point."""
     run: Callable[[Study], Outcome]
@@ -135,7 +135,7 @@ def _is_whole(dimension: Dimension) -> bool:
     return between is not None and between.whole and between.high - between.low < _MOST_WHOLE
 
 
-def overrides(space: Space, drawn: Mapping[str, Any]) -> tuple[str, ...]:
+def overrides(space: SweepSpace, drawn: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the overrides of a point that Optuna has drawn."""
     return tuple(f"{d.key}={_value(d, drawn[d.key])}" for d in space.dimensions)
 
@@ -144,7 +144,7 @@ def _value(dimension: Dimension, drawn: Any) -> str:
     return str(drawn) if dimension.range is None or _is_whole(dimension) else dimension.at(float(drawn))
 
 
-def open_study(directory: Path, objective: Objective, seed: int) -> optuna.Study:
+def open_study(directory: Path, objective: SearchProblem, seed: int) -> optuna.Study:
     """Open the study of a folder, or begin it. Raises InputError if the folder has a study with other goals."""
     import optuna
     from optuna.storages import JournalStorage
@@ -163,7 +163,7 @@ def open_study(directory: Path, objective: Objective, seed: int) -> optuna.Study
 
 
 def search(
-    study: optuna.Study, objective: Objective, space: Space, trials: int, seed: int, until_s: float | None,
+    study: optuna.Study, objective: SearchProblem, space: SweepSpace, trials: int, seed: int, until_s: float | None,
     *, quiet: bool = True,
 ) -> None:
     """Draw and run batches until the study has `trials` finished points or the monotonic clock reaches `until_s`.
@@ -184,7 +184,7 @@ def search(
 
 
 def _evaluated(
-    objective: Objective, drawn: Sequence[optuna.Trial], points: Sequence[tuple[str, ...]]
+    objective: SearchProblem, drawn: Sequence[optuna.Trial], points: Sequence[tuple[str, ...]]
 ) -> list[Point | None]:
     """Return the results of the points; None for a point that its short window prunes."""
     kept = dict.fromkeys(range(len(points)), True)
@@ -214,7 +214,7 @@ def _tell(study: optuna.Study, trial: optuna.Trial, point: Point | None) -> None
         study.tell(trial, list(point.values))
 
 
-def _sampler(objective: Objective, seed: int, done: int) -> Any:
+def _sampler(objective: SearchProblem, seed: int, done: int) -> Any:
     import optuna
 
     own = seed * 1_000_003 + done
@@ -245,7 +245,7 @@ def _drop_unfinished(study: optuna.Study) -> None:
         study.tell(trial.number, state=TrialState.FAIL)
 
 
-def best_points(study: optuna.Study, objective: Objective) -> list[tuple[str, tuple[float, ...]]]:
+def best_points(study: optuna.Study, objective: SearchProblem) -> list[tuple[str, tuple[float, ...]]]:
     """Return the points that hold all limits and that no other such point beats in every goal, as (name, values)."""
     from optuna.trial import TrialState
 
@@ -257,7 +257,7 @@ def best_points(study: optuna.Study, objective: Objective) -> list[tuple[str, tu
     return sorted(front.items(), key=lambda entry: (-signs[0] * entry[1][0], entry[0]))
 
 
-def history(study: optuna.Study, objective: Objective) -> list[dict[str, Any]]:
+def history(study: optuna.Study, objective: SearchProblem) -> list[dict[str, Any]]:
     """Return the points that were simulated in full, in the order of the search.
 
     Keys: `point` (its overrides), `values` (of each goal), `holds_limits`.
@@ -275,7 +275,7 @@ def history(study: optuna.Study, objective: Objective) -> list[dict[str, Any]]:
     ]
 
 
-def importances(study: optuna.Study, objective: Objective) -> dict[str, float]:
+def importances(study: optuna.Study, objective: SearchProblem) -> dict[str, float]:
     """Return the importance of each key for good values of the first goal (PED-ANOVA); empty with too few points."""
     import optuna
 

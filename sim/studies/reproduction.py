@@ -18,7 +18,7 @@ WARNED: Final = ("ops_per_s", "write_amplification", "stall_fraction")
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ReproductionCheck:
     """Comparison of one number of the present state with the LOG."""
 
     metric: str
@@ -38,7 +38,7 @@ class Check:
 class Reproduction:
     """The simulated present state against the LOG."""
 
-    checks: list[Check]
+    checks: list[ReproductionCheck]
     warning: str | None
     """What is not reproduced; None if all is."""
 
@@ -52,7 +52,7 @@ def reproduction(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[
     return Reproduction(checks, warning(checks)) if checks else None
 
 
-def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> list[Check]:
+def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> list[ReproductionCheck]:
     """Compare the numbers of `CHECKED`."""
     checks = []
     for metric in (BY_NAME[name] for name in CHECKED):
@@ -69,11 +69,11 @@ def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping
         error = mean - real if metric.share else mean / real - 1.0 if real else None
         low, high = (mean - width, mean + width) if known else (None, None)
         inside = None if low is None or high is None else low <= real <= high
-        checks.append(Check(metric.name, real, mean, low, high, error, inside))
+        checks.append(ReproductionCheck(metric.name, real, mean, low, high, error, inside))
     return checks
 
 
-def warning(checks: Sequence[Check]) -> str | None:
+def warning(checks: Sequence[ReproductionCheck]) -> str | None:
     """Return a warning if the simulation does not reproduce the LOG; None if it does."""
     off = [check for check in checks if check.inside is False and check.metric in WARNED]
     if not off:

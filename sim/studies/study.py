@@ -1,7 +1,7 @@
 """Study: configurations by name, each with the same seeds. Its outcome has one row per run.
 
-Every question about stores is a study: a what-if, a comparison, an advice and a search differ only in the configurations
-that they choose and in what they read from the outcome.
+What-if, comparison, advice, search and growth differ only in the configurations that they choose and in what they read from
+the outcome. A sweep composes in its workers, and a plan searches a rate per candidate there; both use the same run store.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.configuration.trust import trusted_packages
 from lsmlab.sim.results.leftovers import remove_leftovers
-from lsmlab.sim.runs.batch import Job, Settings, outcomes
-from lsmlab.sim.runs.estimate import Estimate, estimate, total
+from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
+from lsmlab.sim.runs.estimate import CostEstimate, estimate, total
 from lsmlab.sim.runs.index import parameters
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.studies.differences import Repeats
@@ -42,7 +42,7 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Row:
+class RunRow:
     """One run of a study."""
 
     name: str
@@ -50,7 +50,7 @@ class Row:
     seed: int
     perturbed: int
     """0; or 1 and 2 for the runs whose constants differ by one standard error."""
-    job: Job
+    job: RunJob
     summary: Mapping[str, Any] | None
     """Content of summary.json; None if the run failed."""
     folder: Path | None
@@ -64,14 +64,14 @@ class Row:
 class Outcome:
     """Runs of a study, in the order of its configurations and seeds."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[RunRow, ...]
 
     @property
-    def failures(self) -> list[Row]:
+    def failures(self) -> list[RunRow]:
         """Runs that failed."""
         return [row for row in self.rows if row.error is not None]
 
-    def of(self, name: str) -> list[Row]:
+    def of(self, name: str) -> list[RunRow]:
         """Return the runs of a configuration: its seeds, then those with perturbed constants."""
         return [row for row in self.rows if row.name == name]
 
@@ -99,9 +99,9 @@ class Study:
     perturbed: bool = True
     """Whether each configuration also runs twice, with the first seed, with constants that differ by one standard error."""
 
-    def jobs(self, all_into: Path | None = None) -> list[tuple[str, int, int, Job]]:
+    def jobs(self, all_into: Path | None = None) -> list[tuple[str, int, int, RunJob]]:
         """Return name, seed, number of the perturbation, and job of each run. `all_into`: see `run`."""
-        found: list[tuple[str, int, int, Job]] = []
+        found: list[tuple[str, int, int, RunJob]] = []
         for name, variant in self.variants.items():
             first = int(variant.config.get("seed", 1))
             typed = parameters(variant.config, variant.choices)
@@ -112,11 +112,11 @@ class Study:
                 label = f"constants_{moved}" if moved else f"seed_{seed}"
                 place = all_into / label if all_into is not None else variant.folder if number == 0 else None
                 title = place.name if place is not None else f"{name}, {label}"
-                job = Job(title, {**config, "replications": 1}, place, variant.choices, typed)
+                job = RunJob(title, {**config, "replications": 1}, place, variant.choices, typed)
                 found.append((name, seed, moved, job))
         return found
 
-    def cost(self, runs: Settings) -> Estimate:
+    def cost(self, runs: Settings) -> CostEstimate:
         """Return the estimated cost of the runs that the run store lacks."""
         missing = [j.config for *_, j in self.jobs() if runs.fresh or runs.store.find(run_key(j.config)) is None]
         return total(estimate(config, tuple(trusted_packages())) for config in missing)
@@ -134,7 +134,7 @@ class Study:
         try:
             for ended in outcomes([job for *_, job in jobs], runs):
                 name, seed, moved = by_job[id(ended.job)]
-                rows[id(ended.job)] = Row(
+                rows[id(ended.job)] = RunRow(
                     name, seed, moved, ended.job, ended.summary, ended.folder, ended.error, ended.bad_input
                 )
         except KeyboardInterrupt:

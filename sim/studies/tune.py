@@ -12,7 +12,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate, estimate
+from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
@@ -20,7 +20,7 @@ from lsmlab.sim.studies.goals import GOALS, read_goal, read_limits
 from lsmlab.sim.studies.model_errors import read_model_errors
 from lsmlab.sim.studies.optuna_search import (
     WINDOW,
-    Objective,
+    SearchProblem,
     best_points,
     history,
     importances,
@@ -30,7 +30,7 @@ from lsmlab.sim.studies.optuna_search import (
 )
 from lsmlab.sim.studies.request import argument, option
 from lsmlab.sim.studies.study import Study, Variant
-from lsmlab.sim.studies.sweep.space import Space, parse_space
+from lsmlab.sim.studies.sweep.space import SweepSpace, parse_space
 from lsmlab.sim.studies.whatif import PRESENT
 from lsmlab.sim.studies.written_options import OptionsAdvice, write_options
 
@@ -58,7 +58,7 @@ class TuningRequest(StoreRequest):
 
 
 @dataclass(frozen=True)
-class Counts:
+class PointCounts:
     """Points of a search."""
 
     complete: int
@@ -77,7 +77,7 @@ class Contribution:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TuningVerdict:
     """Best point on seeds that are new to the search, so that it has no advantage from the noise by which it was chosen."""
 
     seeds: list[int]
@@ -105,21 +105,21 @@ class Tuning(Document):
     store: str
     goals: list[str]
     space: list[str]
-    points: Counts
+    points: PointCounts
     front: list[tuple[str, list[float]]]
     """Points that hold all limits and that no other such point beats in every goal, with the values of the goals."""
     best: str | None
-    verdict: Verdict | None
+    verdict: TuningVerdict | None
     importance: dict[str, float]
     history: list[PointTried]
     options: OptionsAdvice | None
 
 
-def cost(request: TuningRequest, _runs: Settings) -> Estimate:
+def cost(request: TuningRequest, _runs: Settings) -> CostEstimate:
     """Return the estimated cost of a search, as if no run were in the store."""
     baseline, _ = _asked(request)
     one = estimate(baseline.compose())
-    return Estimate((1.0 + WINDOW) * _SEARCH_SEEDS * request.trials * one.work, one.memory_bytes)
+    return CostEstimate((1.0 + WINDOW) * _SEARCH_SEEDS * request.trials * one.work, one.memory_bytes)
 
 
 def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
@@ -134,7 +134,7 @@ def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
     goals = tuple(read_goal(name or None, config) for name in (request.goal or "").split(","))
     limits = read_limits(request.memory, request.at_most)
     quiet = replace(runs, quiet=True)  # the search shows its points
-    objective = Objective(
+    objective = SearchProblem(
         baseline, goals, limits, _SEARCH_SEEDS, lambda study: study.run(quiet), window_of(config)
     )
     seed = int(config.get("seed", 1))
@@ -150,7 +150,7 @@ def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
     states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
     return Tuning(
         baseline.name, list(goals), list(request.space),
-        Counts(states.count("COMPLETE"), states.count("PRUNED"), states.count("FAIL")),
+        PointCounts(states.count("COMPLETE"), states.count("PRUNED"), states.count("FAIL")),
         [(name, list(values)) for name, values in front], best, verdict, importances(study, objective),
         [PointTried(**one) for one in history(study, objective)], options,
     )  # fmt: skip
@@ -166,7 +166,7 @@ def _until_s(text: str | None) -> float | None:
         raise InputError(f"--time {text}: {error}") from None
 
 
-def _asked(request: TuningRequest) -> tuple[Baseline, Space]:
+def _asked(request: TuningRequest) -> tuple[Baseline, SweepSpace]:
     space = parse_space(request.space)
     return read_baseline(request.store, [*request.set, *space.fixed], request.config_dirs), space
 
@@ -174,7 +174,7 @@ def _asked(request: TuningRequest) -> tuple[Baseline, Space]:
 def _judge(
     baseline: Baseline, best: Sequence[str], goals: Sequence[str], first_seed: int, seeds: int, runs: Settings,
     errors: Mapping[str, float],
-) -> tuple[Verdict, Mapping[str, Any]]:  # fmt: skip
+) -> tuple[TuningVerdict, Mapping[str, Any]]:  # fmt: skip
     """Run the present state, the best point, and the best point without each of its settings; also return a present run."""
     fresh = replace(baseline, overrides=(*baseline.overrides, f"seed={first_seed}"))
     without = {f"without {text}": text for text in best} if len(best) > 1 else {}
@@ -194,7 +194,7 @@ def _judge(
         for name, text in without.items()
         if name in variants and outcome.finished(name)
     ]
-    verdict = Verdict(present.seeds, present.means(), tuned.means(), differences(present, tuned, errors), parts)
+    verdict = TuningVerdict(present.seeds, present.means(), tuned.means(), differences(present, tuned, errors), parts)
     return verdict, present.summaries[0]
 
 

@@ -11,7 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.combinations import expand
 from lsmlab.sim.configuration.names import folder_names
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate
+from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.changes import changes_of, kept_facts
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
@@ -46,7 +46,7 @@ class Present:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedAlternative:
     """An alternative, compared with the present state."""
 
     name: str
@@ -68,7 +68,7 @@ class WhatIfAnswer(Document):
     present: Present
     reproduction: Reproduction | None
     """The simulated present state against the LOG; None for a store that is no LOG."""
-    alternatives: list[Compared]
+    alternatives: list[ComparedAlternative]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _asked(request: WhatIfRequest, folder: Path | None) -> _Asked:
     return _Asked(baseline, found, configs, folders, Study(variants, request.replications))
 
 
-def cost(request: WhatIfRequest, runs: Settings) -> Estimate:
+def cost(request: WhatIfRequest, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the runs that the run store lacks."""
     return _asked(request, None).study.cost(runs)
 
@@ -124,7 +124,7 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
         baseline.name, list(baseline.overrides), present.seeds, Present(PRESENT, asked.folders[0], present.means()),
         _reproduction(baseline, errors, present),
         [
-            Compared(
+            ComparedAlternative(
                 one.name, place, changes_of(one.overrides, configs[0], config), kept_facts(one.overrides, config),
                 differences(present, outcome.repeats(one.name), errors),
             )

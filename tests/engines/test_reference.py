@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.policies.parts import GROUPS
-from lsmlab.sim.configuration.catalogue import Entry, entries, inherited
+from lsmlab.sim.configuration.catalogue import GroupEntry, entries, inherited
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "engines.md"
@@ -26,7 +26,7 @@ def table(group: str) -> str:
     return "\n".join(rows)
 
 
-def citation(entry: Entry) -> str:
+def citation(entry: GroupEntry) -> str:
     """Return the citation of an entry, or of the entry that it inherits from."""
     for layer in reversed(inherited(entry)):
         found = yaml.safe_load(layer.text).get("citation")

@@ -15,7 +15,7 @@ from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
-from lsmlab.validation.calibrate.terms import Row, keys_of, relative
+from lsmlab.validation.calibrate.terms import DurationRow, keys_of, relative
 from lsmlab.validation.logs.history.fills import Fill
 
 _SHARED: Final = ("host.write_serial", "host.core_contention")
@@ -162,7 +162,7 @@ def read_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
             cost = run.read.times(run.histograms["read"].count)
             if "write" in run.histograms:
                 cost += run.write.times(run.histograms["write"].count)
-            rows.append(Row(cost, run.host, cpu_s, run.name))
+            rows.append(DurationRow(cost, run.host, cpu_s, run.name))
     return relative("CPU of reads", rows, 0.1)
 
 

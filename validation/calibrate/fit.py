@@ -21,7 +21,7 @@ from lsmlab.validation.calibrate import job_equations as jobs
 from lsmlab.validation.calibrate import short_writes as short
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.scaled_defaults import READS, read_ratio
-from lsmlab.validation.calibrate.solve import Constant, Equation, Solution, solve
+from lsmlab.validation.calibrate.solve import Equation, FitConstant, Solution, solve
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
@@ -38,8 +38,8 @@ _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
 """Spread of a constant of configs/device over drives of the same class: standard deviation of its logarithm. Of `read_iops`:
 virtual drives included, whose host may serve one request after the other."""
 _DEVICE_STARTS: Final[Mapping[str, float]] = {"read_iops": 0.1}
-"""`Constant.start` of a constant of configs/device, if not 1: about the IOPS of a virtual drive that serves one request after the
-other; at those of a drive of its class, reads hardly wait for each other."""
+"""`FitConstant.start` of a constant of configs/device, if not 1: about the IOPS of a virtual drive that serves one request
+after the other; at those of a drive of its class, reads hardly wait for each other."""
 _DEVICE_KINDS: Final[Mapping[str, str]] = {"bandwidth": "bytes_per_s", "io": "bytes", "iops": "per_s"}
 """Kind of quantity of a constant of configs/device by the last word of its name; the others are times."""
 
@@ -136,7 +136,7 @@ def fit_runs(device: str, runs: Sequence[RecordedRun]) -> tuple[tuple[Equation, 
 _READS: Final = frozenset(f"host.{name}" for name in READS)
 
 
-def _with_read_priors(constants: Sequence[Constant], found: Solution, *, assertions: bool) -> list[Constant]:
+def _with_read_priors(constants: Sequence[FitConstant], found: Solution, *, assertions: bool) -> list[FitConstant]:
     """Return the constants with the priors of read costs at the speed that a first solution `found` shows in compactions.
 
     The search for the second solution starts at the first.
@@ -162,7 +162,7 @@ def equations_of(runs: Sequence[RecordedRun]) -> list[Equation]:
     return [equation for make in _EQUATIONS if (equation := make(runs)) is not None]
 
 
-def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
+def constants_for(device: str, equations: Sequence[Equation]) -> list[FitConstant]:
     """Return the constants in the equations, with priors from configs/host/default and configs/device/`device`.
 
     Raises InputError if the device lacks a constant of the equations.
@@ -171,7 +171,7 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
     about = ("description", "parameters")
     host = build(Host, {k: v for k, v in config["host"].items() if k not in about}, "host")
     known = [
-        Constant(f"host.{key}", getattr(host, key) or prior.value, prior.width, prior.high)
+        FitConstant(f"host.{key}", getattr(host, key) or prior.value, prior.width, prior.high)
         for key, prior in priors_of(Host).items()
     ]
     for key, width in _DEVICE_WIDTHS.items():
@@ -179,7 +179,7 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[Constant]:
         value = config["device"].get(key, getattr(DeviceSettings, key, None))
         if value is not None:
             start = _DEVICE_STARTS.get(key, 1.0)
-            known.append(Constant(f"device.{key}", parse_quantity(value, kind), width, start=start))
+            known.append(FitConstant(f"device.{key}", parse_quantity(value, kind), width, start=start))
     used = {key for equation in equations for key in equation.keys}
     missing = used - {c.key for c in known}
     if missing:

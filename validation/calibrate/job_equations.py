@@ -17,8 +17,8 @@ from lsmlab.models.costs.jobs import file_ends, job_start
 from lsmlab.models.costs.transfers import fsyncs, reads, writes
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
-from lsmlab.validation.calibrate.terms import Row, job_cpu, linear
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.calibrate.terms import DurationRow, job_cpu, linear
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 WRITE_REQUEST_BYTES: Final = 2.0**20
 """writable_file_max_buffer_size, options.h."""
@@ -40,9 +40,9 @@ def flush_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     return linear("CPU of flushes", _job_cpu(runs, "flush"), 0.15)
 
 
-def _job_cpu(runs: Sequence[RecordedRun], kind: str) -> list[Row]:
+def _job_cpu(runs: Sequence[RecordedRun], kind: str) -> list[DurationRow]:
     return [
-        Row(job_cpu(job, run.host, len(job.files) if run.sleeps_in_fsync else 0.0), run.host, job.cpu_s, run.name)
+        DurationRow(job_cpu(job, run.host, len(job.files) if run.sleeps_in_fsync else 0.0), run.host, job.cpu_s, run.name)
         for run in runs
         for job in run.of(kind)
         if job.cpu_s > 0 and job.records > 0
@@ -52,7 +52,7 @@ def _job_cpu(runs: Sequence[RecordedRun], kind: str) -> list[Row]:
 def device_writes(runs: Sequence[RecordedRun]) -> Equation | None:
     """Time in write calls of jobs that ran alone."""
     rows = [
-        Row(writes(job.write_bytes, math.ceil(job.write_bytes / WRITE_REQUEST_BYTES)), run.host, job.writing_s, run.name)
+        DurationRow(writes(job.write_bytes, math.ceil(job.write_bytes / WRITE_REQUEST_BYTES)), run.host, job.writing_s, run.name)
         for run, job in _alone(runs)
         if job.writing_s > 0 and job.write_bytes >= WRITE_REQUEST_BYTES
     ]
@@ -62,7 +62,7 @@ def device_writes(runs: Sequence[RecordedRun]) -> Equation | None:
 def device_reads(runs: Sequence[RecordedRun]) -> Equation | None:
     """Time of compactions that ran alone minus their CPU time and write calls, which is the time of their reads."""
     rows = [
-        Row(
+        DurationRow(
             reads(job.read_bytes, math.ceil(job.read_bytes / READ_REQUEST_BYTES)), run.host,
             job.wall_s - job.cpu_s - job.writing_s, run.name,
         )
@@ -72,7 +72,7 @@ def device_reads(runs: Sequence[RecordedRun]) -> Equation | None:
     return linear("device reads", rows, 0.5)
 
 
-def _alone(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, Job]]:
+def _alone(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, TimedJob]]:
     """Return the jobs of runs without a cap that overlapped no other job and had a core of their own."""
     found = []
     for run in runs:
@@ -93,7 +93,7 @@ def finishing(runs: Sequence[RecordedRun]) -> Equation | None:
             if job.end_s > job.work_end_s:
                 wait_s = job.end_s - job.work_end_s + (job.sync_s or 0.0 if job.kind == "flush" else 0.0)
                 files = len(job.files) if job.kind == "compaction" else 1.0
-                rows.append(Row(file_ends(files) + fsyncs(1.0), run.host, wait_s, run.name))
+                rows.append(DurationRow(file_ends(files) + fsyncs(1.0), run.host, wait_s, run.name))
     return linear("ends of jobs", rows, 1.0)
 
 
@@ -105,14 +105,14 @@ def starts(runs: Sequence[RecordedRun]) -> Equation | None:
         for job in run.of("compaction"):
             before = int(np.searchsorted(ends, job.start_s)) - 1
             if before >= 0 and 0.0 < job.start_s - ends[before] < _SOON_S:
-                rows.append(Row(job_start(), run.host, job.start_s - float(ends[before]), run.name))
+                rows.append(DurationRow(job_start(), run.host, job.start_s - float(ends[before]), run.name))
     return linear("starts of compactions", rows, 2.0)
 
 
 def deletions(runs: Sequence[RecordedRun]) -> Equation | None:
     """Time between two file deletions of the same job. With direct I/O no pages of the page cache have to be freed."""
     rows = [
-        Row(deletion_of(1.0), run.host, gap_s, run.name)
+        DurationRow(deletion_of(1.0), run.host, gap_s, run.name)
         for run in runs
         for job in run.jobs
         for gap_s in np.diff(np.sort(job.deleted_s)).tolist()
@@ -139,7 +139,7 @@ def core_contention(runs: Sequence[RecordedRun]) -> Equation | None:
     return linear("waits of jobs for cores", rows, 0.5)
 
 
-def _contention_row(run: RecordedRun, job: Job, threads: Sequence[tuple[float, float]]) -> Row:
+def _contention_row(run: RecordedRun, job: TimedJob, threads: Sequence[tuple[float, float]]) -> DurationRow:
     """Return the measurement of a job's time beyond its CPU time.
 
     `threads`: (probability, number of threads that want a core, including the job's own).
@@ -151,7 +151,7 @@ def _contention_row(run: RecordedRun, job: Job, threads: Sequence[tuple[float, f
     cost += wake_ups(sleeps, sum(share * busy_probability(n - 1.0, cores) for share, n in threads))
     cost += writes(job.write_bytes, math.ceil(job.write_bytes / WRITE_REQUEST_BYTES))
     cost += reads(job.read_bytes, math.ceil(job.read_bytes / READ_REQUEST_BYTES))
-    return Row(cost, run.host, max(1e-4, job.wall_s - (job.sync_s or 0.0) - computing_s), run.name)
+    return DurationRow(cost, run.host, max(1e-4, job.wall_s - (job.sync_s or 0.0) - computing_s), run.name)
 
 
 def _concurrent_jobs(run: RecordedRun) -> list[Array]:

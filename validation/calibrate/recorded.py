@@ -27,7 +27,7 @@ from lsmlab.validation.logs.history.fills import Fill, in_utc, unstalled_fills
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.text import read_text
-from lsmlab.validation.logs.timings.jobs import Job, timed_jobs
+from lsmlab.validation.logs.timings.jobs import TimedJob, timed_jobs
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")
 """Files that each repeat of a recorded case must have."""
@@ -61,7 +61,7 @@ class RecordedRun:
     duration_s: float
     operations: int
     stall_s: float
-    jobs: tuple[Job, ...]
+    jobs: tuple[TimedJob, ...]
     histograms: Mapping[str, Histogram]
     """Histograms by kind of operation: "write", "read", "seek"."""
     counters: tuple[Mapping[str, float], ...]
@@ -186,7 +186,7 @@ class RecordedRun:
         """Last row of the counters; empty if there is none."""
         return self.counters[-1] if self.counters else {}
 
-    def of(self, kind: str) -> list[Job]:
+    def of(self, kind: str) -> list[TimedJob]:
         """Return the jobs of this kind: "flush" or "compaction"."""
         return [job for job in self.jobs if job.kind == kind]
 

@@ -32,7 +32,7 @@ _WIDEST: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class FitConstant:
     """One constant of a fit."""
 
     key: str
@@ -64,7 +64,7 @@ class Equation:
 class Solution:
     """Result of a fit."""
 
-    constants: tuple[Constant, ...]
+    constants: tuple[FitConstant, ...]
     values: dict[str, float]
     relative_errors: dict[str, float]
     """Standard errors of the logarithms of the values."""
@@ -96,7 +96,7 @@ class Solution:
         return found
 
 
-def solve(constants: Sequence[Constant], equations: Sequence[Equation]) -> Solution:
+def solve(constants: Sequence[FitConstant], equations: Sequence[Equation]) -> Solution:
     """Fit all constants to all equations at once. Raises InputError if there is no equation."""
     if not equations:
         raise InputError("these runs have no usable measurement; record cases without caps and with report_bg_io_stats")

@@ -11,13 +11,13 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 _FEWEST: Final = 3
 _ESTIMATED: Final = frozenset(f"{HOST}.{name}" for name in priors_of(Host))
 
 
-class Row(NamedTuple):
+class DurationRow(NamedTuple):
     """One measurement of a duration."""
 
     cost: Cost
@@ -69,7 +69,7 @@ def keys_of(costs: Sequence[Cost]) -> list[str]:
     return list(dict.fromkeys(key for cost in costs for key in cost.counts() if is_estimated(key)))
 
 
-def linear(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
+def linear(name: str, rows: Sequence[DurationRow], spread: float) -> Equation | None:
     """Return the equation cost = measured seconds, with a scatter that grows with the square root of the seconds.
 
     `spread`: relative scatter of a measurement of mean length. Totals over many jobs are right this way, and large jobs
@@ -90,7 +90,7 @@ def linear(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
     return Equation(name, misses, [row.run for row in rows], list(columns))
 
 
-def relative(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
+def relative(name: str, rows: Sequence[DurationRow], spread: float) -> Equation | None:
     """Return the equation cost = measured seconds, with the relative scatter `spread`; None without rows."""
     if not rows:
         return None
@@ -103,7 +103,7 @@ def relative(name: str, rows: Sequence[Row], spread: float) -> Equation | None:
     return Equation(name, misses, [row.run for row in rows], keys_of([row.cost for row in rows]))
 
 
-def job_cpu(job: Job, host: Host, slept_files: float = 0.0) -> Cost:
+def job_cpu(job: TimedJob, host: Host, slept_files: float = 0.0) -> Cost:
     """Return the CPU cost of a job.
 
     `host`: host of its machine; the cost of dropped entries is not linear in the host's constants. `slept_files`:

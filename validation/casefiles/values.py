@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.clients.latency import QUANTILES
-from lsmlab.sim.results.finished import finished
+from lsmlab.sim.results.job_sums import finished
 from lsmlab.validation.casefiles.curves import Floats
 from lsmlab.validation.logs.histogram_clock import printed_percentiles
 

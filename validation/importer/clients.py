@@ -72,12 +72,12 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
     error = scale * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)) / free.mean())
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
     wal_error = error if observation.logged else _WAL_WIDTH * scale
-    unseen = "the LOG shows only its sum with write_op" if observation.logged else "the LOG shows no writes with a WAL"
+    basis = "the LOG shows only its sum with write_op" if observation.logged else "the LOG shows no writes with a WAL"
     memtable_depth = scale * _DEPTH_RATIO * host.write_op
     return Estimates((
         Estimate("host.write_op", scale * host.write_op, error * host.write_op, "s", "estimate", basis),
-        _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, unseen),
-        _scaled("host.wal_byte", scale * host.wal_byte, wal_error * host.wal_byte, unseen),
+        _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, basis),
+        _scaled("host.wal_byte", scale * host.wal_byte, wal_error * host.wal_byte, basis),
         Estimate("host.memtable_depth", memtable_depth, _DEPTH_WIDTH * memtable_depth, "s", "assumed", _DEPTH_BASIS),
     ))
 

@@ -27,7 +27,7 @@ _DEFAULT_HOST: Final = Host()
 _CODEC_CONSTANTS: Final = ("host.compress_byte", "host.decompress_byte")
 """Constants that the compactions of a store with compression give. The calibrator's runs have no compression."""
 
-Measured = Sequence[tuple[Cost, float]]
+TimedCosts = Sequence[tuple[Cost, float]]
 """(cost, CPU seconds) of jobs."""
 
 
@@ -110,11 +110,11 @@ def codec_cpu(_: Observation, earlier: Earlier) -> Estimates:
         return Estimates()
     basis = "assumed: the default cost, scaled as host.compaction_byte; the LOG does not show this codec's work"
     costs = {f"host.{name}": value for name, value in codec_costs({"compaction_byte": byte.value}).items()}
-    unseen = (key for key in _CODEC_CONSTANTS if earlier[key] is None)
-    return Estimates(tuple(Estimate(key, costs[key], None, "s", "assumed", basis) for key in unseen))
+    not_shown = (key for key in _CODEC_CONSTANTS if earlier[key] is None)
+    return Estimates(tuple(Estimate(key, costs[key], None, "s", "assumed", basis) for key in not_shown))
 
 
-def _flushes(observation: Observation) -> Measured:
+def _flushes(observation: Observation) -> TimedCosts:
     """Return costs and CPU seconds of flushes.
 
     CPU seconds come from "Flush lasted … and … cpu microseconds" (7.8 and later); without that line, from the time
@@ -149,7 +149,7 @@ def _defaults(costs: Sequence[Cost], scaled: Sequence[str] = ()) -> dict[str, fl
 
 
 def _estimates(
-    measured: Measured, words: str, instead: str = "", *, host: Host = _DEFAULT_HOST, scaled: Sequence[str] = ()
+    measured: TimedCosts, words: str, instead: str = "", *, host: Host = _DEFAULT_HOST, scaled: Sequence[str] = ()
 ) -> Estimates:
     """Estimate the constants of costs by least squares, or as the default constants times one factor.
 

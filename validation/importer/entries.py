@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.devices.make import Limits
+from lsmlab.models.devices.make import DeviceCaps
 from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, Inferred, infer, limited_by_store
@@ -19,7 +19,7 @@ from lsmlab.validation.importer.load import full_speed, operations, schedule
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.workload import InferredWorkload
 
-_LIMITS: Final = tuple(f.name for f in fields(Limits))
+_LIMITS: Final = tuple(f.name for f in fields(DeviceCaps))
 _STORE: Final = ("version", "options_file", "compression_ratio")
 """Keys of the engine that tell the release, the source of its options, and how well the data compress."""
 _WAYS: Final = {NAME: "as the store accepted it", FULL_SPEED: "clients at full speed"}

@@ -23,7 +23,7 @@ from lsmlab.validation.logs.timings.cache_phases import (
     first_phase,
 )
 from lsmlab.validation.logs.timings.fsync_periods import Array
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 _FEWEST: Final = 8
 """Least number of jobs, or of periods with an fsync in progress, for a fit."""
@@ -124,7 +124,7 @@ def bursts(observation: Observation, earlier: Earlier) -> float | None:
     return _bursts(periods) if periods is not None else None
 
 
-def _flushes(observation: Observation) -> list[Job]:
+def _flushes(observation: Observation) -> list[TimedJob]:
     """Return the flushes of a store with buffered writes; none if there are too few."""
     flushes = [job for job in observation.jobs.jobs if job.kind == "flush"] if observation.buffered_writes else []
     return flushes if len(flushes) >= _FEWEST else []
@@ -142,7 +142,7 @@ def _periods(observation: Observation, earlier: Earlier, most_fsyncs: float = ma
     return periods if len(periods) >= _FEWEST else None
 
 
-def _flush_cpu_s(earlier: Earlier) -> Callable[[Job], float]:
+def _flush_cpu_s(earlier: Earlier) -> Callable[[TimedJob], float]:
     """Return the function that gives the CPU time of a flush in s."""
     host = host_with({name: earlier[name] for name in FLUSH_CPU})
     return lambda job: job_cpu(job, host).seconds(host)
@@ -155,6 +155,6 @@ def _bursts(periods: Array) -> float:
     return float(size[short].sum() / seconds[short].sum() / (size[long].sum() / seconds[long].sum()))
 
 
-def _blocks(jobs: Sequence[Job]) -> list[list[Job]]:
+def _blocks(jobs: Sequence[TimedJob]) -> list[list[TimedJob]]:
     parts = np.array_split(np.arange(len(jobs)), min(_BLOCKS, len(jobs)))
     return [[jobs[i] for i in part] for part in parts]

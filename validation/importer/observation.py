@@ -12,7 +12,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
-from lsmlab.validation.logs.timings.fsync_periods import JobLog
+from lsmlab.validation.logs.timings.fsync_periods import TimedLog
 from lsmlab.validation.logs.timings.jobs import timed_jobs
 
 _READ_BY_WRITE: Final = 0.65
@@ -59,13 +59,13 @@ class Observation:
         return self.family_bytes.get(job.column_family, self.entry_bytes)
 
     @cached_property
-    def jobs(self) -> JobLog:
+    def jobs(self) -> TimedLog:
         """Committed jobs in seconds, as the periods with fsyncs need them."""
         done = self.reading.jobs.done("flush", "compaction")
         dated = [job for job in done if all(file.created_us is not None for file in job.outputs)]
         jobs = timed_jobs(dated, self.reading.origin_us, self.entry_bytes_of)
         jobs = [job for job in jobs if job.kind == "flush" or job.cpu_s]
-        return JobLog(jobs, any(job.sync_s is not None for job in jobs))
+        return TimedLog(jobs, any(job.sync_s is not None for job in jobs))
 
     @cached_property
     def read_copy_s(self) -> float:

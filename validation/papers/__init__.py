@@ -3,5 +3,5 @@
 - claims/<paper>.yaml: the claims of each paper; suite: reads them; claim: one figure of a paper.
 - expression: the language in which a claim computes its figure from runs; measures: its functions.
 - runs: simulates the settings; verdict: reproduced or not; released: recorded runs of the authors' code.
-- document: writes docs/papers.md; text: output on the terminal; verb: `lsmlab papers`.
+- document: writes docs/papers.md; text: output on the terminal.
 """

@@ -11,7 +11,7 @@ KINDS: Final = ("number", "direction", "word")
 
 
 @dataclass(frozen=True)
-class Setting:
+class PaperSetting:
     """One configuration to simulate."""
 
     name: str
@@ -23,7 +23,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PaperRun:
     """Results of one simulated run. docs/reference/summary.md defines the numbers and columns."""
 
     summary: Mapping[str, Any]
@@ -38,8 +38,8 @@ class Outcome:
     """Columns of latency.parquet, one row per kind of operation and bucket."""
 
 
-Measure = Callable[[Mapping[str, Outcome]], float]
-"""Function that computes the claim's figure from the runs of one seed, by `Setting.name`."""
+PaperMeasure = Callable[[Mapping[str, PaperRun]], float]
+"""Function that computes the claim's figure from the runs of one seed, by `PaperSetting.name`."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Claim:
     neutral: float
     """Value of "no effect": 1 for a ratio, 0 for a difference. A simulated value outside of `accepted`, but on the same
     side of `neutral`, is "direction only"."""
-    runs: tuple[Setting, ...]
-    measure: Measure
+    runs: tuple[PaperSetting, ...]
+    measure: PaperMeasure
     mechanism: str
     """Cause of the effect in terms of the model, one line."""
     note: str = ""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.validation.papers.claim import Outcome
+from lsmlab.validation.papers.claim import PaperRun
 from lsmlab.validation.papers.measures import CONSTANTS, FUNCTIONS
 
 _OPERATORS: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] = {
@@ -48,7 +48,7 @@ class Expression:
         self.runs = tuple(names)
         """Names of the runs, in the order of the text."""
 
-    def __call__(self, runs: Mapping[str, Outcome]) -> float:
+    def __call__(self, runs: Mapping[str, PaperRun]) -> float:
         """Return the value. Raises InputError for a key that a summary lacks; other errors of a measure pass through."""
         return float(self._value(self._body, runs))
 
@@ -99,7 +99,7 @@ class Expression:
             raise self._error(node, f"no run {node.id}; the runs are the names below 'settings'")
         names[node.id] = None
 
-    def _value(self, node: ast.expr, runs: Mapping[str, Outcome]) -> Any:
+    def _value(self, node: ast.expr, runs: Mapping[str, PaperRun]) -> Any:
         match node:
             case ast.Constant(value=value):
                 return value
@@ -117,7 +117,7 @@ class Expression:
                 return {self._value(k, runs): self._value(v, runs) for k, v in zip(keys, values, strict=True) if k is not None}
         raise AssertionError(f"unchecked {ast.dump(node)}")
 
-    def _number(self, node: ast.Attribute, runs: Mapping[str, Outcome]) -> float:
+    def _number(self, node: ast.Attribute, runs: Mapping[str, PaperRun]) -> float:
         start, keys = _path(node)
         name = ast.unparse(start)
         found: Any = runs[name].summary

@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.policies.vlsm.picker import GOOD, MIXED, POOR
-from lsmlab.sim.results.finished import finished
-from lsmlab.validation.papers.claim import Outcome
+from lsmlab.sim.results.job_sums import finished
+from lsmlab.validation.papers.claim import PaperRun
 from numpy.typing import NDArray
 
 SPIKE_S: Final = 0.01
@@ -72,13 +72,13 @@ def knee(sweep: Mapping[float, float]) -> float:
 # --- stalls -----------------------------------------------------------------------------------------------------------
 
 
-def stalled_s(run: Outcome, *causes: str) -> float:
+def stalled_s(run: PaperRun, *causes: str) -> float:
     """Return the seconds for which clients waited, of all causes or of those that begin with one of `causes`."""
     stalls = run.summary["stall_seconds"]
     return float(sum(s for cause, s in stalls.items() if not causes or cause.startswith(causes)))
 
 
-def listener_stall_s(run: Outcome, *causes: str) -> float:
+def listener_stall_s(run: PaperRun, *causes: str) -> float:
     """Return the seconds of slowdown and stop of the store, as its listener counts them, of all causes or of `causes`.
 
     The causes are memtable, l0 and pending.
@@ -88,7 +88,7 @@ def listener_stall_s(run: Outcome, *causes: str) -> float:
     return float(length[mine].sum()) if len(length) else 0.0
 
 
-def stall_s_per_chain_byte(run: Outcome) -> float:
+def stall_s_per_chain_byte(run: PaperRun) -> float:
     """Return stalled seconds per byte of chain, over the stalls that wait for compactions."""
     size = np.asarray(run.stalls["chain_bytes"], dtype=np.float64)
     length = np.asarray(run.stalls["end_s"], dtype=np.float64) - np.asarray(run.stalls["start_s"], dtype=np.float64)
@@ -98,43 +98,43 @@ def stall_s_per_chain_byte(run: Outcome) -> float:
 # --- work and tree ----------------------------------------------------------------------------------------------------
 
 
-def io_amplification(run: Outcome) -> float:
+def io_amplification(run: PaperRun) -> float:
     """Return bytes read and written by flushes and compactions, per byte written by clients."""
     s = run.summary
     moved = s["flush_bytes"] + s["compaction_read_bytes"] + s["compaction_write_bytes"]
     return float(moved / s["user_bytes_written"])
 
 
-def compaction_bytes(run: Outcome) -> float:
+def compaction_bytes(run: PaperRun) -> float:
     """Return the bytes that compactions read and wrote."""
     return float(run.summary["compaction_read_bytes"] + run.summary["compaction_write_bytes"])
 
 
-def written_mb_s(run: Outcome) -> float:
+def written_mb_s(run: PaperRun) -> float:
     """Return the MB that flushes and compactions wrote per second of the run."""
     return float((run.summary["flush_bytes"] + run.summary["compaction_write_bytes"]) / run.summary["duration_s"] / 1e6)
 
 
-def level_writes(run: Outcome, level: int) -> float:
+def level_writes(run: PaperRun, level: int) -> float:
     """Return the bytes that compactions wrote into a level, per byte written by clients."""
     rows = [row for row in run.summary["levels"] if row["level"] == level]
     return float(sum(row["write_bytes"] for row in rows) / run.summary["user_bytes_written"])
 
 
-def used_levels(run: Outcome) -> float:
+def used_levels(run: PaperRun) -> float:
     """Return the number of levels in use below L0, which is the largest number of steps in a chain."""
     rows = [row for row in run.summary["levels"] if row["target_bytes"]]
     return float(sum(row["bytes"] > _IN_USE * row["target_bytes"] for row in rows))
 
 
-def good_share(run: Outcome) -> float:
+def good_share(run: PaperRun) -> float:
     """Return the share of L1 -> L2 jobs of vLSM with only good vSSTs as inputs."""
     reasons = run.summary["job_reasons"]
     counts = {reason: int(reasons.get(reason, 0)) for reason in (GOOD, MIXED, POOR)}
     return counts[GOOD] / max(1, sum(counts.values()))
 
 
-def memtable_bytes(run: Outcome) -> float:
+def memtable_bytes(run: PaperRun) -> float:
     """Return the mean size of all memtables in bytes; the active one counts with its full size."""
     sizes = run.series.get("option_write_buffer_size", run.summary["options"]["write_buffer_size"])
     return float(np.mean(np.asarray(sizes) * (1.0 + np.asarray(run.series["immutables"]))))
@@ -143,7 +143,7 @@ def memtable_bytes(run: Outcome) -> float:
 # --- jobs -------------------------------------------------------------------------------------------------------------
 
 
-def job_speed(run: Outcome, kind: str) -> float:
+def job_speed(run: PaperRun, kind: str) -> float:
     """Return bytes read and written by all jobs of a kind per second of job time, as in RocksDB's statistics.
 
     The kinds are flush, l0 (compactions out of L0) and deep (all other compactions). NaN without such jobs.
@@ -156,13 +156,13 @@ def job_speed(run: Outcome, kind: str) -> float:
     return float(moved[mine].sum() / length[mine].sum()) if mine.any() else math.nan
 
 
-def longest_flush_s(run: Outcome) -> float:
+def longest_flush_s(run: PaperRun) -> float:
     """Return the longest time from a full memtable to the end of its flush, in seconds; NaN without a flush."""
     starts, ends = _flushes(run)
     return float((ends - starts).max()) if len(starts) else math.nan
 
 
-def flush_wait_share(run: Outcome) -> float:
+def flush_wait_share(run: PaperRun) -> float:
     """Return the longest time from a full memtable to the end of its flush / the shortest time to fill a memtable."""
     starts, ends = _flushes(run)
     if len(starts) < 2:
@@ -171,14 +171,14 @@ def flush_wait_share(run: Outcome) -> float:
     return float((ends - starts).max() / fills[fills > 0.0].min())
 
 
-def _flushes(run: Outcome) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _flushes(run: PaperRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the times in s at which memtables were full and at which their flushes ended."""
     jobs = finished(run.jobs, "kind", "queued_s", "end_s")
     flush = jobs["kind"] == "flush"
     return jobs["queued_s"][flush], jobs["end_s"][flush]
 
 
-def paused_share(run: Outcome) -> float:
+def paused_share(run: PaperRun) -> float:
     """Return the share of the run for which jobs were halted beyond the time of L0 compactions (preemption)."""
     jobs = finished(run.jobs, "kind", "start_level", "start_s", "end_s", "halted_s")
     l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
@@ -186,7 +186,7 @@ def paused_share(run: Outcome) -> float:
     return max(0.0, float(jobs["halted_s"].sum()) - preempting) / float(run.summary["duration_s"])
 
 
-def longest_l0_need_s(run: Outcome) -> float:
+def longest_l0_need_s(run: PaperRun) -> float:
     """Return the longest time with at least four L0 files, in seconds: an L0 compaction is due, waits, or runs."""
     due = np.concatenate(([False], np.asarray(run.series["l0_files"]) >= L0_TRIGGER, [False]))
     edges = np.flatnonzero(np.diff(due.astype(np.int8)))
@@ -196,35 +196,35 @@ def longest_l0_need_s(run: Outcome) -> float:
 # --- latencies --------------------------------------------------------------------------------------------------------
 
 
-def p999_s(run: Outcome) -> float:
+def p999_s(run: PaperRun) -> float:
     """Return the P99.9 of all operations, reads and writes, in seconds."""
     order = np.argsort(run.latency["upper_s"], kind="stable")
     upto = np.cumsum(run.latency["count"][order])
     return float(run.latency["upper_s"][order][np.searchsorted(upto, 0.999 * upto[-1])])
 
 
-def worst_second_s(run: Outcome, begin: float = 0.0, end: float = 1.0) -> float:
+def worst_second_s(run: PaperRun, begin: float = 0.0, end: float = 1.0) -> float:
     """Return the largest P99 of a second between two points of the run, in seconds; 0 is its start and 1 its end."""
     p99 = _by_second(run)
     return float(p99[int(begin * len(p99)) : max(1, int(end * len(p99)))].max())
 
 
-def first_spike_s(run: Outcome) -> float:
+def first_spike_s(run: PaperRun) -> float:
     """Return the second of the first spike; without a spike, the length of the run."""
     return _first_above(run, SPIKE_S)
 
 
-def collapse_s(run: Outcome) -> float:
+def collapse_s(run: PaperRun) -> float:
     """Return the second of the first collapse; without one, the length of the run."""
     return _first_above(run, COLLAPSE_S)
 
 
-def spike_share(run: Outcome) -> float:
+def spike_share(run: PaperRun) -> float:
     """Return the share of seconds with a spike."""
     return float((_by_second(run) > SPIKE_S).mean())
 
 
-def spike_correlation(run: Outcome) -> float:
+def spike_correlation(run: PaperRun) -> float:
     """Return the correlation between the logarithms of the P99 of reads and of writes per second."""
     read, write = _by_second(run, "read"), _by_second(run)
     both = (read > 0.0) & (write > 0.0)
@@ -233,12 +233,12 @@ def spike_correlation(run: Outcome) -> float:
     return float(np.corrcoef(np.log(read[both]), np.log(write[both]))[0, 1])
 
 
-def _by_second(run: Outcome, operation: str = "write") -> NDArray[np.float64]:
+def _by_second(run: PaperRun, operation: str = "write") -> NDArray[np.float64]:
     """Return the P99 of each second of the run, in seconds."""
     return np.nan_to_num(np.asarray(run.series[f"{operation}_p99_s"], dtype=np.float64))
 
 
-def _first_above(run: Outcome, p99_s: float) -> float:
+def _first_above(run: PaperRun, p99_s: float) -> float:
     above = np.flatnonzero(_by_second(run) > p99_s)
     return float(above[0]) if len(above) else float(run.summary["duration_s"])
 

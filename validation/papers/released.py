@@ -16,7 +16,7 @@ from typing import Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.validation.casefiles.case import Case
-from lsmlab.validation.papers.claim import Outcome
+from lsmlab.validation.papers.claim import PaperRun
 from lsmlab.validation.papers.expression import Expression
 from lsmlab.validation.scorecard.real_engines import real_engine_cases
 from lsmlab.validation.scorecard.runs import CaseRun, run_cases
@@ -37,7 +37,7 @@ class Counterpart:
     def value(self, arms: Mapping[str, Mapping[str, float]]) -> float | None:
         """Return the figure from the numbers of the arms; None if an arm lacks its number."""
         try:
-            return self.measure({arm: Outcome(numbers, {}, {}, {}, {}) for arm, numbers in arms.items()})
+            return self.measure({arm: PaperRun(numbers, {}, {}, {}, {}) for arm, numbers in arms.items()})
         except InputError:
             return None
 

@@ -10,12 +10,12 @@ from typing import Final
 
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
 from lsmlab.sim.runs.places import LocalProcesses
 from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.stored_table import StoredTable
 from lsmlab.sim.runs.task import reason_of
-from lsmlab.validation.papers.claim import Outcome, Setting
+from lsmlab.validation.papers.claim import PaperRun, PaperSetting
 
 DEFAULT_SEEDS: Final = 2
 DEFAULT_PROCESSES: Final = 2
@@ -26,21 +26,21 @@ class SettingRun:
     """Result folders of one setting, or its error."""
 
     paper: str
-    setting: Setting
+    setting: PaperSetting
     directories: list[Path]
     """Result folders, one per seed."""
     wall_s: float = 0.0
     error: str | None = None
 
 
-Runs = Mapping[tuple[str, ...], SettingRun]
+SettingRuns = Mapping[tuple[str, ...], SettingRun]
 """Runs by the overrides of their setting."""
 
 
 def run_settings(
-    settings: Sequence[tuple[str, Setting]], seeds: int, processes: int, directory: Path,
+    settings: Sequence[tuple[str, PaperSetting]], seeds: int, processes: int, directory: Path,
     extra: Sequence[str] = (), report: Callable[[str], None] = lambda _line: None, *, fresh: bool = False, quiet: bool = True,
-) -> Runs:  # fmt: skip
+) -> SettingRuns:  # fmt: skip
     """Simulate each (paper, setting) with the seeds seed, seed + 1, …; write to DIRECTORY/<paper>/<setting>/seed_<n>.
 
     `extra` are overrides for all settings. `fresh` simulates also the runs that the run store contains; `quiet` hides
@@ -48,7 +48,7 @@ def run_settings(
     finished setting.
     """
     runs: list[SettingRun] = []
-    jobs: dict[int, list[Job]] = {}
+    jobs: dict[int, list[RunJob]] = {}
     for paper, setting in settings:
         run = SettingRun(paper, setting, [])
         runs.append(run)
@@ -63,7 +63,7 @@ def run_settings(
         numbers = range(first, first + min(seeds, setting.seeds or seeds))
         run.directories += [place / f"seed_{seed}" for seed in numbers]
         jobs[len(runs) - 1] = [
-            Job(f"{paper}/{place.name}/seed_{seed}", {**config, "seed": seed}, place / f"seed_{seed}",
+            RunJob(f"{paper}/{place.name}/seed_{seed}", {**config, "seed": seed}, place / f"seed_{seed}",
                 {"paper": paper, "setting": setting.name, "seed": str(seed)},
                 {"paper": paper, "setting": setting.name, "seed": seed})
             for seed in numbers
@@ -74,7 +74,7 @@ def run_settings(
 
 
 def _carry_out(
-    runs: list[SettingRun], jobs: Mapping[int, Sequence[Job]], settings: Settings, report: Callable[[str], None]
+    runs: list[SettingRun], jobs: Mapping[int, Sequence[RunJob]], settings: Settings, report: Callable[[str], None]
 ) -> None:
     mine = {id(job): number for number, some in jobs.items() for job in some}
     left = Counter(mine.values())
@@ -90,7 +90,7 @@ def _carry_out(
             report(f"{ended}/{len(runs)} {run.paper} {run.setting.name}: {run.error or f'{run.wall_s:.1f} s'}")
 
 
-def read_outcome(directory: Path) -> Outcome:
+def read_outcome(directory: Path) -> PaperRun:
     """Open the results of a run in a directory; table columns are read at first use."""
     tables = (StoredTable(directory / f"{name}.parquet") for name in ("series", "jobs", "stalls", "latency"))
-    return Outcome(read_summary(directory), *tables)
+    return PaperRun(read_summary(directory), *tables)

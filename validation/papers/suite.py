@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import yaml
 from lsmlab.models.errors import InputError
-from lsmlab.validation.papers.claim import KINDS, Claim, Setting
+from lsmlab.validation.papers.claim import KINDS, Claim, PaperSetting
 from lsmlab.validation.papers.expression import Expression, places
 from lsmlab.validation.papers.released import Counterpart
 
@@ -62,9 +62,9 @@ def read_papers(names: Sequence[str] = (), only: str | None = None) -> list[Pape
     return papers
 
 
-def settings_of(papers: Sequence[Paper]) -> list[tuple[str, Setting]]:
+def settings_of(papers: Sequence[Paper]) -> list[tuple[str, PaperSetting]]:
     """Return each distinct configuration once, as (paper, setting), in the order of the claims."""
-    found: dict[tuple[str, ...], tuple[str, Setting]] = {}
+    found: dict[tuple[str, ...], tuple[str, PaperSetting]] = {}
     for paper in papers:
         for claim in paper.claims:
             for setting in claim.runs:
@@ -86,12 +86,12 @@ def read_paper(path: Path) -> Paper:
     return Paper(path.stem, data["citation"], claims, counterparts)
 
 
-def _setting(where: str, name: str, text: str, data: Mapping[str, Any]) -> Setting:
+def _setting(where: str, name: str, text: str, data: Mapping[str, Any]) -> PaperSetting:
     seeds = (most for pattern, most in data.get("seeds", {}).items() if fnmatchcase(name, pattern))
-    return Setting(name, tuple(_whole(where, text, data["overrides"]).split()), next(seeds, None))
+    return PaperSetting(name, tuple(_whole(where, text, data["overrides"]).split()), next(seeds, None))
 
 
-def _claim(where: str, id_: str, row: Mapping[str, Any], texts: Mapping[str, str], settings: Mapping[str, Setting]) -> Claim:
+def _claim(where: str, id_: str, row: Mapping[str, Any], texts: Mapping[str, str], settings: Mapping[str, PaperSetting]) -> Claim:
     if wrong := sorted((_NEEDED - row.keys()) | (row.keys() - _KEYS)):
         raise InputError(f"{where}: {wrong[0]} is {'missing' if wrong[0] in _NEEDED else 'no key of a claim'}; the keys are"
             f" {', '.join(sorted(_KEYS))}")

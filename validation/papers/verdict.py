@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.statistics import interval
-from lsmlab.validation.papers.claim import Claim, Measure, Setting
+from lsmlab.validation.papers.claim import Claim, PaperMeasure, PaperSetting
 from lsmlab.validation.papers.expression import Expression, filled
-from lsmlab.validation.papers.runs import Runs, SettingRun, read_outcome
+from lsmlab.validation.papers.runs import SettingRun, SettingRuns, read_outcome
 from lsmlab.validation.papers.suite import Paper
 
 REPRODUCED: Final = "reproduced"
@@ -82,13 +82,13 @@ def verdict_of(value: float, accepted: tuple[float, float], neutral: float) -> s
     return DIRECTION if same_side else NOT
 
 
-def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
+def judge(papers: Sequence[Paper], runs: SettingRuns) -> list[Found]:
     """Judge all claims of the papers and fill the numbers of the runs into their texts."""
     found = []
     for paper in papers:
         settings = {setting.name: setting for claim in paper.claims for setting in claim.runs}
 
-        def number(expression: Expression, settings: Mapping[str, Setting] = settings) -> float | None:
+        def number(expression: Expression, settings: Mapping[str, PaperSetting] = settings) -> float | None:
             return _mean(expression, settings, runs)
 
         for claim in paper.claims:
@@ -98,7 +98,7 @@ def judge(papers: Sequence[Paper], runs: Runs) -> list[Found]:
     return found
 
 
-def _mean(expression: Expression, settings: Mapping[str, Setting], runs: Runs) -> float | None:
+def _mean(expression: Expression, settings: Mapping[str, PaperSetting], runs: SettingRuns) -> float | None:
     """Return the mean over the seeds; None if a run was not simulated or lacks a number, table or column."""
     mine = {name: runs.get(settings[name].overrides) if name in settings else None for name in expression.runs}
     there = {name: run for name, run in mine.items() if run is not None and run.error is None}
@@ -111,7 +111,7 @@ def _mean(expression: Expression, settings: Mapping[str, Setting], runs: Runs) -
     return math.fsum(values) / len(values) if values else None
 
 
-def _judge(paper: str, claim: Claim, runs: Runs) -> Found:
+def _judge(paper: str, claim: Claim, runs: SettingRuns) -> Found:
     mine = {setting.name: runs[setting.overrides] for setting in claim.runs}
     for name, run in mine.items():
         if run.error is not None:
@@ -124,7 +124,7 @@ def _judge(paper: str, claim: Claim, runs: Runs) -> Found:
     return Found(paper, claim, tuple(values), NOT if math.isnan(mean) else verdict_of(mean, claim.accepted, claim.neutral))
 
 
-def _values(measure: Measure, runs: Mapping[str, SettingRun]) -> list[float]:
+def _values(measure: PaperMeasure, runs: Mapping[str, SettingRun]) -> list[float]:
     """Return the value of a measure for each of the seeds that all runs have."""
     seeds = zip(*(run.directories for run in runs.values()), strict=False)
     return [float(measure({name: read_outcome(place) for name, place in zip(runs, places, strict=True)})) for places in seeds]

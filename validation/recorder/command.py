@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
-from lsmlab.sim.prefill_options import filling_engine, filling_engines, prefill_options
+from lsmlab.sim.prefill_options import prefill_engine, prefill_engines, prefill_options
 from lsmlab.validation.recorder.drivers import DB_BENCH, Driver
 from lsmlab.validation.recorder.flags import Flag, as_arguments, number
 
@@ -38,16 +38,16 @@ def bench_plan(config: Mapping[str, Any], report: Path, driver: Driver = DB_BENC
         raise InputError(f"store.preset: must be {driver.preset} to record with {driver.name}, because it uses those defaults")
     prefill = config.get("prefill")
     store = _engine_flags(engine, config["workload"], driver)
-    filling: tuple[tuple[str, ...], ...] = ()
+    before: tuple[tuple[str, ...], ...] = ()
     if prefill is not None:
-        filled = _engine_flags(_filling_engine(config), config["workload"], driver)
+        filled = _engine_flags(_recorded_prefill_engine(config), config["workload"], driver)
         # the values of both invocations are as compressible, whichever of them compresses
         ratio = {name: value for flags in (filled, store) for name, value in flags.items() if name == "compression_ratio"}
         store, filled = store | ratio, filled | ratio
         flags = _with_workload(filled, prefill)
         flags |= {"use_existing_db": False, "benchmarks": f"{_benchmark(prefill)},flush,waitforcompaction"}
         flags.pop("benchmark_write_rate_limit", None)
-        filling = (as_arguments(flags),)
+        before = (as_arguments(flags),)
     flags = _with_workload(store, config["workload"])
     flags |= {"use_existing_db": prefill is not None}
     flags |= {
@@ -57,10 +57,10 @@ def bench_plan(config: Mapping[str, Any], report: Path, driver: Driver = DB_BENC
         "report_file": str(report),
         "report_bg_io_stats": True,
     }
-    return BenchPlan(filling, as_arguments(flags))
+    return BenchPlan(before, as_arguments(flags))
 
 
-def _filling_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _recorded_prefill_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the `engine` group that fills the store, with the options of `prefill.options`.
 
     Without the run's rate limit the prefill is faster and ends with the same tree. Raises InputError for options that the
@@ -68,8 +68,8 @@ def _filling_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     own = prefill_options(config)
     if own:
-        filling_engines(config, make_engines(config["engine"]))
-    engine = filling_engine(config)
+        prefill_engines(config, make_engines(config["engine"]))
+    engine = prefill_engine(config)
     return {**engine, "options": {**engine["options"], _RATE_LIMIT: own.get(_RATE_LIMIT)}}
 
 

@@ -17,7 +17,7 @@ BLOCK_DEVICES: Final = Path("/sys/dev/block")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CgroupCaps:
     """Caps of a device; None for no cap. `ios_per_s` limits reads and writes separately."""
 
     write_bytes_per_s: int | None = None
@@ -42,7 +42,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Traffic:
+class CgroupTraffic:
     """Bytes and operations of a cgroup on its device so far."""
 
     read_bytes: int = 0
@@ -51,13 +51,13 @@ class Traffic:
     writes: int = 0
 
 
-class Group:
+class Cgroup:
     """cgroup of one run; `version` is the version (1 or 2) of the cgroup hierarchy with the block controller."""
 
     def __init__(self, folder: Path, version: int, device: str) -> None:
         self.folder, self.version, self.device = folder, version, device
 
-    def limit(self, limits: Limits) -> None:
+    def limit(self, limits: CgroupCaps) -> None:
         """Set the caps. Raises InputError if the kernel refuses."""
         if self.version == 2:
             caps = {"wbps": limits.write_bytes_per_s, "rbps": limits.read_bytes_per_s,
@@ -77,15 +77,15 @@ class Group:
         """Move the calling process into the group; processes that it starts inherit the group."""
         (self.folder / "cgroup.procs").write_text(str(os.getpid()))
 
-    def traffic(self) -> Traffic:
+    def traffic(self) -> CgroupTraffic:
         """Return bytes and operations of the group on its device since the group was created."""
         if self.version == 2:
             found = re.search(rf"^{self.device} (.*)$", (self.folder / "io.stat").read_text(), re.M)
             counters = dict(pair.split("=") for pair in found[1].split()) if found else {}
-            return Traffic(*(int(counters.get(key, 0)) for key in ("rbytes", "wbytes", "rios", "wios")))
+            return CgroupTraffic(*(int(counters.get(key, 0)) for key in ("rbytes", "wbytes", "rios", "wios")))
         size = self._v1("blkio.throttle.io_service_bytes")
         count = self._v1("blkio.throttle.io_serviced")
-        return Traffic(size.get("Read", 0), size.get("Write", 0), count.get("Read", 0), count.get("Write", 0))
+        return CgroupTraffic(size.get("Read", 0), size.get("Write", 0), count.get("Read", 0), count.get("Write", 0))
 
     def _v1(self, name: str) -> dict[str, int]:
         rows = (line.split() for line in (self.folder / name).read_text().splitlines())
@@ -100,7 +100,7 @@ class Group:
 
 
 @contextmanager
-def group(name: str, place: Path, *, needed: bool, root: Path = CGROUPS) -> Iterator[Group | None]:
+def group(name: str, place: Path, *, needed: bool, root: Path = CGROUPS) -> Iterator[Cgroup | None]:
     """Create a cgroup for the device that contains `place`, and remove it at the end.
 
     Yields None if the group cannot be created and is not `needed`. Raises InputError with the remedy if it is `needed`.
@@ -124,7 +124,7 @@ def group(name: str, place: Path, *, needed: bool, root: Path = CGROUPS) -> Iter
             created.folder.rmdir()
 
 
-def _create(name: str, place: Path, root: Path) -> Group:
+def _create(name: str, place: Path, root: Path) -> Cgroup:
     device = disk_of(place)
     if (root / "cgroup.controllers").is_file() and "io" in (root / "cgroup.controllers").read_text().split():
         control = root / "cgroup.subtree_control"
@@ -136,7 +136,7 @@ def _create(name: str, place: Path, root: Path) -> Group:
         if not (root / "blkio").is_dir():
             raise InputError(f"{root}: neither the blkio (v1) nor the io (v2) controller is mounted; record without device caps")
     folder.mkdir(exist_ok=True)
-    return Group(folder, version, device)
+    return Cgroup(folder, version, device)
 
 
 def disk_of(place: Path, block_devices: Path = BLOCK_DEVICES) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.validation.recorder.command import BenchPlan
-from lsmlab.validation.recorder.limits import Group, Limits, Traffic, group
+from lsmlab.validation.recorder.limits import Cgroup, CgroupCaps, CgroupTraffic, group
 
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _PDEATHSIG: Final = 1
@@ -41,7 +41,7 @@ class Budget:
 
 
 def run_bench(
-    tool: Sequence[str], plan: BenchPlan, limits: Limits, budget: Budget, database: Path, out: Path, *, nice: int = 0
+    tool: Sequence[str], plan: BenchPlan, limits: CgroupCaps, budget: Budget, database: Path, out: Path, *, nice: int = 0
 ) -> None:
     """Fill and measure a store in `database`, then delete it; write LOG, OPTIONS, MANIFEST and outputs to `out`.
 
@@ -80,7 +80,7 @@ def check_space(place: Path, wanted_bytes: int) -> None:
 
 
 def _watch(
-    command: Sequence[str], limited: Group | None, budget: Budget, database: Path, output: Path, counters: Path | None,
+    command: Sequence[str], limited: Cgroup | None, budget: Budget, database: Path, output: Path, counters: Path | None,
     nice: int,
 ) -> None:  # fmt: skip
     """Run `command` to its end and read its counters every second."""
@@ -133,8 +133,8 @@ def _within(row: tuple[float | int, ...], budget: Budget, database: Path) -> Non
         raise InputError(f"{database}: larger than {limit}, the driver was stopped; raise --max-disk")
 
 
-def _reading(second: float, pid: int, limited: Group | None, database: Path) -> tuple[float | int, ...]:
-    traffic = limited.traffic() if limited is not None else Traffic()
+def _reading(second: float, pid: int, limited: Cgroup | None, database: Path) -> tuple[float | int, ...]:
+    traffic = limited.traffic() if limited is not None else CgroupTraffic()
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         user, system = int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S

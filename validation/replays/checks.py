@@ -21,7 +21,7 @@ SHOWN_MISMATCHES: Final = 5
 
 
 @dataclass
-class Check:
+class MatchCount:
     """Number of times the model gave the recorded answer to one kind of question."""
 
     name: str
@@ -48,7 +48,7 @@ class ReplayResult:
     """All checks of one recording."""
 
     name: str
-    checks: dict[str, Check]
+    checks: dict[str, MatchCount]
 
     def table(self) -> str:
         """Return one line per check, followed by its first mismatches."""

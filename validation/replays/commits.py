@@ -57,7 +57,7 @@ def trivial_moves(records: Iterable[Record]) -> dict[int, TrivialMove]:
 
 
 @dataclass(slots=True)
-class Drop:
+class LoggedDrop:
     """One FIFO deletion: time of its pick, its last line and the numbers of the deleted files."""
 
     picked_us: int
@@ -65,17 +65,17 @@ class Drop:
     files: frozenset[int]
 
 
-def drops(records: Iterable[Record]) -> dict[DeletedLine, Drop]:
+def drops(records: Iterable[Record]) -> dict[DeletedLine, LoggedDrop]:
     """Return the FIFO deletions by their last line in the LOG."""
     waiting: dict[str, list[DroppingLine]] = defaultdict(list)
-    found: dict[DeletedLine, Drop] = {}
+    found: dict[DeletedLine, LoggedDrop] = {}
     for record in records:
         if isinstance(record, DroppingLine):
             waiting[record.thread].append(record)
         elif isinstance(record, DeletedLine):
             lines = waiting.pop(record.thread, [])
             files = frozenset(line.file for line in lines)
-            found[record] = Drop(min((x.time_us for x in lines), default=record.time_us), record, files)
+            found[record] = LoggedDrop(min((x.time_us for x in lines), default=record.time_us), record, files)
     return found
 
 
@@ -101,7 +101,7 @@ class Committer:
         self.job_of_edit = [_job_of(edit, self.creator, moved_by) for edit in edits]
         self.edit_of_job = {job: index for index, job in enumerate(self.job_of_edit)}
         self.edit_of_drop = {frozenset(n for _, n in e.deleted): i for i, e in enumerate(edits) if not e.added}
-        self.drops: dict[DeletedLine, Drop] = {}
+        self.drops: dict[DeletedLine, LoggedDrop] = {}
 
     def commits(self, log: RocksDbLog) -> list[Commit]:
         """Return commits in time order: of a flush at the release of its memtables, of others at their event."""

@@ -18,10 +18,10 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.mt19937 import FillRandomKeys
 from lsmlab.validation.logs.reader import Event
 from lsmlab.validation.replays.checks import FLUSHES, INDEXES, OUTPUTS
-from lsmlab.validation.replays.recording import Workload
-from lsmlab.validation.replays.timeline import Timeline
+from lsmlab.validation.replays.recording import BenchWorkload
+from lsmlab.validation.replays.timeline import ReplayTimeline
 
-Answer = tuple[str, bool, str]
+RecordedAnswer = tuple[str, bool, str]
 """Name of a check, whether the model gave the recorded answer, and both answers as text."""
 
 
@@ -36,7 +36,7 @@ class _Job:
 class Contents:
     """Computes the exact keys of every file of the replayed tree and compares predicted with recorded sizes."""
 
-    def __init__(self, workload: Workload, engine: Engine, timeline: Timeline) -> None:
+    def __init__(self, workload: BenchWorkload, engine: Engine, timeline: ReplayTimeline) -> None:
         self._workload = workload
         self._engine = engine
         self._timeline = timeline
@@ -70,7 +70,7 @@ class Contents:
         )
         self._jobs[job] = _Job(inputs, context)
 
-    def committed(self, job: int, new: Sequence[SortedFile]) -> Iterator[Answer]:
+    def committed(self, job: int, new: Sequence[SortedFile]) -> Iterator[RecordedAnswer]:
         """Set the keys of the files that a job adds, and compare their predicted sizes with the LOG."""
         logged = {event.data["file_number"]: event for event in self._timeline.created.get(job, ())}
         compaction = self._jobs.pop(job, None)
@@ -87,7 +87,7 @@ class Contents:
             first, last = keys.searchsorted((file.lo, file.hi + 1))
             _fill(file, keys[first:last])
 
-    def _flushed(self, job: int, new: Sequence[SortedFile], logged: dict[int, Event]) -> Iterator[Answer]:
+    def _flushed(self, job: int, new: Sequence[SortedFile], logged: dict[int, Event]) -> Iterator[RecordedAnswer]:
         flush = self._timeline.flushes[job]
         keys = unique_sorted(self._stream.take(int(flush.data["num_entries"])))
         layout = self._layout(keys)
@@ -106,7 +106,7 @@ class Contents:
 
     def _compare(
         self, check: str, layout: BlockLayout, keys: KeyArray, span: tuple[int, int], event: Event
-    ) -> Iterator[Answer]:
+    ) -> Iterator[RecordedAnswer]:
         start, end = span
         properties = event.data["table_properties"]
         recorded = (properties["num_entries"], properties["data_size"])

@@ -17,7 +17,7 @@ from lsmlab.validation.logs.reader import RocksDbLog, read_log, read_text
 
 
 @dataclass(frozen=True)
-class Workload:
+class BenchWorkload:
     """Workload of db_bench: one fillrandom by one thread; sizes in bytes."""
 
     seed: int
@@ -35,7 +35,7 @@ class Recording:
     edits: list[VersionEdit]
     """Version edits that add or delete files, in commit order."""
     options: Mapping[str, Any]
-    workload: Workload | None
+    workload: BenchWorkload | None
     """None if the keys are unknown; then the replay does not check the contents of files."""
 
     def engine(self) -> Engine:
@@ -68,14 +68,14 @@ def _find(directory: Path, name: str) -> Path | None:
     return next((path for end in ("", ".gz", ".xz") if (path := directory / f"{name}{end}").is_file()), None)
 
 
-def _workload(path: Path) -> Workload | None:
+def _workload(path: Path) -> BenchWorkload | None:
     if not path.is_file():
         return None
     try:
         given = json.loads(path.read_text())["workload"]
         if given["benchmarks"] != "fillrandom" or given["threads"] != 1:
             return None
-        return Workload(*(int(given[key]) for key in ("seed", "num", "key_size", "value_size")))
+        return BenchWorkload(*(int(given[key]) for key in ("seed", "num", "key_size", "value_size")))
     except (ValueError, KeyError, TypeError) as error:
         remedy = "record again with validation/recordings/record_replay.py"
         raise InputError(f"{path}: has no valid workload ({error}); {remedy}") from None

@@ -32,14 +32,14 @@ from lsmlab.validation.replays.checks import (
     PENDING,
     PICKS,
     STATE,
-    Check,
+    MatchCount,
     ReplayResult,
 )
 from lsmlab.validation.replays.commits import FIRST_VERSION
 from lsmlab.validation.replays.contents import Contents
 from lsmlab.validation.replays.recording import Recording, load_recording
-from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, Switch
-from lsmlab.validation.replays.timeline import Timeline, build_timeline
+from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, SwitchStep
+from lsmlab.validation.replays.timeline import ReplayTimeline, build_timeline
 
 MOST_HIDDEN_US: Final = 100_000
 """Longest time between a trivial move's pick and its LOG line; in between the move waits for the DB mutex."""
@@ -51,11 +51,11 @@ class Replay:
     def __init__(self, recording: Recording) -> None:
         self.engine = recording.engine()
         self.tree = Tree(self.engine.options.num_levels)
-        self.timeline: Timeline = build_timeline(recording.log, recording.edits, self.tree.num_levels)
+        self.timeline: ReplayTimeline = build_timeline(recording.log, recording.edits, self.tree.num_levels)
         names = [PENDING, LINES, STATE, IMMUTABLES, PICKS, MOVES, IDLE]
         if recording.workload is not None:
             names += [FLUSHES, OUTPUTS, INDEXES]
-        self.checks = {name: Check(name) for name in names}
+        self.checks = {name: MatchCount(name) for name in names}
         self.properties = StoreProperties(recording.log.events("table_file_creation"))
         self.throttle = self.engine.throttle.initial()
         self.immutables = 0
@@ -66,11 +66,11 @@ class Replay:
         self.inputs: dict[int, tuple[tuple[int, tuple[SortedFile, ...]], ...]] = {}
         self.contents = Contents(recording.workload, self.engine, self.timeline) if recording.workload else None
 
-    def run(self) -> dict[str, Check]:
+    def run(self) -> dict[str, MatchCount]:
         """Process all steps in order and return the checks."""
         for step in self.timeline.steps:
             match step:
-                case Switch():
+                case SwitchStep():
                     self.immutables += 1
                     self._recompute(step)
                 case Commit():
@@ -85,7 +85,7 @@ class Replay:
 
     # ---- stalls ----
 
-    def _recompute(self, step: Switch | Commit) -> None:
+    def _recompute(self, step: SwitchStep | Commit) -> None:
         self.changed = False
         picker = self.engine.picker
         pending = picker.pending_bytes(self.tree)

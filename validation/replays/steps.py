@@ -9,7 +9,7 @@ from lsmlab.validation.logs.reader import StallLine
 
 
 @dataclass(slots=True)
-class Switch:
+class SwitchStep:
     """Switch of the memtable: the active memtable becomes immutable, and RocksDB recomputes the write stall."""
 
     time_us: int
@@ -67,4 +67,4 @@ class Commit:
     """Time of the pick, for a trivial move or a FIFO deletion; both recompute before they log their event."""
 
 
-Step = Switch | LoggedPick | Idle | Commit
+ReplayStep = SwitchStep | LoggedPick | Idle | Commit

@@ -14,23 +14,23 @@ from dataclasses import dataclass, field
 from lsmlab.validation.logs.manifest import VersionEdit
 from lsmlab.validation.logs.reader import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
 from lsmlab.validation.replays.commits import Committer, TrivialMove, trivial_moves
-from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, Step, Switch
+from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, ReplayStep, SwitchStep
 
 
 @dataclass
-class Timeline:
+class ReplayTimeline:
     """Steps in order, and the LOG events that a replay looks up by job."""
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ReplayStep] = field(default_factory=list)
     created: dict[int, list[Event]] = field(default_factory=dict)
     """table_file_creation events by job."""
     flushes: dict[int, Event] = field(default_factory=dict)
     """flush_started events by job."""
 
 
-def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: int) -> Timeline:
+def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: int) -> ReplayTimeline:
     """Order the records of `log` and the `edits` that change files by the time at which they took effect."""
-    timeline = Timeline()
+    timeline = ReplayTimeline()
     created: dict[int, list[Event]] = defaultdict(list)
     for event in log.events("table_file_creation"):
         created[event.job].append(event)
@@ -38,7 +38,7 @@ def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: in
     timeline.flushes = {event.job: event for event in log.events("flush_started")}
     moves = trivial_moves(log.records)
     commits = Committer(edits, timeline.created, moves, num_levels).commits(log)
-    switches = [Switch(r.time_us, r.thread) for r in log.records if isinstance(r, SwitchLine)]
+    switches = [SwitchStep(r.time_us, r.thread) for r in log.records if isinstance(r, SwitchLine)]
     lines = [r for r in log.records if isinstance(r, StallLine)]
     _give_lines([*switches, *(c for c in commits if c.recomputes)], lines)
     picks = _picks(log, moves)
@@ -47,9 +47,9 @@ def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: in
     return timeline
 
 
-def _give_lines(steps: Sequence[Switch | Commit], lines: Sequence[StallLine]) -> None:
+def _give_lines(steps: Sequence[SwitchStep | Commit], lines: Sequence[StallLine]) -> None:
     """Assign each stall line to the recompute that logged it: the last one of the same thread before the line."""
-    by_thread: dict[str, list[Switch | Commit]] = defaultdict(list)
+    by_thread: dict[str, list[SwitchStep | Commit]] = defaultdict(list)
     for step in sorted(steps, key=lambda s: s.time_us):
         by_thread[step.thread].append(step)
     for line in lines:
@@ -61,7 +61,7 @@ def _give_lines(steps: Sequence[Switch | Commit], lines: Sequence[StallLine]) ->
             after.line = line
         elif before and before[-1].line is None:
             before[-1].line = line
-            if isinstance(before[-1], Switch):  # logged without the DB mutex, but performed with it
+            if isinstance(before[-1], SwitchStep):  # logged without the DB mutex, but performed with it
                 before[-1].time_us = line.time_us
 
 
@@ -90,10 +90,10 @@ def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[LoggedPick]:
     return picks
 
 
-def _ordered(steps: Sequence[Switch | Commit | Idle], picks: Sequence[LoggedPick]) -> list[Step]:
+def _ordered(steps: Sequence[SwitchStep | Commit | Idle], picks: Sequence[LoggedPick]) -> list[ReplayStep]:
     """Order all steps by time, but each pick before the commit that replaced the version of the pick."""
     commit_us = {step.version: step.time_us for step in steps if isinstance(step, Commit) and step.edits}
-    keyed: list[tuple[int, int, int, Step]] = [(step.time_us, 1, i, step) for i, step in enumerate(steps)]
+    keyed: list[tuple[int, int, int, ReplayStep]] = [(step.time_us, 1, i, step) for i, step in enumerate(steps)]
     for i, pick in enumerate(sorted(picks, key=lambda p: p.time_us)):
         end_us = commit_us.get(pick.before_version or -1)
         keyed.append((pick.time_us if end_us is None else min(pick.time_us, end_us), 0, i, pick))

@@ -10,7 +10,7 @@ from lsmlab.validation.casefiles.curves import reduced_curve
 from lsmlab.validation.scorecard.findings import missed_targets, read_findings
 from lsmlab.validation.scorecard.metrics import DIFFERENCE, error_text
 from lsmlab.validation.scorecard.runs import CaseRun
-from lsmlab.validation.scorecard.score import Row, Total, as_json, coverage, rows_of, totals
+from lsmlab.validation.scorecard.score import ScoreRow, Total, as_json, coverage, rows_of, totals
 from lsmlab.validation.scorecard.theory import TheoryCheck
 from lsmlab.validation.scorecard.trends import Trend, trend_shares, trends
 
@@ -79,16 +79,16 @@ class Scorecard:
     """Notes on cases, sets and replays that were left out, with the reason."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """Case files that could not be read: (file, reason)."""
-    _rows: list[Row] | None = None
+    _rows: list[ScoreRow] | None = None
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ScoreRow]:
         """Rows of all simulated cases."""
         if self._rows is None:
             self._rows = [row for run in self.runs for row in rows_of(run)]
         return self._rows
 
-    def of(self, *sets: str) -> list[Row]:
+    def of(self, *sets: str) -> list[ScoreRow]:
         """Return the rows of the named sets."""
         return [row for row in self.rows if row.set in sets]
 
@@ -163,7 +163,7 @@ def engine_rows(card: Scorecard) -> list[EngineRow]:
     return list(_engine_rows(card.of(ENGINES)))
 
 
-def _engine_rows(rows: Sequence[Row]) -> Iterator[EngineRow]:
+def _engine_rows(rows: Sequence[ScoreRow]) -> Iterator[EngineRow]:
     for row in rows:
         if row.metric in _ENGINE_GOALS and isinstance(row.real, float) and isinstance(row.simulated, float):
             limit = max(_ENGINE_GOALS[row.metric], 2.0 * (row.noise or 0.0))

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from lsmlab.validation.checkout import HOME
 from lsmlab.validation.markdown import digest_comment, table
-from lsmlab.validation.scorecard.baseline import digest, write_baseline
 from lsmlab.validation.scorecard.card import (
     CALIBRATION,
     RERUNS,
@@ -19,9 +18,10 @@ from lsmlab.validation.scorecard.card import (
     engine_rows,
     replay_shares,
 )
+from lsmlab.validation.scorecard.ci_baseline import digest, write_baseline
 from lsmlab.validation.scorecard.findings import missed_targets, read_findings
 from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, KINDS, WRONG, error_text
-from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
+from lsmlab.validation.scorecard.score import ScoreRow, Total, coverage, totals
 from lsmlab.validation.scorecard.text import median_goal
 from lsmlab.validation.scorecard.trends import trend_shares
 
@@ -112,7 +112,7 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.0f} %"
 
 
-def _coverage(rows: Sequence[Row]) -> str:
+def _coverage(rows: Sequence[ScoreRow]) -> str:
     held = coverage(rows)
     if held is None:
         return ""
@@ -178,8 +178,8 @@ def _cases(card: Scorecard) -> list[str]:
     return ["## Every case", about, _case_table(rows)] if rows else []
 
 
-def _case_table(found: Sequence[Row]) -> str:
-    by_case: dict[tuple[str, str], dict[str, Row]] = {}
+def _case_table(found: Sequence[ScoreRow]) -> str:
+    by_case: dict[tuple[str, str], dict[str, ScoreRow]] = {}
     for row in found:
         by_case.setdefault((row.set, row.case), {})[row.metric] = row
     shown = [(title, name) for title, name in _CASE_METRICS.items() if any(row.metric == name for row in found)]
@@ -191,7 +191,7 @@ def _case_table(found: Sequence[Row]) -> str:
     return table(("case", *(["set"] if sets else []), *(title for title, _ in shown)), rows)
 
 
-def _cell(row: Row | None) -> str:
+def _cell(row: ScoreRow | None) -> str:
     return "" if row is None else error_text(row.error, row.scored_by.kind, signed=row.scored_by.kind is not DISTANCE)
 
 

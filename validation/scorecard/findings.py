@@ -10,7 +10,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.scorecard.metrics import DISTANCE
-from lsmlab.validation.scorecard.score import Row, Total
+from lsmlab.validation.scorecard.score import ScoreRow, Total
 
 FILE: Final = Path(__file__).with_name("findings.yaml")
 _KEYS: Final = ("metric", "cases", "mechanism", "experiment")
@@ -46,7 +46,7 @@ def read_findings(path: Path = FILE) -> list[Finding]:
     return found
 
 
-def missed_targets(totals: Mapping[str, Total], rows: Sequence[Row], findings: Sequence[Finding]) -> list[dict[str, Any]]:
+def missed_targets(totals: Mapping[str, Total], rows: Sequence[ScoreRow], findings: Sequence[Finding]) -> list[dict[str, Any]]:
     """Return the missed targets, each with the cases that have the largest errors and the findings about them."""
     result = []
     for name, total in totals.items():

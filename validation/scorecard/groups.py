@@ -9,7 +9,7 @@ from lsmlab.validation.markdown import table
 from lsmlab.validation.scorecard.card import SET_TITLES, Scorecard
 from lsmlab.validation.scorecard.metrics import error_text
 from lsmlab.validation.scorecard.runs import CaseRun
-from lsmlab.validation.scorecard.score import Row, Total, totals
+from lsmlab.validation.scorecard.score import ScoreRow, Total, totals
 
 _METRICS: Final = {
     "throughput": "ops_per_s", "W-Amp": "write_amplification", "stall fraction": "stall_fraction",
@@ -33,7 +33,7 @@ def groups_text(card: Scorecard) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _table(rows: Sequence[Row], runs: Sequence[CaseRun]) -> str:
+def _table(rows: Sequence[ScoreRow], runs: Sequence[CaseRun]) -> str:
     group_of = {run.case.name: run.case.group for run in runs}
     shown = {title: name for title, name in _METRICS.items() if any(row.scored_by.name == name for row in rows)}
     lines = [_line(group, rows, shown, lambda row, g=group: group_of[row.case] == g)  # type: ignore[misc]
@@ -41,7 +41,7 @@ def _table(rows: Sequence[Row], runs: Sequence[CaseRun]) -> str:
     return table(("group", "cases", *shown), [*lines, _line("all", rows, shown, lambda _row: True)])
 
 
-def _line(title: str, rows: Sequence[Row], shown: dict[str, str], belongs: Callable[[Row], bool]) -> list[str]:
+def _line(title: str, rows: Sequence[ScoreRow], shown: dict[str, str], belongs: Callable[[ScoreRow], bool]) -> list[str]:
     mine = [row for row in rows if belongs(row)]
     found = totals(mine)
     return [title, str(len({row.case for row in mine})), *(_cell(found.get(name)) for name in shown.values())]

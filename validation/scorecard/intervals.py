@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.sim.studies.statistics import CONFIDENCE, constants_variance, t_quantile
-from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, Kind
+from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, ErrorKind
 
 _RANGE_TO_DEVIATION: Final = {2: 1.128, 3: 1.693, 4: 2.059, 5: 2.326, 6: 2.534, 7: 2.704, 8: 2.847}
 """Mean range of n normal values in standard deviations, by n (d2 of control charts: Montgomery, appendix VI)."""
@@ -28,11 +28,11 @@ class Uncertainty:
     model_error: float = 0.0
     """Standard deviation of the model's own error, from calibration runs: relative, or in points of a share."""
 
-    displaced: tuple[float, ...] = ()
+    perturbed: tuple[float, ...] = ()
     """Results of two runs with all constants changed by their standard errors, in opposite directions."""
 
 
-def prediction(values: Sequence[float], kind: Kind, about: Uncertainty) -> tuple[float, float] | None:
+def prediction(values: Sequence[float], kind: ErrorKind, about: Uncertainty) -> tuple[float, float] | None:
     """Return the interval that contains the mean of `about.repeats` real runs with 90 % probability, or None.
 
     Latencies use a logarithmic scale. The variance is the sum of four variances: of the mean of the replications; of
@@ -57,7 +57,7 @@ def prediction(values: Sequence[float], kind: Kind, about: Uncertainty) -> tuple
     runs = max(1, about.repeats)
     from_spread = spread / n + (spread / runs if spread >= noise else 0.0)
     variance = from_spread + (noise / runs if noise > spread else 0.0) + model**2
-    pair = [math.log(v) for v in about.displaced if v > 0] if logarithmic else list(about.displaced)
+    pair = [math.log(v) for v in about.perturbed if v > 0] if logarithmic else list(about.perturbed)
     variance += constants_variance(pair, spread)
     if kind is BUCKETS:
         variance += _BUCKET_DEVIATION**2

@@ -12,7 +12,7 @@ from lsmlab.validation.logs.histogram_clock import bucket_of
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ErrorKind:
     """A way to compare a simulated value with a real one."""
 
     name: str
@@ -30,19 +30,19 @@ def _factor(simulated: float, real: float) -> float:
     return math.log2(simulated / real) if simulated > 0 and real > 0 else (0.0 if simulated == real else math.inf)
 
 
-RELATIVE: Final = Kind("relative", _relative, "%")
-DIFFERENCE: Final = Kind("difference", lambda s, r: s - r, "points")
-BUCKETS: Final = Kind("buckets", lambda s, r: float(bucket_of(s) - bucket_of(r)), "buckets")
-FACTOR: Final = Kind("factor", _factor, "factor")
+RELATIVE: Final = ErrorKind("relative", _relative, "%")
+DIFFERENCE: Final = ErrorKind("difference", lambda s, r: s - r, "points")
+BUCKETS: Final = ErrorKind("buckets", lambda s, r: float(bucket_of(s) - bucket_of(r)), "buckets")
+FACTOR: Final = ErrorKind("factor", _factor, "factor")
 """Errors are base-2 logarithms of the ratio: 1 is a factor of two."""
-DISTANCE: Final = Kind("distance", lambda s, _r: s, "distance")
+DISTANCE: Final = ErrorKind("distance", lambda s, _r: s, "distance")
 """The simulated value is a distance from the real run and equals the error; the real value is the distance between
 repeats."""
-WRONG: Final = Kind("wrong", lambda s, r: float(s != r), "wrong")
+WRONG: Final = ErrorKind("wrong", lambda s, r: float(s != r), "wrong")
 """The error is 0 if the values are equal, else 1."""
 
 
-def error_text(value: float | None, kind: Kind, *, signed: bool = False) -> str:
+def error_text(value: float | None, kind: ErrorKind, *, signed: bool = False) -> str:
     """Return an error as text with its unit: per cent, points, buckets, a factor."""
     if value is None:
         return "-"
@@ -63,13 +63,13 @@ def error_text(value: float | None, kind: Kind, *, signed: bool = False) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class ScoredMetric:
     """One number of the scorecard."""
 
     name: str
     """Name in summary.json, with dots; `*` matches one part of a name."""
     title: str
-    kind: Kind
+    kind: ErrorKind
     target: float | None = None
     """Target for the median absolute error; `WRONG`: for the mean; `DISTANCE`: for the distance / that of repeats."""
     worst: float | None = None
@@ -87,51 +87,51 @@ class Metric:
 
 
 METRICS: Final = (
-    Metric("ops_per_s", "throughput", RELATIVE, 0.03, 0.10, interval=True),
-    Metric("write_amplification", "W-Amp, total", RELATIVE, 0.03, 0.08, interval=True),
-    Metric("pairs.*.bytes", "compaction bytes per level pair (> 10 % of all)", RELATIVE, 0.08, 0.25, interval=True),
-    Metric("device_bytes_written", "bytes written to the device", RELATIVE, 0.03, 0.10, interval=True),
-    Metric("stall_fraction", "stall fraction", DIFFERENCE, 0.03, 0.08, interval=True),
-    Metric("slow_seconds", "seconds in which each write sleeps (LevelDB)", DIFFERENCE, None, 0.08),
-    Metric("dominant_cause", "dominant stall cause", WRONG, 0.05, None),
-    Metric("write_latency_s.p50", "write latency P50", BUCKETS, interval=True),
-    Metric("write_latency_s.p99", "write latency P99", BUCKETS, 1.0, 2.0, interval=True),
-    Metric("write_latency_s.p999", "write latency P99.9", BUCKETS, 1.0, 2.0, interval=True),
-    Metric("write_latency_s.p9999", "write latency P99.99", BUCKETS, 1.0, 2.0, interval=True),
-    Metric("write_latency_s.max", "longest write", FACTOR, 1.0, None, interval=True),
-    Metric("throughput.ks", "per-second throughput, distributions (KS)", DISTANCE, 2.0, None),
-    Metric("throughput.area", "per-second throughput, area between distributions", DISTANCE),
-    Metric("throughput.cumulative", "throughput curve, largest cumulative difference", DISTANCE),
-    Metric("flush_count", "flushes", RELATIVE, interval=True),
-    Metric("flush_bytes", "bytes written by flushes", RELATIVE),
-    Metric("compaction_count", "compactions", RELATIVE, interval=True),
-    Metric("trivial_move_count", "trivial moves", RELATIVE, least=10),
-    Metric("compaction_read_bytes", "bytes read by compactions", RELATIVE, interval=True),
-    Metric("compaction_write_bytes", "bytes written by compactions", RELATIVE, interval=True),
-    Metric("pairs.*.read_bytes", "bytes read per level pair (> 10 % of all)", RELATIVE),
-    Metric("pairs.*.write_bytes", "bytes written per level pair (> 10 % of all)", RELATIVE),
-    Metric("levels.*.w_amp", "W-Amp by level", RELATIVE, least=0.1),
-    Metric("levels.*.bytes", "bytes per level at the end (> 10 % of all)", RELATIVE),
-    Metric("levels.*.mean_bytes", "bytes per level, mean over time (> 10 % of all)", RELATIVE),
-    Metric("levels.*.files", "files per level at the end", RELATIVE, least=10),
-    Metric("live_bytes", "bytes of all files at the end", RELATIVE),
-    Metric("operations", "operations", RELATIVE),
-    Metric("device_bytes_read", "bytes read from the device", RELATIVE, least=1e8),
-    Metric("stall_share.*", "stall time by cause, as a share of the run", DIFFERENCE),
-    Metric("stall_interval_share.*", "length of stalls by cause, as a share of the run, if waits are unknown", DIFFERENCE),
-    Metric("stall_count.*", "stall count by cause", RELATIVE, least=20),
-    Metric("read_latency_s.p50", "read latency P50", BUCKETS),
-    Metric("read_latency_s.p99", "read latency P99", BUCKETS),
-    Metric("read_latency_s.p999", "read latency P99.9", BUCKETS),
-    Metric("read_latency_s.p9999", "read latency P99.99", BUCKETS),
-    Metric("read_latency_s.max", "longest read", FACTOR),
-    Metric("write_latency_s.*", "write latency, other percentiles and mean", BUCKETS),
-    Metric("read_latency_s.*", "read latency, other percentiles and mean", BUCKETS),
-    Metric("scan_latency_s.p50", "scan latency P50", BUCKETS),
-    Metric("scan_latency_s.p99", "scan latency P99", BUCKETS),
-    Metric("scan_latency_s.p999", "scan latency P99.9", BUCKETS),
-    Metric("scan_latency_s.max", "longest scan", FACTOR),
-    Metric("scan_latency_s.*", "scan latency, other percentiles and mean", BUCKETS),
+    ScoredMetric("ops_per_s", "throughput", RELATIVE, 0.03, 0.10, interval=True),
+    ScoredMetric("write_amplification", "W-Amp, total", RELATIVE, 0.03, 0.08, interval=True),
+    ScoredMetric("pairs.*.bytes", "compaction bytes per level pair (> 10 % of all)", RELATIVE, 0.08, 0.25, interval=True),
+    ScoredMetric("device_bytes_written", "bytes written to the device", RELATIVE, 0.03, 0.10, interval=True),
+    ScoredMetric("stall_fraction", "stall fraction", DIFFERENCE, 0.03, 0.08, interval=True),
+    ScoredMetric("slow_seconds", "seconds in which each write sleeps (LevelDB)", DIFFERENCE, None, 0.08),
+    ScoredMetric("dominant_cause", "dominant stall cause", WRONG, 0.05, None),
+    ScoredMetric("write_latency_s.p50", "write latency P50", BUCKETS, interval=True),
+    ScoredMetric("write_latency_s.p99", "write latency P99", BUCKETS, 1.0, 2.0, interval=True),
+    ScoredMetric("write_latency_s.p999", "write latency P99.9", BUCKETS, 1.0, 2.0, interval=True),
+    ScoredMetric("write_latency_s.p9999", "write latency P99.99", BUCKETS, 1.0, 2.0, interval=True),
+    ScoredMetric("write_latency_s.max", "longest write", FACTOR, 1.0, None, interval=True),
+    ScoredMetric("throughput.ks", "per-second throughput, distributions (KS)", DISTANCE, 2.0, None),
+    ScoredMetric("throughput.area", "per-second throughput, area between distributions", DISTANCE),
+    ScoredMetric("throughput.cumulative", "throughput curve, largest cumulative difference", DISTANCE),
+    ScoredMetric("flush_count", "flushes", RELATIVE, interval=True),
+    ScoredMetric("flush_bytes", "bytes written by flushes", RELATIVE),
+    ScoredMetric("compaction_count", "compactions", RELATIVE, interval=True),
+    ScoredMetric("trivial_move_count", "trivial moves", RELATIVE, least=10),
+    ScoredMetric("compaction_read_bytes", "bytes read by compactions", RELATIVE, interval=True),
+    ScoredMetric("compaction_write_bytes", "bytes written by compactions", RELATIVE, interval=True),
+    ScoredMetric("pairs.*.read_bytes", "bytes read per level pair (> 10 % of all)", RELATIVE),
+    ScoredMetric("pairs.*.write_bytes", "bytes written per level pair (> 10 % of all)", RELATIVE),
+    ScoredMetric("levels.*.w_amp", "W-Amp by level", RELATIVE, least=0.1),
+    ScoredMetric("levels.*.bytes", "bytes per level at the end (> 10 % of all)", RELATIVE),
+    ScoredMetric("levels.*.mean_bytes", "bytes per level, mean over time (> 10 % of all)", RELATIVE),
+    ScoredMetric("levels.*.files", "files per level at the end", RELATIVE, least=10),
+    ScoredMetric("live_bytes", "bytes of all files at the end", RELATIVE),
+    ScoredMetric("operations", "operations", RELATIVE),
+    ScoredMetric("device_bytes_read", "bytes read from the device", RELATIVE, least=1e8),
+    ScoredMetric("stall_share.*", "stall time by cause, as a share of the run", DIFFERENCE),
+    ScoredMetric("stall_interval_share.*", "length of stalls by cause, as a share of the run, if waits are unknown", DIFFERENCE),
+    ScoredMetric("stall_count.*", "stall count by cause", RELATIVE, least=20),
+    ScoredMetric("read_latency_s.p50", "read latency P50", BUCKETS),
+    ScoredMetric("read_latency_s.p99", "read latency P99", BUCKETS),
+    ScoredMetric("read_latency_s.p999", "read latency P99.9", BUCKETS),
+    ScoredMetric("read_latency_s.p9999", "read latency P99.99", BUCKETS),
+    ScoredMetric("read_latency_s.max", "longest read", FACTOR),
+    ScoredMetric("write_latency_s.*", "write latency, other percentiles and mean", BUCKETS),
+    ScoredMetric("read_latency_s.*", "read latency, other percentiles and mean", BUCKETS),
+    ScoredMetric("scan_latency_s.p50", "scan latency P50", BUCKETS),
+    ScoredMetric("scan_latency_s.p99", "scan latency P99", BUCKETS),
+    ScoredMetric("scan_latency_s.p999", "scan latency P99.9", BUCKETS),
+    ScoredMetric("scan_latency_s.max", "longest scan", FACTOR),
+    ScoredMetric("scan_latency_s.*", "scan latency, other percentiles and mean", BUCKETS),
 )
 """All metrics in the order of the tables; most of the first ones have targets."""
 
@@ -150,7 +150,7 @@ COVERAGE: Final = (0.85, 0.95)
 """Accepted range for the share of real values inside the 90 % intervals."""
 
 
-def metric_of(name: str) -> Metric | None:
+def metric_of(name: str) -> ScoredMetric | None:
     """Return the metric that scores the number `name`, or None.
 
     >>> metric_of("pairs.0-1.bytes").title

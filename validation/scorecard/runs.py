@@ -11,11 +11,11 @@ from typing import Any, Final
 from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import Job, Settings, outcomes
+from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.places import LocalProcesses
 from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.stored_table import StoredTable
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.curves import Floats
@@ -42,7 +42,7 @@ class CaseRun:
     set: str
     real: RealRun | None = None
     replications: list[Replication] = field(default_factory=list)
-    displaced: list[Replication] = field(default_factory=list)
+    perturbed: list[Replication] = field(default_factory=list)
     """Two runs with all constants changed by their standard errors, in opposite directions; empty if these are
     unknown."""
     set_errors: Mapping[str, float] = field(default_factory=dict)
@@ -112,16 +112,16 @@ def _measured(task: _Measured, _progress: Progress) -> RealRun | str:
         return reason_of(error)
 
 
-def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[Job]:
-    """Return the runs of a case: its seeds, then two with displaced constants if their standard errors are known."""
+def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[RunJob]:
+    """Return the runs of a case: its seeds, then two with perturbed constants if their standard errors are known."""
     first = int(config.get("seed", 1))
-    jobs = [Job(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
+    jobs = [RunJob(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
     pair = perturbed(config) if seeds > 1 else []  # a single seed is a quick check without an interval
-    return jobs + [Job(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
+    return jobs + [RunJob(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
 
 
 def _simulate(
-    runs: list[CaseRun], jobs: Mapping[int, list[Job]], settings: Settings, report: Callable[[str], None]
+    runs: list[CaseRun], jobs: Mapping[int, list[RunJob]], settings: Settings, report: Callable[[str], None]
 ) -> None:
     """Simulate all jobs and assign the replications to their runs."""
     mine = {id(job): number for number, some in jobs.items() for job in some}
@@ -143,7 +143,7 @@ def _simulate(
         if runs[number].error is None:
             all_ = [found[id(job)] for job in some]
             off = sum(1 for job in some if " constants " in job.name)
-            runs[number].replications, runs[number].displaced = all_[: len(all_) - off], all_[len(all_) - off :]
+            runs[number].replications, runs[number].perturbed = all_[: len(all_) - off], all_[len(all_) - off :]
 
 
 def read_replication(folder: Path) -> Replication:

@@ -22,21 +22,21 @@ from lsmlab.validation.scorecard.metrics import (
     RELATIVE,
     SHARE,
     WRONG,
-    Metric,
+    ScoredMetric,
     metric_of,
 )
 from lsmlab.validation.scorecard.runs import CaseRun
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScoreRow:
     """One number of one case, measured and simulated."""
 
     set: str
     case: str
     metric: str
     """Full name of the number, such as pairs.0-1.bytes; `scored_by` may be a pattern."""
-    scored_by: Metric
+    scored_by: ScoredMetric
     real: float | str | None
     simulated: float | str
     low: float | None
@@ -65,7 +65,7 @@ class Row:
 class Total:
     """Errors of one metric over all cases."""
 
-    metric: Metric
+    metric: ScoredMetric
     median: float
     p90: float
     worst: float
@@ -84,7 +84,7 @@ class Total:
     meets_worst: bool | None
 
 
-def rows_of(run: CaseRun) -> list[Row]:
+def rows_of(run: CaseRun) -> list[ScoreRow]:
     """Return all rows of a case; empty if the case failed."""
     if run.real is None or not run.replications:
         return []
@@ -94,10 +94,10 @@ def rows_of(run: CaseRun) -> list[Row]:
     return [*rows, *_curve_rows(run), *_cause_rows(run)]
 
 
-def _number_row(run: CaseRun, name: str) -> Row | None:
+def _number_row(run: CaseRun, name: str) -> ScoreRow | None:
     assert run.real is not None
     metric = metric_of(name) or (
-        Metric(name, name, RELATIVE) if name in run.case.measured and name != "duration_s" else None
+        ScoredMetric(name, name, RELATIVE) if name in run.case.measured and name != "duration_s" else None
     )
     real = run.real.values[name]
     if metric is None or not _worth_scoring(metric, name, real, run.real.values):
@@ -109,13 +109,13 @@ def _number_row(run: CaseRun, name: str) -> Row | None:
     simulated = _centre(values, metric)
     relative = run.real.noise.get(name)
     model_error = run.model_errors.get(name, run.model_errors.get(metric.name, 0.0))
-    pair = tuple(r.values.get(name, 0.0) for r in run.displaced)
+    pair = tuple(r.values.get(name, 0.0) for r in run.perturbed)
     about = Uncertainty(relative, run.real.repeats, model_error, pair)
     interval = prediction(values, metric.kind, about)
     noise = _noise(metric, relative, real)
     error = metric.kind.error(simulated, real)
     low, high = interval or (None, None)
-    return Row(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise, run.learning)
+    return ScoreRow(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise, run.learning)
 
 
 def _counts_from_zero(name: str) -> bool:
@@ -123,7 +123,7 @@ def _counts_from_zero(name: str) -> bool:
     return name.startswith(("levels.", "pairs."))
 
 
-def _worth_scoring(metric: Metric, name: str, real: float, values: Mapping[str, float]) -> bool:
+def _worth_scoring(metric: ScoredMetric, name: str, real: float, values: Mapping[str, float]) -> bool:
     if metric.kind is RELATIVE and (real <= 0 or real < metric.least):
         return False
     if metric.kind in (BUCKETS, FACTOR) and real <= 0:
@@ -140,14 +140,14 @@ def _worth_scoring(metric: Metric, name: str, real: float, values: Mapping[str, 
     return True
 
 
-def _centre(values: Sequence[float], metric: Metric) -> float:
+def _centre(values: Sequence[float], metric: ScoredMetric) -> float:
     """Return the prediction from all seeds: the mean, or the median for latencies, which have outliers."""
     if metric.kind in (BUCKETS, FACTOR):
         return statistics.median(values)
     return math.fsum(values) / len(values)
 
 
-def _noise(metric: Metric, relative: float | None, real: float) -> float | None:
+def _noise(metric: ScoredMetric, relative: float | None, real: float) -> float | None:
     if relative is None:
         return None
     if metric.kind is BUCKETS:
@@ -162,7 +162,7 @@ _CURVES: Final = {
 }  # fmt: skip
 
 
-def _curve_rows(run: CaseRun) -> list[Row]:
+def _curve_rows(run: CaseRun) -> list[ScoreRow]:
     assert run.real is not None
     rows = []
     for name, distance in _CURVES.items():
@@ -171,14 +171,14 @@ def _curve_rows(run: CaseRun) -> list[Row]:
             value = float(np.mean(found))
             noise = run.real.noise.get(name)
             metric = _METRIC[name]
-            rows.append(Row(run.set, run.case.name, name, metric, noise, value, None, None, value, noise))
+            rows.append(ScoreRow(run.set, run.case.name, name, metric, noise, value, None, None, value, noise))
     return rows
 
 
 _METRIC: Final = {m.name: m for m in METRICS}
 
 
-def _cause_rows(run: CaseRun) -> list[Row]:
+def _cause_rows(run: CaseRun) -> list[ScoreRow]:
     assert run.real is not None
     real = run.real.dominant_cause
     if real is None:
@@ -192,20 +192,20 @@ def _cause_rows(run: CaseRun) -> list[Row]:
     simulated = dominant_cause(means) or "none"
     name = "dominant_cause"
     return [
-        Row(run.set, run.case.name, name, _METRIC[name], real, simulated, None, None, float(real != simulated), None)
+        ScoreRow(run.set, run.case.name, name, _METRIC[name], real, simulated, None, None, float(real != simulated), None)
     ]
 
 
-def totals(rows: Iterable[Row]) -> dict[str, Total]:
+def totals(rows: Iterable[ScoreRow]) -> dict[str, Total]:
     """Return totals by metric name, in the order of METRICS; metrics that are not in METRICS follow."""
-    by_metric: dict[str, list[Row]] = {}
+    by_metric: dict[str, list[ScoreRow]] = {}
     for row in rows:
         by_metric.setdefault(row.scored_by.name, []).append(row)
     names = [*(name for name in _METRIC if name in by_metric), *(name for name in by_metric if name not in _METRIC)]
     return {name: _total(by_metric[name][0].scored_by, by_metric[name]) for name in names}
 
 
-def _total(metric: Metric, rows: list[Row]) -> Total:
+def _total(metric: ScoredMetric, rows: list[ScoreRow]) -> Total:
     errors = [row.error for row in rows]
     sizes = [abs(e) for e in errors]
     known = [row.noise for row in rows if row.noise is not None]
@@ -233,7 +233,7 @@ def _total(metric: Metric, rows: list[Row]) -> Total:
     )
 
 
-def _meets(metric: Metric, rows: list[Row], median: float, mean: float) -> bool | None:
+def _meets(metric: ScoredMetric, rows: list[ScoreRow], median: float, mean: float) -> bool | None:
     if metric.target is None:
         return None
     if metric.kind is WRONG:
@@ -244,7 +244,7 @@ def _meets(metric: Metric, rows: list[Row], median: float, mean: float) -> bool 
     return median <= metric.target + 1e-12
 
 
-def coverage(rows: Iterable[Row]) -> tuple[float, int] | None:
+def coverage(rows: Iterable[ScoreRow]) -> tuple[float, int] | None:
     """Return the share of real values inside their 90 % interval and their count, over metrics with `interval`."""
     inside = [row.inside for row in rows if row.inside is not None and row.scored_by.interval]
     return (sum(inside) / len(inside), len(inside)) if inside else None

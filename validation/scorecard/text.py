@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.validation.scorecard.card import SCORED, SET_TITLES, Scorecard, engine_rows, replay_shares
-from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, Metric, error_text
-from lsmlab.validation.scorecard.score import Row, Total, coverage, totals
+from lsmlab.validation.scorecard.metrics import COVERAGE, DISTANCE, WRONG, ScoredMetric, error_text
+from lsmlab.validation.scorecard.score import ScoreRow, Total, coverage, totals
 from lsmlab.validation.scorecard.trends import trend_shares
 
 _WIDTH = 120
@@ -27,7 +27,7 @@ def target_text(total: Total) -> str:
     return ", ".join(parts)
 
 
-def median_goal(metric: Metric) -> str:
+def median_goal(metric: ScoredMetric) -> str:
     """Return the target of a metric's median, such as "3.0 %", or an empty text."""
     if metric.target is None:
         return ""
@@ -75,7 +75,7 @@ def _title(card: Scorecard) -> str:
     return f"LSMLab compared with real RocksDB: {cases}; {card.seeds} simulated runs per case"
 
 
-def _cases(rows: Iterable[Row]) -> str:
+def _cases(rows: Iterable[ScoreRow]) -> str:
     count = len({row.case for row in rows})
     return f"{count} case{'' if count == 1 else 's'}"
 
@@ -103,7 +103,7 @@ def _share(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.0f} %"
 
 
-def _coverage_lines(rows: Sequence[Row]) -> list[str]:
+def _coverage_lines(rows: Sequence[ScoreRow]) -> list[str]:
     held = coverage(rows)
     if held is None:
         return []
@@ -137,9 +137,9 @@ def _worst(card: Scorecard) -> list[str]:
     return lines if len(lines) > 1 else []
 
 
-def worst_cases(card: Scorecard) -> list[tuple[str, Row, float]]:
+def worst_cases(card: Scorecard) -> list[tuple[str, ScoreRow, float]]:
     """Return (case, its worst row, error / target for the worst case), worst first."""
-    found: dict[str, tuple[Row, float]] = {}
+    found: dict[str, tuple[ScoreRow, float]] = {}
     for row in card.of(*SCORED):
         if not row.scored_by.worst:
             continue

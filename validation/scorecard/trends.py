@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lsmlab.validation.scorecard.metrics import DIFFERENCE, METRICS
-from lsmlab.validation.scorecard.score import Row
+from lsmlab.validation.scorecard.score import ScoreRow
 
 TREND_METRICS: Final = ("ops_per_s", "write_amplification", "stall_fraction")
 _LEAST: Final = 0.05
@@ -37,7 +37,7 @@ class Trend:
         return (self.real > 0) == (self.simulated > 0)
 
 
-def trends(cases: Iterable[tuple[str, Sequence[str]]], rows: Iterable[Row]) -> list[Trend]:
+def trends(cases: Iterable[tuple[str, Sequence[str]]], rows: Iterable[ScoreRow]) -> list[Trend]:
     """Return all pairs of cases that differ in one key and whose real numbers differ by more than noise.
 
     `cases` are (name, overrides); `rows` are the numbers of these cases.

@@ -18,7 +18,7 @@ from lsmlab.models.policies.tuning import Changes, Interval, Tuner
 from lsmlab.models.units import quantity
 
 
-class Overflow(Enum):
+class OverflowKind(Enum):
     """Kinds of overflow."""
 
     L0 = "L0O"
@@ -109,17 +109,17 @@ class AdocTuner(KnobTuner):
 
     settings: Adoc
 
-    def overflow(self, interval: Interval) -> Overflow | None:
+    def overflow(self, interval: Interval) -> OverflowKind | None:
         """Return the first overflow present: L0, redundancy, memory, "handled in this order".
 
         See (behaviour/evaluations.md, Choices where papers are silent).
         """
         soft = self.options.soft_pending_compaction_bytes_limit
         if 0 <= self.options.level0_slowdown_writes_trigger < interval.l0_files:
-            return Overflow.L0
+            return OverflowKind.L0
         if 0 < soft < interval.pending_bytes:
-            return Overflow.REDUNDANCY
-        return Overflow.MEMORY if interval.memtables_full else None
+            return OverflowKind.REDUNDANCY
+        return OverflowKind.MEMORY if interval.memtables_full else None
 
     def observe(self, interval: Interval) -> Changes:
         """Add threads for an overflow of L0 or redundancy, remove threads for memory; shrink or grow the batch size."""
@@ -128,10 +128,10 @@ class AdocTuner(KnobTuner):
             return {}
         jobs, batch = self.jobs, self.batch_bytes
         if settings.threads:
-            jobs = settings.clamped_threads(jobs // 2 if overflow is Overflow.MEMORY else jobs + settings.step_threads)
-        if settings.batch and overflow is Overflow.REDUNDANCY:
+            jobs = settings.clamped_threads(jobs // 2 if overflow is OverflowKind.MEMORY else jobs + settings.step_threads)
+        if settings.batch and overflow is OverflowKind.REDUNDANCY:
             batch = settings.clamped_batch(batch // 2)
-        elif settings.batch and overflow is Overflow.MEMORY:
+        elif settings.batch and overflow is OverflowKind.MEMORY:
             batch = settings.clamped_batch(batch + settings.step_batch)
         changes: dict[str, Any] = {}
         if jobs != self.jobs:

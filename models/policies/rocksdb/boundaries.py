@@ -127,6 +127,6 @@ class BlockGrowth:
         return int(self._first[k]) if k < len(self._first) else self._end
 
 
-Growth = SampledGrowth | BlockGrowth
+OutputGrowth = SampledGrowth | BlockGrowth
 FinishedBlocks = Callable[[int], tuple[IntArray, IntArray]]
 """Function from the first entry of a file to (first, size) of `BlockGrowth`, such as `BlockLayout.finished`."""

@@ -15,7 +15,7 @@ from lsmlab.models.policies.rocksdb.boundaries import (
     BlockGrowth,
     Crossings,
     FinishedBlocks,
-    Growth,
+    OutputGrowth,
     SampledGrowth,
     crossings,
     ends,
@@ -70,14 +70,14 @@ class RocksDbCutter(Cutter):
         n = len(keys)
         return self._cuts(keys, context, lambda start: BlockGrowth(*finished(start), n))
 
-    def _cuts(self, keys: KeyArray, context: CutContext, growth: Callable[[int], Growth]) -> list[int]:
+    def _cuts(self, keys: KeyArray, context: CutContext, growth: Callable[[int], OutputGrowth]) -> list[int]:
         if context.output_level == 0 or not len(keys):
             return []
         if self.version < (7, 8):
             return _cuts_by_overlap(keys, context, growth, every_key=self.version <= (5, 7))
         return self._cuts_at_boundaries(keys, context, growth)
 
-    def _cuts_at_boundaries(self, keys: KeyArray, context: CutContext, growth: Callable[[int], Growth]) -> list[int]:
+    def _cuts_at_boundaries(self, keys: KeyArray, context: CutContext, growth: Callable[[int], OutputGrowth]) -> list[int]:
         aligned = self.options.level_compaction_dynamic_file_size or self.version >= (9, 0)
         walk = crossings(keys, context)
         alone = context.bottommost or not len(context.grandparent_size) or not aligned
@@ -96,7 +96,7 @@ class RocksDbCutter(Cutter):
 
 
 def _cut_at_boundary(
-    walk: Crossings, step: int, file: Growth, limit: int, context: CutContext, aligned: bool
+    walk: Crossings, step: int, file: OutputGrowth, limit: int, context: CutContext, aligned: bool
 ) -> tuple[int, int]:
     """Return (end, next step): the first crossing before `limit` at which the file ends, else `limit`, and the next one.
 
@@ -127,7 +127,7 @@ def _cut_at_boundary(
 
 
 def _cuts_by_overlap(
-    keys: KeyArray, context: CutContext, growth: Callable[[int], Growth], *, every_key: bool
+    keys: KeyArray, context: CutContext, growth: Callable[[int], OutputGrowth], *, every_key: bool
 ) -> list[int]:
     """Cut up to 7.7: files of the target size, cut early only where they overlap too many grandparent bytes.
 

@@ -23,7 +23,7 @@ _POLLS_SINCE: Final = Version(5, 17)
 """First release that recovers from a full device by itself."""
 
 
-class Failure(Enum):
+class WriteFailure(Enum):
     """Reason why a write of a job fails."""
 
     IO_ERROR = "io_error"
@@ -45,9 +45,9 @@ class Severity(Enum):
     """No write is accepted until the database is opened again, which a run does not do."""
 
 
-def severity(version: Version, failure: Failure, *, flush: bool) -> Severity:
+def severity(version: Version, failure: WriteFailure, *, flush: bool) -> Severity:
     """Return the effect of a failed write of a flush or of a compaction."""
-    if failure is Failure.IO_ERROR:
+    if failure is WriteFailure.IO_ERROR:
         return Severity.NONE if version >= _RETRIES_SINCE else Severity.FATAL
     if version < _POLLS_SINCE:
         return Severity.FATAL

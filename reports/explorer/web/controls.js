@@ -6,23 +6,23 @@ import { change, fromAddress, onChange, toAddress, view } from "./view.js";
 const { node } = lsmlab;
 
 // Choose a stall (row; -1: none) and show its time with its chain.
-export function chooseStall(data, row, episode = -1) {
-  if (row < 0) return change({ stall: -1, job: -1, episode: -1, x0: 0, x1: data.duration_s });
+export function chooseStall(data, row, group = -1) {
+  if (row < 0) return change({ stall: -1, job: -1, group: -1, x0: 0, x1: data.duration_s });
   const { start_s, end_s } = data.stalls.columns;
   const { start_s: from, end_s: until } = data.jobs.columns;
-  const jobs = chosenJobs(data, { job: -1, episode, stall: row });
+  const jobs = chosenJobs(data, { job: -1, group, stall: row });
   const low = jobs.reduce((least, job) => Math.min(least, from[job]), start_s[row]);
   const high = jobs.reduce((most, job) => Math.max(most, until[job]), end_s[row]);
   const margin = Math.max(0.06 * (high - low), 1e-3);
-  return change({ stall: row, job: -1, episode, t: start_s[row], x0: Math.max(0, low - margin), x1: Math.min(data.duration_s, high + margin) });
+  return change({ stall: row, job: -1, group, t: start_s[row], x0: Math.max(0, low - margin), x1: Math.min(data.duration_s, high + margin) });
 }
 
-// Choose an episode: its costliest stall.
-export function chooseEpisode(data, number) {
-  const episode = data.stalls.episodes[number];
-  if (!episode || !episode.stalls.length) return;
+// Choose a group of stalls: its costliest stall.
+export function chooseGroup(data, number) {
+  const group = data.stalls.groups[number];
+  if (!group || !group.stalls.length) return;
   const { rank } = data.stalls.columns;
-  chooseStall(data, episode.stalls.reduce((best, row) => (rank[row] < rank[best] ? row : best)), number);
+  chooseStall(data, group.stalls.reduce((best, row) => (rank[row] < rank[best] ? row : best)), number);
 }
 
 // Let time pass: simulated seconds per second of the reader.
@@ -79,7 +79,7 @@ const KEYS = {
   " ": toggle, ArrowRight: (d) => step(d, 1), ArrowLeft: (d) => step(d, -1), "+": (d) => zoom(d, 0.5), "=": (d) => zoom(d, 0.5),
   "-": (d) => zoom(d, 2), 0: (d) => change({ x0: 0, x1: d.duration_s }), PageDown: (d) => pan(d, 0.5), PageUp: (d) => pan(d, -0.5),
   "]": (d) => nextStall(d, 1), "[": (d) => nextStall(d, -1), Home: (d) => change({ t: 0 }), End: (d) => change({ t: d.duration_s }),
-  Escape: (d) => change({ stall: -1, job: -1, episode: -1 }),
+  Escape: (d) => change({ stall: -1, job: -1, group: -1 }),
 };
 
 // Connect buttons, keys and the address of the page to the view.
@@ -95,8 +95,8 @@ export function connect(data) {
   on("stall", "change", () => chooseStall(data, Number(node("stall").value)));
   on("previous", "click", () => nextStall(data, -1));
   on("next", "click", () => nextStall(data, 1));
-  for (const button of document.querySelectorAll("[data-episode]")) {
-    button.addEventListener("click", () => { chooseEpisode(data, Number(button.dataset.episode)); node("explorer").scrollIntoView(); });
+  for (const button of document.querySelectorAll("[data-stall-group]")) {
+    button.addEventListener("click", () => { chooseGroup(data, Number(button.dataset.stallGroup)); node("explorer").scrollIntoView(); });
   }
   for (const chart of document.querySelectorAll("[data-keys]")) {
     chart.addEventListener("keydown", (event) => {

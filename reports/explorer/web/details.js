@@ -30,9 +30,9 @@ function stallDetails(data, row) {
   const known = data.stalls.texts[row] || `${causeOf(data, row)} for ${seconds(end_s[row] - start_s[row])}, from `
     + `${instant(start_s[row])}${Number.isFinite(lost[row]) ? `, ${digits(lost[row])} operations lost` : ""}.`;
   const parts = [element("h3", { text: `Stall: ${causeOf(data, row)}` }), element("p", { text: known })];
-  const episode = data.stalls.episodes[view.episode];
-  if (episode) parts.push(element("p", { className: "episode", text: `Episode: ${episode.text}.${episode.reason ? ` Its writers waited for: ${episode.reason}.` : ""}` }));
-  if (chain.length) parts.push(jobTable(data, chain, `Jobs that had to end before the ${episode ? "stalls of the episode" : "stall"} could end (${chain.length})`));
+  const group = data.stalls.groups[view.group];
+  if (group) parts.push(element("p", { className: "stall-group", text: `Group of stalls: ${group.text}.${group.reason ? ` Its writers waited for: ${group.reason}.` : ""}` }));
+  if (chain.length) parts.push(jobTable(data, chain, `Jobs that had to end before the ${group ? "stalls of the group" : "stall"} could end (${chain.length})`));
   else if (!data.stalls.texts[row]) parts.push(element("p", { text: `The page holds the chains of the ${data.stalls.chained} costliest stalls; stalls.parquet holds all.` }));
   return parts;
 }

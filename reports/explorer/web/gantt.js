@@ -41,10 +41,10 @@ export function gantt(canvas, data) {
     },
     click: (x, y, s) => {
       const job = at(x, y);
-      if (job >= 0) change({ job, stall: -1, episode: -1 });
+      if (job >= 0) change({ job, stall: -1, group: -1 });
       else {
         const [stall = -1] = stallsAt(data, s);
-        change({ t: s, job: -1, stall, episode: -1 });
+        change({ t: s, job: -1, stall, group: -1 });
       }
     },
   });

@@ -1,5 +1,5 @@
 // Start of the explorer: reads the data of the page and draws all panels.
-import { connect, contents, chooseEpisode, chooseStall } from "./controls.js";
+import { connect, contents, chooseGroup, chooseStall } from "./controls.js";
 import { details } from "./details.js";
 import { gantt } from "./gantt.js";
 import { prepare } from "./model.js";
@@ -10,7 +10,7 @@ import { unpack } from "./unpack.js";
 import { onChange, view } from "./view.js";
 
 const RANGE = ["x0", "x1"];
-const CHOICE = ["stall", "job", "episode"];
+const CHOICE = ["stall", "job", "group"];
 
 async function start() {
   const { node, inflate } = lsmlab;
@@ -40,7 +40,7 @@ async function start() {
   connect(data);
   contents();
   if (!window.location.hash.includes("=") && data.stalls.count) {
-    if (data.stalls.episodes.length) chooseEpisode(data, 0); else chooseStall(data, data.stalls.listed[0].row);
+    if (data.stalls.groups.length) chooseGroup(data, 0); else chooseStall(data, data.stalls.listed[0].row);
   }
   all();
   plots.update();

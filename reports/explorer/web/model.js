@@ -104,11 +104,11 @@ export function chainOf(data, stall) {
   return stall < 0 ? [] : Array.from(chain.subarray(chain_ends[stall], chain_ends[stall + 1])).filter((job) => job >= 0);
 }
 
-// Return the jobs of the choice: a job itself, those behind all stalls of an episode, or those behind a stall.
-export function chosenJobs(data, { job, episode, stall }) {
+// Return the jobs of the choice: a job itself, those behind all stalls of a group, or those behind a stall.
+export function chosenJobs(data, { job, group, stall }) {
   if (job >= 0) return [job];
-  if (episode < 0) return chainOf(data, stall);
-  return [...new Set(data.stalls.episodes[episode].stalls.flatMap((row) => chainOf(data, row)))];
+  if (group < 0) return chainOf(data, stall);
+  return [...new Set(data.stalls.groups[group].stalls.flatMap((row) => chainOf(data, row)))];
 }
 
 // Return the stalls that last at an instant, or touch it within a tolerance in s; the costliest first.

@@ -76,7 +76,7 @@ function point(data, div) {
     pressed = null;
     if (!still || s < 0) return;
     const [stall = -1] = stallsAt(data, s, near());
-    change({ t: s, stall, job: -1, episode: -1 });
+    change({ t: s, stall, job: -1, group: -1 });
   });
 }
 

@@ -186,7 +186,7 @@ function listenToFiles(canvas, data, boxes) {
     if (!box) return change({ job: -1 });
     const job = busyWith(data, box.row, view.t);
     const made = data.tree.edits.job[data.tree.stays.birth[box.row]];
-    return change({ job: job >= 0 ? job : made, episode: -1, stall: -1 });
+    return change({ job: job >= 0 ? job : made, group: -1, stall: -1 });
   });
 }
 

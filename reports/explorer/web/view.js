@@ -1,7 +1,7 @@
 // What the page shows: an instant, a time range, a chosen stall or job, a tree. Part of the page's address.
 
 const listeners = [];
-export const view = { t: 0, x0: 0, x1: 1, stall: -1, episode: -1, job: -1, tree: 0, speed: 1, playing: false };
+export const view = { t: 0, x0: 0, x1: 1, stall: -1, group: -1, job: -1, tree: 0, speed: 1, playing: false };
 
 // Call `listener` with the names of the changed parts after each change.
 export function onChange(listener) {
@@ -21,7 +21,7 @@ export function toAddress(current, duration, jobAt) {
   const parts = [`t=${current.t}`];
   if (current.x0 > 0 || current.x1 < duration) parts.push(`x=${current.x0}~${current.x1}`);
   if (current.stall >= 0) parts.push(`stall=${current.stall}`);
-  if (current.episode >= 0) parts.push(`episode=${current.episode}`);
+  if (current.group >= 0) parts.push(`group=${current.group}`);
   if (current.job >= 0) parts.push(`job=${jobAt(current.job)}`);
   if (current.tree) parts.push(`tree=${current.tree}`);
   if (current.speed !== 1) parts.push(`speed=${current.speed}`);
@@ -41,7 +41,7 @@ export function fromAddress(text, data, placeOfJob) {
     if (given.has(name) && Number.isInteger(value) && value >= 0 && value < limit) found[name] = value;
   };
   whole("stall", data.stalls.count);
-  whole("episode", data.stalls.episodes.length);
+  whole("group", data.stalls.groups.length);
   whole("tree", data.tree ? data.tree.names.length : 1);
   if (Number(given.get("speed")) > 0) found.speed = Number(given.get("speed"));
   const job = given.has("job") ? placeOfJob(given.get("job")) : -1;

@@ -2,5 +2,5 @@
 
 - columns: columns, tables and the version of the contract; run_tables: the tables of a simulated run.
 - log_tables: the tables of an imported LOG; summary_keys: the keys of summary.json.
-- page: text of docs/reference/tables.md.
+- tables_document: text of docs/reference/tables.md.
 """

@@ -7,12 +7,12 @@ from functools import partial
 from typing import Final
 
 from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Move, Pick, is_deep
-from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
+from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.jobs.context import JobContext
-from lsmlab.sim.store.jobs.job import Job, Work, running_job
+from lsmlab.sim.store.jobs.job import Job, PickedWork, running_job
 from lsmlab.sim.store.jobs.rows import compaction_job_record, discarded_record, edit_record, unfinished_compaction
 from lsmlab.sim.store.jobs.work import CompactionWork, compaction_work
 from lsmlab.sim.store.purge import NOTHING as NO_FILES
@@ -124,11 +124,11 @@ class Compacting:
             if victim is not None:
                 self.halt(victim, Hold.PREEMPTED)
 
-    def _lock(self, pick: Work) -> None:
+    def _lock(self, pick: PickedWork) -> None:
         for level, files in pick.inputs:
             self._family.tree.mark(level, files, True)
 
-    def _unlock(self, pick: Work) -> None:
+    def _unlock(self, pick: PickedWork) -> None:
         for level, files in pick.inputs:
             self._family.tree.mark(level, files, False)
 
@@ -212,7 +212,7 @@ class Compacting:
 
     # --- failures -----------------------------------------------------------------------------------------------------
 
-    def _fail(self, job: Job, view: JobView, failure: Failure) -> Events:
+    def _fail(self, job: Job, view: JobView, failure: WriteFailure) -> Events:
         """End a job whose write failed: queue its compaction again, wait, and delete its unfinished files.
 
         See (behaviour/background-errors.md, A compaction fails).
@@ -278,7 +278,7 @@ class Compacting:
         database = self._family.database
         return [unfinished_compaction(job, database.number, database.env.now) for job in self.jobs.values()]
 
-    def _remember_round_robin(self, pick: Work) -> None:
+    def _remember_round_robin(self, pick: PickedWork) -> None:
         if not isinstance(pick, Drop) and pick.next_key is not None:
             self._family.tree.round_robin_key[pick.start_level] = pick.next_key
 

@@ -9,7 +9,7 @@ import simpy
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.policies.rate_limiter import Priority
-from lsmlab.models.policies.rocksdb.errors import Failure
+from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.policies.scheduling import JobKind, JobView
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.table_format import TableFormat
@@ -71,7 +71,7 @@ class DatabaseContext(Protocol):
     def compaction_put_back(self, family: QueuedFamily) -> None:
         """Queue the family of a job again that committed nothing."""
 
-    def job_failed(self, failure: Failure, *, flush: bool) -> None:
+    def job_failed(self, failure: WriteFailure, *, flush: bool) -> None:
         """Set the background error that a failed write causes."""
 
     def end_job(self, job: int, worked: bool = True) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.policies.rocksdb.errors import RETRY_S, Failure
+from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
-from lsmlab.sim.machine.steps import JobWaits, Progress
+from lsmlab.sim.machine.steps import JobWaits, StepProgress
 from lsmlab.sim.store.jobs.context import JobContext
 from lsmlab.sim.store.jobs.rows import failed_flush_record, unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
@@ -30,7 +30,7 @@ class _Flush:
     work: FlushWork
     record: JobRecord
     """Record of the complete flush; its end times are set as the flush proceeds."""
-    progress: Progress = field(default_factory=Progress)
+    progress: StepProgress = field(default_factory=StepProgress)
     finished: bool = False
     """Whether the file is written; its commit waits for older flushes."""
     freed_wal_bytes: float = 0.0
@@ -123,7 +123,7 @@ class Flushing:
         yield from machine.unlink(obsolete.files + 1, obsolete.cached_bytes, obsolete.wal_bytes + flush.freed_wal_bytes)
         family.events.flushes_changed(family.database.env.now, -1)
 
-    def _fail(self, view: JobView, begun: Sequence[tuple[Flushing, _Flush]], failure: Failure) -> Events:
+    def _fail(self, view: JobView, begun: Sequence[tuple[Flushing, _Flush]], failure: WriteFailure) -> Events:
         """End a flush job whose write failed: its memtables wait for another flush (`RollbackMemtableFlush`).
 
         See (behaviour/background-errors.md, A flush fails).

@@ -9,10 +9,10 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move, RunningJob
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.sim.machine.gate import Gate
-from lsmlab.sim.machine.steps import Progress
+from lsmlab.sim.machine.steps import StepProgress
 from lsmlab.sim.store.jobs.work import CompactionWork
 
-Work = Compaction | Move | Drop | Link
+PickedWork = Compaction | Move | Drop | Link
 """Result of a pick other than `DoNothing`."""
 
 
@@ -21,7 +21,7 @@ class Job:
     """Compaction, trivial move, drop or link in progress."""
 
     view: JobView
-    pick: Work
+    pick: PickedWork
     running: RunningJob
     gate: Gate | None
     parent: int
@@ -34,7 +34,7 @@ class Job:
     """Start of the last halt."""
     work: CompactionWork | None = None
     """Outputs and steps of a compaction; None for other jobs."""
-    progress: Progress = field(default_factory=Progress)
+    progress: StepProgress = field(default_factory=StepProgress)
     merged_s: float | None = None
     """Time at which the output files of a compaction were complete; None before."""
 
@@ -43,13 +43,13 @@ class Job:
         """Id of the job within its database."""
         return self.view.job
 
-    def shares_input(self, other: Work) -> bool:
+    def shares_input(self, other: PickedWork) -> bool:
         """Return whether this job and `other` have an input file in common."""
         own = {id(f) for _, files in self.pick.inputs for f in files}
         return any(id(f) in own for _, files in other.inputs for f in files)
 
 
-def running_job(pick: Work) -> RunningJob:
+def running_job(pick: PickedWork) -> RunningJob:
     """Return the levels and key range of a job, with which a picker avoids conflicts."""
     lo, hi = math.inf, -math.inf
     incoming = 0

@@ -8,7 +8,7 @@ from dataclasses import replace
 from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move
 from lsmlab.models.policies.scheduling import JobState
 from lsmlab.models.tree.files import SortedFile
-from lsmlab.sim.machine.steps import Progress
+from lsmlab.sim.machine.steps import StepProgress
 from lsmlab.sim.store.jobs.job import Job
 from lsmlab.sim.store.jobs.work import CompactionWork
 from lsmlab.sim.store.records import JobRecord
@@ -49,7 +49,7 @@ def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
     )  # fmt: skip
 
 
-def failed_flush_record(record: JobRecord, done: Progress, end_s: float) -> JobRecord:
+def failed_flush_record(record: JobRecord, done: StepProgress, end_s: float) -> JobRecord:
     """Return the record of a failed flush, `record` if it had succeeded, with the I/O done before the failure."""
     assert done.failure is not None
     return replace(

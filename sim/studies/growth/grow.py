@@ -11,13 +11,13 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate
+from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.growth.measured import QUANTITIES, difference, measure
 from lsmlab.sim.studies.growth.windows import (
+    GrowthLoad,
     Horizon,
-    Load,
     check_comparable,
     full_config,
     load_of,
@@ -47,7 +47,7 @@ class GrowthRequest(Request):
 
 
 @dataclass(frozen=True)
-class Window:
+class GrowthWindow:
     """Store at one age."""
 
     age_s: float
@@ -80,14 +80,14 @@ class Growth(Document):
     keys: float
     """Keys at the start."""
     inserts_per_s: float
-    windows: list[Window]
+    windows: list[GrowthWindow]
     full: list[dict[str, float | None]] | None = None
     """Numbers of the same times of a run over the whole horizon (`check`)."""
     errors: dict[str, list[float | None]] | None = None
     """Errors of the windows against that run, by number."""
 
 
-def _planned(request: GrowthRequest) -> tuple[Horizon, Load, dict[str, dict[str, Any]]]:
+def _planned(request: GrowthRequest) -> tuple[Horizon, GrowthLoad, dict[str, dict[str, Any]]]:
     """Return the times, the load, and the configurations of the windows and of the full run."""
     window_s, length_s = _seconds(request.window, "window"), _seconds(request.horizon, "horizon")
     config = read_baseline(request.store, request.set, request.config_dirs).compose()
@@ -101,7 +101,7 @@ def _planned(request: GrowthRequest) -> tuple[Horizon, Load, dict[str, dict[str,
     return horizon, load, configs
 
 
-def cost(request: GrowthRequest, runs: Settings) -> Estimate:
+def cost(request: GrowthRequest, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the windows that the run store lacks."""
     *_, configs = _planned(request)
     return Study({name: Variant(own) for name, own in configs.items()}, perturbed=False).cost(runs)
@@ -123,14 +123,14 @@ def grow(request: GrowthRequest, runs: Settings, folder: Path) -> Growth:
 
 
 def growth(
-    name: str, horizon: Horizon, load: Load, found: Sequence[Numbers], full: Sequence[Numbers] | None,
+    name: str, horizon: Horizon, load: GrowthLoad, found: Sequence[Numbers], full: Sequence[Numbers] | None,
     endurance_bytes: float | None,
 ) -> Growth:  # fmt: skip
     """Return the answer. `found`: numbers of each window; `full`: those of the same times of a full run, if any."""
     middles = [begin_s + horizon.warm_s + horizon.window_s / 2.0 for begin_s in horizon.begins_s]
     worn = written_until(middles, [float(n["written_per_s"] or 0.0) for n in found])
     rows = [
-        Window(
+        GrowthWindow(
             age_s=age_s, keys=load.keys_at(age_s), written_bytes=total,
             endurance_used=total / endurance_bytes if endurance_bytes else None, **_numbers(numbers),
         )

@@ -11,13 +11,13 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.stored_table import StoredTable
 
 _YEAR_S: Final = 365.25 * 86400.0
 
 
 @dataclass(frozen=True)
-class Quantity:
+class WindowQuantity:
     """A number of a window."""
 
     label: str
@@ -39,13 +39,13 @@ class Quantity:
 
 
 QUANTITIES: Final = {
-    "ops_per_s": Quantity("ops/s", "count"),
-    "write_p99_s": Quantity("write P99", "seconds"),
-    "write_amplification": Quantity("W-Amp", "ratio"),
-    "stalled": Quantity("stalled", "share", absolute=True),
-    "space_bytes": Quantity("space", "bytes"),
-    "written_per_s": Quantity("written", "bytes/s"),
-    "life_years": Quantity("device life", "years"),
+    "ops_per_s": WindowQuantity("ops/s", "count"),
+    "write_p99_s": WindowQuantity("write P99", "seconds"),
+    "write_amplification": WindowQuantity("W-Amp", "ratio"),
+    "stalled": WindowQuantity("stalled", "share", absolute=True),
+    "space_bytes": WindowQuantity("space", "bytes"),
+    "written_per_s": WindowQuantity("written", "bytes/s"),
+    "life_years": WindowQuantity("device life", "years"),
 }
 """Numbers of a window by name. `write_p99_s`: P99 of a second, median over the seconds; `life_years`: rated writes of the
 device at the rate of the window."""

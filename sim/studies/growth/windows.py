@@ -47,7 +47,7 @@ class Horizon:
 
 
 @dataclass(frozen=True)
-class Load:
+class GrowthLoad:
     """Load of a growing store."""
 
     keys: float
@@ -66,13 +66,13 @@ WARM_SHARE: Final = 0.3
 amplification of windows was 14 % too high after 5 % of the keys, and within 4 % after 30 % (docs/how-to/grow.md)."""
 
 
-def usual_warm_s(load: Load, length_s: float, count: int, window_s: float) -> float:
+def usual_warm_s(load: GrowthLoad, length_s: float, count: int, window_s: float) -> float:
     """Return the usual warm-up in s: `WARM_SHARE`, or less if the windows would not fit into the horizon."""
     wanted_s = WARM_SHARE * load.keys_at(length_s) / load.writes_per_s
     return float(math.floor(min(wanted_s, length_s / max(1, count) - window_s)))
 
 
-def load_of(config: Mapping[str, Any]) -> Load:
+def load_of(config: Mapping[str, Any]) -> GrowthLoad:
     """Return the load of a configuration. Raises InputError if its rate or growth is unknown."""
     group = config["workload"]
     if not str(group.get("_target_", "")).startswith("lsmlab.models.workloads.generic."):
@@ -87,7 +87,7 @@ def load_of(config: Mapping[str, Any]) -> Load:
         writes += clients.mix.writes * rate
     if inserts <= 0.0:
         raise InputError("workload.insert: must be above 0, because the store of a long horizon grows by inserts")
-    return Load(float(workload.preload_keys), inserts, writes)
+    return GrowthLoad(float(workload.preload_keys), inserts, writes)
 
 
 def check_comparable(config: Mapping[str, Any]) -> None:
@@ -116,7 +116,7 @@ def full_config(config: Mapping[str, Any], horizon: Horizon) -> dict[str, Any]:
     return _between(config, load_of(config), 0.0, horizon.length_s)
 
 
-def _between(config: Mapping[str, Any], load: Load, begin_s: float, end_s: float) -> dict[str, Any]:
+def _between(config: Mapping[str, Any], load: GrowthLoad, begin_s: float, end_s: float) -> dict[str, Any]:
     keys, end_keys = load.keys_at(begin_s), max(1, round(load.keys_at(end_s)))
     own = {"num": end_keys, "preload": min(1.0, keys / end_keys), "duration": end_s - begin_s}
     return {**config, "workload": {**config["workload"], **own}, "save": _NO_EVENTS}

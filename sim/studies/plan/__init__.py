@@ -2,8 +2,8 @@
 
 - Input: plan_file (PLAN.yaml), yaml_file (its reader), starting_plan (first plan of a store), load (rate, growth, shape),
   levels (service levels), candidates (combinations of device, engine, options, shards, machines), catalogue (prices).
-- Largest sustainable rate: store (one machine under a rate), growth (whether something piles up), recovery (after a burst),
-  trial (of one rate), sustainable (the search), evaluate (task of a worker).
+- Largest sustainable rate: planned_store (one machine under a rate), stability (whether something piles up),
+  trial (of one rate, with the recovery after a burst), sustainable (the search), evaluate (task of a worker).
 - Answer: forecast (dates and drive life), constraint (in words), uncertainty (the model's error), sensitivity, answer.
 - plan: from the request to the answer.
 """

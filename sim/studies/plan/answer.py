@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.plan.candidates import Candidate
+from lsmlab.sim.studies.plan.candidates import PlanCandidate
 from lsmlab.sim.studies.plan.catalogue import cost_per_month
 from lsmlab.sim.studies.plan.constraint import constraint
 from lsmlab.sim.studies.plan.evaluate import Evaluated
@@ -162,7 +162,7 @@ def _load(plan: Plan) -> PlannedLoad:
 
 
 def _row(
-    plan: Plan, candidate: Candidate, result: Evaluated | str, errors: Mapping[str, float],
+    plan: Plan, candidate: PlanCandidate, result: Evaluated | str, errors: Mapping[str, float],
     sensitivity: list[SensitivityRow],
 ) -> CandidateAnswer:  # fmt: skip
     if isinstance(result, str):

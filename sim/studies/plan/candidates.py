@@ -10,24 +10,24 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.overrides import literal
 from lsmlab.sim.studies.baseline import Baseline
-from lsmlab.sim.studies.plan.catalogue import Entry, with_device_price
-from lsmlab.sim.studies.plan.load import Load
-from lsmlab.sim.studies.plan.store import Store
+from lsmlab.sim.studies.plan.catalogue import PriceEntry, with_device_price
+from lsmlab.sim.studies.plan.load import LoadPlan
+from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.yaml_file import check_keys
 
 _KEYS: Final = ("device", "engine", "options", "shards", "machines")
 
 
 @dataclass(frozen=True)
-class Candidate:
+class PlanCandidate:
     """One way to run the store."""
 
     name: str
     choices: Mapping[str, Any]
     """Values of device, engine, options, shards and machines."""
-    store: Store
+    store: PlannedStore
     """Store of each of the machines."""
-    price: Entry
+    price: PriceEntry
 
     @property
     def machines(self) -> int:
@@ -36,8 +36,8 @@ class Candidate:
 
 
 def make_candidates(
-    values: Mapping[str, Any], baseline: Baseline, load: Load, catalogue: Mapping[str, Entry]
-) -> tuple[Candidate, ...]:
+    values: Mapping[str, Any], baseline: Baseline, load: LoadPlan, catalogue: Mapping[str, PriceEntry]
+) -> tuple[PlanCandidate, ...]:
     """Return all combinations, each once. Raises InputError for an unknown key or a configuration that cannot run."""
     check_keys(values, _KEYS, "candidates.")
     axes: dict[str, list[Any]] = {
@@ -51,13 +51,14 @@ def make_candidates(
 
 
 def _candidate(
-    row: Mapping[str, Any], config: Mapping[str, Any], varied: Sequence[str], load: Load, catalogue: Mapping[str, Entry]
-) -> Candidate:
+    row: Mapping[str, Any], config: Mapping[str, Any], varied: Sequence[str], load: LoadPlan,
+    catalogue: Mapping[str, PriceEntry],
+) -> PlanCandidate:  # fmt: skip
     machines = row["machines"] or 1
     keys = load.on_one_of(machines)
     if row["shards"] is not None:
         keys["shards"] = row["shards"]
-    store = Store(config, keys)
+    store = PlannedStore(config, keys)
     device = row["device"] or str(config["device"].get("name", "device"))
     choices = {
         **row, "device": device, "engine": row["engine"] or str(config["engine"].get("name", "engine")),
@@ -68,8 +69,8 @@ def _candidate(
         price = store.setup.setting.device.settings.price_usd
     except InputError as error:
         raise InputError(f"candidates: {name}: {error}") from None
-    entry = with_device_price(catalogue.get(device, Entry()), config["device"], price)
-    return Candidate(name, choices, store, entry)
+    entry = with_device_price(catalogue.get(device, PriceEntry()), config["device"], price)
+    return PlanCandidate(name, choices, store, entry)
 
 
 def _text(key: str, value: Any) -> str:
@@ -80,17 +81,17 @@ def _text(key: str, value: Any) -> str:
     return str(value)
 
 
-def _overrides(row: Mapping[str, Any], catalogue: Mapping[str, Entry]) -> list[str]:
+def _overrides(row: Mapping[str, Any], catalogue: Mapping[str, PriceEntry]) -> list[str]:
     changes: list[str] = []
     if row["device"] is not None:
-        entry = catalogue.get(row["device"], Entry())
+        entry = catalogue.get(row["device"], PriceEntry())
         changes += [f"device={entry.device or row['device']}", *_set(entry, row["device"])]
     if row["engine"] is not None:
         changes.append(f"engine={row['engine']}")
     return [*changes, *(f"{key if '.' in key else f'engine.options.{key}'}={literal(v)}" for key, v in row["options"].items())]
 
 
-def _set(entry: Entry, name: str) -> list[str]:
+def _set(entry: PriceEntry, name: str) -> list[str]:
     changes = entry.set
     if isinstance(changes, str) or not isinstance(changes, Sequence) or not all(isinstance(t, str) for t in changes):
         raise InputError(f"catalogue: {name}.set: must be a list of overrides, such as [host.cores=4]")

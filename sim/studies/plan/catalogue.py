@@ -19,7 +19,7 @@ _PRICES: Final = ("price_usd", "price_usd_per_month", "price_usd_per_gb_month")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class PriceEntry:
     """A device or instance with its prices in US dollars. None: unknown, or not charged."""
 
     device: str | None = None
@@ -54,7 +54,7 @@ class CostSettings:
     """Share of a volume or drive that stays free, for compactions and growth."""
 
 
-def read_catalogue(path: Path | None) -> dict[str, Entry]:
+def read_catalogue(path: Path | None) -> dict[str, PriceEntry]:
     """Return the shipped entries, and those of the user's file, which replace shipped ones of the same name.
 
     Raises InputError that names file and key; a price without source or date is refused.
@@ -63,13 +63,13 @@ def read_catalogue(path: Path | None) -> dict[str, Entry]:
     return {**found, **_entries(path)} if path is not None else found
 
 
-def _entries(path: Path) -> dict[str, Entry]:
+def _entries(path: Path) -> dict[str, PriceEntry]:
     found = {}
     for name, values in read_mapping(path).items():
         if not isinstance(values, Mapping):
             raise InputError(f"{path}: {name}: must be a mapping with device, price_usd, source, date and so on")
         try:
-            entry = build(Entry, values, str(name))
+            entry = build(PriceEntry, values, str(name))
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         if entry.priced and not (entry.source and _is_day(entry.date)):
@@ -85,7 +85,7 @@ def _is_day(text: object) -> bool:
         return False
 
 
-def with_device_price(entry: Entry, device: Mapping[str, Any], price_usd: float | None) -> Entry:
+def with_device_price(entry: PriceEntry, device: Mapping[str, Any], price_usd: float | None) -> PriceEntry:
     """Return the entry with the price of configs/device if the catalogue has none."""
     if entry.priced or price_usd is None:
         return entry
@@ -93,7 +93,7 @@ def with_device_price(entry: Entry, device: Mapping[str, Any], price_usd: float 
     return replace(entry, price_usd=price_usd, covers="drive only", source=str(noted.get("price", "configs/device")))
 
 
-def cost_per_month(entry: Entry, stored_bytes: float, life_years: float | None, settings: CostSettings) -> float | None:
+def cost_per_month(entry: PriceEntry, stored_bytes: float, life_years: float | None, settings: CostSettings) -> float | None:
     """Return the US dollars per month of one machine that stores `stored_bytes`; None without a price."""
     if not entry.priced:
         return None

@@ -9,9 +9,9 @@ from typing import Any, Final
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.studies.plan.levels import ServiceLevels
-from lsmlab.sim.studies.plan.store import Runs, Store
+from lsmlab.sim.studies.plan.planned_store import PlannedStore, PlanRuns
 from lsmlab.sim.studies.plan.sustainable import Search, Sustainable
-from lsmlab.sim.studies.plan.trial import Bursts, SearchSettings, Trial
+from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial
 
 USUAL_RUNS: Final = 12
 """Runs of a usual evaluation, most of them longer than the shortest (measured: 8 to 17)."""
@@ -26,11 +26,11 @@ class Evaluation:
     """Task of a worker: one store and the service levels that it must meet."""
 
     name: str
-    store: Store
+    store: PlannedStore
     planned_per_s: float
     """Rate of the busiest hour on this machine, in operations per second."""
     levels: ServiceLevels
-    bursts: Bursts | None
+    bursts: LoadBursts | None
     search: SearchSettings
     runs: RunStore
     fresh: bool = False
@@ -54,7 +54,7 @@ class Evaluated:
 
 def evaluate(task: Evaluation, progress: Progress) -> Evaluated:
     """Return the result of a task. Raises InputError if the store cannot run."""
-    runs = Runs(task.runs, task.fresh)
+    runs = PlanRuns(task.runs, task.fresh)
     runs.progress = lambda: progress(min(runs.count, USUAL_RUNS - 0.5), float(USUAL_RUNS))
     search = Search(task.store, runs, task.levels, task.bursts, task.search)
     if task.around_per_s is not None:
@@ -70,7 +70,7 @@ def coarse(search: SearchSettings, least: float = 0.04) -> SearchSettings:
     return replace(search, precision=max(search.precision, least), seeds=1)
 
 
-def _limits(store: Store) -> dict[str, float]:
+def _limits(store: PlannedStore) -> dict[str, float]:
     setup = store.setup
     caps: Mapping[str, Any] = {**(store.config.get("device") or {}), **(store.config.get("limits") or {})}
     found = {

@@ -34,7 +34,7 @@ class ServiceLevels:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ServiceLevel:
     """How a service level is measured."""
 
     label: str
@@ -49,17 +49,17 @@ class Level:
         return format_seconds(value) if self.metric != "space_amplification" else f"{value:.2f}"
 
 
-LEVELS: Final[Mapping[str, Level]] = {
-    "write_p99": Level("write P99", "write_latency_s.p99"),
-    "write_p999": Level("write P99.9", "write_latency_s.p999"),
-    "read_p99": Level("read P99", "read_latency_s.p99"),
-    "read_p999": Level("read P99.9", "read_latency_s.p999"),
-    "scan_p99": Level("scan P99", "scan_latency_s.p99"),
-    "scan_p999": Level("scan P99.9", "scan_latency_s.p999"),
-    "longest_stall": Level("longest stall", "longest_stall_s"),
-    "stalled": Level("stalled share", "stall_fraction", share=True),
-    "space_amplification": Level("space amplification", "space_amplification"),
-    "recovery": Level("recovery from a burst", ""),
+LEVELS: Final[Mapping[str, ServiceLevel]] = {
+    "write_p99": ServiceLevel("write P99", "write_latency_s.p99"),
+    "write_p999": ServiceLevel("write P99.9", "write_latency_s.p999"),
+    "read_p99": ServiceLevel("read P99", "read_latency_s.p99"),
+    "read_p999": ServiceLevel("read P99.9", "read_latency_s.p999"),
+    "scan_p99": ServiceLevel("scan P99", "scan_latency_s.p99"),
+    "scan_p999": ServiceLevel("scan P99.9", "scan_latency_s.p999"),
+    "longest_stall": ServiceLevel("longest stall", "longest_stall_s"),
+    "stalled": ServiceLevel("stalled share", "stall_fraction", share=True),
+    "space_amplification": ServiceLevel("space amplification", "space_amplification"),
+    "recovery": ServiceLevel("recovery from a burst", ""),
 }
 """Definition of each service level, by its key in a plan."""
 

@@ -14,7 +14,7 @@ from lsmlab.models.workloads.arrivals import ClosedLoop, mean_rate
 from lsmlab.models.workloads.base import Clients, Workload
 from lsmlab.models.workloads.generic import Constant, MixedWorkload
 from lsmlab.models.workloads.make import make_workload
-from lsmlab.sim.studies.plan.trial import Bursts
+from lsmlab.sim.studies.plan.trial import LoadBursts
 
 _KEYS: Final = tuple(f.name for f in dataclasses.fields(MixedWorkload))
 """Keys of the load that a plan passes on to the simulated workload."""
@@ -41,7 +41,7 @@ class LoadSettings:
 
 
 @dataclass(frozen=True)
-class Load:
+class LoadPlan:
     """Load of a plan, of all machines together."""
 
     rate_per_s: float
@@ -49,7 +49,7 @@ class Load:
     keys_growth_per_year: float
     daily: float
     weekly: float
-    bursts: Bursts | None
+    bursts: LoadBursts | None
     keys: Mapping[str, Any]
     """Keys of the simulated workload, without rate and schedule."""
 
@@ -72,7 +72,7 @@ def split(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     return {key: value for key, value in values.items() if key not in passed}, passed
 
 
-def make_load(own: LoadSettings, passed: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[Load, list[str]]:
+def make_load(own: LoadSettings, passed: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[LoadPlan, list[str]]:
     """Return the load and notes about it. `config`: configuration of the store, whose workload gives what the plan lacks.
 
     Raises InputError that names the key.
@@ -91,8 +91,8 @@ def make_load(own: LoadSettings, passed: Mapping[str, Any], config: Mapping[str,
     checked = build(Constant, {**keys, "rate": rate}, "workload")
     checked.mix()
     plain = {name: _plain(getattr(checked, name)) for name in keys}
-    bursts = None if own.bursts is None else build(Bursts, _mapping(own.bursts, "workload.bursts"), "workload.bursts")
-    return Load(
+    bursts = None if own.bursts is None else build(LoadBursts, _mapping(own.bursts, "workload.bursts"), "workload.bursts")
+    return LoadPlan(
         rate, own.growth_per_year, own.keys_growth_per_year, _peak(own.daily, 24, "workload.daily"),
         _peak(own.weekly, 7, "workload.weekly"), bursts, plain if families is None else {**plain, "families": families},
     ), notes  # fmt: skip

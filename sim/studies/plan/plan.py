@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate, estimate, total
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.estimate import CostEstimate, estimate, total
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.model_errors import read_model_errors
 from lsmlab.sim.studies.plan.answer import PlanAnswer, best, plan_answer
@@ -44,23 +44,23 @@ def with_plan_file(request: PlanRequest, folder: Path) -> PlanRequest:
     return replace(request, plan=write_starting_plan(request.plan, folder, request.growth))
 
 
-def cost(request: PlanRequest, _runs: Settings) -> Estimate:
+def cost(request: PlanRequest, _runs: Settings) -> CostEstimate:
     """Return the estimated cost of a plan, as if no run were in the store."""
     with tempfile.TemporaryDirectory() as scratch:
         return cost_of(read_plan(with_plan_file(request, Path(scratch)).plan, request.config_dirs))
 
 
-def cost_of(asked: Plan) -> Estimate:
+def cost_of(asked: Plan) -> CostEstimate:
     """Return the estimated cost of a plan that has been read."""
     costs = []
     for candidate in asked.candidates:
         peak = asked.load.peak_per_s / candidate.machines
         config = candidate.store.open_loop(peak, duration_s(candidate.store, peak, asked.search, 1.0), 1)
         one = estimate(config)
-        costs.append(Estimate(one.work * USUAL_RUNS * USUAL_LENGTH, one.memory_bytes))
+        costs.append(CostEstimate(one.work * USUAL_RUNS * USUAL_LENGTH, one.memory_bytes))
     several = total(costs)
     share = _SENSITIVITY_RUNS * min(1.0, asked.sensitivity.candidates / len(costs))
-    return Estimate(several.work * (1.0 + share / USUAL_LENGTH), several.memory_bytes)
+    return CostEstimate(several.work * (1.0 + share / USUAL_LENGTH), several.memory_bytes)
 
 
 def plan(request: PlanRequest, runs: Settings, folder: Path) -> PlanAnswer:

@@ -12,10 +12,10 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, quantity
 from lsmlab.models.workloads.generic import MixedWorkload
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
-from lsmlab.sim.studies.plan.candidates import Candidate, make_candidates
+from lsmlab.sim.studies.plan.candidates import PlanCandidate, make_candidates
 from lsmlab.sim.studies.plan.catalogue import CostSettings, read_catalogue
 from lsmlab.sim.studies.plan.levels import ServiceLevels
-from lsmlab.sim.studies.plan.load import Load, LoadSettings, make_load, split
+from lsmlab.sim.studies.plan.load import LoadPlan, LoadSettings, make_load, split
 from lsmlab.sim.studies.plan.trial import SearchSettings
 from lsmlab.sim.studies.plan.yaml_file import check_keys, read_mapping
 
@@ -42,9 +42,9 @@ class Plan:
     description: str
     start: date
     horizon_years: float
-    load: Load
+    load: LoadPlan
     levels: ServiceLevels
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[PlanCandidate, ...]
     search: SearchSettings
     costs: CostSettings
     sensitivity: SensitivitySettings

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lsmlab.sim.studies.plan.candidates import Candidate
+from lsmlab.sim.studies.plan.candidates import PlanCandidate
 from lsmlab.sim.studies.plan.evaluate import Evaluated, Evaluation, coarse
 from lsmlab.sim.studies.plan.forecast import date_after, years_until
 from lsmlab.sim.studies.plan.plan_file import Plan
-from lsmlab.sim.studies.plan.store import Store
+from lsmlab.sim.studies.plan.planned_store import PlannedStore
 
 _SIMULATED: Final = {"value_size": "value size", "read": "read share", "num": "number of keys"}
 """Inputs that change the simulated load, by key of the workload."""
@@ -30,7 +30,7 @@ class SensitivityRow:
     runs_out: str | None
 
 
-def sensitivity_tasks(plan: Plan, candidate: Candidate, known: Evaluated, task: Evaluation) -> list[Evaluation]:
+def sensitivity_tasks(plan: Plan, candidate: PlanCandidate, known: Evaluated, task: Evaluation) -> list[Evaluation]:
     """Return the tasks of the inputs that need simulations; the name of each is `task_name`."""
     tasks = []
     for key in _SIMULATED:
@@ -38,7 +38,7 @@ def sensitivity_tasks(plan: Plan, candidate: Candidate, known: Evaluated, task: 
             load = changed_load(candidate.store.load, key, factor)
             if load is None:
                 continue
-            store = Store(candidate.store.config, load)
+            store = PlannedStore(candidate.store.config, load)
             name = task_name(candidate.name, key, factor)
             tasks.append(
                 replace(task, name=name, store=store, search=coarse(task.search), around_per_s=known.found.rate_per_s)
@@ -73,7 +73,7 @@ def changed_load(load: Mapping[str, Any], key: str, factor: float) -> dict[str, 
 
 
 def sensitivity(
-    plan: Plan, candidate: Candidate, known: Evaluated, results: Mapping[str, Evaluated | str]
+    plan: Plan, candidate: PlanCandidate, known: Evaluated, results: Mapping[str, Evaluated | str]
 ) -> list[SensitivityRow]:
     """Return a row per input and direction: headroom, years and date, ordered by the effect on the headroom."""
     peak = plan.load.peak_per_s

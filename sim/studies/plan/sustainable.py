@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 from lsmlab.sim.studies.plan.levels import ServiceLevels
-from lsmlab.sim.studies.plan.store import READ_ONLY_S, Runs, Store
-from lsmlab.sim.studies.plan.trial import Bursts, SearchSettings, Trial, try_rate
+from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial, try_rate
 
 _FIRST: Final = 0.9
 """First rate after the closed loop, as a share of its throughput in the later half."""
@@ -40,10 +40,10 @@ class Sustainable:
 class Search:
     """Search over rates; `trials` contains the trials so far."""
 
-    store: Store
-    runs: Runs
+    store: PlannedStore
+    runs: PlanRuns
     levels: ServiceLevels
-    bursts: Bursts | None = None
+    bursts: LoadBursts | None = None
     settings: SearchSettings = field(default_factory=SearchSettings)
     trials: list[Trial] = field(default_factory=list)
 

@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 from lsmlab.models.units import quantity
-from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.stored_table import StoredTable
 from lsmlab.sim.studies.metrics import value_of
-from lsmlab.sim.studies.plan.growth import Growth, Verdict, growths
 from lsmlab.sim.studies.plan.levels import ServiceLevels, broken, measured
-from lsmlab.sim.studies.plan.recovery import recovery_s
-from lsmlab.sim.studies.plan.store import READ_ONLY_S, SHORTEST_S, Runs, Store
+from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growths
 
+_RECOVERING: Final = ("backlog_ops", "l0_files", "pending_bytes")
+"""Columns of series.parquet that must fall back after a burst."""
+_SETTLED: Final = 0.5
+"""Share of the time before the burst after which the store has settled."""
 _LENGTHS: Final = (1.0, 2.0, 4.0)
 """Lengths of the runs of a trial, in units of `SearchSettings.turnovers`; a longer one follows an unclear one."""
 _LATER: Final = 0.5
@@ -28,7 +32,7 @@ KEPT: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bursts:
+class LoadBursts:
     """Bursts of the load."""
 
     factor: float = quantity("ratio", low=1.0)
@@ -60,7 +64,7 @@ class Trial:
     """holds, or what fails: a quantity of `growths`, or a service level."""
     turnovers: float
     """Length of the last run in turnovers of the tree."""
-    growths: tuple[Growth, ...]
+    growths: tuple[QuantityGrowth, ...]
     levels: Mapping[str, float]
     """Values of the service levels."""
     values: Mapping[str, float] = field(default_factory=dict)
@@ -70,14 +74,14 @@ class Trial:
 
 
 def try_rate(
-    store: Store, runs: Runs, rate_per_s: float, levels: ServiceLevels, bursts: Bursts | None, settings: SearchSettings,
-    seed: int = 1,
+    store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, bursts: LoadBursts | None,
+    settings: SearchSettings, seed: int = 1,
 ) -> Trial:  # fmt: skip
     """Return whether the store sustains a rate: backlog and debt do not grow, and all service levels are met.
 
     A growing backlog and a broken service level end the trial at once. Growing debt may end at a new balance, with more
     data in the upper levels, so a longer run decides; at the greatest length an unclear growth counts only if it is
-    significant (`Growth.rises`).
+    significant (`QuantityGrowth.rises`).
     """
     trial = _open_loop(store, runs, rate_per_s, levels, settings, _LENGTHS[0], seed)
     for length in _LENGTHS[1:]:
@@ -92,28 +96,29 @@ def try_rate(
     return trial
 
 
-def duration_s(store: Store, rate_per_s: float, settings: SearchSettings, length: float) -> float:
+def duration_s(store: PlannedStore, rate_per_s: float, settings: SearchSettings, length: float) -> float:
     """Return the simulated seconds of a run at a rate."""
     operations = length * store.operations(settings.turnovers)
     wanted_s = operations / rate_per_s if math.isfinite(operations) else READ_ONLY_S * length
     return float(f"{min(settings.longest, max(SHORTEST_S, wanted_s)):.4g}")
 
 
-def _can_be_longer(store: Store, rate_per_s: float, settings: SearchSettings, length: float) -> bool:
+def _can_be_longer(store: PlannedStore, rate_per_s: float, settings: SearchSettings, length: float) -> bool:
     return duration_s(store, rate_per_s, settings, length) > duration_s(store, rate_per_s, settings, length / 2.0)
 
 
 def _open_loop(
-    store: Store, runs: Runs, rate_per_s: float, levels: ServiceLevels, settings: SearchSettings, length: float, seed: int
-) -> Trial:
+    store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, settings: SearchSettings, length: float,
+    seed: int,
+) -> Trial:  # fmt: skip
     length_s = duration_s(store, rate_per_s, settings, length)
     summary, series, _ = runs.run(store.open_loop(rate_per_s, length_s, seed))
     from_s = _LATER * length_s
     found = tuple(growths(series, summary, rate_per_s, store.round_bytes, from_s, leveled=store.leveled))
     values = measured(summary)
     missed = broken(values, levels)
-    growing = [g for g in found if g.verdict is Verdict.GROWS]
-    unclear = [g for g in found if g.verdict is Verdict.UNCLEAR]
+    growing = [g for g in found if g.verdict is GrowthVerdict.GROWS]
+    unclear = [g for g in found if g.verdict is GrowthVerdict.UNCLEAR]
     if any(g.quantity == "backlog" for g in growing):
         reason = "backlog"
     elif missed is not None:
@@ -143,7 +148,9 @@ def _replaced(trial: Trial, holds: bool, reason: str, **levels: float) -> Trial:
     )
 
 
-def _with_recovery(trial: Trial, store: Store, runs: Runs, levels: ServiceLevels, bursts: Bursts, seed: int) -> Trial:
+def _with_recovery(
+    trial: Trial, store: PlannedStore, runs: PlanRuns, levels: ServiceLevels, bursts: LoadBursts, seed: int
+) -> Trial:
     """Add the time to recover from a burst; the trial fails if it is above its limit, or the burst breaks another level."""
     limit_s = levels.recovery or 0.0
     around_s = max(SHORTEST_S, 4.0 * bursts.length, 2.0 * limit_s)
@@ -154,3 +161,26 @@ def _with_recovery(trial: Trial, store: Store, runs: Runs, levels: ServiceLevels
     changed = _replaced(trial, True, "holds", recovery=took_s, longest_stall=stall_s)
     missed = broken(changed.levels, levels)
     return changed if missed is None else _replaced(changed, False, missed)
+
+
+def recovery_s(series: Mapping[str, Any], begins_s: float, ends_s: float) -> float:
+    """Return the seconds after the end of a burst until backlog, L0 files and compaction debt are no higher than before.
+
+    The level before is the highest value between half of the time before the burst and its begin. Infinity: the store has
+    not recovered at the end of the run.
+    """
+    times = np.asarray(series["t_s"], dtype=np.float64)
+    before = (times > _SETTLED * begins_s) & (times <= begins_s)
+    after = times > ends_s
+    took_s = 0.0
+    for name in _RECOVERING:
+        values = np.asarray(series[name], dtype=np.float64)
+        usual = float(values[before].max()) if before.any() else 0.0
+        above = np.flatnonzero(values[after] > usual)
+        back = np.flatnonzero(values[after] <= usual)
+        if not len(above):
+            continue
+        if not len(back):
+            return math.inf
+        took_s = max(took_s, float(times[after][back[0]]) - ends_s)
+    return took_s

@@ -5,5 +5,5 @@
 - Runs: sweep (all runs of a design), simulate (one of them, in a worker).
 - Analysis: measured (results as arrays), effects (main effects and interactions), sensitivity (Sobol indices), best
   (configurations and Pareto front), analysis (all of them).
-- Results: columns (of the index, with units), query (select, group and sort rows), sql (queries by DuckDB).
+- Results: columns (of the index, with units), query (select, group and sort rows; SQL by DuckDB).
 """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.studies.sweep.space import Space
+from lsmlab.sim.studies.sweep.space import SweepSpace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ _LEAST_BASE: Final = 8
 """Smallest base sample of a Saltelli design; a smaller one gives no useful index."""
 
 
-def points(space: Space, design: str, count: int | None, seed: int) -> list[Point]:
+def points(space: SweepSpace, design: str, count: int | None, seed: int) -> list[Point]:
     """Return the points of a design in order; rounding may make points equal, and equal points occur once.
 
     grid: all combinations; a range has `count` values (default 5). random, lhs, sobol: `count` points, independent, as a

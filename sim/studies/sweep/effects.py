@@ -32,7 +32,7 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Level:
+class FactorLevel:
     """Number at one value of a key, or in one group of values ([low, high])."""
 
     value: Any
@@ -48,7 +48,7 @@ class MainEffect:
     key: str
     share: Spread
     """Share of the variance between configurations."""
-    levels: list[Level]
+    levels: list[FactorLevel]
 
 
 @dataclass(frozen=True)
@@ -134,9 +134,9 @@ def _spread(values: Values) -> Spread:
     return Spread(float(found["mean"] or 0.0), found["low"], found["high"])
 
 
-def _level(value: Any, values: Values) -> Level:
+def _level(value: Any, values: Values) -> FactorLevel:
     found = _spread(values)
-    return Level(value, found.mean, found.low, found.high)
+    return FactorLevel(value, found.mean, found.low, found.high)
 
 
 def _grouped(measured: Measured, values: Values) -> Effects:

@@ -1,4 +1,4 @@
-"""Queries of an index of runs: select, group and sort rows."""
+"""Queries of an index of runs: select, group and sort rows; SQL by DuckDB."""
 
 from __future__ import annotations
 
@@ -127,3 +127,19 @@ def _spread(column: str, values: Sequence[Any]) -> dict[str, float | None]:
         return {column: None, f"{column}.low": None, f"{column}.high": None}
     found = interval(known)
     return {column: found["mean"], f"{column}.low": found["low"], f"{column}.high": found["high"]}
+
+
+def query_sql(table: Any, text: str) -> list[dict[str, Any]]:
+    """Return the rows of a query of the table `runs`. Raises InputError if DuckDB is missing or refuses the query."""
+    try:
+        import duckdb
+    except ImportError:
+        raise InputError("--sql needs DuckDB; install it with: pip install 'lsmlab[sql]' (or: pip install duckdb)") from None
+    with duckdb.connect() as connection:
+        connection.register("runs", table)
+        try:
+            found = connection.execute(text)
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        except duckdb.Error as error:
+            raise InputError(f"--sql: {' '.join(str(error).split())}") from None

@@ -15,7 +15,7 @@ from lsmlab.sim.studies.sweep.designs import SALTELLI, points, saltelli_base
 from lsmlab.sim.studies.sweep.effects import Spread
 from lsmlab.sim.studies.sweep.measured import Measured
 from lsmlab.sim.studies.sweep.ranges import parse_range
-from lsmlab.sim.studies.sweep.space import Dimension, Space
+from lsmlab.sim.studies.sweep.space import Dimension, SweepSpace
 
 _RESAMPLES: Final = 400
 _SEED: Final = 1
@@ -73,10 +73,10 @@ def _interval(mean: float, low: float, high: float) -> Spread:
     return Spread(mean, mean if math.isnan(low) else low, mean if math.isnan(high) else high)
 
 
-def read_space(content: dict[str, Any]) -> Space:
+def read_space(content: dict[str, Any]) -> SweepSpace:
     """Return the space that sweep.json describes."""
     dimensions = [
         Dimension(key, range=parse_range(values)) if isinstance(values, str) else Dimension(key, tuple(values))
         for key, values in content.items()
     ]
-    return Space((), tuple(dimensions))
+    return SweepSpace((), tuple(dimensions))

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lsmlab.sim.configuration.combinations import without_quotes
 from lsmlab.sim.progress import Progress
-from lsmlab.sim.runs.batch import Job, run_job, write_failure
+from lsmlab.sim.runs.batch import RunJob, run_job, write_failure
 from lsmlab.sim.runs.index import numbers, parameters
 from lsmlab.sim.runs.store import RunStore
 from lsmlab.sim.runs.task import reason_of
@@ -58,7 +58,7 @@ def simulate(run: SweepRun, progress: Progress) -> RunResult:
         return RunResult(None, error=reason, bad_input=True)
     choices = without_quotes(run.choices)
     typed = parameters(config, choices)
-    outcome = run_job(Job(run.directory.name, config, run.directory, choices, typed), run.runs, progress, fresh=run.fresh)
+    outcome = run_job(RunJob(run.directory.name, config, run.directory, choices, typed), run.runs, progress, fresh=run.fresh)
     if outcome.error is not None:
         return RunResult(None, error=outcome.error, bad_input=outcome.bad_input)
     names = {"run": run.directory.name, CONFIGURATION: run.configuration}

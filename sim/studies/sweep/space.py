@@ -37,14 +37,14 @@ class Dimension:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class SweepSpace:
     """Dimensions of a sweep, and its common overrides."""
 
     fixed: tuple[str, ...]
     dimensions: tuple[Dimension, ...]
 
 
-def parse_space(overrides: Sequence[str]) -> Space:
+def parse_space(overrides: Sequence[str]) -> SweepSpace:
     """Separate overrides with several values from the others.
 
     Several values are a comma list, Hydra's choice() or range(), or a range such as 16MiB..256MiB. Raises InputError for
@@ -83,4 +83,4 @@ def parse_space(overrides: Sequence[str]) -> Space:
     clash = next((text for text in fixed if override_key(text) in map(override_key, dimensions)), None)
     if clash is not None:
         raise InputError(f"{clash}: {override_key(clash)} has several values elsewhere in this command; remove one of them")
-    return Space(tuple(fixed), tuple(dimensions.values()))
+    return SweepSpace(tuple(fixed), tuple(dimensions.values()))

@@ -18,10 +18,10 @@ from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.results.leftovers import remove_leftovers
 from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.batch import Settings, write_failure
-from lsmlab.sim.runs.estimate import Estimate, estimate
+from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.runs.index import INDEX, RowCollector
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.progress import RunProgress
+from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
 from lsmlab.sim.studies.document import Document
@@ -31,7 +31,7 @@ from lsmlab.sim.studies.sweep.analysis import Analysis, analyse
 from lsmlab.sim.studies.sweep.designs import GRID, NAMES, Point, points
 from lsmlab.sim.studies.sweep.measured import SWEEP, objectives
 from lsmlab.sim.studies.sweep.simulate import CONFIGURATION, RunResult, SweepRun, changes, simulate
-from lsmlab.sim.studies.sweep.space import Space, parse_space
+from lsmlab.sim.studies.sweep.space import SweepSpace, parse_space
 
 _MOST_FAILURES: Final = 10
 """Largest number of failed runs that are reported by name."""
@@ -67,7 +67,7 @@ class Sweep:
 
     store: Baseline
     """Store that the sweep varies."""
-    space: Space
+    space: SweepSpace
     design: str
     count: int | None
     """Number of points that the user asked for; None: all of a grid."""
@@ -123,7 +123,7 @@ class Sweep:
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedRun:
     """Failed run."""
 
     name: str
@@ -150,7 +150,7 @@ class SweepAnswer(Document):
     failed: int
     bad_input: int
     """Failed runs whose configuration is wrong."""
-    failures: list[Failure]
+    failures: list[FailedRun]
     """First failed runs."""
     analysis: Analysis | None
     """None if no run finished."""
@@ -185,7 +185,7 @@ def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path
     (folder / INDEX).unlink(missing_ok=True)  # of an earlier sweep in this folder
     runs.store.clean()
     remove_leftovers(folder)
-    rows, failures = RowCollector(), list[Failure]()
+    rows, failures = RowCollector(), list[FailedRun]()
     kept = failed = bad_input = 0
     progress = RunProgress(asked.runs, quiet=runs.quiet)
     try:
@@ -201,7 +201,7 @@ def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path
                 failed += 1
                 bad_input += one.bad_input
                 if len(failures) < _MOST_FAILURES:
-                    failures.append(Failure(ended.task.directory.name, str(one.error)))
+                    failures.append(FailedRun(ended.task.directory.name, str(one.error)))
         if rows.count:
             rows.write(folder / INDEX, ["run", CONFIGURATION, "seed", *(d.key for d in asked.space.dimensions)])
     except KeyboardInterrupt:
@@ -239,7 +239,7 @@ _SAMPLE: Final = 20
 """Number of configurations from which the time of a sweep is estimated."""
 
 
-def cost(asked: Sweep, runs: Settings) -> Estimate:
+def cost(asked: Sweep, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the runs that the store lacks."""
     sample = asked.points[:: max(1, len(asked.points) // _SAMPLE)]
     work, memory_bytes = 0.0, 0.0
@@ -249,4 +249,4 @@ def cost(asked: Sweep, runs: Settings) -> Estimate:
         for seed in asked.seeds:
             if runs.fresh or runs.store.find(run_key({**config, "seed": seed})) is None:
                 work, memory_bytes = work + one.work, max(memory_bytes, one.memory_bytes)
-    return Estimate(work * len(asked.points) / len(sample), memory_bytes)
+    return CostEstimate(work * len(asked.points) / len(sample), memory_bytes)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from lsmlab.validation.importer.estimates import jackknife_error
 from lsmlab.validation.importer.hypotheses.speeds import HYPOTHESES, Hypothesis
-from lsmlab.validation.importer.hypotheses.work import Work
+from lsmlab.validation.importer.hypotheses.work import RecordedWork
 from lsmlab.validation.importer.reading import Floats
 from numpy.typing import NDArray
 
@@ -44,21 +44,21 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Choice:
+class HypothesisChoice:
     """The most likely hypothesis, and those that the LOG does not tell apart from it, the more likely first."""
 
     best: Fit
     rivals: Sequence[Fit]
 
 
-def choose(work: Work, hypotheses: Sequence[Hypothesis] = HYPOTHESES) -> Choice:
+def choose(work: RecordedWork, hypotheses: Sequence[Hypothesis] = HYPOTHESES) -> HypothesisChoice:
     """Fit all hypotheses to recorded jobs; return the most likely one and its rivals."""
     fits = sorted((fit(work, hypothesis) for hypothesis in hypotheses), key=lambda found: found.error)
     best, *others = fits
-    return Choice(best, [other for other in others if not _apart(work, best, other)])
+    return HypothesisChoice(best, [other for other in others if not _apart(work, best, other)])
 
 
-def fit(work: Work, hypothesis: Hypothesis) -> Fit:
+def fit(work: RecordedWork, hypothesis: Hypothesis) -> Fit:
     """Return the number of a hypothesis that makes the recorded durations most likely."""
     lowest, highest = hypothesis.bounds(work)
     grid = np.linspace(np.log(lowest), np.log(highest), _STEPS)
@@ -76,7 +76,7 @@ def fit(work: Work, hypothesis: Hypothesis) -> Fit:
     return Fit(hypothesis, float(np.exp(middle)), errors, float(np.average(errors, weights=work.seconds)))
 
 
-def _apart(work: Work, best: Fit, other: Fit) -> bool:
+def _apart(work: RecordedWork, best: Fit, other: Fit) -> bool:
     """Whether the likelihoods differ by more than their difference varies between parts of the LOG."""
     errors = [np.maximum(found.errors, _PRECISION) for found in (best, other)]
 
@@ -90,11 +90,11 @@ def _apart(work: Work, best: Fit, other: Fit) -> bool:
     return difference(everything) > _CERTAIN * jackknife_error(left_out)
 
 
-def _error(work: Work, hypothesis: Hypothesis, log_value: float) -> float:
+def _error(work: RecordedWork, hypothesis: Hypothesis, log_value: float) -> float:
     return float(np.average(_errors(work, hypothesis, log_value), weights=work.seconds))
 
 
-def _errors(work: Work, hypothesis: Hypothesis, log_value: float) -> Floats:
+def _errors(work: RecordedWork, hypothesis: Hypothesis, log_value: float) -> Floats:
     progress = work.progress(hypothesis.speeds(work, float(np.exp(log_value))))
     errors: Floats = np.abs(np.log(np.maximum(progress, _SMALLEST)))
     return errors

@@ -19,7 +19,7 @@ from lsmlab.validation.importer.hypotheses.speeds import (
     REQUESTS,
     WRITE_CAP,
 )
-from lsmlab.validation.importer.hypotheses.work import Work, work_of
+from lsmlab.validation.importer.hypotheses.work import RecordedWork, work_of
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats, grid
 
@@ -62,7 +62,7 @@ def direct_limits(observation: Observation, earlier: Earlier) -> Estimates:
     return Estimates(found, (note,), _estimates(observation, work, other))
 
 
-def _reads_count(observation: Observation, work: Work) -> bool:
+def _reads_count(observation: Observation, work: RecordedWork) -> bool:
     """Whether a cap may hold reads back: jobs read from the device, and no rate limiter (of writes) explains the cap."""
     return bool(work.read_bytes.any()) and not observation.reading.rate_limiter_unknown
 
@@ -72,7 +72,7 @@ def _quantity(fit: Fit) -> str:
     return _NAMES[fit.hypothesis.name][0][0]
 
 
-def _estimates(observation: Observation, work: Work, fit: Fit) -> tuple[Estimate, ...]:
+def _estimates(observation: Observation, work: RecordedWork, fit: Fit) -> tuple[Estimate, ...]:
     names, unit = _NAMES[fit.hypothesis.name]
     error = f"durations of {len(work.seconds):,} jobs within {fit.error:.0%}"
     basis = f"most likely if jobs wait for {fit.hypothesis.words}: {error}"
@@ -87,14 +87,14 @@ def _estimates(observation: Observation, work: Work, fit: Fit) -> tuple[Estimate
     return tuple(Estimate(name, value, standard_error, unit, kind, basis) for name in names)
 
 
-def _demands(work: Work, fit: Fit) -> tuple[Floats, ...]:
+def _demands(work: RecordedWork, fit: Fit) -> tuple[Floats, ...]:
     """Return what jobs asked of a cap, in its unit."""
     if fit.hypothesis is IOPS_CAP:
         return work.write_ops, work.read_ops
     return (work.write_bytes,) if fit.hypothesis is WRITE_CAP else (work.write_bytes, work.read_bytes)
 
 
-def _reached(work: Work, demand: Floats) -> tuple[float, float]:
+def _reached(work: RecordedWork, demand: Floats) -> tuple[float, float]:
     """Return the rate that all jobs together reach in windows with running jobs, and its standard deviation.
 
     In a LOG with few such windows it is the mean rate over the time with running jobs, and the deviation is 0.

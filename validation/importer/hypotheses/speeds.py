@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from lsmlab.sim.machine.make import DIRECT_READAHEAD_BYTES
 from lsmlab.sim.machine.steps import BUFFER_BYTES
-from lsmlab.validation.importer.hypotheses.work import Work
+from lsmlab.validation.importer.hypotheses.work import RecordedWork
 from lsmlab.validation.importer.reading import Floats
 
 _FAST_READ, _FAST_WRITE = 3.5e9, 2.7e9
@@ -37,15 +37,15 @@ class Hypothesis(NamedTuple):
     words: str
     lowest: float
     highest: float
-    speeds: Callable[[Work, float], Floats]
-    """Speeds of the jobs (1 / s) in each interval for a value of the unknown number. Shape as `Work.jobs`."""
-    alone: Callable[[Work], Floats] | None = None
+    speeds: Callable[[RecordedWork, float], Floats]
+    """Speeds of the jobs (1 / s) in each interval for a value of the unknown number. Shape as `RecordedWork.jobs`."""
+    alone: Callable[[RecordedWork], Floats] | None = None
     """The number at which each job would take its recorded time alone; None if jobs may be faster than it says, as within
     the allowance of a cap. Shape (n,)."""
     falling: bool = False
     """Whether jobs are slower, the larger the number is."""
 
-    def bounds(self, work: Work) -> tuple[float, float]:
+    def bounds(self, work: RecordedWork) -> tuple[float, float]:
         """Return the lowest and the highest number that let the fastest jobs be as fast as they were."""
         if self.alone is None:
             return self.lowest, self.highest
@@ -55,30 +55,30 @@ class Hypothesis(NamedTuple):
         return max(self.lowest, min(fastest, self.highest / 2.0)), self.highest
 
 
-def _requests(work: Work, bytes_per_s: float) -> Floats:
+def _requests(work: RecordedWork, bytes_per_s: float) -> Floats:
     """Each job waits for its own requests only: a bandwidth per thread."""
     return _per_interval(work, work.cpu_s + (work.read_bytes + work.write_bytes) / bytes_per_s)
 
 
-def _latency(work: Work, latency_s: float) -> Floats:
+def _latency(work: RecordedWork, latency_s: float) -> Floats:
     """Each job waits for its own requests only: a time per request."""
     return _per_interval(work, _unlimited_s(work) + _requests_of(work) * latency_s)
 
 
-def _rate_alone(work: Work) -> Floats:
+def _rate_alone(work: RecordedWork) -> Floats:
     return (work.read_bytes + work.write_bytes) / (work.seconds - work.cpu_s)
 
 
-def _latency_alone(work: Work) -> Floats:
+def _latency_alone(work: RecordedWork) -> Floats:
     return (work.seconds - work.cpu_s) / _requests_of(work)
 
 
-def _requests_of(work: Work) -> Floats:
+def _requests_of(work: RecordedWork) -> Floats:
     """Return the reads and writes of each job by RocksDB, which waits for each. Shape (n,)."""
     return work.read_bytes / DIRECT_READAHEAD_BYTES + work.write_bytes / BUFFER_BYTES
 
 
-def _bandwidth(work: Work, bytes_per_s: float) -> Floats:
+def _bandwidth(work: RecordedWork, bytes_per_s: float) -> Floats:
     """All jobs share the bandwidth of one device for reads and writes."""
     cpu_s = work.per_interval(work.cpu_s)
     alone_s = work.per_interval((work.read_bytes + work.write_bytes) / bytes_per_s)
@@ -100,7 +100,7 @@ def _queued(alone_s: Floats, elsewhere_s: Floats, servers: int) -> Floats:
 def _on_cores(count: int) -> Hypothesis:
     """Return the hypothesis that jobs share `count` cores, those of clients excluded, and wait for their own requests."""
 
-    def speeds(work: Work, bytes_per_s: float) -> Floats:
+    def speeds(work: RecordedWork, bytes_per_s: float) -> Floats:
         device_s = work.per_interval((work.read_bytes + work.write_bytes) / bytes_per_s)
         return _inverse(device_s + _queued(work.per_interval(work.cpu_s), device_s, count))
 
@@ -108,15 +108,15 @@ def _on_cores(count: int) -> Hypothesis:
     return Hypothesis("cores", words, 1e6, _FASTEST, speeds, _rate_alone)
 
 
-def _write_cap(work: Work, bytes_per_s: float) -> Floats:
+def _write_cap(work: RecordedWork, bytes_per_s: float) -> Floats:
     return _capped(work, bytes_per_s, (work.write_bytes,))
 
 
-def _read_write_cap(work: Work, bytes_per_s: float) -> Floats:
+def _read_write_cap(work: RecordedWork, bytes_per_s: float) -> Floats:
     return _capped(work, bytes_per_s, (work.write_bytes, work.read_bytes))
 
 
-def _iops_cap(work: Work, per_s: float) -> Floats:
+def _iops_cap(work: RecordedWork, per_s: float) -> Floats:
     return _capped(work, per_s, (work.write_ops, work.read_ops))
 
 
@@ -132,12 +132,12 @@ CORES: Final = tuple(_on_cores(count) for count in (1, 2, 3, 4, 6, 8, 12, 16, 24
 HYPOTHESES: Final = (WRITE_CAP, READ_WRITE_CAP, IOPS_CAP, BANDWIDTH, REQUESTS, LATENCY, *CORES)
 
 
-def _unlimited_s(work: Work) -> Floats:
+def _unlimited_s(work: RecordedWork) -> Floats:
     """Time of each job on a device without a limit. Shape (n,)."""
     return work.cpu_s + work.read_bytes / _FAST_READ + work.write_bytes / _FAST_WRITE
 
 
-def _per_interval(work: Work, seconds: Floats) -> Floats:
+def _per_interval(work: RecordedWork, seconds: Floats) -> Floats:
     return _inverse(work.per_interval(seconds))
 
 
@@ -145,7 +145,7 @@ def _inverse(seconds: Floats) -> Floats:
     return np.divide(1.0, seconds, out=np.zeros_like(seconds), where=seconds > 0.0)
 
 
-def _capped(work: Work, cap_per_s: float, demands: Sequence[Floats]) -> Floats:
+def _capped(work: RecordedWork, cap_per_s: float, demands: Sequence[Floats]) -> Floats:
     """Return the speeds if each of the demands, in units of the cap, has an allowance of its own."""
     least, most = np.minimum.reduce(demands), np.maximum.reduce(demands)
     turns = (most + _TURNS * least) / cap_per_s if len(demands) > 1 else most / cap_per_s

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
 from lsmlab.validation.importer.reading import Floats
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import TimedJob
 from numpy.typing import NDArray
 
 _MOST_THREADS: Final = 1500
@@ -21,7 +21,7 @@ _COMMITS: Final = 2
 
 
 @dataclass(frozen=True)
-class Work:
+class RecordedWork:
     """Recorded jobs with what they asked of the machine, and the intervals in which they ran. n jobs, m intervals."""
 
     start_s: Floats
@@ -57,7 +57,7 @@ class Work:
         return total
 
 
-def work_of(jobs: Sequence[Job], cpu_s: Sequence[float], *, reads: bool) -> Work:
+def work_of(jobs: Sequence[TimedJob], cpu_s: Sequence[float], *, reads: bool) -> RecordedWork:
     """Return the work of jobs with their CPU times. `reads`: whether compactions read from the device.
 
     Each subcompaction counts as a job: it is a thread with an equal part of the work.
@@ -73,7 +73,7 @@ def work_of(jobs: Sequence[Job], cpu_s: Sequence[float], *, reads: bool) -> Work
     length_s, numbers = _intervals(start, end)
     seconds = end - start
     small = files * FILE_WRITES + _COMMITS * SYNC_WRITES / count + deleted * FILE_DISCARDS
-    return Work(
+    return RecordedWork(
         start, seconds, np.minimum(cpu, (1.0 - _LEAST_WAIT) * seconds), read, written, read / READ_IO_BYTES + files * FILE_READS,
         written / IO_BYTES + small, length_s, numbers,
     )  # fmt: skip

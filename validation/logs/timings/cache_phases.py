@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.validation.logs.timings.fsync_periods import Array, JobLog, fsync_spans
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.fsync_periods import Array, TimedLog, fsync_spans
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 _STEP_S: Final = 0.5
 _SMOOTHED: Final = 3
@@ -63,7 +63,7 @@ class FirstPhase(NamedTuple):
     """Bytes written before the drive slowed down."""
 
 
-def cache_phases(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> CachePhases | None:
+def cache_phases(log: TimedLog, flush_cpu_s: Callable[[TimedJob], float]) -> CachePhases | None:
     """Return the phases of the drive during a run; None if its rate does not have two levels.
 
     The rate is that of the fsyncs in progress (`fsync_spans`), in steps of 0.5 s.
@@ -84,7 +84,7 @@ def cache_phases(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> CachePhase
     return found if found.fast_bytes_per_s > _APART * found.slow_bytes_per_s else None
 
 
-def first_phase(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> FirstPhase | None:
+def first_phase(log: TimedLog, flush_cpu_s: Callable[[TimedJob], float]) -> FirstPhase | None:
     """Return the fast beginning of a run on a drive with an SLC cache; None if the drive does not slow down.
 
     The rates before and after are those that leave the smallest sum of squares, of all moments in the first half of the time
@@ -109,7 +109,7 @@ def first_phase(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> FirstPhase 
     return FirstPhase(float(fast[at]) / mean, float(slow[at]) / mean, float(before[at]) * _STEP_S)
 
 
-def _written(log: JobLog, flush_cpu_s: Callable[[Job], float]) -> Array | None:
+def _written(log: TimedLog, flush_cpu_s: Callable[[TimedJob], float]) -> Array | None:
     """Return the bytes in each step of the time with an fsync in progress; None if there are too few files or steps."""
     spans, _ = fsync_spans(log, flush_cpu_s)
     if len(spans) < _FEWEST_FILES:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.validation.logs.timings.jobs import Job
+from lsmlab.validation.logs.timings.jobs import TimedJob
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -26,15 +26,15 @@ _TOGETHER_S: Final = 2e-3
 
 
 @dataclass(slots=True)
-class JobLog:
+class TimedLog:
     """Jobs of one LOG."""
 
-    jobs: list[Job]
+    jobs: list[TimedJob]
     io_statistics: bool
     """Whether report_bg_io_stats is on. If so, RocksDB 6.4 leaves file operations out of a compaction's CPU time."""
 
 
-def computing_s(log: JobLog, job: Job, read_byte_s: float) -> float:
+def computing_s(log: TimedLog, job: TimedJob, read_byte_s: float) -> float:
     """Return the CPU seconds of a compaction outside its fsyncs.
 
     With I/O statistics the recorded CPU time excludes copies into the page cache, which the LOG times separately, and
@@ -43,7 +43,7 @@ def computing_s(log: JobLog, job: Job, read_byte_s: float) -> float:
     return job.cpu_s + job.write_s + job.raw_bytes * read_byte_s if log.io_statistics else job.cpu_s
 
 
-def commit_s(log: JobLog, quantile: float = 0.5) -> float:
+def commit_s(log: TimedLog, quantile: float = 0.5) -> float:
     """Return the seconds of one small fsync: half the commit of a flush, which syncs the directory and the MANIFEST.
 
     `quantile`: which flush to take. The median suits a store with few jobs; a lower quantile is needed if the file
@@ -53,7 +53,7 @@ def commit_s(log: JobLog, quantile: float = 0.5) -> float:
 
 
 def busy_periods(
-    log: JobLog, flush_cpu_s: Callable[[Job], float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES,
+    log: TimedLog, flush_cpu_s: Callable[[TimedJob], float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES,
     most_fsyncs: float = math.inf,
 ) -> Array:  # fmt: skip
     """Return (seconds, bytes, journal commits) of each period in which at least one fsync ran. Shape (n, 3).
@@ -68,7 +68,7 @@ def busy_periods(
 
 
 def fsync_spans(
-    log: JobLog, flush_cpu_s: Callable[[Job], float], read_byte_s: float = 0.0
+    log: TimedLog, flush_cpu_s: Callable[[TimedJob], float], read_byte_s: float = 0.0
 ) -> tuple[list[tuple[float, float, float]], Array]:
     """Return (start in s, end in s, bytes) of each fsync by its start, and the times of files without a known start.
 

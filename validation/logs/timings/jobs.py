@@ -15,7 +15,7 @@ from lsmlab.validation.logs.history.jobs import LogJob
 
 
 @dataclass(slots=True)
-class Job:
+class TimedJob:
     """One flush or compaction."""
 
     kind: str = ""
@@ -67,7 +67,7 @@ class Job:
         return sum(size for _, size in self.files)
 
 
-def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: Callable[[LogJob], float]) -> list[Job]:
+def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: Callable[[LogJob], float]) -> list[TimedJob]:
     """Return the flushes and compactions that have ended and written files, by start time.
 
     Compactions are included only if the LOG has their CPU time. Aborted jobs are included: their time and bytes are
@@ -82,12 +82,12 @@ def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: Callable[[LogJ
     ]
 
 
-def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float]) -> Job:
+def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float]) -> TimedJob:
     def seconds(time_us: int | None) -> float:
         return ((time_us or 0) - zero_us) / 1e6
 
     merges = job.kind == "compaction"
-    return Job(
+    return TimedJob(
         kind=job.kind,
         start_s=seconds(job.start_us),
         end_s=seconds(job.end_us),

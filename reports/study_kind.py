@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from lsmlab.sim.runs.batch import Settings
-from lsmlab.sim.runs.estimate import Estimate
+from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.request import Request
 
@@ -17,7 +17,7 @@ A = TypeVar("A", bound=Document)
 
 
 @dataclass(frozen=True)
-class Kind(Generic[R, A]):
+class StudyKind(Generic[R, A]):
     """Kind of question."""
 
     name: str
@@ -27,7 +27,7 @@ class Kind(Generic[R, A]):
     request: type[R]
     ask: Callable[[R, Settings, Path], A]
     """Returns the answer; its runs may put files into the folder."""
-    cost: Callable[[R, Settings], Estimate]
+    cost: Callable[[R, Settings], CostEstimate]
     """Returns the estimated cost of the runs."""
     text: Callable[[A], str]
     """Returns the answer as text for the terminal."""
@@ -37,6 +37,8 @@ class Kind(Generic[R, A]):
     """What makes the work smaller, such as "fewer candidates"."""
     example: str
     """Example of a command line, after "example: "."""
+    is_empty: Callable[[A], bool] = lambda _: False
+    """Whether an answer says nothing, because no run was possible."""
 
     def answer(self, request: R, runs: Settings, folder: Path) -> A:
         """Return the answer to a request, and write it to its file in `folder`.

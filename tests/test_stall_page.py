@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from explorer_pack import explorer_of
 from lsmlab.reports.answers.chain import beside_the_chain
+from lsmlab.reports.answers.confidence import tie_sentence, warm_up_sentence
 from lsmlab.reports.answers.first_tries import first_tries
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.answers.stopped import causes
-from lsmlab.reports.answers.sureness import tie_sentence, warm_up_sentence
-from lsmlab.reports.cost import closed_loop_sentence, length_sentence
 from lsmlab.reports.headline import headline
 from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.reports.words import summary_sentences
+from lsmlab.reports.run_sentences import summary_sentences
+from lsmlab.reports.stall_cost import closed_loop_sentence, length_sentence
 from lsmlab.sim.explain.sentences import count, device_use, reason_text
 from report_fixture import write_run
 from running import SMALL, simulate
@@ -102,10 +102,10 @@ def test_a_queue_without_stalls_is_told(tmp_path: Path) -> None:
 def test_a_full_device_is_the_reason_of_a_background_error(tmp_path: Path) -> None:
     """The page names the reason of the failed job and what helps; the job that ended the error is not the cause."""
     run = saved(tmp_path, *CAPPED)
-    episode = {**run.summary["episodes"][0], "cause": "background_error"}
+    group = {**run.summary["episodes"][0], "cause": "background_error"}
     found = {"resource": "background_error", "text": "a background error: a job had failed", "uses": {}, "waits": {}}
     reasons = np.array(["no_space", *run.jobs["reason"][1:]], dtype=object)
-    summary = {**run.summary, "bottleneck": found, "episodes": [episode]}
+    summary = {**run.summary, "bottleneck": found, "episodes": [group]}
     failed = replace(run, summary=summary, jobs={**run.jobs, "reason": reasons})
     text = re.sub(r"<[^>]+>", " ", answers(failed))
 
@@ -123,12 +123,12 @@ def test_a_chain_that_covers_only_the_end_of_a_stall_is_told(tmp_path: Path) -> 
         "start_level": np.array([0, 0, -1]), "output_level": np.array([1, 0, 0]), "shard": np.zeros(3, dtype=np.int64),
         "start_s": np.array([10.0, 19.0, 10.0]), "end_s": np.array([25.0, 20.0, 20.0]),
     }  # fmt: skip
-    episode = {"cause": "l0_slowdown", "start_s": 12.0, "end_s": 20.0, "shard": 0, "chain": {"seconds": 1.0}}
+    group = {"cause": "l0_slowdown", "start_s": 12.0, "end_s": 20.0, "shard": 0, "chain": {"seconds": 1.0}}
     mine = replace(run, jobs=jobs)
 
-    assert "1 s of 8 s; for 8 s of it ran the compaction from L0 to L1 (job 7)" in beside_the_chain(mine, episode)
-    assert "" == beside_the_chain(mine, {**episode, "chain": {"seconds": 5.0}})
-    assert "" == beside_the_chain(mine, {**episode, "cause": "memtable_stop"})
+    assert "1 s of 8 s; for 8 s of it ran the compaction from L0 to L1 (job 7)" in beside_the_chain(mine, group)
+    assert "" == beside_the_chain(mine, {**group, "chain": {"seconds": 5.0}})
+    assert "" == beside_the_chain(mine, {**group, "cause": "memtable_stop"})
 
 
 def test_a_capped_device_is_not_called_busy(tmp_path: Path) -> None:

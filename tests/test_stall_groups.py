@@ -1,4 +1,4 @@
-"""Episodes of write stalls: lost operations, merged intervals, and the waits of the jobs behind them."""
+"""Groups of write stalls: lost operations, merged intervals, and the waits of the jobs behind them."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ def test_stalls_at_the_same_time_share_their_lost_operations() -> None:
     assert [750.0, 250.0] == pytest.approx(lost.tolist())
 
 
-def test_stalls_between_which_half_a_memtable_fills_are_two_episodes() -> None:
-    """Stalls of one database are one episode until clients have filled half a memtable between them."""
+def test_stalls_between_which_half_a_memtable_fills_are_two_groups() -> None:
+    """Stalls of one database are one group until clients have filled half a memtable between them."""
     near = stalls(("l0_stop", 0.0, 11.0, 0), ("memtable_stop", 12.0, 13.0, 0))
 
     assert 1 == len(group_stalls(near, FLAT, memtable_writes=200.0))
     assert 2 == len(group_stalls(near, FLAT, memtable_writes=199.0))
 
 
-def test_databases_have_episodes_of_their_own() -> None:
+def test_databases_have_groups_of_their_own() -> None:
     """Stalls of two shards are never merged."""
     both = stalls(("l0_stop", 0.0, 10.0, 0), ("l0_stop", 0.0, 10.0, 1))
 
     assert [0, 1] == [e.shard for e in group_stalls(both, FLAT, memtable_writes=1e9)]
 
 
-def test_the_costliest_episode_and_cause_come_first() -> None:
-    """Episodes are sorted by lost operations, not by length, and so are the causes within an episode."""
+def test_the_costliest_group_and_cause_come_first() -> None:
+    """Groups are sorted by lost operations, not by length, and so are the causes within a group."""
     long_and_cheap = ("l0_slowdown", 11.0, 19.9, 0)
     rows = stalls(long_and_cheap, ("l0_slowdown", 20.5, 22.0, 0), ("memtable_stop", 22.0, 26.0, 0))
     first, second = group_stalls(rows, FLAT, memtable_writes=10.0)
@@ -122,8 +122,8 @@ def table(*rows: dict[str, Any]) -> JobTable:
     return JobTable({name: np.array([r[name] for r in rows]) for name in rows[0]}, {"t_s": np.array([1.0, 2.0])})
 
 
-def test_culprits_are_the_jobs_that_ran_longest_during_the_episode() -> None:
-    """Only the time within the episode counts; jobs that ended before it are no culprits."""
+def test_delaying_jobs_are_those_that_ran_longest_during_the_group() -> None:
+    """Only the time within the group of stalls counts; jobs that ended before it delayed nothing."""
     found = table(job(1, 0.0, 5.0), job(2, 4.0, 10.0), job(3, 0.0, 2.0)).delaying(0, [1, 2, 3, 99], 3.0, 8.0)
 
     assert [(2, 4.0), (1, 2.0)] == [(c.job, c.held_s) for c in found]
@@ -182,7 +182,7 @@ def test_waits_name_what_held_a_job_up() -> None:
 
 
 def test_lost_operations_add_up() -> None:
-    """Episodes and causes have the same total, and the share compares it with the operations done."""
+    """Groups and causes have the same total, and the share compares it with the operations done."""
     summary = simulate(*CAPPED).summary
     lost = summary["lost_operations"]
 

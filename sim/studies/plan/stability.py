@@ -28,7 +28,7 @@ _BATCHES: Final = 24
 """Batches of the later part of a run; their means hardly depend on each other."""
 
 
-class Verdict(Enum):
+class GrowthVerdict(Enum):
     """Result of the test."""
 
     STEADY = "steady"
@@ -38,7 +38,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class QuantityGrowth:
     """Growth of one quantity over the later part of a run."""
 
     quantity: str
@@ -55,12 +55,12 @@ class Growth:
     """Growth over the later part, in units of the step by which the quantity varies in any case: one compaction of L0."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GrowthVerdict:
         """Return whether the quantity grows by more than the tolerance and more than one step."""
         if self.low > TOLERANCE and self.steps > 1.0:
-            return Verdict.GROWS
+            return GrowthVerdict.GROWS
         falls = self.share <= 0.0 and self.high <= 10.0 * TOLERANCE
-        return Verdict.STEADY if self.high <= 2.0 * TOLERANCE or falls else Verdict.UNCLEAR
+        return GrowthVerdict.STEADY if self.high <= 2.0 * TOLERANCE or falls else GrowthVerdict.UNCLEAR
 
     @property
     def rises(self) -> bool:
@@ -71,7 +71,7 @@ class Growth:
 def growths(
     series: Mapping[str, Any], summary: Mapping[str, Any], rate_per_s: float, round_bytes: float, from_s: float,
     *, leveled: bool,
-) -> list[Growth]:  # fmt: skip
+) -> list[QuantityGrowth]:  # fmt: skip
     """Return the growth of all quantities after `from_s`, from the columns of series.parquet and summary.json.
 
     `round_bytes`: bytes that L0 gathers between two compactions. Without `leveled` compaction the bytes above the last level
@@ -98,7 +98,7 @@ def growths(
     return [growth(name, times[later], *values) for name, values in quantities.items() if leveled or name != "tree"]
 
 
-def growth(quantity: str, times_s: Floats, values: Floats, flow_per_s: float, step: float = 0.0) -> Growth:
+def growth(quantity: str, times_s: Floats, values: Floats, flow_per_s: float, step: float = 0.0) -> QuantityGrowth:
     """Return the slope of `values` by least squares over batch means, in units of `flow_per_s`, with its bounds.
 
     The residuals of neighbouring batches are correlated; the number of independent batches follows from their
@@ -106,7 +106,7 @@ def growth(quantity: str, times_s: Floats, values: Floats, flow_per_s: float, st
     """
     count = min(_BATCHES, len(values))
     if count < 4 or flow_per_s <= 0.0:
-        return Growth(quantity, 0.0, -math.inf, math.inf if flow_per_s > 0.0 else 0.0, 0.0)
+        return QuantityGrowth(quantity, 0.0, -math.inf, math.inf if flow_per_s > 0.0 else 0.0, 0.0)
     x = np.array([part.mean() for part in np.array_split(times_s, count)])
     y = np.array([part.mean() for part in np.array_split(values, count)])
     x = x - x.mean()
@@ -115,9 +115,9 @@ def growth(quantity: str, times_s: Floats, values: Floats, flow_per_s: float, st
     variance = float((rest * rest).sum())
     steps = slope * float(times_s[-1] - times_s[0]) / step if step > 0.0 else math.inf
     if variance <= 0.0:
-        return Growth(quantity, slope / flow_per_s, slope / flow_per_s, slope / flow_per_s, slope, steps)
+        return QuantityGrowth(quantity, slope / flow_per_s, slope / flow_per_s, slope / flow_per_s, slope, steps)
     lag = min(0.9, max(0.0, float((rest[1:] * rest[:-1]).sum()) / variance))
     independent = max(3.0, count * (1.0 - lag) / (1.0 + lag))
     error = math.sqrt(variance / (independent - 2.0) / float((x * x).sum()))
     half = t_quantile(independent - 2.0, CONFIDENCE) * error
-    return Growth(quantity, slope / flow_per_s, (slope - half) / flow_per_s, (slope + half) / flow_per_s, slope, steps)
+    return QuantityGrowth(quantity, slope / flow_per_s, (slope - half) / flow_per_s, (slope + half) / flow_per_s, slope, steps)

@@ -8,9 +8,9 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.cost import length_sentence
 from lsmlab.reports.headline import endurance_years, number
 from lsmlab.reports.run_data import RunData
+from lsmlab.reports.stall_cost import length_sentence
 from lsmlab.sim.studies.model_errors import read_model_errors
 
 _NORMAL_90: Final = 1.645
@@ -27,7 +27,7 @@ _SATURATED: Final = 0.8
 """Use from which a resource may be the bottleneck, as in `lsmlab.sim.explain.bottleneck`."""
 
 
-def sureness(run: RunData) -> tuple[str, list[str]]:
+def confidence(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on how sure the answers are."""
     doubts = [text for text in (length_sentence(run), warm_up_sentence(run), tie_sentence(run)) if text]
     facts = [_seeds(run), _model(run), _sampling(run), _endurance(run)]

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports.lab.process import EndedError, WorkerProcess
-from lsmlab.reports.lab.work import Preview, Task
+from lsmlab.reports.lab.process import EndedError, LabProcess
+from lsmlab.reports.lab.work import LabTask, Preview
 from lsmlab.sim.runs.estimate import duration_text
 
 MOST_TABS: Final = 50
@@ -50,17 +50,17 @@ class Status:
 @dataclass(slots=True)
 class _Job:
     title: str
-    task: Task
+    task: LabTask
     status: Status
     finish: Callable[[Path], None]
-    process: WorkerProcess | None = None
+    process: LabProcess | None = None
     began_s: float = 0.0
 
 
 class JobQueue:
     """Tasks of all tabs, one per tab, and the worker processes that do them."""
 
-    def __init__(self, start_process: Callable[[], WorkerProcess], most: int, tidy: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, start_process: Callable[[], LabProcess], most: int, tidy: Callable[[], None] = lambda: None) -> None:
         """`most`: largest number of tasks that run at a time, previews not counted; `tidy` removes files of ended tasks."""
         self.changes = 0
         """Number of tasks that have ended: other tabs see from it that there are new results."""
@@ -69,8 +69,8 @@ class JobQueue:
         self._lock, self._previewing = threading.Lock(), threading.Lock()
         self._latest: OrderedDict[str, int] = OrderedDict()
         self._jobs: OrderedDict[str, _Job] = OrderedDict()
-        self._previewer: WorkerProcess | None = None
-        self._spare: WorkerProcess | None = None
+        self._previewer: LabProcess | None = None
+        self._spare: LabProcess | None = None
         self._closed = False
 
     def warm_up(self) -> None:
@@ -100,7 +100,7 @@ class JobQueue:
                 self._previewer = None if self._closed else self._start_process()
                 raise InputError("no quick preview: it takes too long; press Simulate for the whole run") from None
 
-    def start(self, tab: str, title: str, task: Task, finish: Callable[[Path], None] = lambda _page: None) -> None:
+    def start(self, tab: str, title: str, task: LabTask, finish: Callable[[Path], None] = lambda _page: None) -> None:
         """Start a task for a tab; `finish` gets its page. It replaces another task of the tab; the same task goes on."""
         with self._lock:
             current = self._jobs.get(_checked(tab))
@@ -171,7 +171,7 @@ class JobQueue:
         if cancelled and not self._closed:
             self._tidy()
 
-    def _result(self, job: _Job, process: WorkerProcess) -> Status:
+    def _result(self, job: _Job, process: LabProcess) -> Status:
         def share(value: float) -> None:
             with self._lock:
                 if job.status.active:

@@ -44,7 +44,7 @@ _SAME: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MedianChange:
     """A median of the subset in the baseline and now."""
 
     metric: str
@@ -113,10 +113,10 @@ def _medians(runs: Sequence[CaseRun]) -> dict[str, dict[str, Any]]:
     }
 
 
-def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Comparison]:
+def compare(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[MedianChange]:
     """Compare the subset's medians with the baseline; a missing metric counts as an infinite regression."""
     return [
-        Comparison(name, entry["median"], now[name]["median"] if name in now else float("inf"), entry["noise"])
+        MedianChange(name, entry["median"], now[name]["median"] if name in now else float("inf"), entry["noise"])
         for name, entry in before["metrics"].items()
     ]
 

@@ -14,7 +14,7 @@ from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.expected import tree_shape
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.store import RunStore
-from lsmlab.sim.runs.tables import StoredTable
+from lsmlab.sim.runs.stored_table import StoredTable
 from lsmlab.sim.runs.task import Task, simulate_task
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import FamilySetup, Setup, set_up
@@ -29,7 +29,7 @@ READ_ONLY_S: Final = 600.0
 
 
 @dataclass(frozen=True)
-class Store:
+class PlannedStore:
     """Configuration of one machine, and its load without rate and schedule."""
 
     config: Mapping[str, Any]
@@ -37,9 +37,9 @@ class Store:
     load: Mapping[str, Any]
     """Keys of the generic workloads: keys, sizes, mix of operations, clients."""
 
-    def __reduce__(self) -> tuple[type[Store], tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    def __reduce__(self) -> tuple[type[PlannedStore], tuple[Mapping[str, Any], Mapping[str, Any]]]:
         """Pickle the fields without cached parts: a worker builds its own."""
-        return Store, (self.config, self.load)
+        return PlannedStore, (self.config, self.load)
 
     def open_loop(self, rate_per_s: float, duration_s: float, seed: int) -> dict[str, Any]:
         """Return the configuration of an open loop at a constant rate."""
@@ -118,7 +118,7 @@ class Store:
 
 
 @dataclass
-class Runs:
+class PlanRuns:
     """Runs of one search, taken from the run store or simulated into it."""
 
     store: RunStore

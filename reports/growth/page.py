@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.reports.figures.base import Figure, Trace
-from lsmlab.reports.kind import Kind
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.parts import Html, html_table
 from lsmlab.reports.run_data import PAGE, load_run
+from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.growth import age_text, error_cells, growth_text, row_cells
-from lsmlab.sim.studies.growth.grow import Growth, GrowthRequest, Window, cost, grow
+from lsmlab.sim.studies.growth.grow import Growth, GrowthRequest, GrowthWindow, cost, grow
 from lsmlab.sim.studies.growth.measured import QUANTITIES
 
 _AXES: Final = {
@@ -70,7 +70,7 @@ def _story(answer: Growth) -> list[str]:
     return found
 
 
-def _linked(number: int, row: Window) -> list[str]:
+def _linked(number: int, row: GrowthWindow) -> list[str]:
     age, *others = row_cells(row)
     if number > _MOST_PAGES:
         return [age, *others]
@@ -116,7 +116,7 @@ def _points(
     }  # fmt: skip
 
 
-GROW = Kind(
+GROW = StudyKind(
     "grow", "growth.json", GrowthRequest, grow, cost, growth_text, draw_growth, "fewer or shorter runs",
     "lsmlab grow experiment=growth --set workload.rate=10k --horizon 180d",
 )  # fmt: skip

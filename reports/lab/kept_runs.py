@@ -72,7 +72,7 @@ class KeptRuns:
         return path
 
     def remove(self, folder: str) -> None:
-        """Remove a kept run; the run store still has it."""
+        """Remove a kept run."""
         shutil.rmtree(self.find(folder))
 
     def comparison(self, folders: Sequence[str]) -> tuple[list[Path], Path]:

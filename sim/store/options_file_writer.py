@@ -8,7 +8,7 @@ import simpy
 from lsmlab.sim.machine.machine import Events, Machine
 
 
-class OptionsFile:
+class OptionsFileWriter:
     """Writes of the OPTIONS file by SetOptions and SetDBOptions (`DBImpl::WriteOptionsFile`).
 
     The new values take effect before the write. The call queues with the writers: it waits while writers are stopped, and
