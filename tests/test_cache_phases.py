@@ -11,7 +11,7 @@ from lsmlab.validation.importer.estimates import Estimate
 from lsmlab.validation.importer.fsyncs import fsync_bandwidth
 from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, first_phase
 from lsmlab.validation.logs.timings.fsync_periods import TimedLog
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 FAST, SLOW = 150e6, 40e6
 

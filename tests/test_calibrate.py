@@ -35,7 +35,7 @@ from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Equation, FitConstant, solve
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 ROOT = Path(__file__).parents[1]
 TRUE = {

@@ -15,11 +15,11 @@ from lsmlab.sim.configuration.parameters import perturbed, read_parameters
 from lsmlab.validation.checkout import OWN_CASES
 from lsmlab.validation.importer.configuration import infer
 from lsmlab.validation.importer.hypotheses.choice import HypothesisChoice, choose, fit
+from lsmlab.validation.importer.hypotheses.recorded_work import work_of
 from lsmlab.validation.importer.hypotheses.speeds import READ_WRITE_CAP, WRITE_CAP
-from lsmlab.validation.importer.hypotheses.work import work_of
 from lsmlab.validation.importer.importing import summarised
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 MB = 1e6
 SIZES = tuple(np.random.default_rng(1).uniform(0.5, 30.0, 120) * MB)

@@ -52,7 +52,7 @@ ROOMS = {
     "validation/logs": [
         "compression", "text",
         "json_text", "hash_set", "clock", "bench", "stats", "record_list", "records", "lines", "event_times", "reader",
-        "tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
+        "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip
 """Packages and files of a folder from the bottom up: each may import itself and earlier ones.

@@ -10,7 +10,7 @@ from lsmlab.validation.calibrate.terms import job_cpu
 from lsmlab.validation.importer.estimates import jackknife_error
 from lsmlab.validation.importer.job_times import _positive_fit
 from lsmlab.validation.logs.timings.fsync_periods import TimedLog, bandwidth, busy_periods, commit_s, computing_s
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 
 def job_log(jobs: list[TimedJob], io_statistics: bool = False) -> TimedLog:

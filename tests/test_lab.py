@@ -19,7 +19,7 @@ from lsmlab.reports.lab.choice import FormChoice, changed_values, fields
 from lsmlab.reports.lab.job_queue import JobQueue
 from lsmlab.reports.lab.kept_runs import UPLOADS, KeptRuns, decoded
 from lsmlab.reports.lab.preview import preview
-from lsmlab.reports.lab.steps import positions, quantity_text
+from lsmlab.reports.lab.slider_steps import positions, quantity_text
 from lsmlab.reports.lab.work import Preview, WholeRun
 from lsmlab.sim.configuration.compose import compose
 from report_fixture import write_run

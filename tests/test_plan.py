@@ -16,9 +16,9 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.studies.plan.levels import ServiceLevels
 from lsmlab.sim.studies.plan.plan_file import read_plan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.service_levels import ServiceLevels
 from lsmlab.sim.studies.plan.starting_plan import write_starting_plan
 from lsmlab.sim.studies.plan.sustainable import Search
 from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, try_rate

@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.studies.plan import sustainable
-from lsmlab.sim.studies.plan.catalogue import (
+from lsmlab.sim.studies.plan.constraint import constraint
+from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
+from lsmlab.sim.studies.plan.load import LoadSettings, make_load
+from lsmlab.sim.studies.plan.prices import (
     CostSettings,
     PriceEntry,
     cost_per_month,
     read_catalogue,
     with_device_price,
 )
-from lsmlab.sim.studies.plan.constraint import constraint
-from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
-from lsmlab.sim.studies.plan.levels import ServiceLevels, broken
-from lsmlab.sim.studies.plan.load import LoadSettings, make_load
 from lsmlab.sim.studies.plan.sensitivity import changed_load
+from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growth
 from lsmlab.sim.studies.plan.sustainable import Search
 from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, recovery_s

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.reader import StallLine, parse_event, parse_log, read_log
-from lsmlab.validation.replays.checks import (
+from lsmlab.validation.replays.match_counts import (
     FLUSHES,
     IDLE,
     IMMUTABLES,

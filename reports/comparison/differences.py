@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 
 from lsmlab.reports.comparison.members import ShownRun
-from lsmlab.reports.decisions.parts import differences_table
+from lsmlab.reports.decisions.change_tables import differences_table
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.parts import html_section

@@ -1,5 +1,5 @@
 """Pages of decisions about a store.
 
 - whatif_page: present state and alternatives; advice_page: changes that would help;
-  tuning_page: result of a search; parts: tables of all three.
+  tuning_page: result of a search; change_tables: tables of all three.
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lsmlab.models.units import format_bytes
 from lsmlab.reports.answers.stopped import bottleneck_parts
-from lsmlab.reports.decisions.parts import differences_table, options_section
+from lsmlab.reports.decisions.change_tables import differences_table, options_section
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.page import assemble, paragraphs, run_page, section, write_page
 from lsmlab.reports.parts import html_section, html_table

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from lsmlab.reports.decisions.parts import differences_table, options_section
+from lsmlab.reports.decisions.change_tables import differences_table, options_section
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.figures.search import importance_figure, points_figure, progress_figure

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from lsmlab.reports import numbers
 from lsmlab.reports.charts import OPERATIONS
-from lsmlab.reports.decisions.parts import differences_table
+from lsmlab.reports.decisions.change_tables import differences_table
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.figures.curves import overlaid

@@ -3,7 +3,7 @@
 It simulates, imports and loads by the public functions of lsmlab, as any program would.
 
 - server: the Flask and Dash application; safety: which requests it answers, headers of its responses.
-- Form: fields (settings with limits and units, from configuration and model), steps (positions of sliders), descriptions,
+- Form: fields (settings with limits and units, from configuration and model), slider_steps (positions), descriptions,
   choice (settings as overrides, command, YAML), layout and controls (its components), form_callbacks.
 - Work: work (tasks of worker processes), preview (short windows), process (one worker process), job_queue (tasks of
   all tabs), run_callbacks.

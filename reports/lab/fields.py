@@ -23,7 +23,7 @@ from lsmlab.models.options.values import STRUCTS, plain
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import Quantity, parse_quantity
 from lsmlab.reports.lab.descriptions import comments, docstring
-from lsmlab.reports.lab.steps import positions, quantity_text
+from lsmlab.reports.lab.slider_steps import positions, quantity_text
 from lsmlab.sim.setting import KeySettings
 
 KIND_NAMES: Final = {

@@ -11,7 +11,7 @@ from lsmlab.reports.figures.base import Figure, Trace, envelope, log_axis, wrapp
 from lsmlab.reports.figures.throughput import LATENCY_AXIS
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
-from lsmlab.sim.studies.plan.levels import LEVELS
+from lsmlab.sim.studies.plan.service_levels import LEVELS
 
 Row = CandidateAnswer
 _FITS, _FAILS = "#009E73", "#D55E00"

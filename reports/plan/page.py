@@ -15,8 +15,8 @@ from lsmlab.reports.run_data import PAGE
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.plan import headroom_text, machines_text, plan_text, runs_out_text
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
-from lsmlab.sim.studies.plan.levels import LEVELS
 from lsmlab.sim.studies.plan.plan import PlanRequest, cost, plan
+from lsmlab.sim.studies.plan.service_levels import LEVELS
 
 _HEADS: Final = (
     "sustainable/s", "headroom", "runs out", "chance", "drive life", "USD/month", "USD/million", "machines",

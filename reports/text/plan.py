@@ -8,8 +8,8 @@ from typing import Final
 from lsmlab.reports.text.words import wrapped
 from lsmlab.sim.results.comparison_text import aligned
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
-from lsmlab.sim.studies.plan.levels import LEVELS
 from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
+from lsmlab.sim.studies.plan.service_levels import LEVELS
 
 _MOST_NAME: Final = 44
 _LEGEND: Final = (

@@ -18,7 +18,7 @@ from lsmlab.models.costs.transfers import fsyncs, reads, writes
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
 from lsmlab.validation.calibrate.terms import DurationRow, job_cpu, linear
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 WRITE_REQUEST_BYTES: Final = 2.0**20
 """writable_file_max_buffer_size, options.h."""

@@ -27,7 +27,7 @@ from lsmlab.validation.logs.history.fills import Fill, in_utc, unstalled_fills
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.text import read_text
-from lsmlab.validation.logs.timings.jobs import TimedJob, timed_jobs
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob, timed_jobs
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")
 """Files that each repeat of a recorded case must have."""

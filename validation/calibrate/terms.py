@@ -11,7 +11,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 _FEWEST: Final = 3
 _ESTIMATED: Final = frozenset(f"{HOST}.{name}" for name in priors_of(Host))

@@ -23,7 +23,7 @@ from lsmlab.validation.logs.timings.cache_phases import (
     first_phase,
 )
 from lsmlab.validation.logs.timings.fsync_periods import Array
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 _FEWEST: Final = 8
 """Least number of jobs, or of periods with an fsync in progress, for a fit."""

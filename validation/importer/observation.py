@@ -13,7 +13,7 @@ from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.timings.fsync_periods import TimedLog
-from lsmlab.validation.logs.timings.jobs import timed_jobs
+from lsmlab.validation.logs.timings.timed_jobs import timed_jobs
 
 _READ_BY_WRITE: Final = 0.65
 """Time of a copy out of the page cache divided by that of a copy into it: 0.257 ns per byte (compactions on persistent

@@ -21,7 +21,9 @@ from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.validation.logs.history.file_properties import StoreProperties
 from lsmlab.validation.logs.manifest import AddedFile, VersionEdit
-from lsmlab.validation.replays.checks import (
+from lsmlab.validation.replays.commits import FIRST_VERSION
+from lsmlab.validation.replays.contents import Contents
+from lsmlab.validation.replays.match_counts import (
     FLUSHES,
     IDLE,
     IMMUTABLES,
@@ -35,8 +37,6 @@ from lsmlab.validation.replays.checks import (
     MatchCount,
     ReplayResult,
 )
-from lsmlab.validation.replays.commits import FIRST_VERSION
-from lsmlab.validation.replays.contents import Contents
 from lsmlab.validation.replays.recording import Recording, load_recording
 from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, SwitchStep
 from lsmlab.validation.replays.timeline import ReplayTimeline, build_timeline

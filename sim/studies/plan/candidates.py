@@ -10,9 +10,9 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.overrides import literal
 from lsmlab.sim.studies.baseline import Baseline
-from lsmlab.sim.studies.plan.catalogue import PriceEntry, with_device_price
 from lsmlab.sim.studies.plan.load import LoadPlan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
+from lsmlab.sim.studies.plan.prices import PriceEntry, with_device_price
 from lsmlab.sim.studies.plan.yaml_file import check_keys
 
 _KEYS: Final = ("device", "engine", "options", "shards", "machines")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from lsmlab.sim.studies.plan.levels import LEVELS, ServiceLevels
+from lsmlab.sim.studies.plan.service_levels import LEVELS, ServiceLevels
 from lsmlab.sim.studies.plan.trial import Trial
 
 _BUSY: Final = 0.95

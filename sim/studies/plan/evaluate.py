@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.runs.store import RunStore
-from lsmlab.sim.studies.plan.levels import ServiceLevels
 from lsmlab.sim.studies.plan.planned_store import PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.service_levels import ServiceLevels
 from lsmlab.sim.studies.plan.sustainable import Search, Sustainable
 from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial
 

@@ -13,9 +13,9 @@ from lsmlab.models.units import build, quantity
 from lsmlab.models.workloads.generic import MixedWorkload
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
 from lsmlab.sim.studies.plan.candidates import PlanCandidate, make_candidates
-from lsmlab.sim.studies.plan.catalogue import CostSettings, read_catalogue
-from lsmlab.sim.studies.plan.levels import ServiceLevels
 from lsmlab.sim.studies.plan.load import LoadPlan, LoadSettings, make_load, split
+from lsmlab.sim.studies.plan.prices import CostSettings, read_catalogue
+from lsmlab.sim.studies.plan.service_levels import ServiceLevels
 from lsmlab.sim.studies.plan.trial import SearchSettings
 from lsmlab.sim.studies.plan.yaml_file import check_keys, read_mapping
 

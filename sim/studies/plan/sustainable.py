@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.studies.plan.levels import ServiceLevels
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.service_levels import ServiceLevels
 from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial, try_rate
 
 _FIRST: Final = 0.9

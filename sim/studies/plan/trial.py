@@ -11,8 +11,8 @@ import numpy as np
 from lsmlab.models.units import quantity
 from lsmlab.sim.runs.stored_table import StoredTable
 from lsmlab.sim.studies.metrics import value_of
-from lsmlab.sim.studies.plan.levels import ServiceLevels, broken, measured
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken, measured
 from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growths
 
 _RECOVERING: Final = ("backlog_ops", "l0_files", "pending_bytes")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.studies.plan.levels import LEVELS, ServiceLevels
+from lsmlab.sim.studies.plan.service_levels import LEVELS, ServiceLevels
 
 DRAWS: Final = 10_000
 _OPS: Final = "ops_per_s"

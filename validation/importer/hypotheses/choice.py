@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 from lsmlab.validation.importer.estimates import jackknife_error
+from lsmlab.validation.importer.hypotheses.recorded_work import RecordedWork
 from lsmlab.validation.importer.hypotheses.speeds import HYPOTHESES, Hypothesis
-from lsmlab.validation.importer.hypotheses.work import RecordedWork
 from lsmlab.validation.importer.reading import Floats
 from numpy.typing import NDArray
 

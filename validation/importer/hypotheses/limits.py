@@ -10,6 +10,7 @@ from lsmlab.sim.results.series import spread
 from lsmlab.validation.calibrate.terms import job_cpu
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
 from lsmlab.validation.importer.hypotheses.choice import Fit, choose
+from lsmlab.validation.importer.hypotheses.recorded_work import RecordedWork, work_of
 from lsmlab.validation.importer.hypotheses.speeds import (
     BANDWIDTH,
     HYPOTHESES,
@@ -19,7 +20,6 @@ from lsmlab.validation.importer.hypotheses.speeds import (
     REQUESTS,
     WRITE_CAP,
 )
-from lsmlab.validation.importer.hypotheses.work import RecordedWork, work_of
 from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats, grid
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from lsmlab.sim.machine.make import DIRECT_READAHEAD_BYTES
 from lsmlab.sim.machine.steps import BUFFER_BYTES
-from lsmlab.validation.importer.hypotheses.work import RecordedWork
+from lsmlab.validation.importer.hypotheses.recorded_work import RecordedWork
 from lsmlab.validation.importer.reading import Floats
 
 _FAST_READ, _FAST_WRITE = 3.5e9, 2.7e9

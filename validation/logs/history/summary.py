@@ -17,8 +17,8 @@ from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.tree import levels_at
 from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.statistics_tables import summarise_tables
 from lsmlab.validation.logs.stats import StatsDump
-from lsmlab.validation.logs.tables import summarise_tables
 
 _COVERED: float = 0.8
 """Least share of the run that a dump must cover for its cumulative stall to give stall_fraction. Otherwise

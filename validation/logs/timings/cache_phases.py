@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.validation.logs.timings.fsync_periods import Array, TimedLog, fsync_spans
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 _STEP_S: Final = 0.5
 _SMOOTHED: Final = 3

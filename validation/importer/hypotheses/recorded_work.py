@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
 from lsmlab.validation.importer.reading import Floats
-from lsmlab.validation.logs.timings.jobs import TimedJob
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 from numpy.typing import NDArray
 
 _MOST_THREADS: Final = 1500

@@ -1,4 +1,4 @@
-"""Parts that the pages of what-ifs, advice and searches share."""
+"""Tables of changes and of options, which the pages of what-ifs, advice and searches share."""
 
 from __future__ import annotations
 
