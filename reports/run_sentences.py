@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.headline import dominating_cause, endurance_years, number, stall_share, writes_and_reads
+from lsmlab.reports.headline import endurance_years, number, writes_and_reads
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.sentences import device_use
@@ -23,9 +23,8 @@ def lead_sentences(run: RunData) -> list[str]:
 
 
 def summary_sentences(run: RunData) -> list[str]:
-    """Return sentences on throughput, latency, device and amplification; for runs of 0.1.0 also on the longest stall."""
-    stalls = [] if run.summary.get("episodes") else [_stalls(run), _longest_chain(run)]
-    return [sentence for sentence in (*stalls, _speed(run), _tail(run), _device(run), _amplification(run)) if sentence]
+    """Return sentences on throughput, latency, device and amplification."""
+    return [sentence for sentence in (_speed(run), _tail(run), _device(run), _amplification(run)) if sentence]
 
 
 def _experiment(run: RunData) -> str:
@@ -68,40 +67,6 @@ def _speed(run: RunData) -> str:
         writes, reads = (numbers.count(value) for value in both)
         return f"The store did {writes} writes and {reads} reads per second over {numbers.duration(run.duration_s)}."
     return f"The store did {numbers.count(rate)} operations per second over {numbers.duration(run.duration_s)}."
-
-
-def _stalls(run: RunData) -> str:
-    cause = dominating_cause(run)
-    if cause is None:
-        return "The run has no write stalls."
-    seconds = run.stall_seconds()
-    part = seconds[cause] / sum(seconds.values())
-    mostly = "because" if part > 0.999 else "mostly because" if part > 0.5 else "most often because"
-    text = f"Writes were stalled {numbers.percent(stall_share(run))} of the time, {mostly} {stall_reason(cause, run)}"
-    ranked = run.ranked_stalls()
-    if len(ranked):
-        first = int(ranked[0])
-        start, end = float(run.stalls["start_s"][first]), float(run.stalls["end_s"][first])
-        kind = "stop" if str(run.stalls["cause"][first]).endswith("_stop") else "slowdown"
-        text += f"; the longest {kind} lasted {numbers.seconds(end - start)} and began at {start:,.1f} s"
-    return text + "."
-
-
-def _longest_chain(run: RunData) -> str:
-    """Return the sentence on the chain of jobs behind the stall that `_stalls` names."""
-    ranked = run.ranked_stalls()
-    chain = run.chain(int(ranked[0])) if len(ranked) else []
-    in_chain = np.isin(run.jobs["key"], chain) if chain and "key" in run.jobs else np.zeros(0, dtype=bool)
-    if not in_chain.any():
-        return ""
-    moved = float(run.jobs["read_bytes"][in_chain].sum() + run.jobs["write_bytes"][in_chain].sum())
-    jobs = "one job" if in_chain.sum() == 1 else f"a chain of {in_chain.sum()} jobs"
-    if run.stalls["unfinished"][int(ranked[0])]:
-        return (
-            f"This stall lasted until the end of the run; it waited for {jobs} that had read and written "
-            f"{numbers.size(moved)}."
-        )
-    return f"Before this stall could end, {jobs} had to finish, reading and writing {numbers.size(moved)}."
 
 
 def _tail(run: RunData) -> str:

@@ -133,7 +133,7 @@ def set_version(path: Path, version: object) -> None:
 
 
 @pytest.mark.parametrize("name", ["summary.json", "series.parquet", "jobs.parquet", "stalls.parquet", "latency.parquet"])
-@pytest.mark.parametrize("version", [FORMAT + 1, "2", None, -1])
+@pytest.mark.parametrize("version", [FORMAT + 1, "2", None, 0, -1])
 def test_a_file_of_another_version_is_refused(name: str, version: object, tmp_path: Path) -> None:
     """The error names the file, both versions, the release that wrote it, and the remedy."""
     path = write_run(tmp_path) / name
@@ -143,27 +143,5 @@ def test_a_file_of_another_version_is_refused(name: str, version: object, tmp_pa
         load_run(tmp_path)
     message = str(caught.value)
     assert message.startswith(f"{path}: has version {version} of the results contract, written by LSMLab 9.9; ")
-    assert f"reads versions up to {FORMAT}" in message
+    assert f"reads versions 1 to {FORMAT}" in message
     assert "repeat the run" in message
-
-
-def test_a_run_of_0_1_0_still_opens(tmp_path: Path) -> None:
-    """Version 0 has no version number, `region` instead of `shard`, and no `unfinished` column, and can be read."""
-    new = load_run(write_run(tmp_path / "new"))
-    old = write_run(tmp_path / "old")
-    for name in ("series", "jobs", "stalls", "latency"):
-        table = pq.read_table(old / f"{name}.parquet")
-        table = table.select([c for c in table.column_names if c != "unfinished"])
-        table = table.rename_columns(["region" if c == "shard" else c for c in table.column_names])
-        about = json.dumps({"version": "0.1.0", "seed": 1, "config": ""}).encode()
-        pq.write_table(table.replace_schema_metadata({b"lsmlab": about}), old / f"{name}.parquet")
-    summary = json.loads((old / "summary.json").read_text(encoding="utf-8"))
-    del summary["results_format"]
-    (old / "summary.json").write_text(json.dumps({**summary, "regions": 1}), encoding="utf-8")
-    read = load_run(old)
-
-    assert read.summary["shards"] == 1
-    for before, after in ((read.jobs, new.jobs), (read.stalls, new.stalls)):
-        assert set(before) == set(after)
-        assert all((before[name] == after[name]).all() for name in after)
-    assert list(read.chain_keys) == list(new.chain_keys)

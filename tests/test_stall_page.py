@@ -168,14 +168,6 @@ def test_a_short_run_and_unknown_endurance_are_said_in_words(tmp_path: Path) -> 
     assert "The endurance of the device is unknown" in answers(run)
 
 
-def test_a_run_without_an_explanation_tells_its_longest_stall(tmp_path: Path) -> None:
-    """Runs of 0.1.0 have no lost operations: the story gives share and cause of stalls, stops come first."""
-    run = load_run(write_run(tmp_path / "old"))
-
-    assert any(sentence.startswith("Writes were stalled") for sentence in summary_sentences(run))
-    assert str(run.stalls["cause"][run.ranked_stalls()[0]]).endswith("_stop")
-
-
 def test_ties_and_warm_up_are_said_in_words(tmp_path: Path) -> None:
     """Two resources in nearly the same full use are a tie; a level that appears late makes the run a warm-up."""
     run = load_run(write_run(tmp_path / "run", seconds=100))

@@ -1,4 +1,4 @@
-"""Readers of result files, which upgrade files of older versions of the results contract."""
+"""Readers of result files, which refuse other versions of the results contract."""
 
 from __future__ import annotations
 
@@ -8,22 +8,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.sim.results.schema.columns import FORMAT
 
-_RENAMED_0: Final = {"region": "shard"}
-"""Columns of version 0 (LSMLab 0.1.0) that version 1 has renamed: {old name: new name}."""
-_RENAMED_KEYS_0: Final = {"regions": "shards"}
-_ADDED_1: Final = {"jobs": ("unfinished",), "stalls": ("unfinished",)}
-"""Columns of version 1 that version 0 lacks, all False: 0.1.0 recorded no unfinished jobs and stalls."""
 SUMMARY: Final = "summary.json"
 
 
 def read_summary(directory: Path) -> dict[str, Any]:
-    """Return summary.json of a run, upgraded to the current version of the results contract.
+    """Return summary.json of a run.
 
-    Raises InputError if the file is missing, broken, or of a newer version.
+    Raises InputError if the file is missing, broken, or of another version of the results contract.
     """
     path = directory / SUMMARY
     if not path.is_file():
@@ -34,17 +28,15 @@ def read_summary(directory: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read as JSON ({error}); repeat the run") from None
     if not isinstance(summary, dict):
         raise InputError(f"{path}: does not contain a JSON object; repeat the run")
-    if _readable_version(path, summary.get("results_format", 0), summary) == 0:
-        summary = {_RENAMED_KEYS_0.get(key, key): value for key, value in summary.items()}
+    _check_version(path, summary.get("results_format"), summary)
     return summary
 
 
 def read_table(path: Path) -> Any:
-    """Return a pyarrow Table, upgraded to the current results contract.
+    """Return a pyarrow Table.
 
-    Raises InputError if the file is missing, broken, or of a newer version.
+    Raises InputError if the file is missing, broken, or of another version of the results contract.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq  # the import takes 0.4 s, so it is delayed until a table is read
 
     if not path.is_file():
@@ -52,20 +44,12 @@ def read_table(path: Path) -> Any:
     try:
         with pq.ParquetFile(path) as file:
             about = json.loads((file.schema_arrow.metadata or {}).get(b"lsmlab", b"{}"))
-            version = _readable_version(path, about.get("format", 0), about)
-            renamed = _RENAMED_0 if version == 0 else {}
+            _check_version(path, about.get("format"), about)
             table = file.read(use_threads=False)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{path}: cannot be read as Parquet ({error}); repeat the run") from None
-    table = table.rename_columns([renamed.get(name, name) for name in table.column_names])
-    if version == 0:
-        for name in _ADDED_1.get(path.stem, ()):
-            if name not in table.column_names:
-                bits = np.zeros((table.num_rows + 7) // 8, dtype=np.uint8)
-                none = pa.Array.from_buffers(pa.bool_(), table.num_rows, [None, pa.py_buffer(bits)])
-                table = table.append_column(name, none)
     _check_columns(path, table)
     return table
 
@@ -107,12 +91,12 @@ def damage_as_input_error(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _readable_version(path: Path, version: object, about: Mapping[str, Any]) -> int:
-    """Return `version` if this LSMLab can read it. Raises InputError for every other version of the results contract."""
-    if isinstance(version, int) and 0 <= version <= FORMAT:
-        return version
+def _check_version(path: Path, version: object, about: Mapping[str, Any]) -> None:
+    """Raise InputError for a version of the results contract that this LSMLab cannot read."""
+    if isinstance(version, int) and 1 <= version <= FORMAT:
+        return
     writer = about.get("version", "an unknown release")
     raise InputError(
-        f"{path}: has version {version} of the results contract, written by LSMLab {writer}; this LSMLab reads versions up "
-        f"to {FORMAT}: open the file with that release or a newer one, or repeat the run with this release"
+        f"{path}: has version {version} of the results contract, written by LSMLab {writer}; this LSMLab reads versions 1 "
+        f"to {FORMAT}: open the file with that release, or repeat the run with this one"
     )

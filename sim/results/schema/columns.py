@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT: Final = 1
-"""Version of the contract. A table or key that is added, removed, renamed or changes its meaning increases it by one.
-
-Results of LSMLab 0.1.0 have no number; they count as version 0, and `reading` upgrades them.
-"""
+"""Version of the contract. A table or key that is added, removed, renamed or changes its meaning increases it by one."""
 DTYPES: Final = ("float64", "float32", "int64", "int32", "int16", "int8", "bool", "string", "list<int64>")
 
 

@@ -16,8 +16,7 @@ _HEAD: Final = f"""# Tables of a run and of an imported LOG
 A run writes Parquet tables next to [summary.json](summary.md). The key `lsmlab` in the schema metadata of each file is
 a JSON document with `format` (the version of the contract, now {FORMAT}; `results_format` in summary.json), `table`,
 `version` of LSMLab, `seed` and the whole `config`. The metadata of each column contain its `unit`. LSMLab reads
-results of this version and of older versions, and refuses newer ones. Results of LSMLab 0.1.0 have no number and count
-as version 0.
+results of this version and of older ones, and refuses newer ones and results without a number.
 
 In Python, `series`, `jobs`, `stalls`, `latency` and `events` of a result (`lsmlab.run`, `lsmlab.load`) are the same tables
 as pandas DataFrames: [programs and notebooks](../how-to/notebooks.md). A table without rows still has all its columns.
