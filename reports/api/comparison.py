@@ -15,7 +15,7 @@ from lsmlab.plots import ComparisonPlots
 from lsmlab.reports.comparison.page import draw_comparison, write_comparison
 from lsmlab.reports.text.comparison import sum_up
 from lsmlab.result import Result, stored_result
-from lsmlab.session import session
+from lsmlab.session import input_errors
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.rundir import make_directory
 from lsmlab.sim.runs.batch import Settings
@@ -140,7 +140,7 @@ def differences_frame(found: Iterable[tuple[str, Sequence[Difference]]]) -> pd.D
 
 def compared(request: CompareRequest, how: Settings, folder: Path) -> Comparison:
     """Simulate the configurations of a request into a folder. Raises InputError if one of them fails."""
-    with session():
+    with input_errors():
         found = compare_all(planned(request), request.replications, how, folder)
     if found.failures:
         raise InputError(f"{found.failures[0].job.name}: {found.failures[0].error}")

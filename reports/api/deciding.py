@@ -10,7 +10,7 @@ from lsmlab.answer import Answer
 from lsmlab.models.errors import InputError
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.result import Result, stored_result
-from lsmlab.session import Overrides, results_folder, runs, session, texts
+from lsmlab.session import Overrides, input_errors, results_folder, runs, texts
 
 if TYPE_CHECKING:
     from lsmlab.sim.studies.advise import Advice
@@ -191,7 +191,7 @@ def sweep(
     from lsmlab.sim.studies.sweep.sweep import sweep as run_sweep
 
     words = [*([] if store is None else [_store(store)]), *_words(space)]
-    with session():
+    with input_errors():
         request = SweepRequest(
             arguments=tuple(words), design=design, points=points, replications=replications, objective=tuple(objectives)
         )
@@ -225,14 +225,14 @@ def import_log(
 
     request = ImportRequest(log=Path(log), options=None if options is None else Path(options), device=device)
     folder = results_folder(out)
-    with session():
+    with input_errors():
         read_store(request).write(folder, device)
     return stored_result(folder, Path(log).name)
 
 
 def _asked(kind: StudyKind[Any, Any], jobs: int | None, out: str | Path | None, progress: bool, **fields: Any) -> Answer[Any]:
     """Return the answer to a request with these fields. Raises InputError for bad input, KeyboardInterrupt after Ctrl-C."""
-    with session():
+    with input_errors():
         request, folder = kind.request(**fields), results_folder(out)
         answer = kind.answer(request, runs(jobs, progress=progress), folder)
     return Answer(kind.name, answer, folder, kind.text, kind.draw)

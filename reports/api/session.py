@@ -21,13 +21,13 @@ from lsmlab.sim.runs.store import PLACE_ENV, RunStore
 Overrides = str | Sequence[str]
 """Overrides as a list, ["device=sata", "seed=3"], or as one text, "device=sata seed=3"."""
 
-_ALONE: Final = threading.RLock()
-"""Held while Hydra composes configurations: its state belongs to the process, so threads take turns."""
+_LOCK: Final = threading.Lock()
+"""Held while the folder is made, so that threads share one."""
 
 
 def folder() -> Path:
     """Return the folder of this interpreter, which is removed when the interpreter ends."""
-    with _ALONE:
+    with _LOCK:
         return _made()
 
 
@@ -52,13 +52,6 @@ def runs(jobs: int | None, *, progress: bool) -> Settings:
     root = os.environ.get(PLACE_ENV)
     store = RunStore(Path(root).absolute() if root else folder() / "runs")
     return Settings(store, LocalProcesses(store, jobs), quiet=not progress)
-
-
-@contextmanager
-def session() -> Iterator[None]:
-    """In this block, no other thread composes configurations; bad input is raised as InputError of one line."""
-    with _ALONE, input_errors():
-        yield
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.result import Result, simulated_result, stored_result
-from lsmlab.session import Overrides, input_errors, results_folder, runs, session, texts
+from lsmlab.session import Overrides, input_errors, results_folder, runs, texts
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.progress import Progress, progress_bar
@@ -37,7 +37,7 @@ def configure(
     """
     if any(not isinstance(path, str | Path) for path in (*config_dirs, *([] if options is None else [options]))):
         raise InputError("configure: options and config_dirs are paths")
-    with session():
+    with input_errors():
         found, notes = with_options_file(None if options is None else Path(options), texts(overrides))
         for note in notes:
             warnings.warn(note, stacklevel=2)

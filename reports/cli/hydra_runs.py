@@ -42,12 +42,11 @@ def through_hydra(
     """
     from hydra import main
     from hydra.core.global_hydra import GlobalHydra
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from lsmlab.sim.configuration.overrides import literal
+    from lsmlab.sim.configuration.overrides import literal, parsed
     from lsmlab.sim.runs.store import default_store
 
     default_store().clean()
-    fixed = [one.key_or_group for one in OverridesParser.create().parse_overrides(list(overrides)) if not one.is_sweep_override()]
+    fixed = [one.key_or_group for one in parsed(overrides) if not one.is_sweep_override()]
     environment = {**_passed(), _OBJECTIVES_ENV: ",".join(objectives), _FIXED_ENV: ",".join(fixed)}
     environment |= {_FRESH_ENV: "1"} if fresh else {}
     passed = [f"++hydra.job.env_set.{name}={literal(value)}" for name, value in environment.items()]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.catalogue import packaged_folder
-from lsmlab.sim.configuration.overrides import prepare
+from lsmlab.sim.configuration.overrides import parsed, prepare
 from lsmlab.sim.configuration.trust import refuse_hydra
 from lsmlab.sim.yaml_text import read_yaml
 
@@ -82,17 +82,14 @@ def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
     >>> [c for _, c in expand(["engine=a,b", "seed=1", "device=x"])]
     [{'engine': 'a'}, {'engine': 'b'}]
     """
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
     fixed: list[str] = []
     swept: dict[str, list[str]] = {}
-    for text, parsed in zip(
-        prepared := prepare(overrides), OverridesParser.create().parse_overrides(prepared), strict=True
-    ):
-        if parsed.is_sweep_override():
-            if not parsed.is_discrete_sweep():
+    prepared = prepare(overrides)
+    for text, override in zip(prepared, parsed(prepared), strict=True):
+        if override.is_sweep_override():
+            if not override.is_discrete_sweep():
                 raise InputError(f"{text}: compare needs a list of values, such as a,b,c")
-            swept[parsed.get_key_element()] = list(parsed.sweep_string_iterator())
+            swept[override.get_key_element()] = list(override.sweep_string_iterator())
         else:
             fixed.append(text)
     products = itertools.product(*swept.values())

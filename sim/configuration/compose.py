@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +19,14 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.catalogue import is_group, packaged_folder
 from lsmlab.sim.configuration.checks import check, check_keys
-from lsmlab.sim.configuration.overrides import override_key, prepare, searched_folders, with_search_path
+from lsmlab.sim.configuration.overrides import (
+    HYDRA_LOCK,
+    override_key,
+    parsed,
+    prepare,
+    searched_folders,
+    with_search_path,
+)
 from lsmlab.sim.configuration.parameters import apply_parameters
 from lsmlab.sim.configuration.trust import FOLDER_SCHEMES, TRUSTED, check_hydra_targets, names_hydra
 
@@ -33,8 +39,6 @@ _MOST_TREES: Final = 1000
 """Largest number of composed trees in memory, about 20 KB each."""
 _MAIN: Final = "main"
 """Hydra's name for the folder of the primary configuration."""
-_LOCK: Final = threading.RLock()
-"""Hydra's parser and repository have one state per process."""
 
 Stamps = tuple[tuple[str, int, int], ...]
 """Name, time and size of each file in the user's folders."""
@@ -67,7 +71,7 @@ def compose(overrides: Sequence[str] = (), folders: Sequence[str | Path] = ()) -
     from omegaconf import OmegaConf
 
     places = _existing(folders)
-    with _LOCK:
+    with HYDRA_LOCK:
         try:
             prepared = prepare(overrides)
             tree, values = _chosen(prepared, places)
@@ -96,7 +100,7 @@ def output_directory(overrides: Sequence[str] = (), folders: Sequence[str | Path
     """Return the folder that Hydra's settings give for a run (or a sweep) that starts now."""
     from omegaconf import OmegaConf, open_dict
 
-    with _LOCK:
+    with HYDRA_LOCK:
         tree, values = _chosen(prepare(overrides), _existing(folders))
         config = tree.with_values(values)
         with open_dict(config):
@@ -108,7 +112,7 @@ def check_hydra(overrides: Sequence[str], folders: Sequence[str | Path] = ()) ->
     """Raise InputError if the overrides make Hydra call a function or class that is not allowed."""
     named = [text for text in prepare(overrides) if names_hydra(text.partition("=")[0])]
     if named or folders:  # without them, Hydra's settings are those that LSMLab ships
-        with _LOCK:
+        with HYDRA_LOCK:
             tree, _ = _chosen(named, _existing(folders))
         check_hydra_targets(tree.hydra)
 
@@ -144,15 +148,13 @@ def _chosen(prepared: Sequence[str], folders: Sequence[Path]) -> tuple[_Tree, li
 
     Hydra itself applies all overrides if one of them is about Hydra's own settings, which may refer to the others.
     """
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
     places = searched_folders(prepared, folders)
-    parsed = OverridesParser.create().parse_overrides(list(prepared))
-    if any(names_hydra(one.get_key_element()) for one in parsed):
+    given = parsed(prepared)
+    if any(names_hydra(one.get_key_element()) for one in given):
         entries, values = list(prepared), []
     else:
-        sets = [_sets_a_value(one, places) for one in parsed]
-        values = [one for one, is_value in zip(parsed, sets, strict=True) if is_value]
+        sets = [_sets_a_value(one, places) for one in given]
+        values = [one for one, is_value in zip(given, sets, strict=True) if is_value]
         entries = [text for text, is_value in zip(prepared, sets, strict=True) if not is_value]
     return _composed(tuple(with_search_path(entries, folders)), _stamps(places)), values
 

@@ -6,14 +6,28 @@ Hydra's grammar of overrides: https://hydra.cc/docs/advanced/override_grammar/ba
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.trust import is_trusted
 
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import Override
+
 _SEARCH_PATH: Final = "hydra.searchpath"
+HYDRA_LOCK: Final = threading.RLock()
+"""Hydra's parser and repository have one state per process."""
+
+
+def parsed(overrides: Sequence[str]) -> list[Override]:
+    """Parse overrides by Hydra's grammar. May be called from several threads. Raises Hydra's OverrideParseException."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    with HYDRA_LOCK:
+        return OverridesParser.create().parse_overrides(list(overrides))
 
 
 def prepare(overrides: Sequence[str]) -> list[str]:
@@ -98,13 +112,11 @@ def with_search_path(overrides: Sequence[str], config_dirs: Sequence[Path]) -> l
 
 def searched_folders(overrides: Sequence[str], config_dirs: Sequence[Path]) -> list[Path]:
     """Return the user's folders with configuration groups. Raises InputError for a search path of something else."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
     folders = list(config_dirs)
     for text in overrides:
         if override_key(text) != _SEARCH_PATH:
             continue
-        value = OverridesParser.create().parse_override(text).value()
+        value = parsed([text])[0].value()
         for place in value if isinstance(value, list) else [value]:
             scheme, mark, path = str(getattr(place, "text", place)).rpartition("://")
             if mark and scheme != "file":

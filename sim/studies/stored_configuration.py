@@ -10,7 +10,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.checks import check
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.configuration.overrides import override_key, prepare
+from lsmlab.sim.configuration.overrides import override_key, parsed, prepare
 from lsmlab.sim.yaml_text import read_yaml
 
 _POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter"))
@@ -85,10 +85,9 @@ def _forget_errors(config: dict[str, Any], group: str) -> None:
 
 
 def _set(config: dict[str, Any], text: str) -> None:
-    from hydra.core.override_parser.overrides_parser import OverridesParser
     from lsmlab.sim.configuration.messages import unknown_key
 
-    override = OverridesParser.create().parse_override(text)
+    (override,) = parsed([text])
     *path, last = override.key_or_group.split(".")
     node: Any = config
     for part in path:

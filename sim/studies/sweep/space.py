@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.overrides import override_key, prepare
+from lsmlab.sim.configuration.overrides import override_key, parsed, prepare
 from lsmlab.sim.studies.sweep.ranges import Range, parse_range
 
 _SWITCHES: Final = ("True", "False")
@@ -54,8 +54,6 @@ def parse_space(overrides: Sequence[str]) -> SweepSpace:
     >>> [d.key for d in space.dimensions], space.fixed, space.dimensions[1].at(0.0)
     (['device', 'engine.options.max_background_jobs'], ('workload.num=1M',), '2')
     """
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
     fixed: list[str] = []
     dimensions: dict[str, Dimension] = {}
     for given, text in zip(overrides, prepare(overrides), strict=True):
@@ -64,14 +62,14 @@ def parse_space(overrides: Sequence[str]) -> SweepSpace:
         if between is not None:
             dimension = Dimension(key, range=between)
         else:
-            (parsed,) = OverridesParser.create().parse_overrides([text])
-            if not parsed.is_sweep_override():
+            (override,) = parsed([text])
+            if not override.is_sweep_override():
                 fixed.append(given)
                 continue
-            if not parsed.is_discrete_sweep():
+            if not override.is_discrete_sweep():
                 raise InputError(f"{given}: write a range as {key}=LOW..HIGH")
-            key = parsed.get_key_element()
-            values = (v.lower() if v in _SWITCHES else v for v in parsed.sweep_string_iterator())
+            key = override.get_key_element()
+            values = (v.lower() if v in _SWITCHES else v for v in override.sweep_string_iterator())
             dimension = Dimension(key, tuple(dict.fromkeys(values)))
         if key in dimensions:
             raise InputError(f"{given}: {key} has several values twice; write one list or range")
