@@ -194,6 +194,13 @@ def _percentiles(latency: list[dict[str, Any]], op: str) -> dict[str, float] | N
     return {**found, "max": float(upper[-1]), "mean": float((upper * count).sum() / count.sum())}
 
 
+def _group(stall: dict[str, Any]) -> dict[str, Any]:
+    """Return the group of stalls that a stall is alone, as the stall analysis gives it."""
+    chain = {"jobs": stall["chain_jobs"], "seconds": stall["end_s"] - stall["start_s"]}
+    times = {name: stall[name] for name in ("cause", "start_s", "end_s", "shard")}
+    return {**times, "stalls": 1, "lost_ops": 0.0, "lost_share": 0.0, "chain": chain, "culprits": []}
+
+
 def _summary(
     series: dict[str, np.ndarray], stalls: list[dict[str, Any]], latency: list[dict[str, Any]], seconds: int, seed: int,
     device: str,
@@ -202,6 +209,7 @@ def _summary(
     user = float(series["user_bytes"].sum())
     lengths = {c: sum(s["end_s"] - s["start_s"] for s in stalls if s["cause"] == c) for c in CAUSES}
     written = [float(series[f"write_bytes_{c}_per_s"].sum()) for c in ("flush", "l0", "deeper")]
+    groups = [_group(stall) for stall in sorted(stalls, key=lambda s: s["start_s"] - s["end_s"])]
     levels = [
         {"level": i, "files": int(series[f"level_files_{i}"][-1]), "bytes": int(series[f"level_bytes_{i}"][-1]),
          "target_bytes": target, "read_bytes": int(bytes_), "write_bytes": int(bytes_), "w_amp": 1.1 * i}
@@ -214,7 +222,8 @@ def _summary(
         "write_ops_per_s": float(series["write_ops"].mean()),
         "read_ops_per_s": float(series["read_ops"].mean()), "user_bytes_written": user,
         "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},
-        "stall_fraction": sum(lengths.values()) / seconds,
+        "stall_fraction": sum(lengths.values()) / seconds, "episodes": groups[:20],
+        "bottleneck": {"resource": "unknown", "text": "", "uses": {}, "waits": {}},
         "write_amplification": sum(written) / user if user else 0.0, "read_amplification": 1.9,
         "space_amplification": 1.13, "levels": levels, "write_latency_s": _percentiles(latency, "write"),
         "read_latency_s": _percentiles(latency, "read"), "options": OPTIONS,

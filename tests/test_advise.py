@@ -14,7 +14,7 @@ from lsmlab.models.options.options_writer import edited_options, new_options
 from lsmlab.models.options.values import read_value
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.decisions.advice_page import draw_advice
+from lsmlab.reports.decisions.advice import ADVISE
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.studies.advise import Advice, Trialled, advised, pairs, ranked
 from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates
@@ -74,7 +74,7 @@ def test_an_advice_helps_within_its_limits(advice: dict[str, Any]) -> None:
 
 def test_the_page_of_an_advice(advice: dict[str, Any]) -> None:
     """The page names the best changes, the OPTIONS file and everything that was tried; the run's page, the best."""
-    page = draw_advice(Advice.read(advice["folder"] / "advice.json"), advice["folder"]).read_text()
+    page = ADVISE.draw(Advice.read(advice["folder"] / "advice.json"), advice["folder"]).read_text()
     of_the_run = (advice["folder"].parent / "run" / "report.html").read_text()
 
     assert "<h2>What would help?</h2>" in of_the_run

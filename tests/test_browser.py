@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import yaml
 from lsmlab.reports.cli.main import main
+from lsmlab.reports.folder_page import draw_run
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.reports.run_page import draw_run
 from lsmlab.sim.results.tree_replay import tree_at
 from report_fixture import write_run
 from test_growth import GROWING

@@ -517,7 +517,7 @@ def test_a_failing_report_keeps_the_result(capsys: pytest.CaptureFixture[str], m
     def fail(_: Path) -> None:
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr("lsmlab.reports.run_page.draw_run", fail)
+    monkeypatch.setattr("lsmlab.reports.folder_page.draw_run", fail)
     code, out, err = outcome(capsys, "run", *QUICK, "--out", "place")
 
     assert 1 == code

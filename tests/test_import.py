@@ -17,8 +17,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
+from lsmlab.reports.folder_page import draw
 from lsmlab.reports.run_data import load_run
-from lsmlab.reports.run_page import draw
 from lsmlab.sim import configure
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters

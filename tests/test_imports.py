@@ -275,7 +275,7 @@ def test_every_verb_exists(verb: str) -> None:
     assert callable(found) or isinstance(found, StudyKind)
 
 
-NAMING = ("models", "sim", "validation", "reports/api", "reports/cli", "reports/text")
+NAMING = ("models", "sim", "validation", "reports/api", "reports/cli", "reports/decisions")
 PACKAGES = [p.parent for folder in NAMING for p in sorted((ROOT / folder).rglob("__init__.py"))]
 
 

@@ -20,9 +20,9 @@ from lsmlab.reports import numbers
 from lsmlab.reports.cli.report import report
 from lsmlab.reports.comparison.page import draw_comparison
 from lsmlab.reports.figures.base import line
+from lsmlab.reports.folder_page import draw_run
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import load_run
-from lsmlab.reports.run_page import draw_run
 from lsmlab.reports.timeline import MOST_POINTS, Timeline
 from report_fixture import write_run
 

@@ -15,8 +15,8 @@ from lsmlab.reports.answers.first_tries import first_tries
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.queued import queued
 from lsmlab.reports.answers.stopped import causes
+from lsmlab.reports.folder_page import page_of
 from lsmlab.reports.headline import headline
-from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.run_sentences import summary_sentences
 from lsmlab.reports.stall_cost import closed_loop_sentence, length_sentence
@@ -146,7 +146,7 @@ def test_stalls_are_listed_by_lost_operations(tmp_path: Path) -> None:
     """The selector of the job chart lists the costliest stall first, with its cost."""
     run = saved(tmp_path, *CAPPED)
     ranked = run.ranked_stalls()
-    stalls = explorer_of(run_page(run))["stalls"]
+    stalls = explorer_of(page_of(run).html())["stalls"]
 
     assert (np.diff(run.stalls["lost_ops"][ranked]) <= 0.0).all()
     assert ranked[0] == stalls["listed"][0]["row"]

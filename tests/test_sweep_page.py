@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.sweeps.plot_page import Plot, draw_plot
-from lsmlab.reports.sweeps.sweep_page import draw_sweep
+from lsmlab.reports.decisions.plot import Plot, draw_plot
+from lsmlab.reports.decisions.sweep import draw_sweep
 from lsmlab.sim.studies.sweep.analysis import analyse
 from lsmlab.sim.studies.sweep.measured import objectives
 from test_sweep_analysis import GRID, write_sweep

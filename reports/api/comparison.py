@@ -13,7 +13,7 @@ from lsmlab.frames import frame_of
 from lsmlab.models.errors import InputError
 from lsmlab.plots import ComparisonPlots
 from lsmlab.reports.comparison.page import draw_comparison, write_comparison
-from lsmlab.reports.text.comparison import sum_up
+from lsmlab.reports.differences import sum_up
 from lsmlab.result import Result, stored_result
 from lsmlab.session import input_errors
 from lsmlab.sim.results.comparison_text import comparison_text

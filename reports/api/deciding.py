@@ -43,7 +43,7 @@ def whatif(
         InputError: the store or a change is not possible.
 
     """
-    from lsmlab.reports.decisions.whatif_page import WHATIF
+    from lsmlab.reports.decisions.whatif import WHATIF
 
     return _asked(
         WHATIF, jobs, out, progress, store=_store(store), alternatives=_words(alternatives), set=tuple(texts(changes)),
@@ -72,7 +72,7 @@ def advise(
         InputError: the store, the goal or a limit is not possible.
 
     """
-    from lsmlab.reports.decisions.advice_page import ADVISE
+    from lsmlab.reports.decisions.advice import ADVISE
 
     return _asked(
         ADVISE, jobs, out, progress, store=_store(store), goal=goal, memory=memory, at_most=_bounds(at_most),
@@ -104,7 +104,7 @@ def tune(
         InputError: the store, the space, the goal or a limit is not possible, or Optuna is not installed.
 
     """
-    from lsmlab.reports.decisions.tuning_page import TUNE
+    from lsmlab.reports.decisions.tuning import TUNE
 
     return _asked(
         TUNE, jobs, out, progress, store=_store(store), space=_words(space), goal=goal, memory=memory,
@@ -127,7 +127,7 @@ def plan(
         InputError: the plan has an error; the message names its key.
 
     """
-    from lsmlab.reports.plan.page import PLAN
+    from lsmlab.reports.decisions.plan import PLAN
 
     return _asked(PLAN, jobs, out, progress, plan=Path(file))
 
@@ -154,7 +154,7 @@ def grow(
         InputError: the store does not grow, or a time is not possible.
 
     """
-    from lsmlab.reports.growth.page import GROW
+    from lsmlab.reports.decisions.growth import GROW
 
     return _asked(
         GROW, jobs, out, progress, store=_store(store), horizon=horizon, windows=windows, window=window, warm=warm,
@@ -185,8 +185,7 @@ def sweep(
         InputError: a setting is not possible.
 
     """
-    from lsmlab.reports.sweeps.sweep_page import draw_sweep
-    from lsmlab.reports.text.sweep import sweep_text
+    from lsmlab.reports.decisions.sweep import draw_sweep, sweep_text
     from lsmlab.sim.studies.sweep.sweep import SweepRequest, planned
     from lsmlab.sim.studies.sweep.sweep import sweep as run_sweep
 

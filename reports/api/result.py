@@ -14,7 +14,7 @@ from lsmlab.frames import frame, with_all_columns
 from lsmlab.models.errors import InputError
 from lsmlab.plots import RunPlots
 from lsmlab.reports.headline import headline
-from lsmlab.reports.run_data import PAGE, TABLES, RunData, run_data
+from lsmlab.reports.run_data import PAGE, TABLES, RunData, load_run, run_data
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
@@ -26,6 +26,7 @@ from lsmlab.sim.yaml_text import parse_yaml, to_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
+    from lsmlab.reports.page import Page
     from lsmlab.sim.results.results import Result as Simulated
 
 _SCHEMAS: Final = {schema.name: schema for schema in RUN_TABLES}
@@ -121,24 +122,25 @@ class Result:
 
         Raises InputError if the run has no folder yet (`save`) and no file is named.
         """
-        from lsmlab.reports.page import write_page
-
         if file is None and self.folder is None:
             raise InputError("report: name a file, such as result.report('run.html'), or save the run first")
         path = Path(file) if file is not None else Path(self.folder or ".") / PAGE
         make_directory(path.parent)
-        return write_page(path, self.html())
+        return self._page().write(path)
 
     def html(self) -> str:
         """Return the page of the run: one HTML document that needs no network."""
-        from lsmlab.reports.run_page import page_of
+        return self._page().html()
+
+    def _page(self) -> Page:
+        from lsmlab.reports.folder_page import page_of
 
         if self.folder is not None:
-            return page_of(self.folder)
+            return page_of(load_run(self.folder))
         with tempfile.TemporaryDirectory(prefix="lsmlab-") as scratch:
             assert self._simulated is not None
             self._simulated.save(Path(scratch) / self.name)
-            return page_of(Path(scratch) / self.name)
+            return page_of(load_run(Path(scratch) / self.name))
 
     def __str__(self) -> str:
         """Return the summary as the command line prints it."""

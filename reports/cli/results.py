@@ -118,7 +118,7 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
 
 def _plot(table: Any, arguments: argparse.Namespace) -> int:
     """Write the values of the plot to DIR/plot.json, and draw them."""
-    from lsmlab.reports.sweeps.plot_page import FILE, Plot, draw_plot
+    from lsmlab.reports.decisions.plot import FILE, Plot, draw_plot
 
     if len(arguments.plot) < 2:
         raise InputError("--plot: name the horizontal axis and at least one column, such as --plot write_buffer_size ops_per_s")

@@ -195,7 +195,7 @@ def _show(
     sys.stdout.flush()
     if not pages_wanted(config, json=config["json"], no_report=given.output.no_report):
         return 0
-    from lsmlab.reports.run_page import draw_run
+    from lsmlab.reports.folder_page import draw_run
 
     return draw(lambda: draw_run(drawn), quiet=config["json"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.course.pictures import ShownFigure, lines
 from lsmlab.reports.course.stores import STORES
-from lsmlab.reports.page import assemble, section, write_page
-from lsmlab.reports.parts import html_table
+from lsmlab.reports.page import Page
+from lsmlab.reports.parts import Part, Section, Story, Table, paragraph
 
 _TIME_S: Final = 120.0
 _SPACE_BYTES: Final = 4_000_000_000
@@ -46,10 +45,10 @@ class Both:
         caption = "Writes in each second: RocksDB on this machine, and the same store in the simulator."
         return lines(curves, title="Real and simulated writes", caption=caption, x="time (s)", y="writes / s")
 
-    def table(self) -> str:
-        """Return the HTML table of both runs."""
+    def table(self) -> Table:
+        """Return the table of both runs."""
         rows = [(label, _cell(self.measured, name, form), _cell(self.simulated, name, form)) for label, name, form in _ROWS]
-        return html_table(["", "RocksDB here", "simulated"], rows)
+        return Table(["", "RocksDB here", "simulated"], rows)
 
     def apart(self) -> str:
         """Return a sentence on how far both runs are apart."""
@@ -89,14 +88,10 @@ def write_real(lesson: int, path: Path) -> Path:
 
     found = both(lesson)
     figure = replace(found.shown().figure, id="real")
-    table = f'<section><h2>In numbers</h2><p>{html.escape(found.apart())}</p>{found.table()}</section>'
-    words = "".join(f"<p>{html.escape(text)}</p>" for text in _DISCUSSION)
-    body = (
-        f'<div class="story"><p>{html.escape(STORES[lesson].about)}</p></div>{section(figure)}{table}'
-        f'<section id="discussion"><h2>Why they differ</h2>{words}</section>'
-    )
-    page = assemble(f"Lesson {lesson} in RocksDB", "LSMLab course", body, [figure], "This file needs no network.")
-    return write_page(path, page)
+    numbers_of_both = Section("numbers", "In numbers", [paragraph(found.apart()), found.table()])
+    discussion = Section("discussion", "Why they differ", [paragraph(text) for text in _DISCUSSION])
+    parts: list[Part] = [Story([STORES[lesson].about]), figure, numbers_of_both, discussion]
+    return Page(f"Lesson {lesson} in RocksDB", "LSMLab course", parts).write(path)
 
 
 _DISCUSSION: Final = (

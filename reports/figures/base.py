@@ -54,6 +54,16 @@ class Figure:
     short: str = ""
     """Name in the contents of a page, if it is not the title."""
 
+    def html(self) -> str:
+        """Return the section of the figure, into which page.js draws."""
+        drawing = (
+            f'<div class="figure" id="{self.id}" style="min-height:{self.height_px}px"></div>'
+            if self.traces else f'<p class="empty" id="{self.id}">{html.escape(self.empty)}</p>'
+        )  # fmt: skip
+        caption = f'<p class="caption">{html.escape(self.caption)}</p>' if self.traces else ""
+        heading = f'<section id="section-{self.id}"><h2>{html.escape(self.title)}</h2>'
+        return f"{heading}{caption}{self.before}{drawing}{self.after}</section>"
+
     def as_json(self) -> dict[str, Any]:
         """Return what page.js draws."""
         return {

@@ -10,7 +10,6 @@ import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace, scrolled
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.reports.text.sweep import key_name, metric_name
 from lsmlab.sim.configuration.names import value_name
 from lsmlab.sim.studies.sweep.best import Front, OnFront
 from lsmlab.sim.studies.sweep.columns import LABELS, value_text
@@ -31,6 +30,16 @@ _FEW_VALUES: Final = 12
 """Largest number of values that an axis of the parallel coordinates names one by one."""
 _AXIS_PX: Final = 150
 """Least width of a column of the heat map and of an axis of the parallel coordinates."""
+
+
+def metric_name(name: str) -> str:
+    """Return the name of a number in texts; that of a varied key is its last part."""
+    return LABELS.get(name, key_name(name) if name.startswith("engine.options.") else name)
+
+
+def key_name(key: str) -> str:
+    """Return the last part of a key."""
+    return key.rpartition(".")[2]
 
 
 def number_axis(metric: str, **more: Any) -> dict[str, Any]:

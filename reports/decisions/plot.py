@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.reports.figures.base import Figure, Trace
-from lsmlab.reports.figures.sweep import number_axis
-from lsmlab.reports.page import assemble, section, write_page
+from lsmlab.reports.figures.sweep import metric_name, number_axis
+from lsmlab.reports.page import Page
 from lsmlab.reports.palette import RUNS
-from lsmlab.reports.text.sweep import metric_name
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.sweep.columns import value_text
 
@@ -38,9 +37,7 @@ def draw_plot(plot: Plot, directory: Path) -> Path:
     figures = [_figure(plot, y, number) for number, y in enumerate(plot.y)]
     where = f", where {', '.join(plot.where)}" if plot.where else ""
     title = f"{', '.join(map(metric_name, plot.y))} by {metric_name(plot.x)}"
-    body = "".join(section(figure) for figure in figures)
-    page = assemble(title, f"{len(plot.rows)} runs{where}", body, figures, "This file needs no network.")
-    return write_page(directory / "plot.html", page)
+    return Page(title, f"{len(plot.rows)} runs{where}", figures).write(directory / "plot.html")
 
 
 def _figure(plot: Plot, y: str, number: int) -> Figure:

@@ -10,8 +10,9 @@ from typing import Final
 from urllib.parse import quote
 
 from lsmlab.models.errors import InputError
+from lsmlab.reports.differences import change_with_interval, wanted
+from lsmlab.reports.parts import Html, bullets
 from lsmlab.reports.run_data import PAGE, RunData
-from lsmlab.reports.text.words import change_text, interval_text
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.advise import SHORT, ShortAdvice
 from lsmlab.sim.studies.candidates import CandidateChange
@@ -53,8 +54,7 @@ def _commands(directory: Path, first: Sequence[CandidateChange]) -> str:
     if not first:
         return f"<p class='big'>Not tried yet</p><p>This command {tries}</p>{advise}"
     best, *others = first
-    items = "".join(f"<li>or <b>{html.escape(change.name)}</b>: {html.escape(change.why)}</li>" for change in others)
-    more = f"<ul>{items}</ul>" if items else ""
+    more = bullets(Html(f"or <b>{html.escape(change.name)}</b>: {html.escape(change.why)}") for change in others)
     whatif = _code(f"lsmlab whatif {place} {' '.join(shlex.quote(' '.join(change.overrides)) for change in first)}")
     return (
         f"<p class='big'>Try {html.escape(best.name)}</p><p>Purpose: {html.escape(best.why)}. Bottleneck and cause suggest "
@@ -68,20 +68,16 @@ def _code(command: str) -> str:
 
 def _changes(known: ShortAdvice) -> str:
     goal = GOALS[known.goal]
-    better = "higher" if goal.higher_is_better else "lower"
-    items = ""
+    items = []
     for entry in known.best:
-        change = entry.change
-        between = f" ({interval_text(change)})" if change.low is not None else ""
-        sure = "" if change.certain else ", within the error"
-        effect = f"({entry.why}): {goal.label} {change_text(change)}{between}{sure}"
-        name = f"{KINDS.get(entry.kind, entry.kind)}: {entry.name}"
-        items += f"<li><b>{html.escape(name)}</b> {html.escape(effect)}</li>"
+        sure = "" if entry.change.certain else ", within the error"
+        effect = f"({entry.why}): {goal.label} {change_with_interval(entry.change)}{sure}"
+        items.append(
+            Html(f"<b>{html.escape(f'{KINDS.get(entry.kind, entry.kind)}: {entry.name}')}</b> {html.escape(effect)}")
+        )
     page = quote(f"{known.directory}/{PAGE}")
-    limits = html.escape(known.limits)
-    best = f"{known.best[0].name}" if items else "No change within the limits"
-    found = f"<ul>{items}</ul>" if items else ""
+    best = known.best[0].name if known.best else "No change within the limits"
     return (
-        f"<p class='big'>{html.escape(best)}</p><p>For {better} {html.escape(goal.label)}, with 90 % intervals; {limits}; "
-        f"best of {known.tried} changes. <a href='{page}'>All changes</a></p>{found}"
+        f"<p class='big'>{html.escape(best)}</p><p>For {html.escape(wanted(goal))}, with 90 % intervals; "
+        f"{html.escape(known.limits)}; best of {known.tried} changes. <a href='{page}'>All changes</a></p>{bullets(items)}"
     )

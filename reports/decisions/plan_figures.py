@@ -11,7 +11,6 @@ from lsmlab.reports.figures.base import Figure, Trace, envelope, log_axis, wrapp
 from lsmlab.reports.figures.throughput import LATENCY_AXIS
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
-from lsmlab.sim.studies.plan.service_levels import LEVELS
 
 Row = CandidateAnswer
 _FITS, _FAILS = "#009E73", "#D55E00"
@@ -136,8 +135,3 @@ def sensitivities(row: Row, number: int) -> Figure:
     caption = f"Headroom of {row.name} if one input is different; growth moves only the date when it runs out."
     title = f"Sensitivity: {row.name}"
     return Figure(f"sensitivity-{number}", title, caption, traces, layout, height_px=150 + 46 * len(inputs))
-
-
-def level_text(name: str, value: float | None) -> str:
-    """Format the value of a service level."""
-    return "unknown" if value is None else LEVELS[name].form(value)
