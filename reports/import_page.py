@@ -11,10 +11,9 @@ from lsmlab.reports import numbers
 from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.amplification import amplification
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.device import device_bandwidth
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
-from lsmlab.reports.figures.throughput import throughput
+from lsmlab.reports.figures.over_time import device_bandwidth, throughput
 from lsmlab.reports.page import Page
 from lsmlab.reports.parts import Section, Table, bullets
 from lsmlab.reports.run_data import PAGE, RunData, load_run

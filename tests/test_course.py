@@ -16,17 +16,14 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.course import course
 from lsmlab.reports.course import textbook
-from lsmlab.reports.course.answers import read_answers, sheet_text
 from lsmlab.reports.course.classroom import Classroom
 from lsmlab.reports.course.exercises import exercises, right_answers, seed, sheet
 from lsmlab.reports.course.expressions import PLACEHOLDER, evaluate, filled
-from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade
-from lsmlab.reports.course.notebooks import run_lesson, write_notebook
-from lsmlab.reports.course.real import Both, both
+from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade, read_answers, sheet_text
+from lsmlab.reports.course.notebooks import Lesson, read_lesson, read_lessons, run_lesson, write_notebook
+from lsmlab.reports.course.real import Both, both, stores
 from lsmlab.reports.course.site import lesson_page
-from lsmlab.reports.course.source import Lesson, read_lesson, read_lessons
 from lsmlab.reports.course.spans import memtables, rewrites
-from lsmlab.reports.course.stores import STORES
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.validation.recorder.command import bench_plan
 from lsmlab.validation.recorder.drivers import ROCKSDICT
@@ -263,7 +260,7 @@ def test_rewritten_bytes_are_those_of_the_level_below() -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_each_lesson_has_a_store_that_rocksdb_can_run(lesson: Lesson) -> None:
     """The recorder has flags for all options of the store, and the real RocksDB has the engine: no policy of a paper."""
-    plan = bench_plan(compose(STORES[lesson.number].overrides), Path("report.csv"), ROCKSDICT)
+    plan = bench_plan(compose(stores()[lesson.number].overrides), Path("report.csv"), ROCKSDICT)
 
     assert "--benchmarks=fillrandom,stats" in plan.measured
 

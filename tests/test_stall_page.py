@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 from explorer_pack import explorer_of
 from lsmlab.reports.answers.chain import beside_the_chain
-from lsmlab.reports.answers.confidence import tie_sentence, warm_up_sentence
-from lsmlab.reports.answers.first_tries import first_tries
+from lsmlab.reports.answers.confidence import length_sentence, tie_sentence, warm_up_sentence
 from lsmlab.reports.answers.page import answers
-from lsmlab.reports.answers.queued import queued
-from lsmlab.reports.answers.stopped import causes
+from lsmlab.reports.answers.stopped import causes, closed_loop_sentence, queued
+from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.folder_page import page_of
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.run_sentences import summary_sentences
-from lsmlab.reports.stall_cost import closed_loop_sentence, length_sentence
 from lsmlab.sim.explain.sentences import count, device_use, reason_text
 from report_fixture import write_run
 from running import SMALL, simulate

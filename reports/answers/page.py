@@ -9,13 +9,18 @@ from typing import Final
 
 from lsmlab.reports.answers.chain import beside_the_chain, chain_graphic
 from lsmlab.reports.answers.confidence import confidence
-from lsmlab.reports.answers.first_tries import first_tries, one_at_a_time
-from lsmlab.reports.answers.queued import queued, why_queued
-from lsmlab.reports.answers.stopped import bottleneck_parts, causes, how_long, what_stopped
-from lsmlab.reports.answers.what_helps import what_helps
+from lsmlab.reports.answers.stopped import (
+    bottleneck_parts,
+    causes,
+    closed_loop_sentence,
+    how_long,
+    queued,
+    what_stopped,
+    why_queued,
+)
+from lsmlab.reports.answers.what_helps import first_tries, one_at_a_time, what_helps
 from lsmlab.reports.parts import Html
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.stall_cost import closed_loop_sentence
 from lsmlab.sim.explain.bottleneck import Bottleneck
 
 

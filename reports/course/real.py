@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,10 +14,11 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.course.pictures import ShownFigure, lines
-from lsmlab.reports.course.stores import STORES
 from lsmlab.reports.page import Page
 from lsmlab.reports.parts import Part, Section, Story, Table, paragraph
+from lsmlab.sim.yaml_text import read_yaml
 
+_FILE: Final = Path(__file__).with_name("stores.yaml")
 _TIME_S: Final = 120.0
 _SPACE_BYTES: Final = 4_000_000_000
 _ROWS: Final = (
@@ -24,6 +26,23 @@ _ROWS: Final = (
     ("time in stalls", "stall_fraction", numbers.percent), ("write P99", "write_latency_s.p99", numbers.seconds),
     ("longest write", "write_latency_s.max", numbers.seconds),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LessonStore:
+    """Store of a lesson."""
+
+    overrides: list[str]
+    """Overrides of the whole configuration."""
+    about: str
+    """What it shows."""
+
+
+@cache
+def stores() -> dict[int, LessonStore]:
+    """Return the store of each lesson that has one."""
+    content = read_yaml(_FILE)
+    return {one["lesson"]: LessonStore([*content["common"], *one["changes"]], one["about"]) for one in content["lessons"]}
 
 
 @dataclass(frozen=True)
@@ -65,9 +84,9 @@ def both(lesson: int) -> Both:
 
     Raises InputError if there is no such lesson, or the package rocksdict is missing.
     """
-    if lesson not in STORES:
-        raise InputError(f"{lesson}: no such lesson; choose one of {', '.join(str(number) for number in STORES)}")
-    config = lsmlab.configure(STORES[lesson].overrides)
+    if lesson not in stores():
+        raise InputError(f"{lesson}: no such lesson; choose one of {', '.join(map(str, stores()))}")
+    config = lsmlab.configure(stores()[lesson].overrides)
     result = lsmlab.run(config, progress=False)
     measured, measured_per_s = _recorded(config)
     return Both(lesson, measured, result.summary, measured_per_s, result.series["write_ops"].tolist())
@@ -76,7 +95,7 @@ def both(lesson: int) -> Both:
 def real(lesson: int) -> ShownFigure:
     """Record the store of a lesson in RocksDB on this machine and show its writes beside the simulated ones."""
     found = both(lesson)
-    sys.stdout.write(f"{STORES[lesson].about}\n{found.apart()}\n")
+    sys.stdout.write(f"{stores()[lesson].about}\n{found.apart()}\n")
     for label, name, form in _ROWS:
         sys.stdout.write(f"{label:20}  {_cell(found.measured, name, form):>12}  {_cell(found.simulated, name, form):>12}\n")
     return found.shown()
@@ -84,13 +103,11 @@ def real(lesson: int) -> ShownFigure:
 
 def write_real(lesson: int, path: Path) -> Path:
     """Write the page with both runs of a lesson's store; return its path."""
-    from dataclasses import replace
-
     found = both(lesson)
     figure = replace(found.shown().figure, id="real")
     numbers_of_both = Section("numbers", "In numbers", [paragraph(found.apart()), found.table()])
     discussion = Section("discussion", "Why they differ", [paragraph(text) for text in _DISCUSSION])
-    parts: list[Part] = [Story([STORES[lesson].about]), figure, numbers_of_both, discussion]
+    parts: list[Part] = [Story([stores()[lesson].about]), figure, numbers_of_both, discussion]
     return Page(f"Lesson {lesson} in RocksDB", "LSMLab course", parts).write(path)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from lsmlab.reports.figures.base import Figure, Trace, envelope, log_axis, wrapped
-from lsmlab.reports.figures.throughput import LATENCY_AXIS
+from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, envelope, log_axis, wrapped
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
 

@@ -158,6 +158,17 @@ def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:
     return {**axis, "dtick": "D2"} if spans_some else axis
 
 
+LATENCY_AXIS = {
+    "type": "log",
+    "tickmode": "array",
+    "title": {"text": "latency"},
+    "tickvals": [10.0**e for e in range(-7, 5)],
+    "ticktext": ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s",
+                 "10 s", "100 s", "1,000 s", "10,000 s"],
+}  # fmt: skip
+"""Logarithmic axis of seconds, labelled at powers of ten."""
+
+
 class Around(TypedDict):
     """HTML around a drawing."""
 

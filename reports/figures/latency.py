@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.base import Figure, Trace, line, packed
-from lsmlab.reports.figures.throughput import LATENCY_AXIS
+from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, line, packed
 from lsmlab.reports.headline import number
 from lsmlab.reports.palette import READ, SCAN, WRITE
 from lsmlab.reports.run_data import Floats, RunData

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from lsmlab.reports.figures.tuning import tuned_options
+from lsmlab.reports.figures.over_time import tuned_options
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.phase import SEEDS, Phase
