@@ -88,14 +88,13 @@ def test_lessons_hold_no_typed_results(lesson: Lesson) -> None:
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_lessons_ask_before_they_answer(lesson: Lesson) -> None:
-    """Each lesson reveals each of its questions once, after it has asked it, and has an exercise."""
+    """Each lesson reveals each of its questions once, after it has asked it."""
     code = "\n".join(cell.source for cell in lesson.cells if cell.cell_type == "code")
     steps = re.findall(r'course\.(predict|reveal)\(\s*"(\w+)"', code)
     keys = [key for step, key in steps if step == "predict"]
 
     assert keys
     assert [(step, key) for key in keys for step in ("predict", "reveal")] == steps
-    assert lesson.number in exercises()
 
 
 def test_there_are_eight_lessons() -> None:
@@ -172,16 +171,11 @@ def test_expressions_are_no_programs() -> None:
 
 
 def test_textbook_cases() -> None:
-    """Formulas give the numbers of RocksDB's documentation."""
-    assert 33.0 == textbook.leveled_write_amplification(3, 10)
-    assert 4 == textbook.levels_for(500e9, 512e6, 10)
-    assert 1.11 == round(textbook.dynamic_space_amplification(10), 2)
-    assert 0.01 == round(textbook.bloom_false_positives(10), 2)
+    """Formulas give the numbers of RocksDB's documentation at the limits of stalls; others are in their docstrings."""
     assert 512 << 20 == textbook.l0_bytes(128 << 20, 1, 4)
     assert ["free", "delay", "delay", "stop"] == [textbook.stall_state(files, 20, 36) for files in (19, 20, 35, 36)]
     assert ["free", "delay", "stop"] == [textbook.stall_state(p << 30, 64 << 30, 256 << 30) for p in (63, 64, 256)]
     assert 16384.0 == textbook.delayed_write_rate(16 << 20, 32)
-    assert 8.0 == textbook.speedup_files(4, 20)
 
 
 def test_students_have_their_own_parameters() -> None:

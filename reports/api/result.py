@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from lsmlab.frames import frame, with_all_columns
 from lsmlab.models.errors import InputError
 from lsmlab.plots import RunPlots
 from lsmlab.reports.headline import headline
+from lsmlab.reports.parts import Table, joined, paragraph
 from lsmlab.reports.run_data import PAGE, TABLES, RunData, load_run, run_data
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.parquet import arrow_table
@@ -151,13 +151,8 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the headline numbers as an HTML table, which notebooks show."""
-        facts = headline(self.data)
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(fact.label)}</th><td style='text-align:right'>"
-            f"{html.escape(fact.text)}</td><td style='text-align:left'>{html.escape(fact.note)}</td></tr>"
-            for fact in facts
-        )
-        return f"<table><caption>{html.escape(self.name)}</caption><tbody>{rows}</tbody></table>"
+        rows = [(fact.label, fact.text, fact.note) for fact in headline(self.data)]
+        return joined([paragraph(self.name), Table([], rows, texts=[2])])
 
     @cached_property
     def _frames(self) -> Mapping[str, pd.DataFrame]:

@@ -95,7 +95,7 @@ def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
     for row, color in zip([r for r in rows if r.headroom > 0.0][: len(RUNS)], RUNS, strict=False):
         line = [100.0 * (row.headroom / (1.0 + growth) ** y - 1.0) for y in years]
         low, high = ([(v + 100.0) * math.exp(s * _Z * error) - 100.0 for v in line] for s in (-1, 1))
-        band = envelope(range(len(days)), low, high, row.name, color, legendgroup=row.name, showlegend=False)[0]
+        band = envelope(range(len(days)), low, high, row.name, color, legendgroup=row.name, showlegend=False)
         traces.append({**band, "x": [*days, *reversed(days)], "y": [*high, *reversed(low)]})
         traces.append({
             "type": "scatter", "mode": "lines", "x": days, "y": line, "name": row.name, "legendgroup": row.name,

@@ -108,14 +108,14 @@ def _alone(y: npt.ArrayLike) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 def envelope(
     x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, name: str, color: str, **more: Any
-) -> list[Trace]:
+) -> Trace:
     """Return a band from `low` to `high`: the range of the series rows that one point summarizes."""
     edges = np.concatenate((np.asarray(x, dtype=float), np.asarray(x, dtype=float)[::-1]))
     values = np.concatenate((np.asarray(low, dtype=float), np.asarray(high, dtype=float)[::-1]))
-    return [{
+    return {
         "type": "scatter", "mode": "lines", "x": packed(edges, exact=True), "y": packed(values), "name": name,
         "fill": "toself", "fillcolor": translucent(color, 0.25), "line": {"width": 0}, "hoverinfo": "skip", **more,
-    }]  # fmt: skip
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def throughput(run: RunData, timeline: Timeline) -> Figure:
     for op, color in (("write", WRITE), ("read", READ)):
         values = run.rate(f"{op}_ops")
         if np.nan_to_num(values).any():
-            traces += _with_envelope(timeline, values, f"{op}s", color)
+            traces += mean_with_range(timeline, values, f"{op}s", color, hovertemplate="%{y:,.0f} /s")
     traces += condition_marks(run)
     if not exact_bands(run):
         caption += " Because there are many stalls, the height of a band is the stalled share of its interval."
@@ -86,12 +86,21 @@ def tail_over_time(run: RunData, timeline: Timeline) -> Figure:
     )  # fmt: skip
 
 
-def _with_envelope(timeline: Timeline, values: np.ndarray, name: str, color: str) -> list[Trace]:
-    mean = line(timeline.middle_s, timeline.mean(values), name, color, yaxis="y2", hovertemplate="%{y:,.0f} /s")
-    if not timeline.grouped:
-        return [mean]
-    low, high = timeline.low(values), timeline.high(values)
-    return [*envelope(timeline.middle_s, low, high, name, color, yaxis="y2", showlegend=False), mean]
+def mean_with_range(
+    timeline: Timeline, values: Floats, name: str, color: str, *, steps: bool = False, **style: Any
+) -> list[Trace]:
+    """Return the line of the means, in front of the lowest to highest rows where a point stands for several.
+
+    `steps`: the values are states at the end of each second.
+    """
+    x = timeline.end_s if steps and not timeline.grouped else timeline.middle_s
+    mean = line(x, timeline.mean(values), name, color, yaxis="y2", **style)
+    if timeline.grouped:
+        low, high = timeline.low(values), timeline.high(values)
+        return [envelope(timeline.middle_s, low, high, name, color, yaxis="y2", showlegend=False), mean]
+    if steps:
+        mean["line"]["shape"] = "hv"
+    return [mean]
 
 
 def blocked_writes(run: RunData, timeline: Timeline) -> Figure:
