@@ -53,7 +53,7 @@ def headline(run: RunData) -> list[Fact]:
 
 def _fact(run: RunData, metric: Metric) -> Fact | None:
     path, _, key = metric.name.rpartition(".")
-    value = stall_share(run) if key == "stall_fraction" else number(run.summary.get(path) if path else run.summary, key)
+    value = number(run.summary.get(path) if path else run.summary, key)
     if value is None:
         return None
     better = (1 if metric.higher_is_better else -1) if metric.judged else 0
@@ -66,14 +66,6 @@ def number(mapping: Any, name: str) -> float | None:
     """Return the value of a key if it is a number (infinity included), else None."""
     value = mapping.get(name) if isinstance(mapping, dict) else None
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value) else None
-
-
-def stall_share(run: RunData) -> float:
-    """Return the share of the run (0 to 1) in which writes were slowed or stopped."""
-    stated = number(run.summary, "stall_fraction")
-    if stated is not None:
-        return stated
-    return sum(run.stall_seconds().values()) / run.duration_s if run.duration_s else 0.0
 
 
 def writes_and_reads(run: RunData) -> tuple[float, float] | None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.amplification import amplification
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.latency import latency_distribution
@@ -17,9 +16,8 @@ from lsmlab.reports.figures.over_time import device_bandwidth, throughput
 from lsmlab.reports.page import Page
 from lsmlab.reports.parts import Section, Table, bullets
 from lsmlab.reports.run_data import PAGE, RunData, load_run
-from lsmlab.reports.run_page import contents, first_screen, in_numbers
+from lsmlab.reports.run_page import run_parts
 from lsmlab.reports.run_sentences import DEVICE_BYTES, summary_sentences
-from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
 from lsmlab.validation.importer.estimates import LABELS
 
@@ -46,12 +44,8 @@ def import_page(run: RunData) -> Page:
         )
     ]
     whole = [*([latency_distribution(run)] if run.latency else []), amplification(run)]
-    explorer, end = explorer_parts(run, timeline, over_time, _TIME)
-    parts = [
-        contents([*over_time, *whole], [("inferred", "Inferred")]), *first_screen(run),
-        *in_numbers(run, [*_story(run), _trust(imported)]), *explorer, *whole, *column_families(run), _inferred(imported),
-        *_unread(imported), configuration(run),
-    ]  # fmt: skip
+    sentences, more = [*_story(run), _trust(imported)], [_inferred(imported), *_unread(imported)]
+    parts, end = run_parts(run, over_time, whole, sentences, _TIME, more)
     footer = f"LSMLab {run.summary.get('version', 'unknown')}, imported from {imported['log']}"
     return Page(_title(imported), _subtitle(run, imported), parts, footer, end)
 

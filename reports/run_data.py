@@ -108,16 +108,10 @@ class RunData:
         return {key: row for row, key in enumerate(self.jobs.get("key", np.empty(0, dtype=np.int64)).tolist())}
 
     def ranked_stalls(self) -> npt.NDArray[np.int64]:
-        """Return the row numbers of the stalls: those that cost most operations first.
-
-        Without lost operations (older runs and LOGs): stops before slowdowns, the longest of each first.
-        """
+        """Return the row numbers of the stalls: those that cost most operations first, the longest of equal ones first."""
         if not len(self.stalls.get("start_s", ())):
             return np.empty(0, dtype=np.int64)
-        if "lost_ops" in self.stalls:
-            return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], -self.stalls["lost_ops"]))
-        stops = np.array([cause.endswith("_stop") for cause in self.stalls["cause"]])
-        return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], ~stops))
+        return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], -self.stalls["lost_ops"]))
 
     def stall_seconds(self) -> dict[str, float]:
         """Return the stalled seconds by cause, without causes that did not occur."""

@@ -12,7 +12,7 @@ from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.headline import headline, number
 from lsmlab.reports.page import Page
-from lsmlab.reports.parts import Html, Part, Story, Tile, Tiles, escaped
+from lsmlab.reports.parts import Html, Part, Section, Story, Tile, Tiles, escaped
 from lsmlab.reports.run_data import PAGE, RunData, is_run, load_run
 from lsmlab.reports.run_sentences import lead_sentences, summary_sentences
 from lsmlab.reports.tables import column_families, configuration
@@ -30,33 +30,36 @@ def run_page(run: RunData) -> Page:
     """Return the page of a finished run."""
     timeline = Timeline.of(run.times_s)
     over_time, whole = of_run(RUN_OVER_TIME, run, timeline), of_run(RUN_WHOLE, run, timeline)
-    explorer, end = explorer_parts(run, timeline, over_time, "simulated time (s)")
-    parts = [
-        contents([*over_time, *whole]), *first_screen(run), *in_numbers(run, summary_sentences(run)), *explorer, *whole,
-        *column_families(run), configuration(run),
-    ]  # fmt: skip
+    parts, end = run_parts(run, over_time, whole, summary_sentences(run), "simulated time (s)")
     return Page(_title(run), _subtitle(run), parts, versions([run]), end)
 
 
-def contents(figures: Iterable[Figure], more: Iterable[tuple[str, str]] = ()) -> Html:
-    """Return the table of contents of a run's page, which stays at the top; `more`: id and name of further sections."""
-    first = [("answers", "Answers"), ("numbers", "Numbers"), ("explorer", "Explorer"), ("tree", "Tree"), ("jobs", "Jobs")]
-    shown = [(f"section-{figure.id}", figure.short or figure.title) for figure in figures]
-    links = [*first, *shown, *more, ("configuration", "Configuration")]
+def run_parts(
+    run: RunData, over_time: Sequence[Figure], whole: Sequence[Figure], sentences: Sequence[str], time_label: str,
+    more: Sequence[Section] = (),
+) -> tuple[list[Part], str]:  # fmt: skip
+    """Return the parts of a run's page, and the HTML at its end.
+
+    What was simulated, five answers, headline numbers with `sentences`, the explorer with the figures `over_time`, the
+    figures of the `whole` run, `more` sections, and the configuration.
+    """
+    lead = lead_sentences(run)
+    tiles = Tiles([Tile(fact.label, fact.text, fact.note, f"fact-{fact.key}") for fact in headline(run)])
+    explorer, end = explorer_parts(run, Timeline.of(run.times_s), over_time, time_label)
+    return [
+        _contents([*over_time, *whole], more), *([Story(lead)] if lead else []), answers(run),
+        Html('<div id="numbers"><h2 class="hidden">Numbers</h2>'), tiles, Story(sentences), Html("</div>"),
+        *explorer, *whole, *column_families(run), *more, configuration(run),
+    ], end  # fmt: skip
+
+
+def _contents(figures: Iterable[Figure], more: Iterable[Section]) -> Html:
+    """Return the table of contents of a run's page, which stays at the top."""
+    links = [("answers", "Answers"), ("numbers", "Numbers"), ("explorer", "Explorer"), ("tree", "Tree"), ("jobs", "Jobs")]
+    links += [(f"section-{figure.id}", figure.short or figure.title) for figure in figures]
+    links += [*((section.place, section.place.capitalize()) for section in more), ("configuration", "Configuration")]
     items = "".join(f'<li><a href="#{place}">{escaped(name)}</a></li>' for place, name in links)
     return Html(f'<nav id="contents" aria-label="Contents"><ul>{items}</ul></nav>')
-
-
-def first_screen(run: RunData) -> list[Part]:
-    """Return what was simulated, and the five answers."""
-    lead = lead_sentences(run)
-    return [*([Story(lead)] if lead else []), answers(run)]
-
-
-def in_numbers(run: RunData, sentences: Sequence[str]) -> list[Part]:
-    """Return the headline numbers and sentences on them."""
-    tiles = Tiles([Tile(fact.label, fact.text, fact.note, f"fact-{fact.key}") for fact in headline(run)])
-    return [Html('<div id="numbers"><h2 class="hidden">Numbers</h2>'), tiles, Story(sentences), Html("</div>")]
 
 
 def _title(run: RunData) -> str:

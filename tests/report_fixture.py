@@ -7,6 +7,7 @@ simulated.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,13 @@ def write_run(
     return directory
 
 
+def figures_of(page: str) -> dict[str, Any]:
+    """Return the data of a page's figures by id."""
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return {figure["id"]: figure for figure in json.loads(found[1])}
+
+
 _JOB_TYPES = {
     **dict.fromkeys(("job", "start_level", "output_level", "input_files", "input_files_output_level", "output_files",
                      "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "shard", "subcompactions"),
@@ -63,7 +71,7 @@ _JOB_TYPES = {
 }  # fmt: skip
 _STALL_TYPES = {
     "stall": pa.int64(), "cause": pa.string(), "start_s": pa.float64(), "end_s": pa.float64(), "shard": pa.int64(),
-    "chain_jobs": pa.list_(pa.int64()), "chain_levels": pa.int64(), "chain_bytes": pa.int64(),
+    "lost_ops": pa.float64(), "chain_jobs": pa.list_(pa.int64()), "chain_levels": pa.int64(), "chain_bytes": pa.int64(),
     "unfinished": pa.bool_(),
 }  # fmt: skip
 
@@ -109,7 +117,7 @@ def _stalls(random: np.random.Generator, seconds: int, wanted: int, jobs: list[d
         chain = jobs[max(0, last - int(random.integers(1, 6))) : last]
         rows.append({
             "stall": number, "cause": str(random.choice(CAUSES, p=[0.35, 0.05, 0.02, 0.08, 0.38, 0.12])),
-            "start_s": float(start), "end_s": float(start) + length, "shard": 0,
+            "start_s": float(start), "end_s": float(start) + length, "shard": 0, "lost_ops": 1000.0 * length,
             "chain_jobs": [job["job"] for job in chain],
             "chain_levels": len({job["start_level"] for job in chain}),
             "chain_bytes": sum(job["read_bytes"] + job["write_bytes"] for job in chain),
@@ -197,8 +205,8 @@ def _percentiles(latency: list[dict[str, Any]], op: str) -> dict[str, float] | N
 def _group(stall: dict[str, Any]) -> dict[str, Any]:
     """Return the group of stalls that a stall is alone, as the stall analysis gives it."""
     chain = {"jobs": stall["chain_jobs"], "seconds": stall["end_s"] - stall["start_s"]}
-    times = {name: stall[name] for name in ("cause", "start_s", "end_s", "shard")}
-    return {**times, "stalls": 1, "lost_ops": 0.0, "lost_share": 0.0, "chain": chain, "culprits": []}
+    own = {name: stall[name] for name in ("cause", "start_s", "end_s", "shard", "lost_ops")}
+    return {**own, "stalls": 1, "lost_share": 0.0, "chain": chain, "culprits": []}
 
 
 def _summary(
@@ -209,7 +217,9 @@ def _summary(
     user = float(series["user_bytes"].sum())
     lengths = {c: sum(s["end_s"] - s["start_s"] for s in stalls if s["cause"] == c) for c in CAUSES}
     written = [float(series[f"write_bytes_{c}_per_s"].sum()) for c in ("flush", "l0", "deeper")]
-    groups = [_group(stall) for stall in sorted(stalls, key=lambda s: s["start_s"] - s["end_s"])]
+    groups = [_group(stall) for stall in sorted(stalls, key=lambda stall: -stall["lost_ops"])]
+    lost = {cause: sum(s["lost_ops"] for s in stalls if s["cause"] == cause) for cause in {s["cause"] for s in stalls}}
+    total = sum(lost.values())
     levels = [
         {"level": i, "files": int(series[f"level_files_{i}"][-1]), "bytes": int(series[f"level_bytes_{i}"][-1]),
          "target_bytes": target, "read_bytes": int(bytes_), "write_bytes": int(bytes_), "w_amp": 1.1 * i}
@@ -223,6 +233,7 @@ def _summary(
         "read_ops_per_s": float(series["read_ops"].mean()), "user_bytes_written": user,
         "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},
         "stall_fraction": sum(lengths.values()) / seconds, "episodes": groups[:20],
+        "lost_operations": {"total": total, "share": total / (ops + total), "episodes": len(groups), "by_cause": lost},
         "bottleneck": {"resource": "unknown", "text": "", "uses": {}, "waits": {}},
         "write_amplification": sum(written) / user if user else 0.0, "read_amplification": 1.9,
         "space_amplification": 1.13, "levels": levels, "write_latency_s": _percentiles(latency, "write"),

@@ -84,7 +84,8 @@ def test_a_queue_without_stalls_is_told(tmp_path: Path) -> None:
     """An open loop that asks for more than the store serves has a queue: the page does not say that nothing was wrong."""
     run = load_run(write_run(tmp_path / "run", seconds=100))
     calm = replace(run, stalls={name: values[:0] for name, values in run.stalls.items()}, summary={
-        **run.summary, "stall_seconds": {}, "episodes": [], "ops_per_s": 1000.0, "device": {"name": "sata", "utilisation": 0.9},
+        **run.summary, "stall_seconds": {}, "episodes": [], "lost_operations": {"total": 0.0, "by_cause": {}},
+        "ops_per_s": 1000.0, "device": {"name": "sata", "utilisation": 0.9},
         "conditions": {"changes": [{"at_s": 10.0, "text": "write_bandwidth x 0.25"}]},
     })  # fmt: skip
     backlog = np.where(run.times_s > 60.0, 5000.0, 100.0)

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.headline import number, stall_share
+from lsmlab.reports.headline import number
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.run_sentences import stall_reason
@@ -105,7 +105,7 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
         return _how_long_queued(run, queue)
     if not stalled_s:
         return "0 s", [f"The run lasted {numbers.duration(run.duration_s)}."]
-    headline = f"{numbers.percent(stall_share(run))} of the time"
+    headline = f"{numbers.percent(run.summary['stall_fraction'])} of the time"
     many = number(run.summary, "stalls") or len(run.stalls.get("start_s", ()))
     spans = f"{numbers.seconds(stalled_s)} of {numbers.duration(run.duration_s)} in {many:,.0f} stall{'' if many == 1 else 's'}"
     sentences = [spans + "."]

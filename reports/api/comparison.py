@@ -8,13 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lsmlab.frames import frame_of
 from lsmlab.models.errors import InputError
 from lsmlab.plots import ComparisonPlots
 from lsmlab.reports.comparison.page import draw_comparison, write_comparison
 from lsmlab.reports.differences import sum_up
 from lsmlab.reports.parts import Table, joined, paragraph
-from lsmlab.result import Result, stored_result
+from lsmlab.result import Result, frame_of, stored_result
 from lsmlab.session import input_errors
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.rundir import make_directory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
@@ -9,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lsmlab.frames import frame, with_all_columns
 from lsmlab.models.errors import InputError
 from lsmlab.plots import RunPlots
 from lsmlab.reports.headline import headline
@@ -19,7 +19,7 @@ from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
 from lsmlab.sim.results.rundir import RunDirectory, make_directory
-from lsmlab.sim.results.schema.columns import TableSchema
+from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
 from lsmlab.sim.yaml_text import parse_yaml, to_yaml
@@ -168,7 +168,7 @@ class _Frames(dict[str, "pd.DataFrame"]):
         self._schemas: Mapping[str, TableSchema] = {**_SCHEMAS, **_LOG_SCHEMAS} if from_a_log else _SCHEMAS
 
     def __missing__(self, name: str) -> pd.DataFrame:
-        self[name] = frame(with_all_columns(self._table(name), self._schemas[name]))
+        self[name] = _frame(_with_all_columns(self._table(name), self._schemas[name]))
         return self[name]
 
 
@@ -208,3 +208,33 @@ def stored_result(folder: Path, name: str | None = None) -> Result:
 def _name(summary: Mapping[str, Any]) -> str:
     device = (summary.get("device") or {}).get("name", "device")
     return f"{summary.get('engine', 'run')} on {device}, {summary.get('workload', 'workload')}"
+
+
+def _frame(table: Any) -> pd.DataFrame:
+    """Return a pyarrow Table as a DataFrame. Raises InputError if pandas is not installed."""
+    _need_pandas()
+    result: pd.DataFrame = table.to_pandas()
+    return result
+
+
+def frame_of(rows: list[dict[str, Any]], columns: dict[str, str]) -> pd.DataFrame:
+    """Return rows as a DataFrame with these columns, {name: dtype}, also if there are no rows."""
+    _need_pandas()
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtype) for name, dtype in columns.items()})
+
+
+def _with_all_columns(table: Any, schema: TableSchema) -> Any:
+    """Return a table without rows with all columns of the results contract; any other table unchanged."""
+    if table.num_rows:
+        return table
+    known = {c.name: column_array((), c.dtype) for c in schema.columns if not c.family}
+    families = [name for name in table.column_names if name not in known]
+    known |= {name: column_array((), schema.column(name).dtype) for name in families}
+    return arrow_table(schema, known)
+
+
+def _need_pandas() -> None:
+    if importlib.util.find_spec("pandas") is None:
+        raise InputError("tables of results need the package pandas; install it with: pip install 'lsmlab[notebook]'")

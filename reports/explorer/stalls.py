@@ -37,7 +37,7 @@ def stall_data(run: RunData, job_rows: Ints) -> dict[str, Any]:
     keys = run.jobs["key"][job_rows] if len(job_rows) else np.empty(0, dtype=np.int64)
     chains = [run.chain(row) if row in chained else [] for row in range(total)]
     flat = places(keys, np.array([key for chain in chains for key in chain], dtype=np.int64))
-    lost = run.stalls.get("lost_ops", np.full(total, np.nan))
+    lost = run.stalls.get("lost_ops", np.empty(0))
     columns = {
         "start_s": run.stalls.get("start_s", np.empty(0)).astype("<f8"),
         "end_s": run.stalls.get("end_s", np.empty(0)).astype("<f8"),
@@ -99,7 +99,7 @@ def _facts(run: RunData, row: int) -> tuple[float, float, str]:
 
 
 def _lost(run: RunData, row: int) -> str:
-    return f", {count(float(run.stalls['lost_ops'][row]))} operations lost" if "lost_ops" in run.stalls else ""
+    return f", {count(float(run.stalls['lost_ops'][row]))} operations lost"
 
 
 def _waited_for(run: RunData, row: int, in_chain: NDArray[np.bool_]) -> str:
