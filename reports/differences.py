@@ -77,16 +77,20 @@ def sum_up(name: str, first: str, differences: Sequence[Difference]) -> str:
     """
     if differences and all(d.tie for d in differences):
         return f"{name} gives exactly the same results as {first} with every seed."
+    found = in_words(differences)
+    return f"{name} against {first}: {found}." if found else f"{name} and {first} have no number in common."
+
+
+def in_words(differences: Sequence[Difference]) -> str:
+    """Return the main changes with their intervals, and what stays within the error or is the same; "" without any."""
     main = [d for d in differences if d.metric in MAIN]
-    if not main:
-        return f"{name} and {first} have no number in common."
     certain = [f"{BY_NAME[d.metric].label} {change_with_interval(d)}" for d in main if d.certain]
     unclear = [BY_NAME[d.metric].label for d in main if not (d.certain or d.tie)]
     ties = [BY_NAME[d.metric].label for d in main if d.tie]
     parts = [", ".join(certain)] if certain else []
     parts += [f"no difference beyond the error in {_joined(unclear)}"] if unclear else []
     parts += [f"{_joined(ties)} exactly the same"] if ties else []
-    return f"{name} against {first}: {'; '.join(parts)}."
+    return "; ".join(parts)
 
 
 def _joined(names: Sequence[str]) -> str:

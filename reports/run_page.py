@@ -10,7 +10,7 @@ from lsmlab.reports.answers.page import answers
 from lsmlab.reports.charts import RUN_OVER_TIME, RUN_WHOLE, of_run
 from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.headline import headline, number
+from lsmlab.reports.headline import headline
 from lsmlab.reports.page import Page
 from lsmlab.reports.parts import Html, Part, Section, Story, Tile, Tiles, escaped
 from lsmlab.reports.run_data import PAGE, RunData, is_run, load_run
@@ -77,7 +77,7 @@ def _title(run: RunData) -> str:
 def _subtitle(run: RunData) -> str:
     keys = run.summary.get("keys")
     sampled = isinstance(keys, dict) and keys.get("mode") == "sampled"
-    rate = number(keys, "rate")
+    rate = run.number("keys.rate")
     sample = f", keys sampled at {numbers.percent(rate)}" if sampled and rate else ""
     return f"LSMLab run {run.name}: {numbers.duration(run.duration_s)} simulated{sample}"
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.headline import endurance_years, number
+from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.bottleneck import SATURATED
 from lsmlab.sim.studies.model_errors import read_model_errors
@@ -96,10 +96,9 @@ def tie_sentence(run: RunData) -> str:
 
 
 def _seeds(run: RunData) -> str:
-    runs = number(run.summary, "replications")
+    runs = run.number("replications")
     if runs and runs > 1:
-        interval = (run.summary.get("interval") or {}).get("ops_per_s") or {}
-        low, high = number(interval, "low"), number(interval, "high")
+        low, high = (run.number(f"interval.ops_per_s.{end}") for end in ("low", "high"))
         if low is not None and high is not None:
             between = f"{numbers.count(low)} and {numbers.per_second(high)}"
             return f"{runs:.0f} seeds; the mean throughput lies between {between} (90 % interval)."
@@ -123,7 +122,7 @@ def _model(run: RunData) -> str:
 
 
 def _sampling(run: RunData) -> str:
-    error = number(run.summary.get("keys"), "error")
+    error = run.number("keys.error")
     return f"Keys are sampled: overlaps of one file are {numbers.percent(error)} off (standard error)." if error else ""
 
 

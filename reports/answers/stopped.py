@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.headline import number
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.run_sentences import stall_reason
@@ -89,7 +88,7 @@ def bottleneck_parts(text: str) -> tuple[str, str]:
 
 def _own_time(run: RunData) -> list[str]:
     """Return what a write of a closed loop without stalls spends its time on."""
-    p50_s = number(run.summary.get("write_latency_s"), "p50")
+    p50_s = run.number("write_latency_s.p50")
     open_loop = "backlog_ops" in run.series and run.column("backlog_ops").any()
     if p50_s is None or open_loop:
         return []
@@ -106,7 +105,7 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
     if not stalled_s:
         return "0 s", [f"The run lasted {numbers.duration(run.duration_s)}."]
     headline = f"{numbers.percent(run.summary['stall_fraction'])} of the time"
-    many = number(run.summary, "stalls") or len(run.stalls.get("start_s", ()))
+    many = run.number("stalls") or len(run.stalls.get("start_s", ()))
     spans = f"{numbers.seconds(stalled_s)} of {numbers.duration(run.duration_s)} in {many:,.0f} stall{'' if many == 1 else 's'}"
     sentences = [spans + "."]
     lost = run.summary.get("lost_operations") or {}
@@ -161,12 +160,12 @@ def queued(run: RunData) -> Queued | None:
     """Return the queue of a run without stalls; None if there was none."""
     if sum(run.stall_seconds().values()) or "backlog_ops" not in run.series:
         return None
-    backlog, rate = run.column("backlog_ops"), number(run.summary, "ops_per_s") or 0.0
+    backlog, rate = run.column("backlog_ops"), run.number("ops_per_s") or 0.0
     if not len(backlog) or backlog.max() <= _LONG_S * rate:
         return None
     step_s = np.diff(run.times_s, prepend=0.0)
-    use = number(run.summary.get("device"), "utilisation")
-    p99_s = number(run.summary.get("write_latency_s"), "p99")
+    use = run.number("device.utilisation")
+    p99_s = run.number("write_latency_s.p99")
     return Queued(float(backlog.max()), float(step_s[backlog > _LONG_S * rate].sum()), p99_s, use)
 
 

@@ -11,13 +11,12 @@ from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.differences import (
     change_figures,
     change_text,
-    change_with_interval,
     differences_table,
+    in_words,
     interval_text,
     values_text,
 )
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.changes import SHOWN
 from lsmlab.reports.figures.curves import overlaid
 from lsmlab.reports.page import Page, page_link
 from lsmlab.reports.parts import Html, Part, Section, Story, Table, bullets, paragraph, wrapped
@@ -66,15 +65,9 @@ def _story(answer: WhatIfAnswer) -> list[str]:
         sentences.append(f"Warning: {reproduction.warning}.")
     elif reproduction:
         sentences.append("The simulation of the present state reproduces the LOG within its intervals.")
-    for alternative in answer.alternatives:
-        certain = [d for d in alternative.differences if d.certain and d.metric in {m.name for m in SHOWN}]
-        if certain:
-            texts = [f"{BY_NAME[d.metric].label} {change_with_interval(d)}" for d in certain]
-            sentences.append(f"{alternative.name}: {', '.join(texts)}.")
-        elif all(d.tie for d in alternative.differences):
-            sentences.append(f"{alternative.name}: exactly the same results as the present state.")
-        else:
-            sentences.append(f"{alternative.name}: no difference in throughput, P99.9, stalls or write amp beyond the error.")
+    for one in answer.alternatives:
+        same = all(d.tie for d in one.differences)
+        sentences.append(f"{one.name}: {'exactly the same results as the present state' if same else in_words(one.differences)}.")
     return sentences
 
 

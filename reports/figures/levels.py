@@ -10,9 +10,8 @@ from lsmlab.reports import numbers
 from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind
 from lsmlab.reports.figures.base import Figure, Mark, Trace, byte_unit, line, marks, time_axis
 from lsmlab.reports.figures.over_time import mean_with_range
-from lsmlab.reports.headline import number
 from lsmlab.reports.palette import STALLS, TRIGGERS, level_color
-from lsmlab.reports.run_data import RunData
+from lsmlab.reports.run_data import RunData, number
 from lsmlab.reports.timeline import Timeline
 
 _SIZE = "level_bytes_"
@@ -35,7 +34,7 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
         ):
             traces += mean_with_range(timeline, values, name, color, steps=True, width=width, hovertemplate="%{y:.3~g}")
     highest = float(np.nanmax(files, initial=0.0))
-    shards = int(number(run.summary, "shards") or 1)
+    shards = int(run.number("shards") or 1)
     triggers = [
         Mark(value, f"{name} trigger: {value:.0f}", TRIGGERS[name], "y2")
         for name, option in _L0_TRIGGERS

@@ -20,7 +20,6 @@ from lsmlab.reports.figures.base import (
     packed,
     time_axis,
 )
-from lsmlab.reports.headline import number
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS, READ, RUNS, STALLS, TRIGGERS, WRITE, translucent
 from lsmlab.reports.run_data import Floats, RunData
 from lsmlab.reports.timeline import Timeline
@@ -176,10 +175,9 @@ def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
     caption = "Bytes per second that each consumer wrote and read, stacked: the top edge is the total of the device."
     if timeline.grouped:
         caption += f" A point is the mean of {timeline.rows_per_point} s."
-    device = run.summary.get("device")
     limits = []
     for kind, axis in (("write", "y"), ("read", "y2")):
-        limit = number(device, f"{kind}_bandwidth_bytes_per_s")
+        limit = run.number(f"device.{kind}_bandwidth_bytes_per_s")
         peak = _peak(run, kind)
         if limit and peak and limit < 3 * peak:  # a much higher limit would flatten the data
             limits.append(Mark(limit, f"{kind} limit: {numbers.rate(limit)}", TRIGGERS["stop"], axis))
