@@ -27,9 +27,9 @@ def logged(seed: int) -> list[Record]:
         found.append(
             draws.choice(
                 [
-                    SwitchLine(time_us, "7f", line // 2, line % 3, "default", opening=line // 900),
-                    StallLine(time_us, "7e", line // 2, "Stopping writes", "lock"),
-                    Event(time_us, "7d", line // 2, "flush_started", line, {"job": line, "files_L0": [1, 2]}),
+                    SwitchLine(time_us, "7f", line // 2, line // 900, "default", line % 3),
+                    StallLine(time_us, "7e", line // 2, 0, "lock", "Stopping writes"),
+                    Event(time_us, "7d", line // 2, 0, "flush_started", line, {"job": line, "files_L0": [1, 2]}),
                 ]
             )
         )
@@ -82,7 +82,7 @@ def test_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) 
     records: RecordList[Record] = RecordList()
     tracemalloc.start()
     for line in range(20_000):
-        records.append(StallLine(1_000_000 + line, "7f01", 1_000_000 + line, f"Stopping writes because of {line}", "default"))
+        records.append(StallLine(1_000_000 + line, "7f01", 1_000_000 + line, 0, "default", f"Stopping writes because of {line}"))
     records.sort()
     assert 20_000 == sum(1 for _ in records)
     peak_bytes = tracemalloc.get_traced_memory()[1]

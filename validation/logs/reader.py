@@ -247,7 +247,7 @@ class _Parser:
             troubles["unknown_events"] += 1
         self._before(number)
         time_us = self.times.of(data.get("time_micros"), line)
-        self.log.records.append(Event(time_us, intern(line.thread), number, name, job, data, complete, opening=self.opening))
+        self.log.records.append(Event(time_us, intern(line.thread), number, self.opening, name, job, data, complete))
 
 
 __all__ = [

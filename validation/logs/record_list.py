@@ -153,13 +153,13 @@ class RecordList(Generic[_R]):
         self._file.seek(block.at)
         classes: dict[int, Any] = {n: kind for n, kind in enumerate(self._kinds) if issubclass(kind, kinds)}
         rows: list[tuple[Any, ...]] = marshal.loads(zlib.decompress(self._file.read(block.length)))
-        return (classes[row[0]](*row[1:-1], opening=row[-1]) for row in rows if row[0] in classes)
+        return (classes[row[0]](*row[1:]) for row in rows if row[0] in classes)
 
 
 @cache
 def _values(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the getter of a record's values in the order of its constructor, its opening last."""
-    return attrgetter(*(f.name for f in fields(kind) if f.name != "opening"), "opening")
+    """Return the getter of a record's values in the order of its constructor."""
+    return attrgetter(*(f.name for f in fields(kind)))
 
 
 def _moment(record: Timed) -> tuple[int, int]:
