@@ -51,7 +51,7 @@ ROOMS = {
     ],
     "validation/logs": [
         "compression", "text",
-        "json_text", "hash_set", "clock", "bench", "stats", "record_list", "records", "lines", "event_times", "reader",
+        "hash_set", "clock", "bench", "stats", "record_list", "records", "lines", "event_times", "reader",
         "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip

@@ -1,29 +1,16 @@
-"""Single lines of a RocksDB LOG: split into time stamp and message, and converted to records."""
+"""Single lines of a RocksDB LOG: split into time stamp and message, converted to records, and the JSON of events."""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from sys import intern
 from typing import Any, Final
 
+from lsmlab.validation.logs import records
 from lsmlab.validation.logs.clock import Clock
-from lsmlab.validation.logs.records import (
-    DeletedLine,
-    DroppingLine,
-    IdlePick,
-    InstalledLine,
-    JobLine,
-    MovedLine,
-    MovingLine,
-    OptionsChange,
-    Record,
-    ReleasedLine,
-    StallLine,
-    StartSummary,
-    SwitchLine,
-)
 
 _STAMP: Final = r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}"
 _LINE: Final = re.compile(rf"({_STAMP}) (\S+) (?:\(Original Log Time ({_STAMP})\) )?")
@@ -43,10 +30,7 @@ _MESSAGE: Final = re.compile(
 )
 """Beginnings of the messages to read. Needed where the embedding program puts a prefix of unknown length before
 them."""
-_HEAD: Final = re.compile(
-    r"(?:\[(?:WARN|ERROR|FATAL|HEADER|DEBUG)\] ?)?(?:\[[^\]]*:\d+\] ?)?(?:\[([^\]]*)\]:? )?"
-)
-
+_HEAD: Final = re.compile(r"(?:\[(?:WARN|ERROR|FATAL|HEADER|DEBUG)\] ?)?(?:\[[^\]]*:\d+\] ?)?(?:\[([^\]]*)\]:? )?")
 _NEAR: Final = re.compile(
     r"writes because|compaction threads|immutable memtables|level-0 files|pending compaction bytes \d+( rate|\s*$)|"
     r"\"time_micros\": |"
@@ -65,6 +49,15 @@ KNOWN_EVENTS: Final = frozenset(
         "recovery_started", "recovery_finished", "ingest_finished", "refit_level", "stats",
     )
 )  # fmt: skip
+
+_FIELD: Final = re.compile(r'"(\w+)": (-?\d+\.?\d*(?:[eE][-+]?\d+)?(?=[,}\]])|"(?:[^"\\]|\\.)*"|\[[^\]\[]*\]|\{)')
+_PROPERTIES: Final = frozenset(
+    (
+        "data_size", "index_size", "raw_key_size", "raw_value_size", "num_entries", "num_deletions", "kDeletedKeys",
+        "compression",
+    )
+)  # fmt: skip
+"""Table properties that are read. An event has 35 of them, which would be most of the memory for a large LOG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +134,7 @@ def _host_line(text: str, clock: Clock) -> list[Line]:
     return [Line(time_us, thread[1] if thread else "", message, True, stated_us)]
 
 
-def read_line(message: str, time_us: int, thread: str, number: int, opening: int) -> Record | None:
+def read_line(message: str, time_us: int, thread: str, number: int, opening: int) -> records.Record | None:
     """Convert a message to its record; None for a message of any other kind than those in `records`."""
     head = _HEAD.match(message)
     assert head is not None
@@ -149,7 +142,8 @@ def read_line(message: str, time_us: int, thread: str, number: int, opening: int
     for kind in _KINDS.get(text.split(" ", 1)[0], ()):
         if found := kind.PATTERN.match(text):
             values = {name: _CONVERTERS.get(name, int)(value) for name, value in found.groupdict().items()}
-            record: Record = kind(time_us, intern(thread), number, opening, intern(head[1] or "default"), **values)
+            family = sys.intern(head[1] or "default")
+            record: records.Record = kind(time_us, sys.intern(thread), number, opening, family, **values)
             return record
     return None
 
@@ -162,6 +156,42 @@ def looks_damaged(message: str) -> bool:
     return not _NOT_DAMAGED.match(message, head.end() if head else 0)
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object whose names, and short texts, are in memory once for all events."""
+    return {sys.intern(name): sys.intern(value) if isinstance(value, str) and len(value) < 40 else value for name, value in pairs}
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def parse_event(text: str) -> tuple[dict[str, Any], bool]:
+    """Return the fields of an event's JSON, and whether the JSON is complete. Ignore text after the closing brace."""
+    try:
+        value, _ = _DECODER.raw_decode(text)
+        if isinstance(value, dict):
+            return _needed(value), True
+    except (ValueError, RecursionError):
+        pass
+    data: dict[str, Any] = {}
+    target = data
+    for name, value in _FIELD.findall(text):
+        if value == "{":  # table_properties, the only nested object of an event and its last field
+            target = data[name] = {}
+            continue
+        try:
+            target[name] = json.loads(value)
+        except ValueError:
+            continue
+    return data, False
+
+
+def _needed(event: dict[str, Any]) -> dict[str, Any]:
+    properties = event.get("table_properties")
+    if isinstance(properties, dict):
+        event["table_properties"] = {name: properties[name] for name in _PROPERTIES if name in properties}
+    return event
+
+
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in text.split())
 
@@ -169,18 +199,18 @@ def _numbers(text: str) -> tuple[int, ...]:
 _CONVERTERS: Final[dict[str, Callable[[str], Any]]] = {"text": str, "inputs": str, "lsm_state": _numbers}
 """Functions that convert the groups of a `PATTERN`; all others are integers."""
 _KINDS: Final[dict[str, tuple[type[Any], ...]]] = {
-    "Stalling": (StallLine,),
-    "Stopping": (StallLine,),
-    "Increasing": (StallLine,),
-    "New": (SwitchLine,),
-    "Moving": (MovingLine,),
-    "Moved": (MovedLine,),
-    "Level-0": (ReleasedLine,),
-    "Compaction": (StartSummary, IdlePick),
-    "compacted": (InstalledLine,),
-    "[JOB": (JobLine,),
-    "Deleted": (DeletedLine,),
-    "FIFO": (DroppingLine,),
-    "SetOptions()": (OptionsChange,),
+    "Stalling": (records.StallLine,),
+    "Stopping": (records.StallLine,),
+    "Increasing": (records.StallLine,),
+    "New": (records.SwitchLine,),
+    "Moving": (records.MovingLine,),
+    "Moved": (records.MovedLine,),
+    "Level-0": (records.ReleasedLine,),
+    "Compaction": (records.StartSummary, records.IdlePick),
+    "compacted": (records.InstalledLine,),
+    "[JOB": (records.JobLine,),
+    "Deleted": (records.DeletedLine,),
+    "FIFO": (records.DroppingLine,),
+    "SetOptions()": (records.OptionsChange,),
 }
 """Kinds of records by the first word of their text."""

@@ -18,25 +18,10 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.event_times import EventTimes
 from lsmlab.validation.logs.hash_set import HashSet
-from lsmlab.validation.logs.json_text import parse_event
-from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, read_line, split_line
-from lsmlab.validation.logs.records import (
-    Event,
-    IdlePick,
-    InstalledLine,
-    JobLine,
-    MovedLine,
-    MovingLine,
-    Opening,
-    Record,
-    ReleasedLine,
-    RocksDbLog,
-    StallLine,
-    StartSummary,
-    SwitchLine,
-)
+from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, parse_event, read_line, split_line
+from lsmlab.validation.logs.records import Event, JobLine, Opening, RocksDbLog, StallLine, SwitchLine
 from lsmlab.validation.logs.stats import StatsReader
-from lsmlab.validation.logs.text import TextLines, read_text
+from lsmlab.validation.logs.text import TextLines
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
@@ -248,10 +233,3 @@ class _Parser:
         self._before(number)
         time_us = self.times.of(data.get("time_micros"), line)
         self.log.records.append(Event(time_us, intern(line.thread), number, self.opening, name, job, data, complete))
-
-
-__all__ = [
-    "Event", "IdlePick", "InstalledLine", "JobLine", "MovedLine", "MovingLine", "Opening", "Record", "ReleasedLine",
-    "RocksDbLog", "StallLine", "StartSummary", "SwitchLine", "log_of", "log_of_lines", "parse_event",
-    "parse_log", "read_log", "read_text",
-]  # fmt: skip

@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from typing import Final, TypeGuard
 
 from lsmlab.validation.logs.manifest import VersionEdit
-from lsmlab.validation.logs.reader import Event, MovedLine, MovingLine, Record, ReleasedLine, RocksDbLog
-from lsmlab.validation.logs.records import DeletedLine, DroppingLine
+from lsmlab.validation.logs.records import (
+    DeletedLine,
+    DroppingLine,
+    Event,
+    MovedLine,
+    MovingLine,
+    Record,
+    ReleasedLine,
+    RocksDbLog,
+)
 from lsmlab.validation.replays.steps import Commit
 
 FIRST_VERSION: Final = 2

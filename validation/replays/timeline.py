@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lsmlab.validation.logs.manifest import VersionEdit
-from lsmlab.validation.logs.reader import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
+from lsmlab.validation.logs.records import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
 from lsmlab.validation.replays.commits import Committer, TrivialMove, trivial_moves
 from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, ReplayStep, SwitchStep
 
