@@ -90,25 +90,21 @@ class _Builder:
                 self.moves.deleted(record)
             elif isinstance(record, StartSummary):
                 self.summaries[record.thread] = record
-                self._record_listed_files(record.inputs)
+                for file in (file for level in listed_files(record.inputs) for file in level):
+                    self.result.files.setdefault(file.number, file)  # rounded size of a file from before the LOG
         for jobs in self.active.values():
             self.result.problems["unfinished"] += len(jobs)
         for job in self.result.jobs:
             if job.kind == "flush":
-                text_lines = self.job_texts.get((job.opening, job.job), JobText())
+                text_lines = self._texts(job)
                 times = text_lines.flush_times_s or self.flush_times_s.get((job.opening, job.job))
                 job.wall_s, job.cpu_s = times or (job.wall_s, job.cpu_s)
         self.result.jobs.sort(key=lambda j: (j.start_us, j.job))
         self.result.families = list(self.families) or ["default"]
         return self.result
 
-    def _record_listed_files(self, inputs: str) -> None:
-        """Record the rounded sizes of files that were written before the LOG began."""
-        for info in (file for level in listed_files(inputs) for file in level):
-            self.result.files.setdefault(info.number, info)
-
     def _begin(self, event: Event, kind: str) -> LogJob:
-        text_lines = self.job_texts.get((event.opening, event.job), JobText())
+        text_lines = self._texts(event)
         job = LogJob(event.job, kind, event.opening, event.thread, event.time_us, line=event.line)
         job.column_family = str(event.data.get("cf_name") or text_lines.family or "default")
         self.families[job.column_family] = None
@@ -122,13 +118,15 @@ class _Builder:
         self.by_thread[event.opening, event.thread] = job
         return job
 
+    def _texts(self, job: Event | LogJob) -> JobText:
+        """Return the numbers from the text lines of a job, or of the job of an event."""
+        return self.job_texts.get((job.opening, job.job)) or JobText()
+
     def _forget(self, job: LogJob) -> None:
-        running = self.active.get((job.opening, job.job), [])
-        kept = [other for other in running if other is not job]
+        key = (job.opening, job.job)
+        kept = [other for other in self.active.pop(key, []) if other is not job]
         if kept:
-            self.active[job.opening, job.job] = kept
-        else:
-            self.active.pop((job.opening, job.job), None)
+            self.active[key] = kept
 
     def _forget_texts(self, opening: int, job: int) -> None:
         """Drop the text lines of a job after its end, which would be a third of the memory for a large LOG."""
@@ -157,15 +155,14 @@ class _Builder:
                 inputs[int(name[7:])] = event.counts(name) or ()
         job.read_bytes = event.whole("input_data_size") or 0
         summary = self.summaries.pop(event.thread, None)
-        text_lines = self.job_texts.get((event.opening, event.job))
-        if text_lines is not None and text_lines.level is not None:
-            job.output_level = text_lines.level
+        level = self._texts(event).level
+        job.output_level = job.output_level if level is None else level
         self._inputs(job, inputs, summary.inputs if summary else "")
 
     def _inputs(self, job: LogJob, inputs: dict[int, tuple[int, ...]], summary: str) -> None:
         if not inputs and summary:  # the event is cut off or lost; the summary has files without levels
             listed = [tuple(f.number for f in level) for level in listed_files(summary)]
-            text_lines = self.job_texts.get((job.opening, job.job), JobText())
+            text_lines = self._texts(job)
             inputs = dict(zip(text_lines.inputs, listed, strict=False))
         job.inputs = packed(inputs)
         job.start_level = min(inputs, default=-1)
@@ -190,10 +187,9 @@ class _Builder:
 
     def _created(self, event: Event) -> None:
         number, size = event.whole("file_number"), event.whole("file_size")
-        text_lines = self.job_texts.get((event.opening, event.job), JobText())
+        text_lines = self._texts(event)
         witness = text_lines.generated.get(number or -1, (None, None))[1]
-        if number is not None and number in text_lines.flushed:
-            witness = text_lines.flushed[number][0]
+        witness = text_lines.flushed.get(number or -1, (witness, ""))[0]
         if witness is not None and size != witness:
             self.result.problems["contradictions"] += 1
         if number is None:
@@ -229,10 +225,9 @@ class _Builder:
             self.result.problems["missing_starts"] += 1
             job = self._begin(event, kind)
             self._forget(job)
-            text_lines = self.job_texts.get((event.opening, event.job))
-            if text_lines is not None:
-                job.start_us = text_lines.first.time_us if text_lines.first else job.start_us
-                job.output_level = text_lines.level if text_lines.level is not None else job.output_level
+            text_lines = self._texts(event)
+            job.start_us = text_lines.first.time_us if text_lines.first else job.start_us
+            job.output_level = text_lines.level if text_lines.level is not None else job.output_level
         job.end_us, job.line, job.status = event.time_us, event.line, "ok"
         job.lsm_state = event.counts("lsm_state")
         return job
@@ -242,12 +237,12 @@ class _Builder:
         job.output_level = 0
         job.immutables = event.whole("immutable_memtables")
         _io_times(job, event)
-        text_lines = self.job_texts.get((event.opening, event.job), JobText())
-        lost = [n for n in text_lines.flushed if n not in self.result.files and text_lines.flushed[n][0] > 0]
-        for number in lost:  # the table_file_creation event is lost, the text line is not
-            self.result.problems["contradictions"] += 1
-            self.result.files[number] = LogFile(number, text_lines.flushed[number][0])
-            job.outputs.append(self.result.files[number])
+        text_lines = self._texts(event)
+        for number, (size, _) in text_lines.flushed.items():
+            if number not in self.result.files and size > 0:  # the table_file_creation event is lost, the text line is not
+                self.result.problems["contradictions"] += 1
+                self.result.files[number] = LogFile(number, size)
+                job.outputs.append(self.result.files[number])
         job.output_files = len(job.outputs)
         self.places.update((f.number, 0) for f in job.outputs)
         job.write_bytes = sum(f.size_bytes for f in job.outputs)
@@ -256,9 +251,8 @@ class _Builder:
             self.result.problems["unknown_numbers"] += 1
         closing = self.closing_us.get(event.opening)
         late = closing is not None and event.time_us >= closing
-        if late and self.released and not any(f.number in self.released for f in job.outputs):
-            job.status = "aborted"
-        if any("OK" not in words for _, words in text_lines.flushed.values()):
+        lost = late and self.released and not any(f.number in self.released for f in job.outputs)
+        if lost or any("OK" not in words for _, words in text_lines.flushed.values()):
             job.status = "aborted"
 
     def _compaction_finished(self, event: Event) -> None:
@@ -268,7 +262,7 @@ class _Builder:
         job.cpu_s = cpu / 1e6 if cpu is not None else None
         job.subcompactions = event.whole("num_subcompactions") or 1
         _io_times(job, event)
-        text_lines = self.job_texts.get((event.opening, event.job), JobText())
+        text_lines = self._texts(event)
         line = self.installed.pop(event.thread, None)
         if line is not None and abs(line.time_us - event.time_us) > 10**6:
             line = None

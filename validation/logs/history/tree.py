@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -78,10 +79,12 @@ def commits(jobs: LogJobs) -> list[LogJob]:
     return sorted(done, key=lambda job: (job.end_us or 0, job.line))
 
 
-def states(jobs: LogJobs) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
-    """Yield each committed job with the trackers of all column families after it."""
+def states(jobs: LogJobs, until_us: float = math.inf) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
+    """Yield each job committed up to a time with the trackers of all column families after it."""
     trackers: dict[str, LevelTracker] = {}
     for job in commits(jobs):
+        if (job.end_us or 0) > until_us:
+            return
         trackers.setdefault(job.column_family, LevelTracker()).commit(job)
         yield job, trackers
 
@@ -89,10 +92,8 @@ def states(jobs: LogJobs) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
 def levels_at(jobs: LogJobs, end_us: int) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
     """Return files and bytes per level at a time, summed over column families; None for a level of unknown size."""
     trackers: dict[str, LevelTracker] = {}
-    for job in commits(jobs):
-        if (job.end_us or 0) > end_us:
-            break
-        trackers.setdefault(job.column_family, LevelTracker()).commit(job)
+    for _, trackers in states(jobs, end_us):  # noqa: B007 -- only the last ones count
+        pass
     return total(trackers)
 
 
