@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 START_US = 1_700_000_000_000_000
@@ -27,6 +29,13 @@ CAUSES = {
     "stop": "Stopping writes because we have 2 immutable memtables (waiting for flush), max_write_buffer_number is set to 2",
     "pending": "Stalling writes because of estimated pending compaction bytes {} rate 6710886",
 }
+
+
+def write_log(folder: Path, content: Sequence[str] | bytes, name: str = "LOG") -> Path:
+    """Write a LOG file with these lines, or these bytes, and return its path."""
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else ("\n".join(content) + "\n").encode())
+    return path
 
 
 @dataclass

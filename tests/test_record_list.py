@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from log_sample import Sample
+from log_sample import Sample, write_log
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.logs import record_list
 from lsmlab.validation.logs.hash_set import HashSet
@@ -62,8 +62,7 @@ def test_the_file_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_log_in_a_file_gives_the_same_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A LOG whose records do not fit in memory has the summary, the gaps and the stalls of one whose records do."""
-    path = tmp_path / "LOG"
-    path.write_text(Sample().run(60).text)
+    path = write_log(tmp_path, Sample().run(60).lines)
     inside = read(path)
     monkeypatch.setattr(record_list, "_MOST", 40)
     monkeypatch.setattr(record_list, "_BLOCK", 15)
