@@ -172,8 +172,12 @@ class Sample:
         for i, size in enumerate(sizes):
             self.now_us += 10_000
             part = kept // count + (kept % count if i == 0 else 0)
-            number = self.created_by(size, part, thread)
-            outputs[number] = size
+            self.say(
+                f"[db/compaction/compaction_job.cc:1587] [default] [JOB {self.job}] Generated table #{self.file + 1}: {part} keys, "
+                f"{size} bytes, temperature: kUnknown",
+                thread,
+            )
+            outputs[self.created(size, part)] = size
         for level in inputs:
             self.levels[level].clear()
         self.levels[into].update(outputs)
@@ -205,15 +209,6 @@ class Sample:
         self.totals["compaction_count"] += 1
         self.totals["compaction_read_bytes"] += read
         self.totals["compaction_write_bytes"] += written
-
-    def created_by(self, size: int, entries: int, thread: int) -> int:
-        """Add an output file of a compaction: a line and an event."""
-        self.say(
-            f"[db/compaction/compaction_job.cc:1587] [default] [JOB {self.job}] Generated table #{self.file + 1}: {entries} keys, "
-            f"{size} bytes, temperature: kUnknown",
-            thread,
-        )
-        return self.created(size, entries)
 
     def move(self, start: int, count: int) -> None:
         """Add a trivial move of some files one level down."""
