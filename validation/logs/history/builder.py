@@ -12,15 +12,7 @@ from typing import Final
 
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs, packed
 from lsmlab.validation.logs.history.moves import Moves
-from lsmlab.validation.logs.history.witness import (
-    JobText,
-    aborted,
-    file_of,
-    listed_files,
-    megabytes_read,
-    most_frequent,
-    text_entries,
-)
+from lsmlab.validation.logs.history.witness import JobText, aborted, file_of, listed_files, megabytes_read, text_entries
 from lsmlab.validation.logs.records import (
     DeletedLine,
     DroppingLine,
@@ -188,8 +180,7 @@ class _Builder:
     def _created(self, event: Event) -> None:
         number, size = event.whole("file_number"), event.whole("file_size")
         text_lines = self._texts(event)
-        witness = text_lines.generated.get(number or -1, (None, None))[1]
-        witness = text_lines.flushed.get(number or -1, (witness, ""))[0]
+        _, witness = text_lines.files.get(number or -1, (None, None))
         if witness is not None and size != witness:
             self.result.problems["contradictions"] += 1
         if number is None:
@@ -238,7 +229,7 @@ class _Builder:
         job.immutables = event.whole("immutable_memtables")
         _io_times(job, event)
         text_lines = self._texts(event)
-        for number, (size, _) in text_lines.flushed.items():
+        for number, (_, size) in text_lines.files.items():
             if number not in self.result.files and size > 0:  # the table_file_creation event is lost, the text line is not
                 self.result.problems["contradictions"] += 1
                 self.result.files[number] = LogFile(number, size)
@@ -247,12 +238,12 @@ class _Builder:
         self.places.update((f.number, 0) for f in job.outputs)
         job.write_bytes = sum(f.size_bytes for f in job.outputs)
         job.entries_out = sum(f.entries or 0 for f in job.outputs)
-        if not job.outputs and not text_lines.flushed:
+        if not job.outputs and not text_lines.files:
             self.result.problems["unknown_numbers"] += 1
         closing = self.closing_us.get(event.opening)
         late = closing is not None and event.time_us >= closing
         lost = late and self.released and not any(f.number in self.released for f in job.outputs)
-        if lost or any("OK" not in words for _, words in text_lines.flushed.values()):
+        if lost or text_lines.failed:
             job.status = "aborted"
 
     def _compaction_finished(self, event: Event) -> None:
@@ -269,18 +260,18 @@ class _Builder:
         if line is not None and aborted(job, event, line):
             return
         levels = [event.whole("output_level"), text_lines.level]
-        job.output_level = self._most_frequent(levels, default=job.output_level)
-        job.output_files = self._most_frequent(
-            [event.whole("num_output_files"), len(job.outputs) or None, len(text_lines.generated) or None]
-        )
+        most_frequent = self.result.most_frequent
+        job.output_level = most_frequent(levels, default=job.output_level)
+        counts = [event.whole("num_output_files"), len(job.outputs) or None, len(text_lines.files) or None]
+        job.output_files = most_frequent(counts)
         self.places.update((f.number, job.output_level) for f in job.outputs)
-        generated = text_lines.generated.values()
+        generated = text_lines.files.values()
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in generated) or None]
-        job.write_bytes = self._most_frequent([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
+        job.write_bytes = most_frequent([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
         text_entries_in, text_entries_out = text_entries(line, event, job.subcompactions)
         entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
-        job.entries_in = self._most_frequent([event.whole("num_input_records"), text_entries_in])
-        job.entries_out = self._most_frequent([event.whole("num_output_records"), text_entries_out, *entries])
+        job.entries_in = most_frequent([event.whole("num_input_records"), text_entries_in])
+        job.entries_out = most_frequent([event.whole("num_output_records"), text_entries_out, *entries])
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
@@ -302,9 +293,6 @@ class _Builder:
         if start != job.output_level:
             sizes[start] = above
         job.input_bytes = packed(sizes)
-
-    def _most_frequent(self, candidates: list[int | None], default: int = 0) -> int:
-        return most_frequent(candidates, self.result.problems, default)
 
     def _trivial_move(self, event: Event) -> None:
         self.families[self.moves.trivial_move(event)] = None
