@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.validation.logs.bench import NUMBER, BenchReader
 
 _UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -33,18 +34,15 @@ _DB: Final = tuple(
 )
 """Lines of the DB statistics; the groups are the names of `StatsDump.db`."""
 _FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative ({NUMBER}), interval {NUMBER}")
-_OLD_STALLS: Final = re.compile(r"Stalls\(count\): (.*)")
-_NEW_STALLS: Final = re.compile(r"^(?:.*\s)?Write Stall \(count\): (.*)")
+_STALLS: Final = re.compile(r"Stalls\(count\): (?P<old>.*)|^(?:.*\s)?Write Stall \(count\): (?P<new>.*)")
 _PENDING: Final = re.compile(r"Estimated pending compaction bytes: (\d+)")
-_OLD_COUNTS: Final = {
+_CAUSES: Final = {
     "level0_slowdown": "l0_slowdown",
     "level0_numfiles": "l0_stop",
     "stop for pending_compaction_bytes": "pending_stop",
     "slowdown for pending_compaction_bytes": "pending_slowdown",
     "memtable_compaction": "memtable_stop",
     "memtable_slowdown": "memtable_slowdown",
-}
-_NEW_COUNTS: Final = {
     "l0-file-count-limit-delays": "l0_slowdown",
     "l0-file-count-limit-stops": "l0_stop",
     "memtable-limit-delays": "memtable_slowdown",
@@ -52,6 +50,7 @@ _NEW_COUNTS: Final = {
     "pending-compaction-bytes-delays": "pending_slowdown",
     "pending-compaction-bytes-stops": "pending_stop",
 }
+"""Causes by their names in the lines "Stalls(count)" before 8.1 and "Write Stall (count)" since then."""
 
 
 @dataclass
@@ -194,24 +193,19 @@ class StatsReader:
             return False
         if found := _FLUSH.search(text):
             family.flush_bytes = float(found[1]) * _UNITS["GB"]
-        elif found := _OLD_STALLS.search(text):
-            counts = {name: int(n) for n, name in re.findall(r"(\d+) ([\w ]+?)(?=,|$)", found[1])}
-            family.stall_counts = {ours: counts[theirs] for theirs, ours in _OLD_COUNTS.items() if theirs in counts}
-            self._require_all_causes(family.stall_counts)
-        elif found := _NEW_STALLS.search(text):
-            if "cf-l0" in text or "memtable-limit" in text:
-                counts = {name: int(n) for name, n in re.findall(r"([\w-]+): (\d+)", found[1])}
-                family.stall_counts = {ours: counts[theirs] for theirs, ours in _NEW_COUNTS.items() if theirs in counts}
-                self._require_all_causes(family.stall_counts)
+        elif found := _STALLS.search(text):
+            if found["old"] is None and "cf-l0" not in text and "memtable-limit" not in text:
+                return True  # stalls of the whole database, by the write buffer manager
+            counts = {name: int(n) for n, name in re.findall(r"(\d+) ([\w ]+?)(?=,|$)", found["old"] or "")}
+            counts |= {name: int(n) for name, n in re.findall(r"([\w-]+): (\d+)", found["new"] or "")}
+            family.stall_counts = {ours: counts[theirs] for theirs, ours in _CAUSES.items() if theirs in counts}
+            if len(family.stall_counts) < len(THROTTLE_CAUSES):
+                self._damaged()
         elif found := _PENDING.search(text):
             family.pending_bytes = int(found[1])
         else:
             return self._damaged()
         return True
-
-    def _require_all_causes(self, counts: dict[str, int]) -> None:
-        if len(counts) < len(_OLD_COUNTS):
-            self._damaged()
 
     def _damaged(self) -> bool:
         assert self._dump is not None
