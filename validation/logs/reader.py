@@ -87,6 +87,8 @@ class _Parser:
         self.stats = StatsReader()
         self.seen = HashSet()
         self.times = EventTimes(self.log, self.clock)
+        self.opens = 0
+        """Number of version lines."""
         self.opening = 0
         self.skipping = False
         """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show
@@ -121,7 +123,7 @@ class _Parser:
         log.bench_setup = bench.setup
         log.version = log.version or log.bench_setup.get("RocksDB", "")
         if not log.openings and (log.records or log.dumps):
-            self._opened(0, log.first_us or 0, "")
+            self._opened(log.first_us or 0, "")
         return log
 
     def _line(self, line: Line, number: int) -> None:
@@ -143,7 +145,7 @@ class _Parser:
         record = read_line(message, line.time_us, line.thread, number, self.opening)
         if record is not None:
             if not self._repeated(line):
-                self._before(number)
+                self._before()
                 log.records.append(record)
         elif looks_damaged(message):
             log.troubles["unreadable_lines"] += 1
@@ -168,7 +170,7 @@ class _Parser:
         """Read a line that marks an open, a shutdown or a statistics dump; return False for other lines."""
         if "RocksDB version" in message and (version := _VERSION.search(message)):
             if not self._repeated(line):
-                self._opened(number, line.stated_us if line.stamped else line.time_us, version[1])
+                self._opened(line.stated_us if line.stamped else line.time_us, version[1])
             return True
         if "DUMPING STATS" in message:
             self.skipping = self._repeated(line)
@@ -176,37 +178,36 @@ class _Parser:
                 self.stats.begin(line.time_us, number, self.opening)
             return True
         if "DB pointer " in message:
-            if self.log.ready_us:
-                self.log.ready_us[-1] = line.time_us
+            if self.log.openings:
+                self.log.openings[-1].ready_us = line.time_us
             return True
         if message.startswith("SST files in ") and (files := _SST_FILES.search(message)) and self.log.openings:
             opening = self.log.openings[-1]
             opening.sst_files = (opening.sst_files or 0) + int(files[1])
             return True
         if "Shutdown: canceling" in message:
-            self.log.closing_us[self.opening] = line.time_us
+            self._before()
+            self.log.openings[self.opening].closing_us = line.time_us
             return True
         if "Shutdown complete" in message:
             self.log.shutdowns += not self._repeated(line)
             return True
         return False
 
-    def _opened(self, number: int, time_us: int, version: str) -> None:
+    def _opened(self, time_us: int, version: str) -> None:
         log = self.log
-        if version:
-            log.opens += 1
-            log.version = log.version or version
-        log.openings.append(Opening(number, time_us, version))
-        log.ready_us.append(time_us)
+        self.opens += bool(version)
+        log.version = log.version or version
+        log.openings.append(Opening(version, time_us))
         self.opening = len(log.openings) - 1
 
-    def _before(self, number: int) -> None:
+    def _before(self) -> None:
         """Begin an open without a version if there is none: records before the first version line belong to it."""
         if not self.log.openings:
-            self._opened(number, self.clock.first_us or 0, "")
+            self._opened(self.clock.first_us or 0, "")
 
     def _option(self, message: str) -> None:
-        option = _OPTION.search(message) if self.log.opens <= 1 else None
+        option = _OPTION.search(message) if self.opens <= 1 else None
         if option:
             self.log.options.setdefault(option[1], option[2].strip())
 
@@ -230,6 +231,6 @@ class _Parser:
             return
         if name not in KNOWN_EVENTS:
             troubles["unknown_events"] += 1
-        self._before(number)
+        self._before()
         time_us = self.times.of(data.get("time_micros"), line)
-        self.log.records.append(Event(time_us, intern(line.thread), number, self.opening, name, job, data, complete))
+        self.log.records.append(Event(time_us, intern(line.thread), number, self.opening, name, job, data))

@@ -44,8 +44,7 @@ class Event(Record):
     name: str
     job: int
     data: dict[str, Any]
-    complete: bool = True
-    """False if the JSON was cut off: `data` then has the fields that could be recovered."""
+    """Fields of the JSON; if it was cut off, those that could be recovered."""
 
     def whole(self, name: str) -> int | None:
         """Return an integer field; None if the field is missing or not an integer."""
@@ -138,15 +137,12 @@ class MovedLine(TextLine):
     """End of a trivial move. The line follows the event on the same thread."""
 
     files: int
-    level: int
-    """Level to which the files were moved."""
     size_bytes: int
     lsm_state: tuple[int, ...]
     """Files per level after the commit."""
 
     PATTERN: ClassVar = re.compile(
-        r"Moved #(?P<files>\d+) files to level-(?P<level>\d+) (?P<size_bytes>\d+) bytes \S+: "
-        r".*?files\[(?P<lsm_state>[\d ]+)\]"
+        r"Moved #(?P<files>\d+) files to level-\d+ (?P<size_bytes>\d+) bytes \S+: .*?files\[(?P<lsm_state>[\d ]+)\]"
     )
 
 
@@ -181,12 +177,11 @@ class StartSummary(TextLine):
 
     base_version: int
     """Number of the version in which the compaction was picked."""
-    start_level: int
     inputs: str
     """File numbers with rounded sizes by input level, such as "[19(6632KB) 18(6632KB)], [12(8233KB)]"."""
 
     PATTERN: ClassVar = re.compile(
-        r"Compaction start summary: Base version (?P<base_version>\d+) Base level (?P<start_level>\d+), inputs: (?P<inputs>.*)"
+        r"Compaction start summary: Base version (?P<base_version>\d+) Base level \d+, inputs: (?P<inputs>.*)"
     )
 
 
@@ -224,10 +219,12 @@ class InstalledLine(TextLine):
 class Opening:
     """One open of the store, and the part of the file that belongs to it."""
 
-    line: int
-    time_us: int
     version: str
     """RocksDB version, such as 7.8.3; empty if the file begins after the open."""
+    ready_us: int
+    """Time of the "DB pointer" line (the store is ready for use); without that line, time of the open's first line."""
+    closing_us: int | None = None
+    """Time at which the store began to close; None if the LOG does not show it."""
     sst_files: int | None = None
     """Number of SST files that the open found; None if the LOG does not print it."""
 
@@ -245,13 +242,8 @@ class RocksDbLog:
     are those of the first column family."""
     records: RecordList[Record] = field(default_factory=RecordList)
     """In time order."""
-    opens: int = 0
-    """Number of opens of the store that the file shows."""
     openings: list[Opening] = field(default_factory=list)
     """Opens in file order. The first has no version if the file begins after the open."""
-    ready_us: list[int] = field(default_factory=list)
-    """By open: time of the "DB pointer" line (the store is ready for use); without that line, time of the open's first
-    line."""
     dumps: list[StatsDump] = field(default_factory=list)
     """Statistics dumps, in file order."""
     benchmarks: list[Benchmark] = field(default_factory=list)
@@ -264,8 +256,6 @@ class RocksDbLog:
     """Time of the earliest line with a time stamp."""
     last_us: int | None = None
     """Time of the latest line with a time stamp."""
-    closing_us: dict[int, int] = field(default_factory=dict)
-    """By open: time at which the store began to close."""
     shutdowns: int = 0
     """Number of "Shutdown complete" lines."""
     troubles: Counter[str] = field(default_factory=Counter)

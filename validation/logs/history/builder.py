@@ -7,7 +7,7 @@ number on which most sources agree is used, and disagreements are counted.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs, packed
@@ -21,6 +21,7 @@ from lsmlab.validation.logs.records import (
     JobLine,
     MovedLine,
     MovingLine,
+    Opening,
     Record,
     ReleasedLine,
     RocksDbLog,
@@ -30,7 +31,7 @@ from lsmlab.validation.logs.records import (
 
 def jobs_of(log: RocksDbLog) -> LogJobs:
     """Build the jobs of a LOG from its records."""
-    jobs = _Builder(log.closing_us).build(log.records)
+    jobs = _Builder(log.openings).build(log.records)
     if log.options.get("atomic_flush") in ("1", "true"):  # the flushes of a job print the state before their joint commit
         for job in jobs.done("flush"):
             job.lsm_state = None
@@ -38,8 +39,8 @@ def jobs_of(log: RocksDbLog) -> LogJobs:
 
 
 class _Builder:
-    def __init__(self, closing_us: dict[int, int]) -> None:
-        self.closing_us = closing_us
+    def __init__(self, openings: Sequence[Opening]) -> None:
+        self.openings = openings
         self.released: set[int] = set()
         self.result = LogJobs()
         self.active: dict[tuple[int, int], list[LogJob]] = defaultdict(list)
@@ -240,7 +241,7 @@ class _Builder:
         job.entries_out = sum(f.entries or 0 for f in job.outputs)
         if not job.outputs and not text_lines.files:
             self.result.problems["unknown_numbers"] += 1
-        closing = self.closing_us.get(event.opening)
+        closing = self.openings[event.opening].closing_us
         late = closing is not None and event.time_us >= closing
         lost = late and self.released and not any(f.number in self.released for f in job.outputs)
         if lost or text_lines.failed:

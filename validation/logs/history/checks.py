@@ -156,7 +156,7 @@ def _silent_stalls(log: RocksDbLog, stalls: LogStalls) -> int:
         recent, previous = previous, state
         if recent is not None and recent.cause is not None and state.time_us - recent.time_us < _RACE_US:
             continue  # between this commit and its event another thread recomputed, and printed its line
-        closing = log.closing_us.get(state.opening)
+        closing = log.openings[state.opening].closing_us
         if closing is not None and state.time_us >= closing:
             continue
         if state.cause is None and state.column_family == "default" and state.opening == 0:

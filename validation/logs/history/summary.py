@@ -27,8 +27,8 @@ stall_fraction comes from the stall lines."""
 
 def origin_us(log: RocksDbLog) -> int:
     """Return the origin of time: local time in microseconds from which seconds are counted."""
-    if log.ready_us and log.ready_us[0]:
-        return log.ready_us[0]
+    if log.openings and log.openings[0].ready_us:
+        return log.openings[0].ready_us
     first = next(iter(log.records), None)
     return log.first_us or (first.time_us if first is not None else 0)
 
