@@ -12,7 +12,15 @@ from typing import Final
 
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs, packed
 from lsmlab.validation.logs.history.moves import Moves
-from lsmlab.validation.logs.history.witness import JobText, aborted, file_of, listed_files, megabytes_read, text_entries
+from lsmlab.validation.logs.history.witness import (
+    JobText,
+    aborted,
+    file_of,
+    flush_times_s,
+    listed_files,
+    megabytes_read,
+    text_entries,
+)
 from lsmlab.validation.logs.records import (
     DeletedLine,
     DroppingLine,
@@ -50,7 +58,7 @@ class _Builder:
         self.job_texts: dict[tuple[int, int], JobText] = defaultdict(JobText)
         """By (opening, job id): numbers from the text lines of the jobs that have not ended."""
         self.flush_times_s: dict[tuple[int, int], tuple[float, float]] = {}
-        """By (opening, job id): duration and CPU time of the flushes that have ended."""
+        """By (opening, job id): duration and CPU time of a flush."""
         self.installed: dict[str, InstalledLine] = {}
         self.places: dict[int, int] = {}
         """Level of each file, where the LOG shows it."""
@@ -65,10 +73,12 @@ class _Builder:
                 reader = _EVENTS.get(record.name)
                 if reader is not None:
                     reader(self, record)
-                if record.name in _ENDS:
-                    self._forget_texts(record.opening, record.job)
+                if record.name in _ENDS and (record.opening, record.job) not in self.active:
+                    self.job_texts.pop((record.opening, record.job), None)  # a third of the memory for a large LOG
             elif isinstance(record, JobLine):
                 self.job_texts[record.opening, record.job].read_line(record)
+                if times_s := flush_times_s(record.text):
+                    self.flush_times_s[record.opening, record.job] = times_s
             elif isinstance(record, InstalledLine):
                 self.installed[record.thread] = record
             elif isinstance(record, MovingLine):
@@ -89,9 +99,7 @@ class _Builder:
             self.result.problems["unfinished"] += len(jobs)
         for job in self.result.jobs:
             if job.kind == "flush":
-                text_lines = self._texts(job)
-                times = text_lines.flush_times_s or self.flush_times_s.get((job.opening, job.job))
-                job.wall_s, job.cpu_s = times or (job.wall_s, job.cpu_s)
+                job.wall_s, job.cpu_s = self.flush_times_s.get((job.opening, job.job), (job.wall_s, job.cpu_s))
         self.result.jobs.sort(key=lambda j: (j.start_us, j.job))
         self.result.families = list(self.families) or ["default"]
         return self.result
@@ -120,12 +128,6 @@ class _Builder:
         kept = [other for other in self.active.pop(key, []) if other is not job]
         if kept:
             self.active[key] = kept
-
-    def _forget_texts(self, opening: int, job: int) -> None:
-        """Drop the text lines of a job after its end, which would be a third of the memory for a large LOG."""
-        text_lines = self.job_texts.pop((opening, job), None) if (opening, job) not in self.active else None
-        if text_lines is not None and text_lines.flush_times_s:
-            self.flush_times_s[opening, job] = text_lines.flush_times_s
 
     def _flush_started(self, event: Event) -> None:
         job = self._begin(event, "flush")

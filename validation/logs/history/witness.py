@@ -41,8 +41,6 @@ class JobText:
     """Output files: file number to (entries, bytes); the lines of a flush do not give the entries (0)."""
     failed: bool = False
     """Whether the status of a flush is not OK."""
-    flush_times_s: tuple[float, float] | None = None
-    """(Duration, CPU time) of a flush without its commit."""
 
     def read_line(self, line: JobLine) -> None:
         """Read one text line of the job."""
@@ -59,8 +57,12 @@ class JobText:
         elif found := _FLUSHED.match(text):
             self.files[int(found[1])] = (0, int(found[2]))
             self.failed |= "OK" not in found[3]
-        elif found := _FLUSH_TIMES.match(text):
-            self.flush_times_s = (int(found[1]) / 1e6, int(found[2]) / 1e6)
+
+
+def flush_times_s(text: str) -> tuple[float, float] | None:
+    """Return duration and CPU time of a flush without its commit, in a "Flush lasted" line."""
+    found = _FLUSH_TIMES.match(text)
+    return (int(found[1]) / 1e6, int(found[2]) / 1e6) if found else None
 
 
 def listed_files(inputs: str) -> list[list[LogFile]]:
