@@ -212,10 +212,7 @@ def test_no_unused_library_is_loaded(
     assert set() == loaded_by(statement) & unused
 
 
-ENGINE = {
-    "yaml_text", "machine", "store", "clients", "results", "explain", "progress", "observers", "process_memory",
-    "prefill_options", "setting", "setup", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
-}  # fmt: skip
+ENGINE = set(ROOMS["sim"][: ROOMS["sim"].index("simulation") + 1])
 """Packages and files of sim that one run needs."""
 
 

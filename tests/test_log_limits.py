@@ -58,11 +58,13 @@ def test_compressed_lines_are_those_of_the_text(
     raw = pack(text) + pack(b"") + pack(text)
     path = write_log(tmp_path, raw[: round(kept * len(raw))] + (b"\0" * 512 if kept == 1.0 else b""))
     lines = TextLines(path)
-    expected, whole = read_text_part(path)
+    found, whole = read_text_part(path)
 
-    assert expected.removesuffix("\n").split("\n") == list(lines)
+    assert found.removesuffix("\n").split("\n") == list(lines)
     assert whole == (kept == 1.0)
-    assert not expected.endswith("\n") or whole == lines.whole
+    assert not found.endswith("\n") or whole == lines.whole
+    assert (2 * text.decode()).startswith(found)
+    assert len(found) == 2 * len(text) if whole else len(found) > len(text) / 2
 
 
 def test_empty_members_end(tmp_path: Path) -> None:

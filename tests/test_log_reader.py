@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import gzip
-import lzma
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -114,17 +112,6 @@ def test_summer_time(hours: int, tmp_path: Path) -> None:
     assert_totals(sample, reading)
     assert 0 == reading.log.troubles["unreadable_stamps"]
     assert reading.summary["duration_s"] < 30
-
-
-@pytest.mark.parametrize(
-    "pack",
-    [gzip.compress, lzma.compress, bz2.compress, lambda raw: gzip.compress(raw[:9000]) + gzip.compress(raw[9000:])],
-)
-def test_compressed_logs(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """Files compressed by gzip (also in several members), xz or bzip2 are recognised by their first bytes."""
-    sample = Sample().run(20)
-
-    assert_totals(sample, read(write_log(tmp_path, pack(sample.text.encode()))))
 
 
 def test_a_truncated_compressed_log(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ _NEAR_US: Final = 1000
 
 
 class Fill(NamedTuple):
-    """Entries written between two memtable switches; times are local, or UTC (`in_utc`)."""
+    """Entries written between two memtable switches; times are local, or UTC (`unstalled_fills`)."""
 
     start_us: int
     end_us: int
@@ -82,10 +82,6 @@ def unstalled(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:
 
 
 def unstalled_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
-    """Return the fills of a LOG's memtables during which no stall slowed or stopped writers."""
-    return unstalled(memtable_fills(log, flushes), stalls_of(log).intervals)
-
-
-def in_utc(fills: Sequence[Fill], log: RocksDbLog) -> list[Fill]:
-    """Return the fills of a LOG with their times in UTC instead of the LOG's local time."""
+    """Return the fills of a LOG's memtables during which no stall slowed or stopped writers; their times are UTC."""
+    fills = unstalled(memtable_fills(log, flushes), stalls_of(log).intervals)
     return [fill._replace(start_us=fill.start_us - log.zone_us, end_us=fill.end_us - log.zone_us) for fill in fills]
