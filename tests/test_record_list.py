@@ -12,8 +12,8 @@ from log_sample import Sample, write_log
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.logs import record_list
 from lsmlab.validation.logs.hash_set import HashSet
-from lsmlab.validation.logs.record_list import RecordList
-from lsmlab.validation.logs.records import Event, Record, StallLine, SwitchLine
+from lsmlab.validation.logs.record_list import Record, RecordList
+from lsmlab.validation.logs.records import Event, StallLine, SwitchLine
 
 RECORDS = 2_000
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from lsmlab.validation.logs import records
 from lsmlab.validation.logs.clock import Clock
+from lsmlab.validation.logs.record_list import Record
 
 _STAMP: Final = r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}"
 _LINE: Final = re.compile(rf"({_STAMP}) (\S+) (?:\(Original Log Time ({_STAMP})\) )?")
@@ -134,7 +135,7 @@ def _host_line(text: str, clock: Clock) -> list[Line]:
     return [Line(time_us, thread[1] if thread else "", message, True, stated_us)]
 
 
-def read_line(message: str, time_us: int, thread: str, number: int, opening: int) -> records.Record | None:
+def read_line(message: str, time_us: int, thread: str, number: int, opening: int) -> Record | None:
     """Convert a message to its record; None for a message of any other kind than those in `records`."""
     head = _HEAD.match(message)
     assert head is not None
@@ -143,7 +144,7 @@ def read_line(message: str, time_us: int, thread: str, number: int, opening: int
         if found := kind.PATTERN.match(text):
             values = {name: _CONVERTERS.get(name, int)(value) for name, value in found.groupdict().items()}
             family = sys.intern(head[1] or "default")
-            record: records.Record = kind(time_us, sys.intern(thread), number, opening, family, **values)
+            record: Record = kind(time_us, sys.intern(thread), number, opening, family, **values)
             return record
     return None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from lsmlab.validation.logs.record_list import RecordList
+from lsmlab.validation.logs.record_list import Record, RecordList
 
 if TYPE_CHECKING:
     from lsmlab.validation.logs.bench import Benchmark
@@ -21,20 +21,6 @@ _FULL: Final = (
 """Conditions of which RocksDB slows down or stops writes."""
 _RATE: Final = re.compile(r" rate (\d+)$")
 _PENDING: Final = re.compile(r"estimated pending compaction bytes (\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Fields that all records have."""
-
-    time_us: int
-    """Time of the record: local wall clock in microseconds since 1970, from the line's own time stamp."""
-    thread: str
-    line: int
-    """Line number in the file, from 1."""
-    opening: int
-    """Number of the open of the store that wrote the record, from 0. Job ids and file numbers are unique within one
-    open."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from typing import Final, TypeGuard
 
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.manifest import VersionEdit
-from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, Record, ReleasedLine, RocksDbLog
+from lsmlab.validation.logs.record_list import Record
+from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, ReleasedLine, RocksDbLog
 from lsmlab.validation.replays.steps import Commit
 
 FIRST_VERSION: Final = 2

@@ -21,6 +21,7 @@ from lsmlab.validation.logs.history.witness import (
     megabytes_read,
     text_entries,
 )
+from lsmlab.validation.logs.record_list import Record
 from lsmlab.validation.logs.records import (
     DeletedLine,
     DroppingLine,
@@ -30,7 +31,6 @@ from lsmlab.validation.logs.records import (
     MovedLine,
     MovingLine,
     Opening,
-    Record,
     ReleasedLine,
     RocksDbLog,
     StartSummary,

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES, StallCause
-from lsmlab.validation.logs.records import Event, MovedLine, Record, ReleasedLine, RocksDbLog, StallLine, SwitchLine
+from lsmlab.validation.logs.record_list import Record
+from lsmlab.validation.logs.records import Event, MovedLine, ReleasedLine, RocksDbLog, StallLine, SwitchLine
 
 _COMMITS: Final = frozenset({"flush_finished", "compaction_finished", "trivial_move"})
 _NEAR_US: Final = 10**6

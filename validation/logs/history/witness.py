@@ -8,7 +8,8 @@ from typing import Final
 
 from lsmlab.models.options.fields import Compression
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
-from lsmlab.validation.logs.records import Event, InstalledLine, JobLine, Record
+from lsmlab.validation.logs.record_list import Record
+from lsmlab.validation.logs.records import Event, InstalledLine, JobLine
 
 _INPUTS: Final = re.compile(r"(\d+)@(\d+)")
 _TO_LEVEL: Final = re.compile(r"files to L(\d+)")
