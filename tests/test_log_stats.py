@@ -26,7 +26,7 @@ ROWS = {
 def dump_of(*lines: str) -> StatsDump:
     """Read the lines of one dump, of which each but a line of dashes belongs to it."""
     reader = StatsReader()
-    assert [not line.startswith("--") for line in lines] == [reader.take(line, 1, None, 0) for line in lines]
+    assert [not line.startswith("--") for line in lines] == [reader.take(line, None, 0) for line in lines]
     return reader.dumps[0]
 
 

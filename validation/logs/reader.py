@@ -135,12 +135,12 @@ class _Parser:
                 self._event(message[at + 13 :], line, number)
             return
         if not line.stamped:
-            self._unstamped(line, number)
+            self._unstamped(line)
             return
         if "Options" in message and "SetOptions()" not in message:
             self._option(message)
             return
-        if self._mark(message, line, number):
+        if self._mark(line):
             return
         record = read_line(message, line.time_us, line.thread, number, self.opening)
         if record is not None:
@@ -150,24 +150,25 @@ class _Parser:
         elif looks_damaged(message):
             log.troubles["unreadable_lines"] += 1
         elif self.clock.wrapped:
-            self._statistics(line, number)
+            self._statistics(line)
 
-    def _unstamped(self, line: Line, number: int) -> None:
-        if self._statistics(line, number):
+    def _unstamped(self, line: Line) -> None:
+        if self._statistics(line):
             return
         if "Options" in line.message or "RocksDB version" in line.message:
             self._option(line.message)
-            self._mark(line.message, line, number)
+            self._mark(line)
         elif looks_damaged(line.message):
             self.log.troubles["unreadable_lines"] += 1
 
-    def _statistics(self, line: Line, number: int) -> bool:
+    def _statistics(self, line: Line) -> bool:
         if self.skipping:
             return False
-        return self.stats.take(line.message, number, self.clock.last_us if self.clock.any else None, self.opening)
+        return self.stats.take(line.message, self.clock.last_us if self.clock.any else None, self.opening)
 
-    def _mark(self, message: str, line: Line, number: int) -> bool:
+    def _mark(self, line: Line) -> bool:
         """Read a line that marks an open, a shutdown or a statistics dump; return False for other lines."""
+        message = line.message
         if "RocksDB version" in message and (version := _VERSION.search(message)):
             if not self._repeated(line):
                 self._opened(line.stated_us if line.stamped else line.time_us, version[1])
@@ -175,7 +176,7 @@ class _Parser:
         if "DUMPING STATS" in message:
             self.skipping = self._repeated(line)
             if not self.skipping:
-                self.stats.begin(line.time_us, number, self.opening)
+                self.stats.begin(line.time_us, self.opening)
             return True
         if "DB pointer " in message:
             if self.log.openings:

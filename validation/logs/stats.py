@@ -35,7 +35,6 @@ _DB: Final = tuple(
 """Lines of the DB statistics; the groups are the names of `StatsDump.db`."""
 _FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative ({NUMBER}), interval {NUMBER}")
 _STALLS: Final = re.compile(r"Stalls\(count\): (?P<old>.*)|^(?:.*\s)?Write Stall \(count\): (?P<new>.*)")
-_PENDING: Final = re.compile(r"Estimated pending compaction bytes: (\d+)")
 _CAUSES: Final = {
     "level0_slowdown": "l0_slowdown",
     "level0_numfiles": "l0_stop",
@@ -65,7 +64,6 @@ class FamilyStats:
     """"Flush(GB): cumulative" in bytes; RocksDB prints it to 0.001 GB."""
     stall_counts: dict[str, int] = field(default_factory=dict)
     """Cumulative stall counters by cause, with the cause names of summary.json."""
-    pending_bytes: int | None = None
 
     def row(self, name: str) -> dict[str, Any] | None:
         """Return the row of the table by level with this name, such as "Sum"; None if there is none."""
@@ -78,7 +76,6 @@ class StatsDump:
 
     time_us: int | None
     """Time of the last line with a time stamp before the dump; None in db_bench's output, which has no time stamps."""
-    line: int
     opening: int = 0
     uptime_s: float | None = None
     interval_s: float | None = None
@@ -104,18 +101,18 @@ class StatsReader:
         self._loose = False
         """Whether the current dump has no "DUMPING STATS" line, as in db_bench's output."""
 
-    def begin(self, time_us: int | None, line: int, opening: int, *, loose: bool = False) -> None:
+    def begin(self, time_us: int | None, opening: int, *, loose: bool = False) -> None:
         """Begin a dump, at its line "DUMPING STATS" or (`loose`) at its first section if that line is absent."""
-        self._dump, self._loose = StatsDump(time_us, line, opening), loose
+        self._dump, self._loose = StatsDump(time_us, opening), loose
         self.dumps.append(self._dump)
         self._family, self._header = None, []
 
-    def take(self, text: str, line: int, time_us: int | None, opening: int) -> bool:
+    def take(self, text: str, time_us: int | None, opening: int) -> bool:
         """Read one line; return True if it belongs to a dump or to db_bench's results."""
         for mark, reader in _READERS:
             if mark in text:
                 if self._dump is None or (mark == "Stats" and self._complete()):
-                    self.begin(time_us, line, opening, loose=True)
+                    self.begin(time_us, opening, loose=True)
                 return reader(self, text)
         if self._header and (row := _ROW.search(text)):
             self._row(row[1], row[2])
@@ -201,8 +198,6 @@ class StatsReader:
             family.stall_counts = {ours: counts[theirs] for theirs, ours in _CAUSES.items() if theirs in counts}
             if len(family.stall_counts) < len(THROTTLE_CAUSES):
                 self._damaged()
-        elif found := _PENDING.search(text):
-            family.pending_bytes = int(found[1])
         else:
             return self._damaged()
         return True
@@ -222,7 +217,6 @@ _READERS: Final = (
     ("Flush(GB)", StatsReader._family_line),
     ("Stalls(count)", StatsReader._family_line),
     ("Write Stall (count)", StatsReader._family_line),
-    ("Estimated pending compaction bytes: ", StatsReader._family_line),
 )
 """Text that identifies a kind of line, and the method that reads it."""
 
