@@ -73,7 +73,7 @@ class EngineSession:
     """End of the last client window that the scheduler observed, in s."""
 
     def __post_init__(self) -> None:
-        self.pickers = PickerSession({"": lambda _arguments: self._picker()}, {"picker": ""})
+        self.pickers = PickerSession(lambda _arguments: self._picker())
 
     def commands(self) -> dict[str, Command]:
         """Return all commands by name."""

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import FORMAT
+from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
 
 CAUSES = ("memtable_stop", "l0_stop", "pending_stop", "memtable_slowdown", "l0_slowdown", "pending_slowdown")
 CONFIG = (
@@ -44,14 +44,10 @@ def write_run(
     config = CONFIG.format(cap=f"{speed:g}GB/s", seed=seed)
     (directory / "config.yaml").write_text(config, encoding="utf-8")
     (directory / "summary.json").write_text(json.dumps(summary, indent=1), encoding="utf-8")
-    meta = {b"lsmlab": json.dumps({"version": "0.1.0", "format": FORMAT, "seed": seed, "config": config}).encode()}
-    for name, table in (
-        ("series", pa.table(series)),
-        ("jobs", _table(job_rows, _JOB_TYPES)),
-        ("stalls", _table(stall_rows, _STALL_TYPES)),
-        ("latency", _table(latency, {"op": pa.string(), "upper_s": pa.float64(), "count": pa.float64()})),
-    ):
-        pq.write_table(table.replace_schema_metadata(meta), directory / f"{name}.parquet")
+    about = {"version": "0.1.0", "seed": seed, "config": config}
+    write_table(directory, SERIES, series, about)
+    for schema, rows in ((JOBS, job_rows), (STALLS, stall_rows), (LATENCY, latency)):
+        write_table(directory, schema, schema.table(rows), about)
     return directory
 
 
@@ -60,24 +56,6 @@ def figures_of(page: str) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
     assert found is not None
     return {figure["id"]: figure for figure in json.loads(found[1])}
-
-
-_JOB_TYPES = {
-    **dict.fromkeys(("job", "start_level", "output_level", "input_files", "input_files_output_level", "output_files",
-                     "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "shard", "subcompactions"),
-                    pa.int64()),
-    **dict.fromkeys(("queued_s", "start_s", "end_s", "entries_in", "entries_out", "score", "cpu_s"), pa.float64()),
-    "kind": pa.string(), "reason": pa.string(), "unfinished": pa.bool_(),
-}  # fmt: skip
-_STALL_TYPES = {
-    "stall": pa.int64(), "cause": pa.string(), "start_s": pa.float64(), "end_s": pa.float64(), "shard": pa.int64(),
-    "lost_ops": pa.float64(), "chain_jobs": pa.list_(pa.int64()), "chain_levels": pa.int64(), "chain_bytes": pa.int64(),
-    "unfinished": pa.bool_(),
-}  # fmt: skip
-
-
-def _table(rows: list[dict[str, Any]], types: dict[str, pa.DataType]) -> pa.Table:
-    return pa.table({name: pa.array([row.get(name, False) for row in rows], type=kind) for name, kind in types.items()})
 
 
 def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[str, Any]]:
@@ -89,11 +67,8 @@ def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[s
         level = -1 if kind == "flush" else int(random.choice([0, 0, 1, 2]))
         files = 1 if kind == "flush" else int(random.integers(1, 9))
         size = 0 if kind == "trivial_move" else files * 2**26
-        ran = (
-            0.0
-            if kind == "trivial_move"
-            else step * float(random.uniform(0.4, 1.1)) * (1 if kind == "flush" else 2 + files / 3)
-        )
+        width = {"trivial_move": 0.0, "flush": 1.0}.get(kind, 2 + files / 3)
+        ran = width and step * float(random.uniform(0.4, 1.1)) * width
         rows.append({
             "job": len(rows) + 2, "kind": kind, "reason": "LevelL0FilesNum" if level == 0 else "LevelMaxLevelSize",
             "start_level": level, "output_level": level + 1, "queued_s": float(start) - 0.01, "start_s": float(start),
@@ -102,6 +77,7 @@ def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[s
             "output_files": files, "read_bytes": 0 if kind == "flush" else size, "read_bytes_output_level": size // 2,
             "write_bytes": int(size * 0.9), "entries_in": size / 100, "entries_out": size / 120, "score": 1.5,
             "parent": len(rows) + 1 if rows else -1, "shard": 0, "cpu_s": ran / 2, "subcompactions": 1,
+            "merged_s": float(start), "moved_bytes": 0, "halted_s": 0.0, "pool": "", "unfinished": False,
         })  # fmt: skip
     return rows
 
@@ -120,7 +96,7 @@ def _stalls(random: np.random.Generator, seconds: int, wanted: int, jobs: list[d
             "start_s": float(start), "end_s": float(start) + length, "shard": 0, "lost_ops": 1000.0 * length,
             "chain_jobs": [job["job"] for job in chain],
             "chain_levels": len({job["start_level"] for job in chain}),
-            "chain_bytes": sum(job["read_bytes"] + job["write_bytes"] for job in chain),
+            "chain_bytes": sum(job["read_bytes"] + job["write_bytes"] for job in chain), "unfinished": False,
         })  # fmt: skip
     return rows
 
@@ -170,7 +146,6 @@ def _series(
     series["pending_bytes"] = np.maximum(0, wave) * 2**31 * 2.2
     series["delayed_rate_bytes_per_s"] = np.where(slowed > 0, 16e6, 0)
     series["running_flushes"], series["running_compactions"] = np.round(stopped), np.round(slowed + 1)
-    series["cpu_busy_cores"] = 1 + slowed
     for level, (size, grows) in enumerate([(6e8, 0), (2.7e8, 0), (2.6e9, 1), (2e10, 1)]):
         growth = t / seconds if grows else np.ones(seconds)
         series[f"level_bytes_{level}"] = size * growth * random.normal(1, 0.04, seconds) * bool(jobs)

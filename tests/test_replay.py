@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.validation.logs.reader import StallLine, parse_event, parse_log, read_log
+from lsmlab.validation.logs.lines import parse_event
+from lsmlab.validation.logs.reader import parse_log, read_log
+from lsmlab.validation.logs.records import StallLine
 from lsmlab.validation.replays.match_counts import (
     FLUSHES,
     IDLE,

@@ -23,7 +23,7 @@ from lsmlab.models.units import build, parse_quantity
 from lsmlab.models.workloads.reads import TableClass, false_positive_rate
 from lsmlab.validation.calibrate.searched_runs import SortedRun, manifest_of, searches, sorted_runs, whole_run
 from lsmlab.validation.logs.history.builder import jobs_of
-from lsmlab.validation.logs.history.fills import Fill, in_utc, unstalled_fills
+from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.text import read_text
@@ -216,7 +216,7 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
         name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
         stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
         jobs=tuple(jobs), histograms=histograms, counters=_counters(counters, paths[2]),
-        fills=tuple(in_utc(unstalled_fills(log, history.done("flush")), log)), files_per_level=_files_per_level(log),
+        fills=tuple(unstalled_fills(log, history.done("flush"))), files_per_level=_files_per_level(log),
         sorted_runs=sorted_runs(folder, log, config, idle=not jobs),
         found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0,
         assertions=WARNING in output, digest=digest.hexdigest(),

@@ -26,7 +26,7 @@ from lsmlab.validation.importer.throughput import job_spans
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
-from lsmlab.validation.logs.history.tree import LevelTracker, states
+from lsmlab.validation.logs.history.tree import LevelTracker, states, total
 
 _COMMIT_S: Final = 2e-3
 """A job ended a stall if its commit is this close in time to the stall's end. Times of stall line and commit event
@@ -198,7 +198,8 @@ def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> T
 def _states(reading: Reading, edges: Floats) -> Table:
     """Return files and bytes per level, immutable memtables, pending bytes, delayed rate and running jobs by second."""
     at = edges[1:]
-    rows = [(reading.seconds(job.end_us or 0), *_levels_now(trackers)) for job, trackers in states(reading.jobs)]
+    sizes_of = LevelTracker.estimated_sizes
+    rows = [(reading.seconds(job.end_us or 0), *total(trackers, sizes_of)) for job, trackers in states(reading.jobs)]
     levels = max((len(counts) for _, counts, _ in rows), default=0)
     times = np.array([t for t, _, _ in rows], dtype=np.float64)
     table: Table = {"l0_files": _column(times, [c[0] if c else 0 for _, c, _ in rows], at)}
@@ -218,17 +219,6 @@ def _states(reading: Reading, edges: Floats) -> Table:
         table[f"level_bytes_{level}"] = _column(times, sizes, at)
         table[f"level_files_{level}"] = _column(times, [c[level] if level < len(c) else 0 for _, c, _ in rows], at)
     return table
-
-
-def _levels_now(trackers: Mapping[str, LevelTracker]) -> tuple[list[int], list[int]]:
-    """Return files and bytes per level, summed over column families; unknown file sizes are estimated."""
-    width = max((len(t.counts) for t in trackers.values()), default=0)
-    counts, sizes = [0] * width, [0] * width
-    for tracker in trackers.values():
-        for level, (count, size) in enumerate(zip(tracker.counts, tracker.estimated_sizes(), strict=True)):
-            counts[level] += count
-            sizes[level] += size
-    return counts, sizes
 
 
 def _switches(reading: Reading) -> list[Any]:

@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.history.summary import summarise_log
-from lsmlab.validation.logs.reader import read_log, read_text
+from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.text import read_text
 
 _RESULT: Final = re.compile(r"^\w+ +: +[\d.]+ micros/op (\d+) ops/sec ([\d.]+) seconds (\d+) operations", re.M)
 _STALL: Final = re.compile(r"Cumulative stall: \S+ H:M:S, ([\d.]+) percent")

@@ -16,7 +16,7 @@ from lsmlab.models.tree.merge import unique_sorted
 from lsmlab.models.tree.sst import index_bytes
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.mt19937 import FillRandomKeys
-from lsmlab.validation.logs.reader import Event
+from lsmlab.validation.logs.records import Event
 from lsmlab.validation.replays.match_counts import FLUSHES, INDEXES, OUTPUTS
 from lsmlab.validation.replays.recording import BenchWorkload
 from lsmlab.validation.replays.timeline import ReplayTimeline

@@ -13,7 +13,9 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.version import Version
 from lsmlab.validation.logs.manifest import VersionEdit, read_manifest
-from lsmlab.validation.logs.reader import RocksDbLog, read_log, read_text
+from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.text import read_text
 
 
 @dataclass(frozen=True)
