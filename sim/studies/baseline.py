@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import SUMMARY, read_summary
 from lsmlab.sim.studies.request import Request, argument, option
@@ -33,7 +34,7 @@ class Baseline:
     """Folder or override by which the user named it."""
     overrides: tuple[str, ...] = ()
     """Overrides of the present state; without `stored` they choose its entries too."""
-    folders: tuple[Path, ...] = ()
+    folders: tuple[ConfigFolder, ...] = ()
     """Folders of configuration groups."""
     stored: Mapping[str, Any] | None = None
     """Configuration of a finished run; None: the overrides give it."""
@@ -54,22 +55,31 @@ class Baseline:
 
 
 def read_baseline(name: str, overrides: Sequence[str] = (), folders: Sequence[Path] = ()) -> Baseline:
-    """Return the store that `name` means: a folder of `lsmlab import`, the folder of a run, or an override.
+    """Return the store that `name` means: a folder of `lsmlab import`, on disk or in memory, that of a run, or an override.
 
     `overrides` apply to the present state and to all alternatives. Raises InputError for any other folder.
     """
+    if (in_memory := IN_MEMORY.get(name)) is not None:
+        return _imported(name, in_memory, in_memory.summary, overrides, folders)
     folder = Path(name)
     if not folder.exists() and "=" in name:
         return Baseline(name, (name, *overrides), tuple(folders))
     if not folder.is_dir():
         raise InputError(f"{name}: no such folder; name a folder of 'lsmlab import', a run's folder, or experiment=NAME")
     if (folder / "experiment").is_dir():
-        recorded = read_summary(folder)
-        experiment = (recorded.get("import") or {}).get("experiment", "imported")
-        own = (f"experiment={experiment}", *overrides)
-        return Baseline(name, own, (folder, *folders), recorded=recorded, from_a_log=True)
+        return _imported(name, folder, read_summary(folder), overrides, folders)
     first = folder if (folder / "config.yaml").is_file() else folder / "seed_1"
     if not (first / "config.yaml").is_file():
         raise InputError(f"{name}: contains no experiment/ of an import and no config.yaml of a run; choose such a folder")
     summary = read_summary(first) if (first / SUMMARY).is_file() else None
     return Baseline(name, tuple(overrides), tuple(folders), stored=read_config(first / "config.yaml"), recorded=summary)
+
+
+def _imported(
+    name: str, folder: ConfigFolder, recorded: Mapping[str, Any], overrides: Sequence[str], folders: Sequence[Path]
+) -> Baseline:
+    """Return the store of a LOG with the load that repeats the real one."""
+    experiment = (recorded.get("import") or {}).get("experiment", "imported")
+    return Baseline(
+        name, (f"experiment={experiment}", *overrides), (folder, *folders), recorded=recorded, from_a_log=True
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.catalogue import ConfigFolder
 from lsmlab.sim.configuration.checks import check
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.overrides import override_key, parsed, prepare
@@ -30,7 +31,9 @@ def read_config(path: Path) -> dict[str, Any]:
     return content
 
 
-def changed(config: Mapping[str, Any], overrides: Sequence[str], folders: Sequence[Path] = ()) -> dict[str, Any]:
+def changed(
+    config: Mapping[str, Any], overrides: Sequence[str], folders: Sequence[ConfigFolder] = ()
+) -> dict[str, Any]:
     """Return a copy of a run's configuration with the changes of `overrides`.
 
     An entry of a group replaces the group, except the facts that do not depend on it: another drive leaves page cache and

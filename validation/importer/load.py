@@ -14,18 +14,24 @@ _MARGIN: Final = 1.1
 _FEWEST_KEYS: Final = 1000
 
 
-def operations(workload: InferredWorkload) -> list[float]:
-    """Return the number of writes in each interval of the trace."""
+def trace_text(workload: InferredWorkload) -> str:
+    """Return the text of the trace of the load; empty if the LOG does not show the rate of writes."""
+    if len(workload.seconds) < 2:
+        return ""
     ends = [*workload.seconds[1:], workload.until_s]
-    return [rate * (b - a) for rate, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True)]
+    intervals = zip(workload.rate_per_s, workload.seconds, ends, strict=True)
+    return "seconds,operations\n" + "".join(f"{a:.3f},{rate * (b - a):.3f}\n" for rate, a, b in intervals)
 
 
-def schedule(workload: InferredWorkload, final: Path) -> tuple[str, dict[str, Any]]:
-    """Return the entry of configs/workload that repeats the load which the store accepted, and the entry's own keys."""
+def schedule(workload: InferredWorkload, trace: Path | None) -> tuple[str, dict[str, Any]]:
+    """Return the entry of configs/workload that repeats the load which the store accepted, and the entry's own keys.
+
+    `trace`: file with the text of the trace; None: the keys contain the text.
+    """
     if len(workload.seconds) < 2:
         return "constant", {}
-    file = str(final / "trace.csv")
-    return "trace", {"file": file, "loop": False, "duration": round(workload.until_s, 3)}
+    source = {"file": "", "rows": trace_text(workload)} if trace is None else {"file": str(trace)}
+    return "trace", {**source, "loop": False, "duration": round(workload.until_s, 3)}
 
 
 def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:

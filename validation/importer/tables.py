@@ -6,7 +6,6 @@ import bisect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +13,6 @@ from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.sim.explain.chains import Chain, chains, stall_rows
 from lsmlab.sim.explain.lost_operations import curves_of_series
 from lsmlab.sim.explain.stall_analysis import StallData, lost_operations
-from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_JOBS, STATISTICS
 from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
@@ -35,13 +33,12 @@ _SUCCESSOR_S: Final = 0.02
 """A job that starts within this time after another job's end on the same thread was waiting for that job."""
 
 
-def write_tables(
-    reading: Reading, workload: InferredWorkload, directory: Path, about: Mapping[str, Any]
-) -> StallData:  # fmt: skip
-    """Write the tables jobs, stalls, series, levels, statistics, compaction_tables and latency as Parquet files.
+Tables = Sequence[tuple[TableSchema, Table]]
+"""Tables with their schemas."""
 
-    Return those that explain the stalls.
-    """
+
+def tables_of(reading: Reading, workload: InferredWorkload) -> tuple[Tables, StallData]:
+    """Return the tables jobs, stalls, series, levels, statistics, compaction_tables and latency, and the data of stalls."""
     records = job_records(reading)
     stalls = stall_rows(stall_records(reading, records), named=len(reading.jobs.families) > 1)
     statistics, rows = statistics_tables(reading)
@@ -49,7 +46,7 @@ def write_tables(
     data = _stall_data(reading, workload, stalls, jobs, series)
     for stall, lost_ops in zip(stalls, lost_operations(data), strict=True):
         stall["lost_ops"] = lost_ops
-    tables: list[tuple[TableSchema, Table]] = [
+    return [
         (LOG_JOBS, jobs),
         (STALLS, STALLS.table(stalls)),
         (SERIES, series),
@@ -57,10 +54,7 @@ def write_tables(
         (STATISTICS, columns_of(statistics, STATISTICS)),
         (COMPACTION_TABLES, columns_of(rows, COMPACTION_TABLES)),
         (LATENCY, LATENCY.empty()),
-    ]
-    for schema, columns in tables:
-        write_table(directory, schema, columns, about)
-    return data
+    ], data
 
 
 def _stall_data(
