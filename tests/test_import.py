@@ -23,8 +23,8 @@ from lsmlab.sim import configure
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.results.schema.run_tables import JOB_WAITS, JOBS
-from lsmlab.validation.importer.estimators import ESTIMATORS, estimate
-from lsmlab.validation.importer.observation import Observation
+from lsmlab.validation.importer.estimates import Observation
+from lsmlab.validation.importer.importing import ESTIMATORS, estimate
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.importer.workload import distinct_keys, infer_workload, zipf_constant
 from running import run

@@ -6,13 +6,12 @@ Store, load, machine and limits are separate entries, so that a what-if replaces
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.devices.make import DeviceCaps
 from lsmlab.sim.yaml_text import to_yaml
-from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, Inferred
 from lsmlab.validation.importer.load import full_speed, schedule, trace_text
 from lsmlab.validation.importer.workload import InferredWorkload
@@ -55,20 +54,10 @@ def configuration_files(
     found = [*_machine(inferred, source), *_store(inferred, source), *_loads(inferred, loads, source)]
     found += [_experiment(inferred, name, source) for name in loads]
     texts = {f"{entry.path}.yaml": str(entry) for entry in found}
-    texts[f"parameters/{NAME}.yaml"] = str(_renamed(inferred.parameters, inferred.device_base))
+    texts[f"parameters/{NAME}.yaml"] = str(inferred.parameters)
     if trace is not None and (rows := trace_text(workload)):
         texts[trace.name] = rows
     return texts
-
-
-def _renamed(constants: SetText, base: str) -> SetText:
-    """Return the parameter set with the constants of `base` under the drive's own name."""
-    return replace(
-        constants,
-        devices={NAME: constants.devices[base]} if base in constants.devices else {},
-        device_errors={NAME: constants.device_errors[base]} if base in constants.device_errors else {},
-        sources={key.replace(f"{base}.", f"{NAME}.", 1): text for key, text in constants.sources.items()},
-    )
 
 
 def _machine(inferred: Inferred, source: str) -> Iterator[_Entry]:

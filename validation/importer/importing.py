@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from lsmlab.models.options.values import plain
 from lsmlab.sim.configuration.catalogue import MemoryFolder
@@ -20,12 +21,13 @@ from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.rundir import RunDirectory
 from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.sim.studies.request import argument, option
+from lsmlab.validation.importer.clients import sleep_penalty, wal_fsync, write_op
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, Inferred, infer, limited_by_store
+from lsmlab.validation.importer.device import FLUSH_CPU, fsync_bandwidth, small_fsync, streams, throughput
 from lsmlab.validation.importer.entries import configuration_files
-from lsmlab.validation.importer.estimates import Estimates
-from lsmlab.validation.importer.estimators import estimate
-from lsmlab.validation.importer.families import infer_database
-from lsmlab.validation.importer.observation import Observation, observe
+from lsmlab.validation.importer.estimates import Earlier, Estimates, Observation, observe
+from lsmlab.validation.importer.jobs import codec_cpu, compaction_cpu, file_overhead, flush_cpu, job_start
+from lsmlab.validation.importer.load import infer_database
 from lsmlab.validation.importer.reading import Reading, families, read
 from lsmlab.validation.importer.tables import Tables, tables_of
 from lsmlab.validation.importer.workload import InferredWorkload
@@ -112,6 +114,38 @@ def read_store(request: ImportRequest) -> ImportedStore:
     return replace(summarised(read(request.log, request.options, request.report_csv)), device=request.device)
 
 
+class Estimator(NamedTuple):
+    """One step from the observation to estimates."""
+
+    estimate: Callable[[Observation, Earlier], Estimates]
+    needs: tuple[str, ...] = ()
+    """Names of the earlier estimates that the step gets."""
+
+
+ESTIMATORS: Final = (
+    Estimator(compaction_cpu),
+    Estimator(flush_cpu, ("host.compaction_record", "host.compress_byte")),
+    Estimator(codec_cpu, ("host.compaction_byte", "host.compress_byte", "host.decompress_byte")),
+    Estimator(job_start),
+    Estimator(file_overhead),
+    Estimator(streams),
+    Estimator(small_fsync),
+    Estimator(fsync_bandwidth, ("device.fsync_latency", *FLUSH_CPU)),
+    Estimator(throughput, ("device.write_bandwidth", *FLUSH_CPU)),
+    Estimator(write_op),
+    Estimator(wal_fsync),
+    Estimator(sleep_penalty, ("host.write_op",)),
+)
+
+
+def estimate(observation: Observation) -> Estimates:
+    """Run all estimators in order; return all estimates and notes."""
+    found = Estimates()
+    for step in ESTIMATORS:
+        found += step.estimate(observation, {name: found.get(name) for name in step.needs})
+    return found
+
+
 def summarised(reading: Reading) -> ImportedStore:
     """Infer load and machine from a LOG, and add them to its summary."""
     workload = infer_database(reading)
@@ -119,8 +153,7 @@ def summarised(reading: Reading) -> ImportedStore:
     rates = estimate(observation)
     summary = dict(reading.summary)
     if workload.until_s > 0:  # more exact than the last statistics dump, which rounds to 97M keys
-        ends = [*workload.seconds[1:], workload.until_s]
-        operations = sum(r * (b - a) for r, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True))
+        operations = float(workload.operations.sum())
         summary |= {"operations": operations, "operations_until_s": workload.until_s}
         summary |= {"write_ops_per_s": operations / workload.until_s}
         summary |= {"user_bytes_written": operations * observation.entry_bytes}

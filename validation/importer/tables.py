@@ -18,9 +18,9 @@ from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_
 from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import Table, spread, step_values
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
-from lsmlab.validation.importer.observation import log_writes
+from lsmlab.validation.importer.device import job_spans
+from lsmlab.validation.importer.estimates import log_writes
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
-from lsmlab.validation.importer.throughput import job_spans
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
@@ -145,7 +145,7 @@ def series_table(reading: Reading, workload: InferredWorkload) -> Table:
     step_s = float(edges[1])
     writes = np.zeros(len(edges) - 1)
     if len(workload.seconds):
-        curve = np.concatenate(([0.0], np.cumsum(workload.rate_per_s * _lengths(workload))))
+        curve = np.concatenate(([0.0], np.cumsum(workload.operations)))
         borders = np.append(workload.seconds, workload.until_s)
         writes = np.diff(np.interp(edges, borders, curve)) / step_s
     table: Table = {
@@ -160,10 +160,6 @@ def series_table(reading: Reading, workload: InferredWorkload) -> Table:
         end = np.array([reading.seconds(s.end_us) for s in mine], dtype=np.float64)
         table[f"stall_{cause.value}_s"] = spread(start, end, end - start, edges) / step_s
     return table | _transfers(reading, workload, edges) | _states(reading, edges)
-
-
-def _lengths(workload: InferredWorkload) -> Floats:
-    return np.diff(np.append(workload.seconds, workload.until_s))
 
 
 def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> Table:
@@ -198,7 +194,7 @@ def _states(reading: Reading, edges: Floats) -> Table:
     table: Table = {"l0_files": _column(times, [c[0] if c else 0 for _, c, _ in rows], at)}
     waiting = [(s.time_us, s.immutables) for s in reading.stalls.states if s.immutables is not None]
     waiting += [(j.end_us or 0, j.immutables) for j in reading.jobs.done("flush") if j.immutables is not None]
-    waiting += [(r.time_us, r.immutables + 1) for r in _switches(reading)]
+    waiting += [(r.time_us, r.immutables + 1) for r in reading.log.switches()]
     waiting.sort()
     table["immutables"] = _column(_times(reading, [t for t, _ in waiting]), [n for _, n in waiting], at)
     debt = [(s.time_us, s.pending_bytes) for s in reading.stalls.states if s.pending_bytes is not None]
@@ -223,10 +219,6 @@ def _levels_now(trackers: Mapping[str, LevelTracker]) -> tuple[list[int], list[i
             counts[level] += count
             sizes[level] += size
     return counts, sizes
-
-
-def _switches(reading: Reading) -> list[Any]:
-    return list(reading.log.switches())
 
 
 def _times(reading: Reading, times_us: Sequence[int]) -> Floats:
