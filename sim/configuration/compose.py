@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.version import Version
 from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder, MemoryFolder, is_group, packaged_folder
-from lsmlab.sim.configuration.checks import check, check_keys
 from lsmlab.sim.configuration.overrides import (
     HYDRA_LOCK,
     override_key,
@@ -28,7 +28,14 @@ from lsmlab.sim.configuration.overrides import (
     with_search_path,
 )
 from lsmlab.sim.configuration.parameters import apply_parameters
-from lsmlab.sim.configuration.trust import FOLDER_SCHEMES, MEMORY, TRUSTED, check_hydra_targets, names_hydra
+from lsmlab.sim.configuration.trust import (
+    FOLDER_SCHEMES,
+    MEMORY,
+    TRUSTED,
+    check_hydra_targets,
+    check_targets,
+    names_hydra,
+)
 
 if TYPE_CHECKING:
     from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -37,6 +44,11 @@ if TYPE_CHECKING:
 
 _MOST_TREES: Final = 1000
 """Largest number of composed trees in memory, about 20 KB each."""
+_KEYS: Final = (
+    "engine", "device", "host", "limits", "conditions", "workload", "keys", "prefill", "initial_tree", "seed",
+    "replications", "save", "checks", "report", "json", "description",
+)  # fmt: skip
+"""Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
 _MAIN: Final = "main"
 """Hydra's name for the folder of the primary configuration."""
 
@@ -88,7 +100,7 @@ def complete(config: dict[str, Any], overrides: Iterable[str], hydra: Mapping[st
 
     Raises InputError for a configuration that must not run.
     """
-    check_keys(config)
+    _check_keys(config)
     runtime = hydra["runtime"]
     folders = [
         IN_MEMORY[source["path"]] if source["schema"] == MEMORY else Path(source["path"])
@@ -97,6 +109,29 @@ def complete(config: dict[str, Any], overrides: Iterable[str], hydra: Mapping[st
     ]
     apply_parameters(config, runtime["choices"].get("device"), map(override_key, overrides), folders)
     check(config)
+
+
+def _check_keys(config: Mapping[str, Any]) -> None:
+    """Raise InputError for an unknown top-level key, such as a misspelt key of an experiment or one added with +."""
+    for key in sorted(config.keys() - _KEYS):
+        if key == "experiment":
+            raise InputError("experiment: its file has no effect; its first line must be '# @package _global_'")
+        from lsmlab.sim.configuration.messages import unknown_key
+
+        raise unknown_key(key, dict.fromkeys(_KEYS))
+
+
+def check(config: Mapping[str, Any]) -> None:
+    """Raise InputError for a configuration that must not run: a `_target_` that is not allowed, or a bad version."""
+    version = config.get("engine", {}).get("version") if isinstance(config.get("engine"), Mapping) else None
+    if isinstance(version, int | float):
+        raise InputError(f"engine.version: {version} was read as a number; write major.minor, in a YAML file in quotes")
+    if isinstance(version, str):
+        try:
+            Version.parse(version)
+        except InputError as error:
+            raise InputError(f"engine.version: {error}") from None
+    check_targets(config)
 
 
 def output_directory(
