@@ -4,6 +4,6 @@
   statistics (intervals), metrics (numbers that are compared), differences (paired, with intervals), model_errors (the
   model's own errors), replicated (several seeds in one summary).
 - Store in question: baseline (an imported LOG, a run, or overrides, and changes to it), changes (in words).
-- Questions: whatif, with the present state against the LOG; compare; advise with candidates (changes to try), goals and written_options (OPTIONS file); tune with
-  optuna_search; sweep; plan; growth.
+- Questions: whatif, with the present state against the LOG; compare; advise with candidates (changes to try), goals and
+  written_options (OPTIONS file); tune with optuna_search; sweep; plan; growth.
 """

@@ -10,15 +10,19 @@ import numpy as np
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.calibrate.terms import job_cpu
 from lsmlab.validation.importer.estimates import (
+    FEWEST_WINDOWS,
     MEDIAN_BY_MEAN,
+    P5_TO_P95,
+    WINDOW_S,
     Earlier,
     Estimate,
     Estimates,
     Observation,
     host_with,
     jackknife_error,
+    windows,
 )
-from lsmlab.validation.importer.limits import FEWEST_JOBS, FEWEST_WINDOWS, P5_TO_P95, WINDOW_S, direct_limits, windows
+from lsmlab.validation.importer.limits import FEWEST_JOBS, direct_limits
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s

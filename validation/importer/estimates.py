@@ -1,4 +1,4 @@
-"""Input of the estimators, the observation, and their output: numbers with standard errors and sources."""
+"""Input of the estimators (the observation), their output (numbers with errors and sources), and statistics that they share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ from lsmlab.validation.logs.timings.fsync_periods import TimedLog
 from lsmlab.validation.logs.timings.timed_jobs import timed_jobs
 from numpy.typing import NDArray
 
+WINDOW_S: Final = 10
+"""Length of the windows over which rates are averaged, in seconds. The work of a job is spread evenly over its time, so
+rates of single seconds are not exact."""
+FEWEST_WINDOWS: Final = 20
+P5_TO_P95: Final = 3.29
+"""Distance from the 5 % to the 95 % quantile of a normal distribution, in standard deviations."""
+_ALWAYS: Final = 0.999
 MEDIAN_BY_MEAN: Final = 1.2533
 """Standard error of a median divided by that of a mean: sqrt(pi / 2)."""
 LABELS: Final = {
@@ -114,6 +121,15 @@ def jackknife_error(values: NDArray[np.float64]) -> float:
     """Return the standard error of an estimate from its values with one part of the data left out at a time. Shape (n,)."""
     n = len(values)
     return float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
+
+
+def windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
+    """Return the mean rate and the mean number of running jobs of each window in which at least one job always ran."""
+    if len(total) < 2 * length:
+        return np.empty(0), np.empty(0)
+    kernel = np.ones(length) / length
+    always = np.convolve(busy >= _ALWAYS, kernel, "valid") >= _ALWAYS
+    return np.convolve(total, kernel, "valid")[always], np.convolve(busy, kernel, "valid")[always]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,18 @@ import numpy as np
 from lsmlab.models.devices.capped import IO_BYTES
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.calibrate.terms import job_cpu
-from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, Observation, host_with, jackknife_error
+from lsmlab.validation.importer.estimates import (
+    FEWEST_WINDOWS,
+    P5_TO_P95,
+    WINDOW_S,
+    Earlier,
+    Estimate,
+    Estimates,
+    Observation,
+    host_with,
+    jackknife_error,
+    windows,
+)
 from lsmlab.validation.importer.hypotheses import (
     BANDWIDTH,
     HYPOTHESES,
@@ -44,15 +55,8 @@ _SMALLEST: Final = 1e-9
 """Least progress: that of a job which a hypothesis does not let start."""
 FEWEST_JOBS: Final = 30
 """Least number of jobs from which hypotheses are compared."""
-WINDOW_S: Final = 10
-"""Length of the windows over which rates are averaged, in seconds. The work of a job is spread evenly over its time, so
-rates of single seconds are not exact."""
-FEWEST_WINDOWS: Final = 20
-_ALWAYS: Final = 0.999
 _REACHED: Final = 0.75
 """Quantile of the window means that is taken for a limit: in some windows no job waits."""
-P5_TO_P95: Final = 3.29
-"""Distance from the 5 % to the 95 % quantile of a normal distribution, in standard deviations."""
 _LARGEST_SHARE: Final = 0.5
 """A number above this share of the highest one that was considered is a lower bound: nothing waits for it."""
 _BYTES: Final = ("device.write_limit", "device.read_limit")
@@ -189,15 +193,6 @@ def _reached(work: RecordedWork, demand: Floats) -> tuple[float, float]:
         return float(demand.sum() / work.length_s.sum()), 0.0
     low, reached, high = (float(np.quantile(means, q)) for q in (0.05, _REACHED, 0.95))
     return reached, (high - low) / P5_TO_P95
-
-
-def windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
-    """Return the mean rate and the mean number of running jobs of each window in which at least one job always ran."""
-    if len(total) < 2 * length:
-        return np.empty(0), np.empty(0)
-    kernel = np.ones(length) / length
-    always = np.convolve(busy >= _ALWAYS, kernel, "valid") >= _ALWAYS
-    return np.convolve(total, kernel, "valid")[always], np.convolve(busy, kernel, "valid")[always]
 
 
 def _text(estimate: Estimate) -> str:
