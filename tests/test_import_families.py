@@ -15,7 +15,7 @@ from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
 from lsmlab.sim import configure
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.validation.importer.families import infer_database
+from lsmlab.validation.importer.load import infer_database
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.logs.history.stalls import stalls_of
 from lsmlab.validation.logs.record_list import RecordList

@@ -43,7 +43,7 @@ ROOMS = {
     ],
     "sim/studies": [
         "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes",
-        "stored_configuration", "baseline", "reproduction", "study", "goals", "candidates", "written_options",
+        "baseline", "study", "goals", "candidates", "written_options",
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [

@@ -8,7 +8,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.terms import job_cpu
 from lsmlab.validation.importer.estimates import jackknife_error
-from lsmlab.validation.importer.job_times import _positive_fit
+from lsmlab.validation.importer.jobs import _positive_fit
 from lsmlab.validation.logs.timings.fsync_periods import TimedLog, bandwidth, busy_periods, commit_s, computing_s
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 

@@ -32,7 +32,7 @@ def clean() -> bytes:
 def totals_and_damage(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the totals of an import, and its counts of unreadable and missing parts."""
     reading = read(path)
-    summary = summarised(reading).summary
+    summary = summarised(reading).facts
     damage = {**reading.log.troubles, **reading.problems}
     assert sum(damage.values()) == sum(
         e["count"] for e in (*summary["import"]["troubles"], *summary["import"]["problems"])

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsmlab.answer import Answer
 from lsmlab.models.errors import InputError
 from lsmlab.reports.study_kind import StudyKind
-from lsmlab.result import Result, stored_result
+from lsmlab.result import Result, imported_result, stored_result
 from lsmlab.session import Overrides, input_errors, results_folder, runs, texts
 
 if TYPE_CHECKING:
+    from lsmlab.reports.page import Page
     from lsmlab.sim.studies.advise import Advice
     from lsmlab.sim.studies.growth.grow import Growth
     from lsmlab.sim.studies.plan.answer import PlanAnswer
@@ -45,8 +47,13 @@ def whatif(
     """
     from lsmlab.reports.decisions.whatif import WHATIF
 
+    def page(answer: WhatIfAnswer, folder: Path) -> Page:
+        _ = store.folder if isinstance(store, Result) else None  # the page draws the LOG's tables, too
+        return WHATIF.page(answer, folder)
+
     return _asked(
-        WHATIF, jobs, out, progress, store=_store(store), alternatives=_words(alternatives), set=tuple(texts(changes)),
+        replace(WHATIF, page=page), jobs, out, progress, store=_store(store), alternatives=_words(alternatives),
+        set=tuple(texts(changes)),
         replications=replications,
     )
 
@@ -208,13 +215,14 @@ def import_log(
 ) -> Result:
     """Read a real RocksDB LOG, as `lsmlab import` does; return what happened in the store as a Result.
 
-    The folder of the result can be simulated: `lsmlab.run(["experiment=imported"], config_dirs=[result.folder])`.
+    The result is a store for `whatif` and its like, without any file; its folder, which is written at its first use, can be
+    simulated: `lsmlab.run(["experiment=imported"], config_dirs=[result.folder])`.
 
     Args:
         log: a LOG file, plain or compressed, or db_bench's output.
         options: an OPTIONS file; by default the header of the LOG.
         device: kind of drive, such as nvme or sata; by default inferred from its fsyncs.
-        out: folder for the files; by default a temporary folder of this interpreter.
+        out: folder for the files; by default they are only in memory.
 
     Raises:
         InputError: a file is unreadable or of another kind.
@@ -225,7 +233,10 @@ def import_log(
     request = ImportRequest(log=Path(log), options=None if options is None else Path(options), device=device)
     folder = results_folder(out)
     with input_errors():
-        read_store(request).write(folder, device)
+        store = read_store(request)
+        if out is None:
+            return imported_result(store, Path(log).name, folder)
+        store.write(folder)
     return stored_result(folder, Path(log).name)
 
 
@@ -247,7 +258,7 @@ def _words(words: Sequence[str]) -> tuple[str, ...]:
 
 def _store(store: Store) -> str:
     if isinstance(store, Result):
-        return str(store.folder if store.folder is not None else store.save(results_folder(None)))
+        return store.place or str(store.save(results_folder(None)))
     return _words([str(store)])[0]
 
 

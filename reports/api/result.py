@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,7 @@ from lsmlab.reports.headline import headline
 from lsmlab.reports.parts import Table, joined, paragraph
 from lsmlab.reports.run_data import PAGE, TABLES, RunData, load_run, run_data
 from lsmlab.sim.explain.summary_text import summary_text
+from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
 from lsmlab.sim.results.rundir import RunDirectory, make_directory
@@ -27,7 +29,9 @@ from lsmlab.sim.yaml_text import parse_yaml, to_yaml
 if TYPE_CHECKING:
     import pandas as pd
     from lsmlab.reports.page import Page
+    from lsmlab.sim.configuration.catalogue import MemoryFolder
     from lsmlab.sim.results.results import Result as Simulated
+    from lsmlab.validation.importer.importing import ImportedStore
 
 _SCHEMAS: Final = {schema.name: schema for schema in RUN_TABLES}
 _LOG_SCHEMAS: Final = {schema.name: schema for schema in LOG_TABLES}
@@ -41,18 +45,32 @@ class Result:
     """
 
     def __init__(
-        self, name: str, summary: dict[str, Any], config_text: str, table: Callable[[str], Any], folder: Path | None,
-        simulated: Simulated | None = None,
+        self, name: str, summary: dict[str, Any], config_text: str, table: Callable[[str], Any], write: Callable[[Path], None],
+        folder: Path | None = None, in_memory: MemoryFolder | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         """Short name of the run, for legends and tables."""
         self.summary = summary
         """Content of summary.json as a plain dictionary (docs/reference/summary.md)."""
-        self.folder = folder
-        """Folder of the files; None if the run is only in memory."""
         self._config_text = config_text
         self._table = table
-        self._simulated = simulated
+        self._write = write
+        self._folder = folder
+        self._in_memory = in_memory
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder of the files; None if the run is only in memory. That of an imported LOG is written at its first use."""
+        if self._folder is None and self._in_memory is not None:
+            self.save(self._in_memory.name)
+        return self._folder
+
+    @property
+    def place(self) -> str | None:
+        """Name by which studies find the files, on disk or in memory; None if the run is only in memory."""
+        if self._folder is None and self._in_memory is not None:
+            return self._in_memory.name
+        return str(self._folder) if self._folder is not None else None
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -93,8 +111,8 @@ class Result:
     @cached_property
     def data(self) -> RunData:
         """The arrays that figures and pages are drawn from."""
-        with damage_as_input_error(self.folder or Path(self.name)):
-            return run_data(self.folder or Path(self.name), self.summary, self._config_text, self._table)
+        with damage_as_input_error(self._folder or Path(self.name)):
+            return run_data(self._folder or Path(self.name), self.summary, self._config_text, self._table)
 
     def save(self, folder: str | Path) -> Path:
         """Write config.yaml, summary.json and the Parquet tables to a folder, as `lsmlab run --out` does; return the folder.
@@ -104,15 +122,10 @@ class Result:
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise InputError(f"{target}: this is a file; name a folder")
-        if self.folder is not None and target.resolve() == self.folder.resolve():
+        if self._folder is not None and target.resolve() == self._folder.resolve():
             return target
-        with RunDirectory(target) as place:
-            if self._simulated is not None:
-                self._simulated.save(place.staging)
-            elif self.folder is not None:
-                shutil.copytree(self.folder, place.staging, dirs_exist_ok=True)
-            place.publish()
-        self.folder = target
+        self._write(target)
+        self._folder = target
         self.__dict__.pop("data", None)
         self.__dict__.pop("plot", None)
         return target
@@ -138,8 +151,7 @@ class Result:
         if self.folder is not None:
             return page_of(load_run(self.folder))
         with tempfile.TemporaryDirectory(prefix="lsmlab-") as scratch:
-            assert self._simulated is not None
-            self._simulated.save(Path(scratch) / self.name)
+            self._write(Path(scratch) / self.name)
             return page_of(load_run(Path(scratch) / self.name))
 
     def __str__(self) -> str:
@@ -174,14 +186,31 @@ class _Frames(dict[str, "pd.DataFrame"]):
 
 def simulated_result(simulated: Simulated, name: str | None = None) -> Result:
     """Return the result of a run that is only in memory."""
-    columns = {schema.name: (schema, table) for schema, table in simulated.tables()}
+
+    def write(folder: Path) -> None:
+        with RunDirectory(folder) as place:
+            simulated.save(place.staging)
+            place.publish()
+
+    text, table = to_yaml(simulated.config), _tables(simulated.tables())
+    return Result(name or _name(simulated.summary), dict(simulated.summary), text, table, write)
+
+
+def imported_result(store: ImportedStore, name: str, folder: Path) -> Result:
+    """Return the history of a real store, which is only in memory; `folder`: where its files will be, if they are needed."""
+    summary = json.loads(to_json(store.summary))
+    return Result(name, summary, "", _tables(store.tables[0]), store.write, in_memory=store.in_memory(str(folder)))
+
+
+def _tables(found: Iterable[tuple[TableSchema, Mapping[str, Any] | None]]) -> Callable[[str], Any]:
+    """Return the function that gives a table of a result in memory; one that the result lacks has no rows."""
+    columns = {schema.name: (schema, table) for schema, table in found}
 
     def table(wanted: str) -> Any:
-        schema, values = columns[wanted]
+        schema, values = columns.get(wanted) or (_SCHEMAS[wanted], None)
         return arrow_table(schema, schema.empty() if values is None else values)
 
-    text = to_yaml(simulated.config)
-    return Result(name or _name(simulated.summary), dict(simulated.summary), text, table, None, simulated)
+    return table
 
 
 def stored_result(folder: Path, name: str | None = None) -> Result:
@@ -201,8 +230,13 @@ def stored_result(folder: Path, name: str | None = None) -> Result:
             return arrow_table(schema, schema.empty())
         return read_table(path)
 
+    def write(target: Path) -> None:
+        with RunDirectory(target) as place:
+            shutil.copytree(folder, place.staging, dirs_exist_ok=True)
+            place.publish()
+
     text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
-    return Result(name or folder.resolve().name, summary, text, table, folder)
+    return Result(name or folder.resolve().name, summary, text, table, write, folder)
 
 
 def _name(summary: Mapping[str, Any]) -> str:

@@ -24,8 +24,15 @@ from lsmlab.reports.run_data import is_run, load_run
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.sim.studies.metrics import BY_NAME
-from lsmlab.sim.studies.reproduction import Reproduction, ReproductionCheck
-from lsmlab.sim.studies.whatif import ComparedAlternative, WhatIfAnswer, WhatIfRequest, cost, whatif
+from lsmlab.sim.studies.whatif import (
+    ComparedAlternative,
+    Reproduction,
+    ReproductionCheck,
+    WhatIfAnswer,
+    WhatIfRequest,
+    cost,
+    whatif,
+)
 
 _MAIN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification", "device.write_bytes_per_s")
 _MOST_PAGES: Final = 8

@@ -1,8 +1,9 @@
-"""What if: differences between a store and alternatives to it, over common seeds."""
+"""What if: differences between a store and alternatives to it, over common seeds, and the present state against its LOG."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +17,17 @@ from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.changes import changes_of, kept_facts
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
+from lsmlab.sim.studies.metrics import BY_NAME, value_of
 from lsmlab.sim.studies.model_errors import model_errors_of
-from lsmlab.sim.studies.reproduction import Reproduction, reproduction
 from lsmlab.sim.studies.request import argument
+from lsmlab.sim.studies.statistics import half_width, interval
 from lsmlab.sim.studies.study import Study, Variant
 
 PRESENT: Final = "present state"
+CHECKED: Final = ("ops_per_s", "write_amplification", "stall_fraction", "flush_count", "compaction_count")
+"""Numbers of a LOG that a simulated run has too."""
+WARNED: Final = ("ops_per_s", "write_amplification", "stall_fraction")
+"""Numbers that must be reproduced for the differences to be credible; counts of jobs are only shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +62,32 @@ class ComparedAlternative:
     kept: list[str]
     """Facts that stay although an entry was replaced."""
     differences: list[Difference]
+
+
+@dataclass(frozen=True, slots=True)
+class ReproductionCheck:
+    """Comparison of one number of the present state with the LOG."""
+
+    metric: str
+    recorded: float
+    simulated: float
+    """Mean over the seeds."""
+    low: float | None
+    """90 % interval for the value of a real run; None if nothing about its width is known."""
+    high: float | None
+    error: float | None
+    """Relative error; for shares, the difference. None: the LOG has zero."""
+    inside: bool | None
+    """Whether the recorded value is inside the interval."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The simulated present state against the LOG."""
+
+    checks: list[ReproductionCheck]
+    warning: str | None
+    """What is not reproduced; None if all is."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +154,7 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
     errors = model_errors_of(configs[0], from_a_log=baseline.from_a_log, changed=True)
     return WhatIfAnswer(
         baseline.name, list(baseline.overrides), present.seeds, Present(PRESENT, asked.folders[0], present.means()),
-        _reproduction(baseline, errors, present),
+        reproduction(present, baseline.recorded, errors) if baseline.recorded and baseline.from_a_log else None,
         [
             ComparedAlternative(
                 one.name, place, changes_of(one.overrides, configs[0], config), kept_facts(one.overrides, config),
@@ -133,8 +165,49 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
     )  # fmt: skip
 
 
-def _reproduction(baseline: Baseline, errors: dict[str, float], present: Repeats) -> Reproduction | None:
-    return reproduction(present, baseline.recorded, errors) if baseline.recorded and baseline.from_a_log else None
+def reproduction(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> Reproduction | None:
+    """Compare the present state with a recorded summary; None if they have no number in common.
+
+    `errors`: the model's own errors by metric.
+    """
+    checks = check_present(present, recorded, errors)
+    return Reproduction(checks, warning(checks)) if checks else None
+
+
+def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> list[ReproductionCheck]:
+    """Compare the numbers of `CHECKED`."""
+    checks = []
+    for metric in (BY_NAME[name] for name in CHECKED):
+        real, values = value_of(recorded, metric.name), present.values(metric)
+        if real is None or values is None:
+            continue
+        found = interval(values, present.perturbed_values(metric) or ())
+        mean = math.fsum(values) / len(values)
+        own = errors.get(metric.error_name, 0.0) * (1.0 if metric.share else abs(mean))
+        one_sigma = half_width(0.0, 1.0, len(values))
+        half = ((found["run_high"] or mean) - mean) / one_sigma
+        width = one_sigma * math.hypot(half, own)
+        known = found["run_high"] is not None or own > 0.0
+        error = mean - real if metric.share else mean / real - 1.0 if real else None
+        low, high = (mean - width, mean + width) if known else (None, None)
+        inside = None if low is None or high is None else low <= real <= high
+        checks.append(ReproductionCheck(metric.name, real, mean, low, high, error, inside))
+    return checks
+
+
+def warning(checks: Sequence[ReproductionCheck]) -> str | None:
+    """Return a warning if the simulation does not reproduce the LOG; None if it does."""
+    off = [check for check in checks if check.inside is False and check.metric in WARNED]
+    if not off:
+        return None
+    texts = []
+    for check in off:
+        metric = BY_NAME[check.metric]
+        texts.append(f"{metric.label} {metric.form(check.simulated)} instead of {metric.form(check.recorded)}")
+    return (
+        f"the simulation of the present state does not reproduce the LOG: {', '.join(texts)}. Differences between "
+        "alternatives may be wrong by as much"
+    )
 
 
 def alternatives(arguments: Sequence[str]) -> list[Alternative]:

@@ -77,6 +77,11 @@ class InferredWorkload:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def operations(self) -> Floats:
+        """Writes in each interval of `rate_per_s`."""
+        return self.rate_per_s * np.diff(np.append(self.seconds, self.until_s))
+
+    @property
     def write_bytes(self) -> float:
         """Mean key and value of a write of one column family; a delete has no value."""
         return (self.key_bytes or 0.0) + (1.0 - self.delete_share) * (self.value_bytes or 0.0)

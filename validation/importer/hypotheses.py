@@ -1,21 +1,30 @@
-"""Speed of each job in each interval according to each hypothesis on what jobs wait for.
+"""Hypotheses on what held recorded jobs back, each with one unknown number: the speed of each job in each interval.
 
-A hypothesis has one unknown number. A thread reads, computes and writes in turn. Under a cap of the block layer it works
-at full speed until the allowance of a slice is used up and then sleeps, so that CPU time and waits overlap; on a device
-of limited bandwidth they add up (sim/machine/steps.py, decision 0005).
+A thread reads, computes and writes in turn. Under a cap of the block layer it works at full speed until the allowance of a
+slice is used up and then sleeps, so that CPU time and waits overlap; on a device of limited bandwidth they add up
+(sim/machine/steps.py, decision 0005).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
 from lsmlab.sim.machine.make import DIRECT_READAHEAD_BYTES
 from lsmlab.sim.machine.steps import BUFFER_BYTES
-from lsmlab.validation.importer.hypotheses.recorded_work import RecordedWork
 from lsmlab.validation.importer.reading import Floats
+from lsmlab.validation.logs.timings.timed_jobs import TimedJob
+from numpy.typing import NDArray
 
+_MOST_THREADS: Final = 1500
+"""Largest number of threads of jobs that are compared: of a longer LOG those of its last jobs."""
+_LEAST_WAIT: Final = 0.02
+"""Least share of a job's time that is not CPU time: clocks of CPU time and wall time differ by about as much."""
+_COMMITS: Final = 2
+"""Small fsyncs per job: of the directory and of the MANIFEST."""
 _FAST_READ, _FAST_WRITE = 3.5e9, 2.7e9
 """Bandwidth of a device that is no limit: device=nvme."""
 _FASTEST: Final = 8e9
@@ -28,6 +37,83 @@ sleeps in one direction it does not use the allowance of the other. Compactions 
 1.25 to 1.33 times the time of their larger direction, recorded (bw80_v200, bw40_v1000) and simulated."""
 _ROUNDS: Final = 12
 """Iterations of the mean queue lengths; they change by less than 1 % in the last one."""
+
+
+@dataclass(frozen=True)
+class RecordedWork:
+    """Recorded jobs with what they asked of the machine, and the intervals in which they ran. n jobs, m intervals."""
+
+    start_s: Floats
+    """Start of each job. Shape (n,)."""
+    seconds: Floats
+    """Duration of each job, with its commit. Shape (n,)."""
+    cpu_s: Floats
+    """CPU time of each job. Shape (n,)."""
+    read_bytes: Floats
+    """Bytes that each job read from the device. Shape (n,)."""
+    write_bytes: Floats
+    read_ops: Floats
+    """Operations of the block layer, as a cap on operations counts them. Shape (n,)."""
+    write_ops: Floats
+    """As `read_ops`, with the discards of files that the job deleted."""
+    length_s: Floats
+    """Length of each interval. Shape (m,)."""
+    jobs: NDArray[np.int64]
+    """Numbers of the jobs that ran in each interval, and -1 in unused columns. Shape (m, most jobs at a time)."""
+
+    def per_interval(self, values: Floats) -> Floats:
+        """Return a value of each job in each interval in which it ran, otherwise 0. Shape as `jobs`."""
+        return np.append(values, 0.0)[self.jobs]
+
+    def progress(self, speeds: Floats) -> Floats:
+        """Return the share of each job that is done after its recorded time at these speeds (1 / s). Shape (n,).
+
+        It is 1 where the hypothesis behind the speeds gives the job its recorded duration.
+        """
+        ran = self.jobs >= 0
+        done = (speeds * self.length_s[:, None])[ran]
+        total: Floats = np.bincount(self.jobs[ran], weights=done, minlength=len(self.seconds)).astype(np.float64)
+        return total
+
+
+def work_of(jobs: Sequence[TimedJob], cpu_s: Sequence[float], *, reads: bool) -> RecordedWork:
+    """Return the work of jobs with their CPU times. `reads`: whether compactions read from the device.
+
+    Each subcompaction counts as a job: it is a thread with an equal part of the work.
+    """
+    threads = np.array([max(1, job.parts) for job in jobs])
+    first = int(np.searchsorted(-np.cumsum(threads[::-1])[::-1], -_MOST_THREADS))
+    rows = [
+        (j.start_s, j.end_s, cpu, j.read_bytes * reads, j.write_bytes, len(j.files), len(j.deleted_s), count)
+        for j, cpu, count in zip(jobs[first:], cpu_s[first:], threads[first:], strict=True)
+    ]
+    start, end, *parts, count = np.repeat(np.array(rows, dtype=np.float64), threads[first:], axis=0).T
+    cpu, read, written, files, deleted = (part / count for part in parts)
+    length_s, numbers = _intervals(start, end)
+    seconds = end - start
+    small = files * FILE_WRITES + _COMMITS * SYNC_WRITES / count + deleted * FILE_DISCARDS
+    return RecordedWork(
+        start, seconds, np.minimum(cpu, (1.0 - _LEAST_WAIT) * seconds), read, written, read / READ_IO_BYTES + files * FILE_READS,
+        written / IO_BYTES + small, length_s, numbers,
+    )  # fmt: skip
+
+
+def _intervals(start: Floats, end: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the lengths of the intervals with running jobs, and the numbers of these jobs."""
+    times = np.unique(np.concatenate([start, end]))
+    running: list[list[int]] = [[] for _ in times]
+    for job, (first, last) in enumerate(zip(np.searchsorted(times, start), np.searchsorted(times, end), strict=True)):
+        for interval in range(first, last):
+            running[interval].append(job)
+    busy = [i for i, jobs in enumerate(running) if jobs]
+    numbers = np.full((len(busy), max(len(running[i]) for i in busy)), -1)
+    for row, i in enumerate(busy):
+        numbers[row, : len(running[i])] = running[i]
+    return np.diff(times)[busy], numbers
+
+
+Demands = tuple[Floats, ...]
+"""What each job asks of a cap, by direction. Shape (n,) each."""
 
 
 class Hypothesis(NamedTuple):
@@ -44,6 +130,8 @@ class Hypothesis(NamedTuple):
     the allowance of a cap. Shape (n,)."""
     falling: bool = False
     """Whether jobs are slower, the larger the number is."""
+    demands: Callable[[RecordedWork], Demands] | None = None
+    """What jobs ask of a cap, in its unit; None if the number is no cap."""
 
     def bounds(self, work: RecordedWork) -> tuple[float, float]:
         """Return the lowest and the highest number that let the fastest jobs be as fast as they were."""
@@ -108,23 +196,20 @@ def _on_cores(count: int) -> Hypothesis:
     return Hypothesis("cores", words, 1e6, _FASTEST, speeds, _rate_alone)
 
 
-def _write_cap(work: RecordedWork, bytes_per_s: float) -> Floats:
-    return _capped(work, bytes_per_s, (work.write_bytes,))
+def _cap(name: str, words: str, lowest: float, highest: float, demands: Callable[[RecordedWork], Demands]) -> Hypothesis:
+    """Return the hypothesis that each of the demands of all jobs together has the same cap."""
+
+    def speeds(work: RecordedWork, cap_per_s: float) -> Floats:
+        return _capped(work, cap_per_s, demands(work))
+
+    return Hypothesis(name, words, lowest, highest, speeds, demands=demands)
 
 
-def _read_write_cap(work: RecordedWork, bytes_per_s: float) -> Floats:
-    return _capped(work, bytes_per_s, (work.write_bytes, work.read_bytes))
-
-
-def _iops_cap(work: RecordedWork, per_s: float) -> Floats:
-    return _capped(work, per_s, (work.write_ops, work.read_ops))
-
-
-WRITE_CAP: Final = Hypothesis("write_cap", "a cap on bytes written", 1e6, _FASTEST, _write_cap)
-READ_WRITE_CAP: Final = Hypothesis(
-    "read_write_cap", "caps on bytes written and on bytes read", 1e6, _FASTEST, _read_write_cap
+WRITE_CAP: Final = _cap("write_cap", "a cap on bytes written", 1e6, _FASTEST, lambda work: (work.write_bytes,))
+READ_WRITE_CAP: Final = _cap(
+    "read_write_cap", "caps on bytes written and on bytes read", 1e6, _FASTEST, lambda work: (work.write_bytes, work.read_bytes)
 )
-IOPS_CAP: Final = Hypothesis("iops_cap", "a cap on operations", 20.0, 1e5, _iops_cap)
+IOPS_CAP: Final = _cap("iops_cap", "a cap on operations", 20.0, 1e5, lambda work: (work.write_ops, work.read_ops))
 BANDWIDTH: Final = Hypothesis("bandwidth", "the bandwidth of the device", 1e6, _FASTEST, _bandwidth, _rate_alone)
 REQUESTS: Final = Hypothesis("requests", "the bandwidth of a single thread", 1e6, _FASTEST, _requests, _rate_alone)
 LATENCY: Final = Hypothesis("latency", "the latency of requests", 1e-5, 1.0, _latency, _latency_alone, falling=True)
@@ -145,7 +230,7 @@ def _inverse(seconds: Floats) -> Floats:
     return np.divide(1.0, seconds, out=np.zeros_like(seconds), where=seconds > 0.0)
 
 
-def _capped(work: RecordedWork, cap_per_s: float, demands: Sequence[Floats]) -> Floats:
+def _capped(work: RecordedWork, cap_per_s: float, demands: Demands) -> Floats:
     """Return the speeds if each of the demands, in units of the cap, has an allowance of its own."""
     least, most = np.minimum.reduce(demands), np.maximum.reduce(demands)
     turns = (most + _TURNS * least) / cap_per_s if len(demands) > 1 else most / cap_per_s

@@ -1,17 +1,32 @@
-"""Limits of a machine from jobs with direct I/O: the most likely hypothesis and its rivals as estimates."""
+"""Limits of a machine from jobs with direct I/O: the most likely hypothesis and its rivals as estimates.
+
+Errors of log durations follow a Laplace distribution, weighted by the durations: a few jobs take several times as long
+as any hypothesis says. The likelihood then depends on the mean absolute error alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from lsmlab.models.devices.capped import IO_BYTES
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.calibrate.terms import job_cpu
-from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, host_with
-from lsmlab.validation.importer.hypotheses.choice import Fit, choose
-from lsmlab.validation.importer.hypotheses.recorded_work import RecordedWork, work_of
-from lsmlab.validation.importer.hypotheses.speeds import (
+from lsmlab.validation.importer.estimates import (
+    FEWEST_WINDOWS,
+    P5_TO_P95,
+    WINDOW_S,
+    Earlier,
+    Estimate,
+    Estimates,
+    Observation,
+    host_with,
+    jackknife_error,
+    windows,
+)
+from lsmlab.validation.importer.hypotheses import (
     BANDWIDTH,
     HYPOTHESES,
     IOPS_CAP,
@@ -19,21 +34,29 @@ from lsmlab.validation.importer.hypotheses.speeds import (
     READ_WRITE_CAP,
     REQUESTS,
     WRITE_CAP,
+    Hypothesis,
+    RecordedWork,
+    work_of,
 )
-from lsmlab.validation.importer.observation import Observation
 from lsmlab.validation.importer.reading import Floats, grid
+from numpy.typing import NDArray
 
+_STEPS: Final = 30
+"""Values of the unknown number that are tried first, at equal ratios; the best one is then refined."""
+_REFINED: Final = 12
+"""Golden-section steps: the error of the value is below 1 %."""
+_GOLDEN: Final = 0.381966
+_BLOCKS: Final = 10
+_CERTAIN: Final = 2.0
+"""Two hypotheses are told apart if their log likelihoods differ by more than this many standard errors."""
+_PRECISION: Final = 0.02
+"""Smaller errors of a duration do not tell hypotheses apart: the model of a job is not more exact."""
+_SMALLEST: Final = 1e-9
+"""Least progress: that of a job which a hypothesis does not let start."""
 FEWEST_JOBS: Final = 30
 """Least number of jobs from which hypotheses are compared."""
-WINDOW_S: Final = 10
-"""Length of the windows over which rates are averaged, in seconds. The work of a job is spread evenly over its time, so
-rates of single seconds are not exact."""
-_FEWEST_WINDOWS: Final = 20
-_ALWAYS: Final = 0.999
 _REACHED: Final = 0.75
 """Quantile of the window means that is taken for a limit: in some windows no job waits."""
-_P5_TO_P95: Final = 3.29
-"""Distance from the 5 % to the 95 % quantile of a normal distribution, in standard deviations."""
 _LARGEST_SHARE: Final = 0.5
 """A number above this share of the highest one that was considered is a lower bound: nothing waits for it."""
 _BYTES: Final = ("device.write_limit", "device.read_limit")
@@ -44,6 +67,75 @@ _NAMES: Final = {
     LATENCY.name: (("device.write_latency", "device.read_latency"), "s"), "cores": (_BANDWIDTHS, "B/s"),
 }  # fmt: skip
 """Estimates of each hypothesis, and their unit."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A hypothesis with its most likely number."""
+
+    hypothesis: Hypothesis
+    value: float
+    errors: Floats
+    """Absolute errors of the logarithm of each job's duration. Shape (n,)."""
+    error: float
+    """Their mean, weighted by the durations."""
+
+
+@dataclass(frozen=True)
+class HypothesisChoice:
+    """The most likely hypothesis, and those that the LOG does not tell apart from it, the more likely first."""
+
+    best: Fit
+    rivals: Sequence[Fit]
+
+
+def choose(work: RecordedWork, hypotheses: Sequence[Hypothesis] = HYPOTHESES) -> HypothesisChoice:
+    """Fit all hypotheses to recorded jobs; return the most likely one and its rivals."""
+    fits = sorted((fit(work, hypothesis) for hypothesis in hypotheses), key=lambda found: found.error)
+    best, *others = fits
+    return HypothesisChoice(best, [other for other in others if not _apart(work, best, other)])
+
+
+def fit(work: RecordedWork, hypothesis: Hypothesis) -> Fit:
+    """Return the number of a hypothesis that makes the recorded durations most likely."""
+    lowest, highest = hypothesis.bounds(work)
+    grid = np.linspace(np.log(lowest), np.log(highest), _STEPS)
+    tried = [_error(work, hypothesis, float(value)) for value in grid]
+    place = int(np.argmin(tried))
+    low, high = float(grid[max(0, place - 1)]), float(grid[min(_STEPS - 1, place + 1)])
+    for _ in range(_REFINED):
+        left, right = low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
+        if _error(work, hypothesis, left) < _error(work, hypothesis, right):
+            high = right
+        else:
+            low = left
+    middle = (low + high) / 2.0
+    errors = _errors(work, hypothesis, middle)
+    return Fit(hypothesis, float(np.exp(middle)), errors, float(np.average(errors, weights=work.seconds)))
+
+
+def _apart(work: RecordedWork, best: Fit, other: Fit) -> bool:
+    """Whether the likelihoods differ by more than their difference varies between parts of the LOG."""
+    errors = [np.maximum(found.errors, _PRECISION) for found in (best, other)]
+
+    def difference(kept: NDArray[np.int64]) -> float:
+        first, second = (np.average(values[kept], weights=work.seconds[kept]) for values in errors)
+        return float(np.log(second / first))
+
+    everything = np.arange(len(work.seconds))
+    parts = np.array_split(everything, min(_BLOCKS, len(everything)))
+    left_out = np.array([difference(np.delete(everything, part)) for part in parts])
+    return difference(everything) > _CERTAIN * jackknife_error(left_out)
+
+
+def _error(work: RecordedWork, hypothesis: Hypothesis, log_value: float) -> float:
+    return float(np.average(_errors(work, hypothesis, log_value), weights=work.seconds))
+
+
+def _errors(work: RecordedWork, hypothesis: Hypothesis, log_value: float) -> Floats:
+    progress = work.progress(hypothesis.speeds(work, float(np.exp(log_value))))
+    errors: Floats = np.abs(np.log(np.maximum(progress, _SMALLEST)))
+    return errors
 
 
 def direct_limits(observation: Observation, earlier: Earlier) -> Estimates:
@@ -77,21 +169,14 @@ def _estimates(observation: Observation, work: RecordedWork, fit: Fit) -> tuple[
     error = f"durations of {len(work.seconds):,} jobs within {fit.error:.0%}"
     basis = f"most likely if jobs wait for {fit.hypothesis.words}: {error}"
     value, standard_error = fit.value, None
-    if fit.hypothesis in (WRITE_CAP, READ_WRITE_CAP, IOPS_CAP):
+    if fit.hypothesis.demands is not None:
         wal = float(observation.wal_bytes_per_s.mean()) if len(observation.wal_bytes_per_s) else 0.0
         wal /= IO_BYTES if fit.hypothesis is IOPS_CAP else 1.0
-        reached, deviation = max(_reached(work, demand) for demand in _demands(work, fit))
+        reached, deviation = max(_reached(work, demand) for demand in fit.hypothesis.demands(work))
         value, standard_error = max(value, reached) + wal, max(deviation, abs(reached - value) / 2.0)
         basis += f"; jobs together reached {reached:,.3g} {unit} over {WINDOW_S} s (upper quartile)"
     kind = "estimate" if value < _LARGEST_SHARE * fit.hypothesis.highest else "lower_bound"
     return tuple(Estimate(name, value, standard_error, unit, kind, basis) for name in names)
-
-
-def _demands(work: RecordedWork, fit: Fit) -> tuple[Floats, ...]:
-    """Return what jobs asked of a cap, in its unit."""
-    if fit.hypothesis is IOPS_CAP:
-        return work.write_ops, work.read_ops
-    return (work.write_bytes,) if fit.hypothesis is WRITE_CAP else (work.write_bytes, work.read_bytes)
 
 
 def _reached(work: RecordedWork, demand: Floats) -> tuple[float, float]:
@@ -104,19 +189,10 @@ def _reached(work: RecordedWork, demand: Floats) -> tuple[float, float]:
     busy = spread(work.start_s, end_s, work.seconds, edges) / edges[1]
     rate = spread(work.start_s, end_s, demand, edges) / edges[1]
     means, _ = windows(rate, busy, max(1, round(WINDOW_S / float(edges[1]))))
-    if len(means) < _FEWEST_WINDOWS:
+    if len(means) < FEWEST_WINDOWS:
         return float(demand.sum() / work.length_s.sum()), 0.0
     low, reached, high = (float(np.quantile(means, q)) for q in (0.05, _REACHED, 0.95))
-    return reached, (high - low) / _P5_TO_P95
-
-
-def windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:
-    """Return the mean rate and the mean number of running jobs of each window in which at least one job always ran."""
-    if len(total) < 2 * length:
-        return np.empty(0), np.empty(0)
-    kernel = np.ones(length) / length
-    always = np.convolve(busy >= _ALWAYS, kernel, "valid") >= _ALWAYS
-    return np.convolve(total, kernel, "valid")[always], np.convolve(busy, kernel, "valid")[always]
+    return reached, (high - low) / P5_TO_P95
 
 
 def _text(estimate: Estimate) -> str:
