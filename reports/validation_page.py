@@ -13,18 +13,21 @@ from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.validation import SET_NAMES, overlaid_curve, scatter
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
-from lsmlab.reports.parts import html_section
-from lsmlab.reports.validation_tables import (
-    TITLES,
-    case_table,
-    error_in,
-    replay_table,
-    set_tables,
-    targets_table,
-    theory_table,
-    trends_table,
-)
+from lsmlab.reports.parts import Html, html_section, html_table
 from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
+from lsmlab.validation.scorecard.tables import (
+    LEGEND,
+    MISSED,
+    TITLES,
+    ScoreTable,
+    Section,
+    cases_section,
+    error_in,
+    sections,
+    share_text,
+    target_table,
+    worst_first,
+)
 
 _CURVES: Final = 40
 """Largest number of cases whose curves are drawn, the worst cases first."""
@@ -44,34 +47,41 @@ def draw_validation(directory: Path) -> Path:
 
 def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]) -> str:
     """Return the HTML page of a scorecard and the curves of its cases."""
-    order = worst_first(card["cases"])
+    order = {row["name"]: excess for excess, row in worst_first(card["cases"])}
     drawn = sorted((c for c in curves if c["real"]), key=lambda c: -order.get(c["name"], 0.0))
     figures = [scatter(card["cases"])] if card["cases"] else []
     overlaid = [overlaid_curve(i, curve, _caption(curve, card["cases"])) for i, curve in enumerate(drawn[:_CURVES])]
-    end = f"{trends_table(card)}{set_tables(card)}{replay_table(card)}{theory_table(card)}{_left_out(card)}"
+    targets = [Section("targets", "Metrics and targets", LEGEND, (target_table(card["metrics"]),))] if card["metrics"] else []
+    cases = cases_section("Every case, worst first", sorted(card["cases"], key=lambda row: -order.get(row["name"], 0.0)))
+    further = [found for found in sections(card) if found.place != "cases"]
     body = (
-        f"{_headline(card)}{paragraphs(_story(card))}{targets_table(card)}{_missed(card)}"
-        f"{''.join(section(figure) for figure in figures)}{case_table(card, order)}"
-        f"{_curve_intro(drawn)}{''.join(section(figure) for figure in overlaid)}{end}"
+        f"{_headline(card)}{paragraphs(_story(card))}{_sections(targets)}{_missed(card)}"
+        f"{''.join(section(figure) for figure in figures)}{_sections([cases])}"
+        f"{_curve_intro(drawn)}{''.join(section(figure) for figure in overlaid)}{_sections(further)}{_left_out(card)}"
     )
     all_figures: list[Figure] = [*figures, *overlaid]
     footer = f"{card['seeds']} simulated runs per case. This file needs no network."
     return assemble("LSMLab compared with real RocksDB", _subtitle(card), body, all_figures, footer)
 
 
-def worst_first(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the worst error of each case, as a multiple of the target for the metric's worst case."""
-    worst: dict[str, float] = {}
-    for row in rows:
-        metric = next((m for m in METRICS if m.matches(row["metric"])), None)
-        if metric is not None and metric.worst and row["error"] is not None:
-            worst[row["name"]] = max(worst.get(row["name"], 0.0), abs(row["error"]) / metric.worst)
-    return worst
+def _sections(found: Iterable[Section]) -> str:
+    parts = ((one.place, one.title, "".join(map(_table, one.tables)), one.about.replace("`", "")) for one in found)
+    return "".join(html_section(*part) for part in parts)
+
+
+def _table(table: ScoreTable) -> str:
+    rows = [
+        [Html(f"<b>{html.escape(cell)}</b>") if cell.endswith(MISSED) else cell for cell in row] for row in table.rows
+    ]
+    return html_table(table.head, rows, texts=table.texts)
 
 
 def _subtitle(card: Mapping[str, Any]) -> str:
     counts = {name: len({r["name"] for r in card["cases"] if r["set"] == name}) for name in SET_NAMES}
-    return "; ".join(f"{SET_NAMES[name]}: {numbers.plural(n, 'case')}" for name, n in counts.items() if n) or "no case was scored"
+    return (
+        "; ".join(f"{SET_NAMES[name]}: {numbers.plural(n, 'case')}" for name, n in counts.items() if n)
+        or "no case was scored"
+    )
 
 
 def _headline(card: Mapping[str, Any]) -> str:
@@ -89,8 +99,9 @@ def _headline(card: Mapping[str, Any]) -> str:
             )
     coverage = card["coverage"]
     if coverage:
-        share = f"{100 * coverage['share']:.0f} %"
-        facts.append(("inside the 90 % interval", share, f"of {coverage['values']} real values"))
+        facts.append(
+            ("inside the 90 % interval", share_text(coverage["share"]), f"of {coverage['values']} real values")
+        )
     goals = [t[key] for t in card["metrics"].values() for key in ("meets_target", "meets_worst") if t[key] is not None]
     if goals:
         facts.append(("targets met", f"{sum(goals)} of {len(goals)}", "medians and worst cases"))

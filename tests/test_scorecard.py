@@ -405,7 +405,7 @@ def test_the_document_has_all_parts_of_the_card(tmp_path: Path) -> None:
     """docs/validation.md has targets, misses, every case, replays, theory and skipped parts."""
     card = Scorecard(runs=[synthetic_run(tmp_path, "off", TEST, 1.3)], seeds=3, skipped=["public runs: not there"])
     card.theory = [TheoryCheck("a law", 1.0, 1.5, 0.1, "a book")]
-    text = document_text(card)
+    text = document_text(card.document())
 
     assert all(
         part in text for part in ("## Targets", "## Missed targets", "off (-23.1 %)", "a law", "not there", "digest: ")

@@ -186,7 +186,7 @@ def _show(card: Scorecard, given: _Given) -> int:
     if given.json:
         sys.stdout.write(to_json(document))
     else:
-        sys.stdout.write(card_text(card))
+        sys.stdout.write(card_text(document))
         sys.stdout.write(f"\nSaved in {directory}\n")
         if given.report is not False:
             from lsmlab.reports.validation_page import draw_validation
