@@ -23,6 +23,7 @@ from lsmlab.validation.papers.claim import Claim, PaperRun, PaperSetting
 from lsmlab.validation.papers.expression import Expression, filled
 from lsmlab.validation.papers.measures import p999_s, ratio
 from lsmlab.validation.papers.released import compare
+from lsmlab.validation.papers.reproduce import Reproduction
 from lsmlab.validation.papers.runs import read_outcome, run_settings
 from lsmlab.validation.papers.suite import PAPERS, Paper, read_papers, settings_of
 from lsmlab.validation.papers.verdict import FAILED, Found, judge
@@ -250,7 +251,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     def chosen(_names: list[str], only: str | None) -> list[Paper]:
         return [Paper(p.name, p.citation, tuple(c for c in p.claims if only in (None, c.id))) for p in everything]
 
-    monkeypatch.setattr("lsmlab.reports.cli.papers.read_papers", chosen)
+    monkeypatch.setattr("lsmlab.validation.papers.reproduce.read_papers", chosen)
     assert 0 == main(["papers", "--only", "ldc.a", "--seeds", "2", "-j", "1", "--out", str(tmp_path)])
     printed_text = capsys.readouterr().out
     assert 2 == main(["papers", "--seeds", "1", "-j", "1", "--json", "--only", "ldc.b"])
@@ -305,7 +306,7 @@ def test_the_document_has_three_columns() -> None:
     one = claim("ldc.a", PLAIN, tolerance_from="the text says up to 2.4", note="Half of it is overhead")
     found = Found("ldc", one, (1.5, 1.7), "reproduced")
 
-    text = document.document_text(papers(one), [found], [], 2)
+    text = document.document_text(Reproduction(papers(one), [found], [], 2))
 
     row = next(line for line in text.splitlines() if line.startswith("| `ldc.a`"))
     assert "| `ldc.a` | a tiny store | 1.8 (accepted: 1.4 to 2.4) |  | 1.6 [0.969, 2.23] | reproduced |" == row
