@@ -21,12 +21,13 @@ from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
-from lsmlab.reports.cli.calibrate import CASES, COMMAND, calibrate
+from lsmlab.reports.cli.calibrate import calibrate
 from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.clients.lookups import look_up
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, equations_of, fit_runs
+from lsmlab.validation.calibrate.hold_out import CASES
 from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
 from lsmlab.validation.calibrate.scaled_defaults import read_costs, read_ratio
 from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, whole_run
@@ -297,7 +298,7 @@ def test_committed_parameters_equal_the_fit(name: str, folder: Path) -> None:
     """A parameter set of configs/parameters is, byte for byte, the fit to the committed recordings of its machine."""
     committed = ROOT / "configs" / "parameters" / f"{name}.yaml"
 
-    text = parameter_text(calibrate_cases(folder), COMMAND)
+    text = parameter_text(calibrate_cases(folder))
 
     assert committed.read_text(encoding="utf-8") == text, f"run: lsmlab calibrate {folder} --out {committed}"
 

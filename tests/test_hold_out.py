@@ -8,9 +8,17 @@ from pathlib import Path
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.reports.cli.calibrate import CASES, calibrate
+from lsmlab.reports.cli.calibrate import calibrate
 from lsmlab.validation.calibrate.fit import calibrate_cases
-from lsmlab.validation.calibrate.hold_out import KINDS, GroupOut, LeftOut, case_table, group_table, leave_group_out
+from lsmlab.validation.calibrate.hold_out import (
+    CASES,
+    KINDS,
+    GroupOut,
+    LeftOut,
+    case_table,
+    group_table,
+    leave_group_out,
+)
 from lsmlab.validation.casefiles.case import read_case
 
 

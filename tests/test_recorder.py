@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.cli.record import record
 from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.recorder import rocksdict_bench
@@ -56,7 +57,7 @@ print("Cumulative stall: 00:00:0.500 H:M:S, 25.0 percent")
 @pytest.fixture(autouse=True)
 def steady_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the measurement of the machine's speed, which takes seconds, by a constant."""
-    monkeypatch.setattr("lsmlab.reports.cli.record.measure_speed", lambda: Speed(0.1, 0.12, 5.0, 0.0))
+    monkeypatch.setattr("lsmlab.validation.recorder.recording.measure_speed", lambda: Speed(0.1, 0.12, 5.0, 0.0))
 
 
 def fake_tool(folder: Path, sleep_s: float = 0.0) -> Path:
@@ -329,7 +330,7 @@ def test_interruption_cleans_up(tmp_path: Path, capfd: pytest.CaptureFixture[str
     if child == 0:
         code = 1
         try:
-            code = record([str(folder), "--db-bench", str(tool), "--scratch", str(scratch), "--max-disk", "1MB"])
+            code = main(["record", str(folder), "--db-bench", str(tool), "--scratch", str(scratch), "--max-disk", "1MB"])
         finally:
             os._exit(code)
     for _ in range(200):

@@ -13,12 +13,16 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.sim.simulation import Setting, simulate
-from lsmlab.validation.calibrate.fit import Calibration, fit_runs
+from lsmlab.sim.studies.request import argument, option
+from lsmlab.validation.calibrate.fit import Calibration, calibrate_cases, fit_runs
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Solution
 from lsmlab.validation.casefiles.case import FEWEST_FLUSHES, Case, find_cases, read_case
+from lsmlab.validation.checkout import OWN_CASES, source_tree_or_error
 
+CASES: Final = OWN_CASES / "calibration"
+"""Cases to which constants are fitted by default."""
 Configuration = Mapping[str, Any]
 _RELATIVE: Final = {"ops_per_s": "throughput", "write_amplification": "W-Amp"}
 """Numbers of summary.json that are compared as a ratio, and their names in the table."""
@@ -26,6 +30,25 @@ _STALL: Final = "stall_fraction"
 _CASE_SEEDS: Final = (1, 2, 3)
 _GROUP_SEEDS: Final = (1,)
 """Seeds of each simulated run; the errors of a kind are those of several runs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateRequest:
+    """Fit the CPU and device constants of a machine to runs that 'lsmlab record' recorded on it, by bounded least squares over job records, histograms and counters, with priors from configs/host/default and configs/device. Only cases of the calibration part are accepted. The report names the constants that the runs do not separate."""  # noqa: E501 (help text)
+
+    cases: Path | None = argument(
+        "CASES", "folder of recorded cases (validation/cases/calibration of the source tree)", optional=True
+    )
+    leave_one_out: bool = option(False, "also simulate each case with constants fitted to all others")
+    leave_group_out: bool = option(
+        False, "also simulate all runs of a kind (a WAL, no cap, ...) with constants fitted to the other kinds"
+    )
+    also: tuple[Path, ...] = option(
+        (),
+        "with --leave-group-out: a further folder of recorded cases of this machine to simulate; may be repeated "
+        "(without CASES: validation/cases/test)",
+        metavar="CASES",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +107,23 @@ KINDS: Final[Mapping[str, Callable[[Configuration], bool]]] = MappingProxyType({
     "memtables of 16 MiB and more": lambda config: _memtable_bytes(config) >= 2**24,
 })  # fmt: skip
 """Kinds of run by their names: conditions on the configuration of a case. A run may be of several kinds."""
+
+
+def calibrated(request: CalibrateRequest) -> tuple[Calibration, list[LeftOut], list[GroupOut]]:
+    """Return the fit, and the errors of the cases and kinds that were left out, if asked for.
+
+    Raises InputError for options that exclude each other, and for what `calibrate_cases` refuses.
+    """
+    if request.also and not request.leave_group_out:
+        raise InputError("--also: only --leave-group-out simulates further cases")
+    if request.cases is None:
+        source_tree_or_error("calibrate: its default is LSMLab's recorded cases", "name a folder of recorded cases of your own")
+    folder = request.cases or CASES
+    found = calibrate_cases(folder)
+    also = request.also or (() if request.cases else (OWN_CASES / "test",))
+    cases = list(leave_one_out(folder, found)) if request.leave_one_out else []
+    groups = list(leave_group_out([folder, *also], found)) if request.leave_group_out else []
+    return found, cases, groups
 
 
 def leave_one_out(folder: Path, found: Calibration) -> Iterator[LeftOut]:

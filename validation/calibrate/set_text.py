@@ -15,6 +15,8 @@ from lsmlab.validation.calibrate.parameter_file import UNDETERMINED, SetText, qu
 from lsmlab.validation.calibrate.scaled_defaults import CODEC_SOURCE, READ_SOURCE, READS, codec_costs, read_costs
 from lsmlab.validation.calibrate.solve import Solution
 
+COMMAND: Final = "lsmlab calibrate"
+"""Command in the parameter file. Its arguments are left out, since they are paths of one machine."""
 VERSION: Final = 2
 """Version of the fitted sets; version 1 had the defaults."""
 _SOURCES: Final[Mapping[str, str]] = {
@@ -61,7 +63,7 @@ _STRONG: Final = 0.3
 """Least component of a combination (a unit vector) for its constant to be named."""
 
 
-def parameter_text(found: Calibration, command: str) -> str:
+def parameter_text(found: Calibration) -> str:
     """Return the content of the parameter file; the same recordings give the same bytes."""
     undetermined = set(found.solution.undetermined())
     fitted = {group: found.fitted(group) for group in ("host", "device")}
@@ -71,7 +73,7 @@ def parameter_text(found: Calibration, command: str) -> str:
     }
     return str(
         SetText(
-            about=(f"Written by: {command}",),
+            about=(f"Written by: {COMMAND}",),
             head=(
                 f"version: {VERSION}",
                 f"description: {found.cores} cores, the machine of the recorded cases",
@@ -79,7 +81,7 @@ def parameter_text(found: Calibration, command: str) -> str:
                 f"  runs: {len(found.runs)} runs of db_bench {found.release}, recorded {found.recorded}",
                 f"  cases: [{', '.join(found.cases)}]",
                 f"  inputs_sha256: {found.digest}",
-                f"  method: {command}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
+                f"  method: {COMMAND}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
             ),
             host={"cores": found.cores, "assertions": float(found.assertions), **fitted["host"], **_scaled(fitted["host"])},
             devices={found.device: fitted["device"]},
