@@ -28,12 +28,13 @@ from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, equations_of, fit_runs
 from lsmlab.validation.calibrate.hold_out import CASES
-from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
+from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.scaled_defaults import read_costs, read_ratio
 from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, whole_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Equation, FitConstant, solve
+from lsmlab.validation.logs.bench_output import Histogram
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob
