@@ -11,9 +11,10 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.validation import SET_NAMES, overlaid_curve, scatter
+from lsmlab.reports.figures.validation import overlaid_curve, scatter
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.parts import Html, html_section, html_table
+from lsmlab.validation.scorecard.card import SET_TITLES
 from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
 from lsmlab.validation.scorecard.tables import (
     LEGEND,
@@ -24,6 +25,7 @@ from lsmlab.validation.scorecard.tables import (
     cases_section,
     error_in,
     sections,
+    sets_of_cases,
     share_text,
     target_table,
     worst_first,
@@ -77,11 +79,8 @@ def _table(table: ScoreTable) -> str:
 
 
 def _subtitle(card: Mapping[str, Any]) -> str:
-    counts = {name: len({r["name"] for r in card["cases"] if r["set"] == name}) for name in SET_NAMES}
-    return (
-        "; ".join(f"{SET_NAMES[name]}: {numbers.plural(n, 'case')}" for name, n in counts.items() if n)
-        or "no case was scored"
-    )
+    counts = [f"{SET_TITLES[name]}: {numbers.plural(count, 'case')}" for name, count in sets_of_cases(card).items() if count]
+    return "; ".join(counts) or "no case was scored"
 
 
 def _headline(card: Mapping[str, Any]) -> str:
@@ -174,7 +173,7 @@ def _caption(curve: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str
         for n in ("ops_per_s", "write_amplification", "stall_fraction", "throughput.ks")
         if n in by_metric
     ]
-    origin = "; ".join(text for text in (SET_NAMES.get(curve["set"], curve["set"]), curve["source"]) if text)
+    origin = "; ".join(text for text in (SET_TITLES[curve["set"]], curve["source"]) if text)
     return " ".join(f"{text}." for text in (origin, "; ".join(parts), *curve["notes"]) if text)
 
 

@@ -46,13 +46,13 @@ ROOMS = {
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [
-        "checkout", "markdown", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
-        "papers",
+        "checkout", "markdown", "grouped_runs", "logs", "casefiles", "replays", "calibrate", "importer", "recorder",
+        "recordings", "scorecard", "papers",
     ],
     "validation/logs": [
         "compression", "text",
-        "json_text", "hash_set", "clock", "bench", "stats", "record_list", "records", "lines", "event_times", "reader",
-        "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
+        "json_text", "hash_set", "clock", "bench", "bench_output", "stats", "record_list", "records", "lines", "event_times",
+        "reader", "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip
 """Packages and files of a folder from the bottom up: each may import itself and earlier ones.

@@ -35,8 +35,8 @@ def calibrate(argv: list[str]) -> int:
         except OSError as error:
             raise InputError(f"--out {output.out}: cannot be written ({error.strerror})") from None
     if output.json:
-        left_out = {row.case: {"errors": row.errors, "at_prior": row.at_prior} for row in cases}
-        kinds = {g.kind: {"errors": g.errors, "left_out": g.left_out, "at_prior": g.at_prior} for g in groups}
+        left_out = {row.name: {"errors": row.errors[row.name], "at_prior": row.at_prior} for row in cases}
+        kinds = {g.name: {"errors": g.errors, "left_out": g.left_out, "at_prior": g.at_prior} for g in groups}
         more = ({"leave_one_out": left_out} if cases else {}) | ({"leave_group_out": kinds} if groups else {})
         sys.stdout.write(to_json(document(found) | more))
         return 0
