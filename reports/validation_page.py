@@ -15,7 +15,7 @@ from lsmlab.reports.figures.validation import overlaid_curve, scatter
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
 from lsmlab.reports.parts import Html, html_section, html_table
 from lsmlab.validation.scorecard.card import SET_TITLES
-from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
+from lsmlab.validation.scorecard.metrics import METRICS, error_text
 from lsmlab.validation.scorecard.tables import (
     LEGEND,
     MISSED,
@@ -24,6 +24,8 @@ from lsmlab.validation.scorecard.tables import (
     Section,
     cases_section,
     error_in,
+    largest_errors,
+    left_out,
     sections,
     sets_of_cases,
     share_text,
@@ -132,26 +134,16 @@ def _story(card: Mapping[str, Any]) -> list[str]:
 
 
 def _missed(card: Mapping[str, Any]) -> str:
-    if not card["missed"]:
-        return ""
     parts = []
     for miss in card["missed"]:
-        kind = KINDS[miss["kind"]]
-        cases = ", ".join(
-            f"{c['name']} ({c['metric'].removeprefix(miss['metric'])} {error_text(c['error'], kind, signed=True)})".replace(
-                "( ", "("
-            )
-            for c in miss["cases"]
-        )
-        more = f" and {miss['more']} more" if miss["more"] else ""
         words = "".join(
             f"<p>{html.escape(', '.join([*f['cases'], '']))}<b>Suspected:</b> {html.escape(f['mechanism'])} "
             f"<b>Deciding experiment:</b> {html.escape(f['experiment'])}</p>"
             for f in miss["findings"]
         ) or "<p>validation/scorecard/findings.yaml has no explanation yet.</p>"  # fmt: skip
-        parts.append(f"<h3>{html.escape(miss['title'])}</h3><p>{html.escape(cases + more)}</p>{words}")
+        parts.append(f"<h3>{html.escape(miss['title'])}</h3><p>{html.escape(largest_errors(miss))}</p>{words}")
     title = "Missed targets: cases, suspected mechanisms, deciding experiments"
-    return html_section("missed", title, "".join(parts))
+    return html_section("missed", title, "".join(parts)) if parts else ""
 
 
 def _curve_intro(drawn: Sequence[Any]) -> str:
@@ -178,7 +170,5 @@ def _caption(curve: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str
 
 
 def _left_out(card: Mapping[str, Any]) -> str:
-    lines = [*card["skipped"], *(f"failed: {f['name']}: {f['reason']}" for f in card["failed"])]
-    if not lines:
-        return ""
-    return html_section("left-out", "Left out", "".join(f"<p>{html.escape(text)}</p>" for text in lines))
+    lines = left_out(card)
+    return html_section("left-out", "Left out", "".join(f"<p>{html.escape(text)}</p>" for text in lines)) if lines else ""

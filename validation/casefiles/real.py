@@ -11,7 +11,7 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.casefiles.case import Case
-from lsmlab.validation.casefiles.curves import Floats, area_distance, cumulative_distance, ks_distance, read_series
+from lsmlab.validation.casefiles.curves import DISTANCES, Floats, read_series
 from lsmlab.validation.casefiles.values import flat, level_values, pair_values, stall_shares
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -218,10 +218,4 @@ def common_dominant_cause(values: Mapping[str, float], repeats: Sequence[Mapping
 def _curve_noise(series: Sequence[Floats]) -> dict[str, float]:
     """Return the distances between the throughput curves of repeats, averaged over all pairs."""
     pairs = [(a, b) for i, a in enumerate(series) for b in series[i + 1 :]]
-    if not pairs:
-        return {}
-    return {
-        "throughput.ks": float(np.mean([ks_distance(a, b) for a, b in pairs])),
-        "throughput.area": float(np.mean([area_distance(a, b) for a, b in pairs])),
-        "throughput.cumulative": float(np.mean([cumulative_distance(a, b) for a, b in pairs])),
-    }
+    return {name: float(np.mean([distance(a, b) for a, b in pairs])) for name, distance in DISTANCES.items() if pairs}

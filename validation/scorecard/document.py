@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from lsmlab.validation.checkout import HOME
 from lsmlab.validation.markdown import digest_comment
 from lsmlab.validation.scorecard.card import SET_TITLES, Scorecard
 from lsmlab.validation.scorecard.ci_baseline import digest, write_baseline
-from lsmlab.validation.scorecard.metrics import KINDS, error_text
 from lsmlab.validation.scorecard.tables import (
     LEGEND,
     MISSED,
     Document,
     ScoreTable,
     coverage_text,
+    largest_errors,
+    left_out,
     sections,
     sets_of_cases,
     target_table,
@@ -48,7 +49,8 @@ def document_text(document: Document) -> str:
     ]
     for section in sections(document):
         parts += [f"## {section.title}", section.about, *map(_table, section.tables)]
-    parts += _left_out(document)
+    if lines := left_out(document):
+        parts += ["## Left out", "\n".join(f"- {line}" for line in lines)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -70,19 +72,8 @@ def _missed(document: Document) -> Iterator[str]:
     if document["missed"]:
         yield "## Missed targets"
     for miss in document["missed"]:
-        more = f" and {miss['more']} more" if miss["more"] else ""
         yield f"### {miss['title']}"
-        yield f"Largest errors: {', '.join(_miss_case(case, miss) for case in miss['cases'])}{more}."
+        yield f"Largest errors: {largest_errors(miss)}."
         for finding in miss["findings"]:
             about = f"{', '.join(finding['cases'])}: " if finding["cases"] else ""
             yield f"{about}**Suspected cause:** {finding['mechanism']} **Deciding experiment:** {finding['experiment']}"
-
-
-def _miss_case(case: Mapping[str, Any], miss: Mapping[str, Any]) -> str:
-    own = "" if case["metric"] == miss["metric"] else f" {case['metric']}"
-    return f"{case['name']}{own} ({error_text(case['error'], KINDS[miss['kind']], signed=True)})"
-
-
-def _left_out(document: Document) -> list[str]:
-    lines = [*document["skipped"], *(f"{failed['name']} failed: {failed['reason']}" for failed in document["failed"])]
-    return ["## Left out", "\n".join(f"- {line}" for line in lines)] if lines else []

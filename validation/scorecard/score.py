@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.validation.casefiles.case import FEWEST_FLUSHES
-from lsmlab.validation.casefiles.curves import area_distance, cumulative_distance, ks_distance
+from lsmlab.validation.casefiles.curves import DISTANCES
 from lsmlab.validation.casefiles.real import dominant_cause
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import (
@@ -157,15 +157,10 @@ def _noise(metric: ScoredMetric, relative: float | None, real: float) -> float |
     return relative if metric.kind is RELATIVE else relative * abs(real)
 
 
-_CURVES: Final = {
-    "throughput.ks": ks_distance, "throughput.area": area_distance, "throughput.cumulative": cumulative_distance,
-}  # fmt: skip
-
-
 def _curve_rows(run: CaseRun) -> list[ScoreRow]:
     assert run.real is not None
     rows = []
-    for name, distance in _CURVES.items():
+    for name, distance in DISTANCES.items():
         found = [distance(a, r.series) for a in run.real.series for r in run.replications if len(r.series)]
         if found:
             value = float(np.mean(found))

@@ -187,6 +187,20 @@ def coverage_text(document: Document) -> str:
     return f"{inside}; target {share_text(low)} to {share_text(high)}: {met_text(low <= held['share'] <= high)}"
 
 
+def largest_errors(miss: Mapping[str, Any]) -> str:
+    """Return the cases with the largest errors of a missed target."""
+    kind, cases = KINDS[miss["kind"]], []
+    for case in miss["cases"]:
+        own = "" if case["metric"] == miss["metric"] else f" {case['metric']}"
+        cases.append(f"{case['name']}{own} ({error_text(case['error'], kind, signed=True)})")
+    return ", ".join(cases) + (f" and {miss['more']} more" if miss["more"] else "")
+
+
+def left_out(document: Document) -> list[str]:
+    """Return what was not scored, with reasons."""
+    return [*document["skipped"], *(f"{failed['name']} failed: {failed['reason']}" for failed in document["failed"])]
+
+
 # --- cases ------------------------------------------------------------------------------------------------------------
 
 
