@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from lsmlab.validation.casefiles.curves import reduced_curve
@@ -46,7 +47,7 @@ class ReplayCheck:
     total: int
 
 
-@dataclass(slots=True)
+@dataclass
 class Scorecard:
     """Results of one `lsmlab validate`."""
 
@@ -58,14 +59,11 @@ class Scorecard:
     """Notes on cases, sets and replays that were left out, with the reason."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """Case files that could not be read: (file, reason)."""
-    _rows: list[ScoreRow] | None = None
 
-    @property
+    @cached_property
     def rows(self) -> list[ScoreRow]:
         """Rows of all simulated cases."""
-        if self._rows is None:
-            self._rows = [row for run in self.runs for row in rows_of(run)]
-        return self._rows
+        return [row for run in self.runs for row in rows_of(run)]
 
     def of(self, *sets: str) -> list[ScoreRow]:
         """Return the rows of the named sets."""
