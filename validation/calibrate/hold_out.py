@@ -78,10 +78,6 @@ def _value_bytes(config: Configuration) -> float:
     return make_workload(config["workload"]).value_bytes
 
 
-def _memtable_bytes(config: Configuration) -> float:
-    return parse_quantity(_option(config, "write_buffer_size"), "bytes")
-
-
 KINDS: Final[Mapping[str, Callable[[Configuration], bool]]] = MappingProxyType({
     "a WAL": lambda config: not _option(config, "disable_wal"),
     "several client threads": lambda config: sum(c.threads for c in make_workload(config["workload"]).clients) > 1,
@@ -95,7 +91,7 @@ KINDS: Final[Mapping[str, Callable[[Configuration], bool]]] = MappingProxyType({
     "universal or FIFO compaction": lambda config: _option(config, "compaction_style") not in (None, "level"),
     "values of 100 bytes and less": lambda config: _value_bytes(config) <= 100.0,
     "values of 1000 bytes and more": lambda config: _value_bytes(config) >= 1000.0,
-    "memtables of 16 MiB and more": lambda config: _memtable_bytes(config) >= 2**24,
+    "memtables of 16 MiB and more": lambda config: parse_quantity(_option(config, "write_buffer_size"), "bytes") >= 2**24,
 })  # fmt: skip
 """Kinds of run by their names: conditions on the configuration of a case. A run may be of several kinds."""
 
@@ -220,7 +216,4 @@ def _summary(name: str, errors: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def _error_text(name: str, error: float | None, sign: str = "") -> str:
-    """Return an error in per cent or points; empty for None."""
-    if error is None:
-        return ""
-    return f"{100.0 * error:{sign}.1f} {'points' if name == _STALL else '%'}"
+    return "" if error is None else f"{100.0 * error:{sign}.1f} {'points' if name == _STALL else '%'}"

@@ -58,7 +58,7 @@ def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Release
     rows = [
         [
             f"`{f.claim.id}`", f.claim.setting, f"{figure_text(f.claim.published)} (accepted: {accepted_text(f)})",
-            _code(f, released_runs), simulated_text(f), _verdict(f),
+            _code(f, released_runs), simulated_text(f), f.verdict if f.verdict == REPRODUCED else f"**{f.verdict}**",
         ]
         for f in found
     ]  # fmt: skip
@@ -69,10 +69,6 @@ def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Release
 def _code(found: Found, released_runs: Sequence[Released]) -> str:
     counterparts = [r for r in released_runs if r.belongs_to(found.claim.id)]
     return "; ".join(f"{figure_text(r.recorded)} ({r.counterpart.figure}, {r.setting})" for r in counterparts)
-
-
-def _verdict(found: Found) -> str:
-    return found.verdict if found.verdict == REPRODUCED else f"**{found.verdict}**"
 
 
 def _why(found: Found) -> str:

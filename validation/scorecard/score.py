@@ -102,7 +102,8 @@ def _number_row(run: CaseRun, name: str) -> ScoreRow | None:
     real = run.real.values[name]
     if metric is None or not _worth_scoring(metric, name, real, run.real.values):
         return None
-    found = [r.values.get(name, 0.0 if _counts_from_zero(name) else None) for r in run.replications]
+    absent = 0.0 if name.startswith(("levels.", "pairs.")) else None  # a summary omits levels and pairs without files
+    found = [r.values.get(name, absent) for r in run.replications]
     values = [v for v in found if v is not None]
     if not values or len(values) < len(found):
         return None
@@ -116,11 +117,6 @@ def _number_row(run: CaseRun, name: str) -> ScoreRow | None:
     error = metric.kind.error(simulated, real)
     low, high = interval or (None, None)
     return ScoreRow(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise, run.learning)
-
-
-def _counts_from_zero(name: str) -> bool:
-    """Whether a summary omits this number when it is 0 (levels and level pairs without files)."""
-    return name.startswith(("levels.", "pairs."))
 
 
 def _worth_scoring(metric: ScoredMetric, name: str, real: float, values: Mapping[str, float]) -> bool:
