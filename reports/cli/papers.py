@@ -27,14 +27,14 @@ def papers(argv: list[str]) -> int:
     """Simulate the published experiments and compare the figures. Returns 0; 2 if a claim failed."""
     given = parser_of("papers", PapersRequest, OutputOptions, epilog=_EPILOG).parse_args(argv)
     request, output = read(given, PapersRequest), read(given, OutputOptions)
-    request.check()
+    chosen = request.chosen()
     kept = output.out is not None or not output.json
     with ExitStack() as stack:
         if kept:
             folder = output_directory(output.out)
         else:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lsmlab-papers-")))
-        found = reproduce(request, folder, quiet=output.json)
+        found = reproduce(request, chosen, folder, quiet=output.json)
     if kept:
         write_json(folder / "papers.json", found.document())
     if request.write_docs:

@@ -29,8 +29,15 @@ class PapersRequest:
     fresh: bool = option(False, "simulate also runs that the run store (outputs/runs) contains")
     write_docs: bool = option(False, "write docs/papers.md for all papers")
 
-    def check(self) -> None:
-        """Raise InputError for options that exclude each other and for missing recordings."""
+    def chosen(self) -> list[Paper]:
+        """Return the papers with the asked claims.
+
+        Raises InputError for options that exclude each other, for missing recordings, and as `read_papers`.
+        """
+        self._check()
+        return read_papers(self.papers, self.only)
+
+    def _check(self) -> None:
         for text in self.overrides:
             if "=" not in text:
                 raise InputError(f"--set {text}: not an override; write key=value")
@@ -82,14 +89,11 @@ class Reproduction:
         }  # fmt: skip
 
 
-def reproduce(request: PapersRequest, folder: Path, *, quiet: bool) -> Reproduction:
-    """Simulate the settings of the asked claims, with one folder each in `folder`, and judge the claims.
+def reproduce(request: PapersRequest, papers: Sequence[Paper], folder: Path, *, quiet: bool) -> Reproduction:
+    """Simulate the settings of the claims of `papers`, with one folder each in `folder`, and judge the claims.
 
-    A setting that fails does not stop the others. `quiet`: print no progress. Raises InputError for a request that is not
-    possible.
+    A setting that fails does not stop the others. `quiet`: print no progress.
     """
-    request.check()
-    papers = read_papers(request.papers, request.only)
     say = silent if quiet else on_terminal
     runs = run_settings(
         settings_of(papers), request.seeds, request.jobs, folder, request.overrides, say, fresh=request.fresh, quiet=quiet
