@@ -17,7 +17,6 @@ from lsmlab.reports.parts import Html, html_section, html_table
 from lsmlab.validation.scorecard.card import SET_TITLES
 from lsmlab.validation.scorecard.metrics import METRICS, error_text
 from lsmlab.validation.scorecard.tables import (
-    LEGEND,
     MISSED,
     TITLES,
     ScoreTable,
@@ -55,7 +54,7 @@ def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]
     drawn = sorted((c for c in curves if c["real"]), key=lambda c: -order.get(c["name"], 0.0))
     figures = [scatter(card["cases"])] if card["cases"] else []
     overlaid = [overlaid_curve(i, curve, _caption(curve, card["cases"])) for i, curve in enumerate(drawn[:_CURVES])]
-    targets = [Section("targets", "Metrics and targets", LEGEND, (target_table(card["metrics"]),))] if card["metrics"] else []
+    targets = [Section("targets", "Metrics and targets", (target_table(card["metrics"]),))] if card["metrics"] else []
     cases = cases_section("Every case, worst first", sorted(card["cases"], key=lambda row: -order.get(row["name"], 0.0)))
     further = [found for found in sections(card) if found.place != "cases"]
     body = (

@@ -6,6 +6,6 @@
 - theory: checks against closed forms, with a flash drive simulated page by page; real_engines: cases from
   recordings of other engines; imported_cases: reruns and what-ifs from LOGs.
 - findings: explanations of missed targets; ci_baseline: medians that CI compares.
-- tables: rows and columns of all tables as data; document: writes docs/validation.md; text: output on the terminal;
-  groups: errors by group of cases.
+- tables: rows and columns of all tables as data, with the texts of sections.yaml; document: writes docs/validation.md;
+  text: output on the terminal; groups: errors by group of cases.
 """

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.sim.results.comparison_text import in_columns
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.markdown import table
-from lsmlab.validation.scorecard.card import CALIBRATION, ENGINES, RERUNS, SCORED, SET_TITLES, WHAT_IFS, WIDER
+from lsmlab.validation.scorecard.card import ENGINES, RERUNS, SCORED, SET_TITLES, WHAT_IFS, WIDER
 from lsmlab.validation.scorecard.metrics import (
     COVERAGE,
     DIFFERENCE,
@@ -28,27 +30,9 @@ TITLES: Final = {m.name: m.title for m in METRICS}
 """Title by name of a metric."""
 MISSED: Final = "missed"
 """Last word of a cell that is emphasised."""
-LEGEND: Final = (
-    "Errors are absolute values of simulated against real numbers; bias keeps the sign. pt: percentage points; "
-    "b: buckets of RocksDB's histogram (each bound is 1.5 times the one before); x: ratio. Noise is the range "
-    "between repeats of the real run, as median over the cases with repeats. The target of the KS distance is "
-    "relative to the distance between repeats."
-)
-_ABOUT_SETS: Final = {
-    CALIBRATION: "The constants were fitted to these runs, so the errors show the quality of the fit, not the "
-    "accuracy of the simulator.",
-    WIDER: "Kinds of store and load that the calibration runs of their machine (`validation/cases/calibration_zen5`) do "
-    "not have: column families, compression, subcompactions, deep dynamic trees, large values, synced writes, several "
-    "writers, bulk loads, reads, RocksDB 8 to 10, and half an hour in the steady state (all but `steady_bw100` on a slower "
-    "machine, simulated with `recording_vm`). Each kind has as many recordings in quarantine.",
-    RERUNS: "`lsmlab import LOG`, then the same run with clients at full speed. Options, load, device and processor "
-    "come from one LOG (the first of several repeats); only the number of cores and the kind of drive (`--device`) "
-    "come from the case. Runs with reads or with a rate limit on the clients are left out, because a LOG contains "
-    "neither. The rules of the importer were written with these LOGs at hand; no number was fitted to a case.",
-    WHAT_IFS: "Device and processor come from the LOG of one run (in brackets), options and load from another run on "
-    "the same machine. This is the question of an engineer who has a LOG and wants to predict the effect of other "
-    "options.",
-}
+_ABOUT: Final = read_yaml(Path(__file__).with_name("sections.yaml"))
+LEGEND: Final[str] = _ABOUT["legend"]
+"""Explanation of the columns of errors."""
 _ENGINE_GOALS: Final = {
     "ops_per_s": ("throughput", 0.10), "write_amplification": ("W-Amp", 0.08), "stall_fraction": ("stalled", 0.08),
     "slow_seconds": ("seconds below 1200 op/s", 0.08),
@@ -94,10 +78,17 @@ class Section:
     """Part of the scorecard."""
 
     place: str
-    """Id on the page."""
+    """Id on the page, and key in sections.yaml."""
     title: str
-    about: str
     tables: tuple[ScoreTable, ...]
+    replayed: int = 0
+    """Number of replayed recordings, for the explanation."""
+
+    @property
+    def about(self) -> str:
+        """Explanation; empty if it has none."""
+        text: str = LEGEND if self.place == "targets" else _ABOUT.get(self.place, "")
+        return text.format(replayed=self.replayed)
 
 
 def sections(document: Document) -> Iterator[Section]:
@@ -106,7 +97,7 @@ def sections(document: Document) -> Iterator[Section]:
         by_case = [case_table(rows_of_sets(document, name))] if name in (WIDER, RERUNS, WHAT_IFS) else []
         tables = (target_table(document["sets"][name]), *by_case)
         title = f"{SET_TITLES[name][0].upper()}{SET_TITLES[name][1:]}"
-        yield Section(f"set-{name}", title, _ABOUT_SETS.get(name, ""), tables)
+        yield Section(f"set-{name}", title, tables)
     cases = cases_section("Every case", rows_of_sets(document, *SCORED))
     for section in (_engines(document), cases, _trends(document), _replays(document), _theory(document)):
         if section.tables[0].rows:
@@ -133,7 +124,7 @@ def target_table(totals: Mapping[str, Mapping[str, Any]], *, targeted: bool = Fa
             "values")  # fmt: skip
     return ScoreTable(head, [
         (
-            TITLES.get(name, name), median_text(of), _goal(_target(of), of["meets_target"]), error_in(of["p90"], of),
+            TITLES.get(name, name), _median(of), _goal(_target(of), of["meets_target"]), error_in(of["p90"], of),
             error_in(of["worst"], of), _goal(_worst(of), of["meets_worst"]),
             "" if of["unit"] in (WRONG.name, DISTANCE.name) else error_in(of["bias"], of, signed=True),
             error_in(of["noise"], of), share_text(of["within_noise"]), share_text(of["coverage"]), str(of["values"]),
@@ -148,8 +139,7 @@ def error_in(value: float | None, total: Mapping[str, Any], *, signed: bool = Fa
     return error_text(value, KINDS[total["unit"]], signed=signed)
 
 
-def median_text(total: Mapping[str, Any]) -> str:
-    """Return the median error of a metric."""
+def _median(total: Mapping[str, Any]) -> str:
     return f"{100 * total['bias']:.0f} % wrong" if total["unit"] == WRONG.name else error_in(total["median"], total)
 
 
@@ -254,16 +244,10 @@ def case_table(rows: Sequence[Mapping[str, Any]]) -> ScoreTable:
 
 def cases_section(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     """Return the section with the errors of cases."""
-    about = "Signed errors: + means that the simulated value is above the real one."
-    return Section("cases", title, about, (case_table(rows),))
+    return Section("cases", title, (case_table(rows),))
 
 
 def _engines(document: Document) -> Section:
-    about = (
-        "Runs of the authors' released code and of LevelDB on a throttled disk "
-        "(`validation/scorecard/real_engines.py`). Goals: error of throughput up to 10 %, of W-Amp up to 8 %, "
-        "of shares up to 8 points, or up to twice the noise between repeats."
-    )
     rows = []
     for row in rows_of_sets(document, ENGINES):
         if row["metric"] in _ENGINE_GOALS and isinstance(row["real"], float) and isinstance(row["simulated"], float):
@@ -276,7 +260,7 @@ def _engines(document: Document) -> Section:
             met = abs(row["error"]) <= max(goal, 2.0 * (row["noise"] or 0.0)) + 1e-12
             rows.append((row["name"], title, *numbers, _error(row), met_text(met)))
     head = ("run", "number", "real", "simulated", "error", "goal")
-    return Section("engines", "Recorded engines, run by run", about, (ScoreTable(head, rows, texts=(0, 1, 5)),))
+    return Section("engines", "Recorded engines, run by run", (ScoreTable(head, rows, texts=(0, 1, 5)),))
 
 
 def _number(value: float, *, share: bool) -> str:
@@ -287,13 +271,9 @@ def _number(value: float, *, share: bool) -> str:
 
 
 def _trends(document: Document) -> Section:
-    about = (
-        "Pairs of cases that differ in one key and whose real values differ by more than 5 % (5 points for shares): "
-        "count of pairs in which the simulated value changes in the same direction."
-    )
     rows = [(name, str(of["right"]), str(of["total"]), _wrong(of["wrong"])) for name, of in document["trends"].items()]
     head = ("metric", "same direction", "pairs", "other direction")
-    return Section("trends", "Effect of one changed key", about, (ScoreTable(head, rows, texts=(0, 3), long=(3,)),))
+    return Section("trends", "Effect of one changed key", (ScoreTable(head, rows, texts=(0, 3), long=(3,)),))
 
 
 def _wrong(pairs: Sequence[Mapping[str, Any]]) -> str:
@@ -305,18 +285,13 @@ def _wrong(pairs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _replays(document: Document) -> Section:
-    about = (
-        f"The policies decide at each step of {document['replayed']} recorded runs, in the real order of events; a decision "
-        "counts if it is the same as RocksDB's."
-    )
     rows = [
         (name, f"{of['matched']:,}", f"{of['total']:,}", f"{100 * of['share']:.2f} %")
         for name, of in document["sets"].get("replay", {}).items()
         if of["total"]
     ]
-    return Section(
-        "replay", "Exact replays", about, (ScoreTable(("decision", "same as RocksDB", "decisions", "share"), rows),)
-    )
+    found = ScoreTable(("decision", "same as RocksDB", "decisions", "share"), rows)
+    return Section("replay", "Exact replays", (found,), document["replayed"])
 
 
 def _theory(document: Document) -> Section:
@@ -328,4 +303,4 @@ def _theory(document: Document) -> Section:
         for name, of in document["sets"].get("theory", {}).items()
     ]  # fmt: skip
     head = ("check", "theory", "simulator", "tolerance", "", "source")
-    return Section("theory", "Theory checks", "", (ScoreTable(head, rows, texts=(0, 4, 5), long=(5,)),))
+    return Section("theory", "Theory checks", (ScoreTable(head, rows, texts=(0, 4, 5), long=(5,)),))
