@@ -86,7 +86,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         suite = papers(claim("ldc.a_rather_long_name", PLAIN, FAST), claim("ldc.b", FAST, PLAIN, accepted=(0.9, 1.1)))
-        patch.setattr("lsmlab.reports.cli.papers.read_papers", lambda *_: suite)
+        patch.setattr("lsmlab.validation.papers.reproduce.read_papers", lambda *_: suite)
         assert 0 == main(["papers", "--only", "ldc.*", "--seeds", "2", "-j", "1", "--out", "papers"])
     return home
 

@@ -16,7 +16,7 @@ from lsmlab.models.devices.sharing import fair_level
 from lsmlab.models.errors import InputError
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
-from lsmlab.validation.scorecard.page_drive import measured_write_amplification
+from lsmlab.validation.scorecard.theory import measured_write_amplification
 from scipy.special import lambertw
 
 MIB = 2.0**20

@@ -47,12 +47,12 @@ ROOMS = {
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [
-        "checkout", "markdown", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
-        "papers",
+        "checkout", "markdown", "grouped_runs", "logs", "casefiles", "replays", "calibrate", "importer", "recorder",
+        "recordings", "scorecard", "papers",
     ],
     "validation/logs": [
         "compression", "text",
-        "hash_set", "clock", "bench", "stats", "record_list", "records", "lines", "event_times", "reader",
+        "hash_set", "clock", "bench", "bench_output", "stats", "record_list", "records", "lines", "event_times", "reader",
         "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip
