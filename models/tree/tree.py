@@ -199,7 +199,7 @@ class Tree:
                     file.live_slices += 1
                     self.linked_bytes += part.size_bytes
                 start = end
-            below.update_links(i, j)
+        below.links_changed()
         return links
 
     def begin_version(self) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions, StopStyle, UniversalOptions
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, first_pick
 from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
 from lsmlab.models.policies.rocksdb.l0 import disjoint
 from lsmlab.models.tree.files import SortedFile
@@ -139,16 +139,13 @@ class UniversalPicker(Picker):
                 return self._job(tree, runs, span, "PeriodicCompaction")
         if len(runs) < self.options.level0_file_num_compaction_trigger:
             return NOTHING
-        for reason, span in (
+        spans = (
             ("UniversalSizeAmplification", self._size_amplification(runs)),
             ("UniversalSizeRatio", self._merge_runs(runs, self._style.size_ratio, self._style.max_merge_width)),
             ("UniversalSortedRunNum", self._run_number(runs)),
-        ):
-            if span is not None and not self._conflicts(runs, span, running):
-                job = in_scope(self._job(tree, runs, span, reason), scope)
-                if job is not NOTHING:
-                    return job
-        return NOTHING
+        )
+        free = ((reason, span) for reason, span in spans if span is not None and not self._conflicts(runs, span, running))
+        return first_pick((self._job(tree, runs, span, reason) for reason, span in free), scope)
 
     def _is_periodic_due(self, tree: Tree, now_s: float) -> bool:
         limit_s = now_s - self.options.periodic_compaction_seconds
