@@ -22,10 +22,7 @@ from lsmlab.models.units import quantity
 
 _LEAST_THRESHOLD: Final = 1
 _MOST_THRESHOLD_FANOUTS: Final = 2
-"""Range in which the adaptive threshold moves: 1 to twice the fan-out; the paper gives none.
-
-See (background/ldc.md, Assumptions).
-"""
+"""Range in which the adaptive threshold moves: 1 to twice the fan-out; the paper gives none (background/ldc.md, Assumptions)."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +114,7 @@ class LdcPicker(LevelDbPicker):
         return Link(level, level + 1, ((level, files), (level + 1, owners)), reason, score, next_key=next_key)
 
     def _most_linked(self, tree: Tree, level: int, score: float) -> Pick:
-        """Compact the file with the most slices if every file of the level has some: the output has none.
-
-        See (behaviour/ldc.md, LDC rules).
-        """
+        """Compact the file with the most slices if every file of the level has some (behaviour/ldc.md, LDC rules)."""
         run = tree.levels[level]
         if not len(run) or int(run.links.min()) == 0 or run.busy:
             return NOTHING

@@ -1,6 +1,4 @@
-"""RocksDB's GenericRateLimiter as a state machine without clock or threads.
-
-See (behaviour/jobs-and-threads.md, Rate limiter).
+"""RocksDB's GenericRateLimiter as a state machine without clock or threads (behaviour/jobs-and-threads.md, Rate limiter).
 
 Time and randomness are arguments: while `waiting` is true, the caller calls `refill` at `next_refill_s`.
 

@@ -1,7 +1,4 @@
-"""K-way merge of sorted runs: keeps the newest version of each key (no snapshots).
-
-See (behaviour/compaction-jobs.md, Dropped entries).
-"""
+"""K-way merge of sorted runs: the newest version of each key stays (behaviour/compaction-jobs.md, Dropped entries)."""
 
 from __future__ import annotations
 

@@ -26,10 +26,7 @@ from lsmlab.models.tree.memtable import SEQNO_BYTES, varint_length
 DEFAULT_FORMAT_VERSION: Final = 5
 """format_version of BlockBasedTableOptions from 6.x to 10.x."""
 TAIL_BYTES: Final = 970
-"""Properties, metaindex and footer of a file: 965 to 975 B in the recorded files, at every file size.
-
-See (behaviour/tables.md, Index, filter and tail).
-"""
+"""Properties, metaindex and footer: 965 to 975 B in all recorded files (behaviour/tables.md, Index, filter and tail)."""
 _USER_KEY_INDEX_SINCE: Final = 3  # format_version from which index keys carry no sequence number
 _DELTA_INDEX_SINCE: Final = 4  # format_version from which index values carry no length of their own
 _FAST_BLOOM_SINCE: Final = 5  # format_version from which FastLocalBloom replaces the legacy full filter

@@ -1,7 +1,4 @@
-"""mixgraph's keys: ranges of different popularity, and a power law of hashed keys within each, FAST'20.
-
-See (behaviour/db-bench.md, mixgraph).
-"""
+"""mixgraph's keys: ranges of different popularity, a power law of hashed keys within each (behaviour/db-bench.md, mixgraph)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""ADOC's tuner in the released code, which follows the speed of flushes.
-
-See (background/adoc.md, What the released code does).
+"""ADOC's tuner in the released code, which follows the speed of flushes (background/adoc.md, What the released code does).
 
 The code differs from the paper in its inputs. It never detects an overflow of L0, because it counts the files of L1. Its
 memory overflow is a flush speed of less than half of the best so far. A memtable that waits for its flush adds threads.

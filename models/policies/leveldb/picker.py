@@ -163,10 +163,7 @@ class LevelDbPicker(Picker):
     def _pick_file(
         self, tree: Tree, running: Sequence[RunningJob], level: int, upper: Files, reason: str, score: float
     ) -> Pick:
-        """Complete the inputs of a compaction of `upper`; return NOTHING if a running job conflicts.
-
-        See (behaviour/leveldb.md, LevelDB inputs).
-        """
+        """Complete the inputs of a job of `upper`; NOTHING if a running job conflicts (behaviour/leveldb.md, LevelDB inputs)."""
         below = tree.levels[level + 1]
         lo, hi = key_range(upper)
         i, j = below.overlapping(lo, hi)

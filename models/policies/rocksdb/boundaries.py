@@ -1,7 +1,4 @@
-"""Crossings of the file boundaries of the grandparent level by a merged key stream.
-
-See (behaviour/compaction-jobs.md, Output cutting).
-"""
+"""Crossings of the file boundaries of the grandparent level by a key stream (behaviour/compaction-jobs.md, Output cutting)."""
 
 from __future__ import annotations
 

@@ -43,10 +43,7 @@ class RocksDbCutter(Cutter):
     version: Version
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """First level below the output that overlaps the job, up to 5.7 exactly the next one; None for other styles.
-
-        See (behaviour/compaction-jobs.md, Output cutting).
-        """
+        """First level below that overlaps the job, up to 5.7 the next one (behaviour/compaction-jobs.md, Output cutting)."""
         if self.options.compaction_style is not CompactionStyle.LEVEL:
             return None
         levels = range(output_level + 1, tree.num_levels)

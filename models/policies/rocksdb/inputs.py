@@ -97,10 +97,7 @@ class InputRules:
                 return
 
     def growth_limit(self) -> int:
-        """Upper bound in bytes on the inputs of both levels after their growth.
-
-        See (behaviour/leveled-compaction.md, Growing the inputs).
-        """
+        """Upper bound in bytes on the inputs of both levels (behaviour/leveled-compaction.md, Growing the inputs)."""
         if self.version < (7, 8) or (self.version < (9, 0) and not self.options.ignore_max_compaction_bytes_for_input):
             return self.options.max_compaction_bytes
         return NO_LIMIT if self.version < (9, 2) else 2 * self.options.max_compaction_bytes

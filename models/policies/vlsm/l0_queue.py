@@ -1,7 +1,4 @@
-"""vLSM's write throttle: a full L0 queue holds flushes, and only full memtables stop writes.
-
-See (behaviour/vlsm.md, vLSM flush and L0).
-"""
+"""vLSM's throttle: a full L0 queue holds flushes, only full memtables stop writes (behaviour/vlsm.md, vLSM flush and L0)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""vLSM's cutter: variable-size SSTs (vSSTs) in L1, fixed-size files below.
-
-See (behaviour/vlsm.md, vLSM output cutting).
-"""
+"""vLSM's cutter: variable-size SSTs (vSSTs) in L1, fixed-size files below (behaviour/vlsm.md, vLSM output cutting)."""
 
 from __future__ import annotations
 
