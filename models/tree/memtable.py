@@ -74,13 +74,12 @@ def mean_node_bytes(key_size: int, value_size: int, *, version: Version) -> floa
     return mean
 
 
-def memtable_capacity(write_buffer_size: int, *, version: Version, arena_block_size: int = 0) -> int:
+def memtable_capacity(write_buffer_size: int, arena_block_size: int) -> int:
     """Arena bytes that entries fill before the memtable counts as full (`ShouldFlushNow`).
 
-    `arena_block_size` 0 derives the block size as RocksDB does. The entry that overshoots is not counted, nor is the excess
-    of malloc_usable_size over the request for a block.
+    The entry that overshoots is not counted, nor is the excess of malloc_usable_size over the request for a block.
     """
-    block = arena_block_size or default_arena_block_size(write_buffer_size, version)
+    block = arena_block_size
     # In integer tenths: RocksDB allocates one more block while allocated + block < write buffer + 0.6 block.
     blocks = 1
     allocated = _INLINE_BYTES + block

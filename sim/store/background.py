@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import simpy
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Picker, Scope, StallInputs
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.scheduling import (

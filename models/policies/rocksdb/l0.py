@@ -1,4 +1,4 @@
-"""RocksDB's rules for level 0: overlapping files, moves, intra-L0 compactions (behaviour/leveled-compaction.md, L0 compactions)."""
+"""RocksDB's rules for level 0: overlaps, moves, intra-L0 compactions (behaviour/leveled-compaction.md, L0 compactions)."""
 
 from __future__ import annotations
 
