@@ -7,11 +7,10 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.cost import Cost
+from lsmlab.models.costs.cost import Cost, fsyncs
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends
 from lsmlab.models.costs.jobs import job_start as start_of_job
-from lsmlab.models.costs.transfers import fsyncs
 from lsmlab.validation.calibrate.terms import design
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, jackknife_error
 from lsmlab.validation.importer.observation import Observation
