@@ -9,11 +9,12 @@ next piece behind the writers granted before. The time to write a piece counts a
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Final, Protocol
+from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
@@ -40,31 +41,6 @@ class Priority(IntEnum):
     """Flushes."""
     USER = 3
     """Background writes of a store during a write stall (7.3+)."""
-
-
-class Limiter(Protocol):
-    """Rate limiter of background I/O. Time and randomness are arguments: see `RateLimiter`."""
-
-    rate_bytes_per_s: int
-    """Bytes granted per second; a new value takes effect at the next refill."""
-
-    @property
-    def waiting(self) -> bool:
-        """Return whether a writer waits for a refill."""
-
-    @property
-    def next_refill_s(self) -> float:
-        """Earliest time of the next refill in s; a time in the past means at once."""
-
-    @property
-    def refill_bytes(self) -> int:
-        """Bytes of one refill."""
-
-    def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
-        """Request `size_bytes`. True: all granted. False: the writer waits until `refill` returns `token`."""
-
-    def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
-        """Refill if due; return the tokens of the writers whose requests are complete."""
 
 
 @dataclass(slots=True)
@@ -226,3 +202,68 @@ class RateLimiter:
         self.rate_bytes_per_s = max(1, rate)
         self._tuned_s = now_s
         self._tuned_drains = self.drains
+
+
+def with_rate(options: RocksDbOptions, bytes_per_s: float) -> RocksDbOptions:
+    """Return the options of a limiter whose rate the scheduler sets."""
+    return replace(options, rate_limiter_bytes_per_sec=round(bytes_per_s), rate_limiter_auto_tuned=False)
+
+
+@dataclass(slots=True)
+class SplitLimiter:
+    """Two rate limiters: a share of the bandwidth for flushes, the rest for compactions, even if the other leaves some unused."""
+
+    options: RocksDbOptions
+    """The sum of both rates is `rate_limiter_bytes_per_sec`."""
+    version: Version
+    high_share: float
+    """Share of the priorities HIGH and USER; MID and LOW share the rest."""
+    high: RateLimiter = field(init=False)
+    low: RateLimiter = field(init=False)
+
+    def __post_init__(self) -> None:
+        rates = self._rates(self.options.rate_limiter_bytes_per_sec)
+        self.high, self.low = (RateLimiter(with_rate(self.options, rate), self.version) for rate in rates)
+
+    def _rates(self, total: int) -> tuple[int, int]:
+        high = max(1, round(total * self.high_share))
+        return high, max(1, total - high)
+
+    @property
+    def rate_bytes_per_s(self) -> int:
+        """Sum of both rates in bytes/s."""
+        return self.high.rate_bytes_per_s + self.low.rate_bytes_per_s
+
+    @rate_bytes_per_s.setter
+    def rate_bytes_per_s(self, rate: int) -> None:
+        self.high.rate_bytes_per_s, self.low.rate_bytes_per_s = self._rates(rate)
+
+    @property
+    def waiting(self) -> bool:
+        """Return whether a writer waits on either side."""
+        return self.high.waiting or self.low.waiting
+
+    @property
+    def next_refill_s(self) -> float:
+        """Time in s of the first refill that a writer waits for."""
+        return min((side.next_refill_s for side in (self.high, self.low) if side.waiting), default=-math.inf)
+
+    @property
+    def refill_bytes(self) -> int:
+        """Bytes of the smaller refill of the two sides."""
+        return min(self.high.refill_bytes, self.low.refill_bytes)
+
+    def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
+        """Request `size_bytes` from the side of the priority."""
+        return self._side(priority).request(now_s, size_bytes, priority, token)
+
+    def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
+        """Refill the sides that are due."""
+        return [*self.high.refill(now_s, coins), *self.low.refill(now_s, coins)]
+
+    def _side(self, priority: Priority) -> RateLimiter:
+        return self.high if priority >= Priority.HIGH else self.low
+
+
+Limiter = RateLimiter | SplitLimiter
+"""Rate limiter of background I/O. Time and randomness are arguments."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.tree.blocks import (
@@ -75,35 +75,27 @@ def index_bytes(
     return handles + keys + per_block * len(begins) + RESTART_BYTES + BLOCK_TRAILER_BYTES
 
 
-@lru_cache(maxsize=4096)
-def expected_entry_bytes(
-    key_size: int,
-    value_size: float,
-    *,
-    population: float,
-    entries: float,
-    block_format: BlockFormat = DEFAULT_FORMAT,
-) -> float:
-    """Expected data-block bytes per entry of a file whose keys are `entries` random ones of `population` ids.
+class ExpectedBlock(NamedTuple):
+    """Expected values of a data block."""
+
+    entries: float
+    size_bytes: float
+    """Bytes of the block on disk."""
+    entry_bytes: float
+    """Bytes per entry."""
+
+
+def expected_block(
+    key_size: int, value_size: float, *, population: float, entries: float, block_format: BlockFormat = DEFAULT_FORMAT
+) -> ExpectedBlock:
+    """Compute the expected data block of a file whose keys are `entries` random ones of `population` ids.
 
     Only the density entries/population matters: for a file of a level >= 1 pass the level's entries and the whole key
-    space. Example: 121.3 B for 16 B keys and 100 B values, half a million of a million keys. The result is exact in
-    expectation: blocks are independent, so it is mean block bytes over mean entries per block (renewal theorem), with
-    the entries of a block from the distribution of their shared bytes.
+    space. Example: 121.3 B per entry for 16 B keys and 100 B values, half a million of a million keys. The result is exact
+    in expectation: blocks are independent, so an entry has mean block bytes over mean entries per block (renewal theorem),
+    with the entries of a block from the distribution of their shared bytes.
     """
-    return _expected_block(key_size, value_size, _density(population, entries), block_format)[2]
-
-
-def expected_entries_per_block(
-    key_size: int,
-    value_size: float,
-    *,
-    population: float,
-    entries: float,
-    block_format: BlockFormat = DEFAULT_FORMAT,
-) -> float:
-    """Expected entries of a data block, under the assumptions of `expected_entry_bytes`."""
-    return _expected_block(key_size, value_size, _density(population, entries), block_format)[0]
+    return _expected_block(key_size, value_size, _density(population, entries), block_format)
 
 
 def expected_file_bytes(
@@ -119,11 +111,11 @@ def expected_file_bytes(
 ) -> float:
     """Expected size in bytes of a file of `file_entries` at density entries/population: data, index, filter, tail."""
     density = _density(population, entries)
-    per_block, block_size, entry = _expected_block(key_size, value_size, density, block_format)
-    blocks = max(1.0, file_entries / per_block)
-    index = blocks * _expected_index_entry(key_size, density, block_size, blocks, format_version)
+    block = _expected_block(key_size, value_size, density, block_format)
+    blocks = max(1.0, file_entries / block.entries)
+    index = blocks * _expected_index_entry(key_size, density, block.size_bytes, blocks, format_version)
     filter_size = bloom_filter_bytes(file_entries, bits_per_key, format_version=format_version)
-    return file_entries * entry + index + filter_size + TAIL_BYTES
+    return file_entries * block.entry_bytes + index + filter_size + TAIL_BYTES
 
 
 def _density(population: float, entries: float) -> float:
@@ -131,10 +123,7 @@ def _density(population: float, entries: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _expected_block(
-    key_size: int, value_size: float, density: float, block_format: BlockFormat
-) -> tuple[float, float, float]:
-    """Mean entries of a block, mean bytes of a block on disk, and bytes per entry."""
+def _expected_block(key_size: int, value_size: float, density: float, block_format: BlockFormat) -> ExpectedBlock:
     internal = key_size + SEQNO_BYTES
     value = value_size + varint_length(int(value_size))
     full = 1 + varint_length(internal) + internal + value
@@ -155,7 +144,7 @@ def _expected_block(
         mean_entries += count * float(mass.sum())
         mean_bytes += float((mass * (size[closed] + BLOCK_TRAILER_BYTES)).sum())
         open_ = np.where(closed, 0.0, open_)
-    return mean_entries, mean_bytes, mean_bytes / mean_entries
+    return ExpectedBlock(mean_entries, mean_bytes, mean_bytes / mean_entries)
 
 
 def _saving_distribution(key_size: int, density: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

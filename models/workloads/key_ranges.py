@@ -11,7 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import unique_sorted
-from lsmlab.models.workloads.choosers import Carry, ChooserState, HotPresence, InsertCursor, Popularity
+from lsmlab.models.workloads.choosers import Carry, Chooser, ChooserState, HotPresence, InsertCursor, Popularity
 from lsmlab.models.workloads.mt19937 import Mt19937x64
 from lsmlab.models.workloads.popularity import condense, scattered_blocks
 from lsmlab.models.workloads.ranks import PowerLaw
@@ -55,7 +55,7 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[i
 
 
 @dataclass(frozen=True)
-class RangedKeys:
+class RangedKeys(Chooser):
     """Keys by range: a range by its share, then a key in it by a power law over hashed seeds.
 
     A seed has the same place in every range, as in db_bench; the hash is SplitMix64's here, the first output of a

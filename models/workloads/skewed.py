@@ -11,6 +11,7 @@ from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import unique_sorted
 from lsmlab.models.workloads.choosers import (
     Carry,
+    Chooser,
     ChooserState,
     HotPresence,
     InsertCursor,
@@ -36,7 +37,7 @@ def scatter_groups(groups: KeyArray, n: int) -> KeyArray:
 
 
 @dataclass(frozen=True)
-class RankedKeys:
+class RankedKeys(Chooser):
     """Keys with popularity by rank: Zipfian, hotspot, log-uniform.
 
     `scattered` ranks are hashed over the key numbers (YCSB's scrambled Zipfian); otherwise rank 0 is key number 0. The
@@ -135,17 +136,13 @@ class _RankedState:
 
 
 @dataclass(frozen=True)
-class RecentKeys:
+class RecentKeys(Chooser):
     """Keys by recency: the key inserted r insertions ago, r by a law; YCSB's `latest` (Zipfian) and `exponential`.
 
     The popularity of keys changes with every insert, so no key has a code of its own.
     """
 
     law: RankLaw
-
-    def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002 - the protocol's signature
-        """Return no keys."""
-        return NO_KEYS
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
         """Return the state for one shard, which reads `cursor`."""
