@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from lsmlab.models.costs.cores import client_wake_up, contended, core_share, slowdown, wake_ups
 from lsmlab.models.costs.cost import contribution, fsyncs, lone_request_s, reads, writes
-from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.host import Host, priors_of
 from lsmlab.models.costs.jobs import compaction_cpu, deletions, file_ends, flush_cpu, job_start
 from lsmlab.models.costs.operations import (
     Searched,
@@ -22,7 +22,6 @@ from lsmlab.models.costs.operations import (
     wal_fsync_factor,
     write_cpu,
 )
-from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.calibrate.solve import FitConstant, solve
 from lsmlab.validation.calibrate.terms import DurationRow, design, linear
 

@@ -1,6 +1,6 @@
 """Cost model: the time of each operation and background job of a store on a machine.
 
-- host: the constants of a machine's processor and file system, with units, meaning and prior; prior: priors of fits.
+- host: the constants of a machine's processor and file system, with units, meaning and prior.
 - assertions: CPU time of assertions, which some builds of RocksDB contain.
 - cost: a duration as a sum of counts times constants, for runs and for fits; requests of a device.
 - jobs: CPU time of flushes and compactions, fixed times of jobs, deletions of files.

@@ -102,10 +102,13 @@ class RateLimiter:
         """Request `size_bytes`. True: all granted. False: the writer waits until `refill` returns `token`."""
         self._tune_if_due(now_s)
         waiter = _Waiter(token, priority, max(0, int(size_bytes)))
-        if self._take_pieces(waiter):
-            return True
-        self._wait(waiter, now_s)
-        return False
+        while waiter.left_bytes:
+            if not self._take_piece(waiter):
+                if not self.waiting and now_s < self.next_refill_s - _TICK_S:
+                    self.drains += 1
+                self._queues[priority].append(waiter)
+                return False
+        return True
 
     def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
         """Refill if due and serve the queues; return the tokens of the writers whose requests are complete.
@@ -158,13 +161,6 @@ class RateLimiter:
         low_mid = (Priority.LOW, Priority.MID) if mid_last else (Priority.MID, Priority.LOW)
         return (Priority.USER, *low_mid, Priority.HIGH) if high_last else (Priority.USER, Priority.HIGH, *low_mid)
 
-    def _take_pieces(self, waiter: _Waiter) -> bool:
-        """Request piece after piece while tokens last; return True when the whole request is granted."""
-        while waiter.left_bytes:
-            if not self._take_piece(waiter):
-                return False
-        return True
-
     def _take_piece(self, waiter: _Waiter) -> bool:
         """Request the next piece (GenericRateLimiter::Request); return True if it is granted at once."""
         waiter.piece_bytes = min(waiter.left_bytes, self.options.writable_file_max_buffer_size, self.refill_bytes)
@@ -177,11 +173,6 @@ class RateLimiter:
         waiter.piece_bytes -= size_bytes
         waiter.left_bytes -= size_bytes
         self.granted_bytes[waiter.priority] += size_bytes
-
-    def _wait(self, waiter: _Waiter, now_s: float) -> None:
-        if not self.waiting and now_s < self.next_refill_s - _TICK_S:
-            self.drains += 1
-        self._queues[waiter.priority].append(waiter)
 
     def _tune_if_due(self, now_s: float) -> None:
         """Adapt the rate every 100 periods to the share of periods in which the tokens ran out (TuneLocked)."""

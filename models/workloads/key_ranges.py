@@ -13,12 +13,10 @@ from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import unique_sorted
 from lsmlab.models.workloads.choosers import Carry, Chooser, ChooserState, HotPresence, InsertCursor, Popularity
 from lsmlab.models.workloads.mt19937 import Mt19937x64
-from lsmlab.models.workloads.popularity import condense, scattered_blocks
 from lsmlab.models.workloads.ranks import PowerLaw
-from lsmlab.models.workloads.skewed import scatter_groups
+from lsmlab.models.workloads.skewed import FloatArray, condense, scatter_groups, scattered_blocks
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
 MOST_PLACES: Final = 65_536
 """Maximum of the remainders that `RangedKeys.levels` evaluates; of more remainders it takes evenly spaced ones."""
 MOST_SHARES: Final = 2**63 - 1
