@@ -101,7 +101,8 @@ class Content:
         sizes = np.full(n, self.entry.put)
         if self._values is not None:
             # the block overhead of an entry does not depend on its value, so sizes differ by the value alone
-            sizes += (np.asarray(self._values.of(keys), dtype=np.float64) - self._mean_value) * self._value_scale()
+            per_byte = self.entry.put / max(1.0, self.entry.raw_put)
+            sizes += (np.asarray(self._values.of(keys), dtype=np.float64) - self._mean_value) * per_byte
         if tombstones is not None:
             sizes[tombstones] = self.entry.tombstone()
         entries = np.zeros(n + 1)
@@ -196,9 +197,6 @@ class Content:
         # The mean value is that of the whole store, not of this file (behaviour/leveled-compaction.md, Compensated size).
         if extra >= 0.0:
             file.compensated_bytes = file.size_bytes + round(extra * self._mean_value * 2.0)
-
-    def _value_scale(self) -> float:
-        return self.entry.put / max(1.0, self.entry.raw_put)
 
 
 def _spread(file_number: int, multiplier: int) -> int:

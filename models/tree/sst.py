@@ -69,7 +69,8 @@ def index_bytes(
     sizes = layout.block_bytes(begins, np.append(begins[1:], end))
     offsets = np.cumsum(sizes) - sizes
     handles = sum(int(_varint_total(x)) for x in (offsets, sizes - BLOCK_TRAILER_BYTES))
-    keys = int(_separator_bytes(ids, begins[1:], key_size).sum())
+    # FindShortestSeparator increments the first byte that differs from the block before, and drops the bytes after it
+    keys = int((shared_prefix_bytes(ids, key_size)[begins[1:]] + 1).sum())
     keys += 1 if shorten_last else key_size
     per_block = 2 + RESTART_BYTES + _index_key_suffix(format_version) + _index_value_prefix(format_version)
     return handles + keys + per_block * len(begins) + RESTART_BYTES + BLOCK_TRAILER_BYTES
@@ -169,16 +170,6 @@ def _mean_gap(density: float) -> Callable[[float], float]:
     return lambda c: float(-np.expm1(c * log_absent)) / density
 
 
-def _separator_bytes(ids: IntArray, begins: IntArray, key_size: int) -> IntArray:
-    """Bytes of the separator key in the index between each block and the block before.
-
-    FindShortestSeparator increments the first byte that differs and drops the bytes after. (The byte may then equal
-    the next block's: a prefix of that block's first key still sorts below it.)
-    """
-    result: IntArray = shared_prefix_bytes(ids, key_size)[begins] + 1
-    return result
-
-
 def _expected_index_entry(
     key_size: int, density: float, block_size: float, blocks: float, format_version: int
 ) -> float:
@@ -186,7 +177,7 @@ def _expected_index_entry(
     held = min(ID_BYTES, key_size)
     mean_gap = _mean_gap(density)
     shared = sum(1 - mean_gap(256.0**b) / 256.0**b for b in range(1, held))
-    key = shared + 1  # up to the first byte that differs, see _separator_bytes
+    key = shared + 1  # up to the first byte that differs
     total = blocks * block_size
     offset = 1 + sum(max(0.0, 1 - 2.0 ** (7 * i) / total) for i in range(1, 6))
     handle = offset + varint_length(int(block_size))

@@ -17,7 +17,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
-from lsmlab.models.policies.pebblesdb.guards import GuardedLevel, Guards
+from lsmlab.models.policies.pebblesdb.guards import GuardedLevel, Guards, hash_fractions
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.models.units import quantity
@@ -240,7 +240,7 @@ class PebblesPicker(Picker):
 
     def borders(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
         """Select the guards of `level` from `keys`."""
-        return self.guards.select_guards(keys, weight, level)
+        return keys[hash_fractions(keys) < self.guards.probability(level, weight)]
 
     def metadata_bytes(self, tree: Tree) -> int:
         """Memory of all guards in bytes."""
