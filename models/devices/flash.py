@@ -133,11 +133,6 @@ class FlashDrive(ServedDevice):
         """Bytes that the host can store on the drive."""
         return self.capacity - self.filled
 
-    @property
-    def contention(self) -> float:
-        """Degree to which reads and writes exclude each other (see `Service.contention`)."""
-        return 1.0
-
     def peaks(self) -> Peaks:
         """Bandwidths of the drive; writes are fastest into the SLC cache, if there is one."""
         return Peaks(self.read_bandwidth, max(self.write_bandwidth, self.slc_write_bandwidth or 0.0))
@@ -257,7 +252,6 @@ class FlashDrive(ServedDevice):
             client_read_latency_s=self.read_latency,
             stream_read_bandwidth=min(self.stream_read_bandwidth or math.inf, self.read_bandwidth),
             stream_write_bandwidth=min(self.stream_write_bandwidth or math.inf, write_bandwidth),
-            contention=self.contention,
             interleave_bytes=self.interleave,
             unit_bytes=SMALL_REQUEST_BYTES,  # the mapping unit of common drives: smaller reads take the same time
         )

@@ -18,6 +18,7 @@ from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.pebblesdb.guards import GuardedLevel, Guards, hash_fractions
+from lsmlab.models.policies.rocksdb.inputs import key_range
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.models.units import quantity
@@ -162,8 +163,7 @@ class PebblesPicker(Picker):
     def _compact(
         self, tree: Tree, level: int, output: int, inputs: Sequence[tuple[int, tuple[SortedFile, ...]]], reason: str
     ) -> Compaction:
-        lo = min(f.lo for _, files in inputs for f in files)
-        hi = max(f.hi for _, files in inputs for f in files)
+        lo, hi = key_range([f for _, files in inputs for f in files])
         guards = self.guards.keys(tree, output)
         borders = guards[guards.searchsorted(lo, side="right") : guards.searchsorted(hi, side="right")]
         return Compaction(
