@@ -55,7 +55,7 @@ class LevelDbCutter(Cutter):
         """
         data, target = merged.cumulative_bytes, context.target_bytes
         most, n = GRANDPARENT_FILES * target, len(merged.keys)
-        steps = list(zip(*ends(merged.keys, context), strict=True))
+        steps = list(zip(*ends(merged.keys, context, after=0), strict=True))
         cuts: list[int] = []
         start = step = overlap = 0
         while True:

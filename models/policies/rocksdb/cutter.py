@@ -132,7 +132,7 @@ def _cuts_by_overlap(
     ends a file for its size does not update the overlap: files that end in this step count one key later. `every_key`: 5.7
     tests the limit at every key, later releases where a grandparent file ends.
     """
-    positions, passed = ends(keys, context)
+    positions, passed = ends(keys, context, after=1)
     n, target, most = len(keys), context.target_bytes, context.max_compaction_bytes
     cuts: list[int] = []
     start, step, overlap = 0, 0, 0
