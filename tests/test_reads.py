@@ -16,7 +16,6 @@ from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.table_format import Filter
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, UniformKeys
 from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
-from lsmlab.models.workloads.popularity import adjacent_blocks, scattered_blocks
 from lsmlab.models.workloads.ranks import Hotspot, PowerLaw, Zipf
 from lsmlab.models.workloads.reads import (
     ScannedRun,
@@ -30,7 +29,7 @@ from lsmlab.models.workloads.reads import (
     scan_device_reads,
     table_opens,
 )
-from lsmlab.models.workloads.skewed import RankedKeys
+from lsmlab.models.workloads.skewed import RankedKeys, adjacent_blocks, scattered_blocks
 
 
 def simulated_lru(blocks: list[int], capacity: int) -> float:

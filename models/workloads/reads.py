@@ -1,7 +1,4 @@
-"""Block reads of lookups and scans: filters, block cache, files per lookup, readahead.
-
-See (behaviour/reads.md, Lookups; Filters; Block cache; Iterators).
-"""
+"""Block reads of lookups and scans (behaviour/reads.md, Lookups; Filters; Block cache; Iterators)."""
 
 from __future__ import annotations
 

@@ -12,17 +12,15 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import simpy
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Picker, Scope, StallInputs
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.scheduling import (
     Action,
-    Discard,
     Hold,
     JobKind,
     JobView,
     Pause,
-    Resume,
     Scheduler,
     StartCompaction,
     StartFlush,
@@ -218,10 +216,8 @@ class Background:
         for family in self._families:
             if isinstance(action, Pause):
                 family.compacting.pause(action.job, Hold.LOAD)
-            elif isinstance(action, Resume):
+            else:
                 family.compacting.resume(action.job)
-            elif isinstance(action, Discard):
-                family.compacting.discard(action.job)
         return False
 
     def _start_flush(self, action: StartFlush) -> bool:

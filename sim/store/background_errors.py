@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 import simpy
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.policies.rocksdb.errors import POLL_S, Severity, WriteFailure, has_room, severity
 from lsmlab.models.version import Version

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Picker, StallInputs
 from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.content import Content

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import simpy
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, StallCause, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.rocksdb.errors import WriteFailure

@@ -9,7 +9,6 @@ loop.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -23,7 +22,7 @@ from lsmlab.models.policies.vlsm.picker import GOOD
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.results.results import Result
-from running import configuration, run
+from running import simulate
 
 pytestmark = pytest.mark.xdist_group("vlsm")  # one process computes the runs that these tests share
 
@@ -55,10 +54,9 @@ def vlsm(kib: int, *more: str) -> tuple[str, ...]:
     return ("engine=vlsm", *sizes(kib)[:2], "engine.picker.l2_capacity=128MiB", "engine.picker.overflow_limit=4MiB", *more)
 
 
-@lru_cache
 def result(*overrides: str) -> Result:
     """Return a run on the small stores."""
-    return run(configuration(*COMMON, *overrides))
+    return simulate(*COMMON, *overrides)
 
 
 def stalls(*overrides: str) -> tuple[np.ndarray, np.ndarray]:
@@ -244,7 +242,7 @@ def test_the_overlap_check_costs_cpu_per_key() -> None:
     """
     costs = {}
     for cost in ("0", "1us"):
-        jobs = run(configuration(*COMMON, *vlsm(512), f"host.overlap_check={cost}", "workload.duration=4s")).jobs
+        jobs = result(*vlsm(512), f"host.overlap_check={cost}", "workload.duration=4s").jobs
         first = np.flatnonzero((np.asarray(jobs["kind"]) == "compaction") & (jobs["start_level"] == 0))[0]
         deep = np.flatnonzero((np.asarray(jobs["kind"]) == "compaction") & (jobs["start_level"] > 0))[0]
         costs[cost] = [(jobs["cpu_s"][i], jobs["entries_in"][i], jobs["entries_out"][i]) for i in (first, deep)]

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.costs.assertions import ASSERTED
-from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.prior import priors_of
+from lsmlab.models.costs.host import Host, priors_of
 from lsmlab.models.devices.make import DeviceSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity

@@ -7,9 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.costs.cost import DEVICE, HOST, Cost, contribution
-from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.host import Host, priors_of
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
-from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 

@@ -10,11 +10,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.costs import jobs as job_costs
-from lsmlab.models.costs.cost import Cost
+from lsmlab.models.costs.cost import Cost, fsyncs
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends
 from lsmlab.models.costs.jobs import job_start as start_of_job
-from lsmlab.models.costs.transfers import fsyncs
 from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.validation.calibrate.scaled_defaults import codec_costs
 from lsmlab.validation.calibrate.terms import design, is_estimated

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.sim.explain.chains import Chain, chains, stall_rows
 from lsmlab.sim.explain.lost_operations import curves_of_series
 from lsmlab.sim.explain.stall_analysis import StallData, lost_operations
