@@ -61,16 +61,15 @@ class DeviceStation:
         self._small_writes = self._small_reads = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
-        self._loads: dict[tuple[int, int, float], DeviceLoad] = {}
-        """Load by numbers of readers and writers and bytes per turn of a writer, at the present demand of the clients."""
         self._submitted: list[tuple[simpy.Event, float]] = []
         """End and bytes of each background write, of a device that takes turns."""
-        self._grants: dict[DeviceLoad, Grant] = {}
-        """Grant by load, in the present state of the device."""
+        self._grants: dict[tuple[int, int, float, tuple[float, float, float, float]], Grant] = {}
+        """Grant by numbers of readers and writers, bytes per turn of a writer and demand of the clients, in the present state of
+        the device."""
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
         """Bytes read, bytes written, reads and writes during `_owed_s` that are not in the device's state yet."""
-        self._grant = self._allocate()
+        self._grant = self._granted(self._clients)
         self.read_bytes = 0.0
         self.write_bytes = 0.0
         self.busy_s = 0.0
@@ -94,7 +93,6 @@ class DeviceStation:
         if demand != self._clients:
             self._sync()
             self._clients = demand
-            self._loads.clear()
             if self._planned:
                 self._release()
                 self._plan()
@@ -106,7 +104,7 @@ class DeviceStation:
         self._sync()
         if self._planned:
             self._release()
-        return self._granted(DeviceLoad(*self._streams(), *self._shape, *demand, write_turn_bytes=self._turns()))
+        return self._granted(demand)
 
     @property
     def clients(self) -> tuple[float, float, float, float]:
@@ -290,7 +288,7 @@ class DeviceStation:
         """
         self._planned = True
         readers, writers = self._readers, self._writers
-        before, grant = self._grant, self._allocate()
+        before, grant = self._grant, self._granted(self._clients)
         self._grant = grant
         readers.rate = grant.read_bytes_per_s
         writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
@@ -298,21 +296,13 @@ class DeviceStation:
         self._alarm.set(min(readers.next_departure_s(), writers.next_departure_s(), valid_s))
         return grant != before  # by value: equal grants may be different objects
 
-    def _allocate(self) -> Grant:
-        key = (*self._streams(), self._turns())
-        load = self._loads.get(key)
-        if load is None:
-            load = self._loads[key] = DeviceLoad(*key[:2], *self._shape, *self._clients, write_turn_bytes=key[2])
-        return self._granted(load)
-
-    def _streams(self) -> tuple[int, int]:
-        """Return the numbers of background readers and writers."""
-        return len(self._readers), len(self._writers)
-
-    def _granted(self, load: DeviceLoad) -> Grant:
-        grant = self._grants.get(load)
+    def _granted(self, demand: tuple[float, float, float, float]) -> Grant:
+        """Return the rates of the present streams beside this demand of the clients."""
+        key = len(self._readers), len(self._writers), self._turns(), demand
+        grant = self._grants.get(key)
         if grant is None:
-            grant = self._grants[load] = self.device.allocate(self.state, load)
+            load = DeviceLoad(*key[:2], *self._shape, *demand, write_turn_bytes=key[2])
+            grant = self._grants[key] = self.device.allocate(self.state, load)
         return grant
 
     def _turns(self) -> float:
@@ -321,7 +311,7 @@ class DeviceStation:
         Writers get equal rates, so one that submits t bytes at a time begins 1/t turns per byte. Between two turns of the
         writer with the most turns there is at most one change to another writer and one back.
         """
-        if not self.device.takes_turns or sum(self._streams()) <= 1:
+        if not self.device.takes_turns or len(self._readers) + len(self._writers) <= 1:
             return math.inf
         self._submitted = [write for write in self._submitted if not write[0].triggered]
         turns = [1.0 / size_bytes for _, size_bytes in self._submitted if size_bytes > 0.0]
