@@ -49,12 +49,14 @@ class CoreStation:
         self._replan()
         return event
 
-    def share_with(self, clients: float) -> tuple[float, float]:
-        """Return the share of a core that one thread gets if `clients` client threads want one, and all these threads."""
+    def share_with(self, clients: float) -> tuple[float, float, float]:
+        """Return the share of a core that one thread gets if `clients` client threads want one, all these threads, and those of
+        jobs."""
+        background = self.background
         if self.plenty:
-            return self.share, self.background
-        threads = self.background + clients
-        return core_share(threads, self.cores, self._core_contention), threads
+            return self.share, background, background
+        threads = background + clients
+        return core_share(threads, self.cores, self._core_contention), threads, background
 
     def set_clients(self, runnable: float) -> None:
         """Set the mean number of client threads that want a core now (any non-negative number).

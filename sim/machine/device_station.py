@@ -14,6 +14,10 @@ from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.observers import Observers
 
 
+ClientFlow = tuple[float, float, float, float]
+"""Demand of the clients: reads per second, bytes per read, queue depth, and bytes written per second."""
+
+
 class TransferLog:
     """Times of transfers, for the per-second series. Columns: consumer (0 = clients), start, end, bytes."""
 
@@ -56,16 +60,17 @@ class DeviceStation:
         self._planned = True
         """Whether rates and alarm are those of the present load."""
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
-        self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
+        self._clients: ClientFlow = (0.0, 4096.0, 1.0, 0.0)
         self._trimmed_bytes = 0.0
         self._small_writes = self._small_reads = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
         self._submitted: list[tuple[simpy.Event, float]] = []
         """End and bytes of each background write, of a device that takes turns."""
-        self._grants: dict[tuple[int, int, float, tuple[float, float, float, float]], Grant] = {}
-        """Grant by numbers of readers and writers, bytes per turn of a writer and demand of the clients, in the present state of
-        the device."""
+        self._loads: dict[tuple[int, int, float, ClientFlow], DeviceLoad] = {}
+        """Load by numbers of readers and writers, bytes per turn of a writer and demand of the clients."""
+        self._grants: dict[tuple[int, int, float, ClientFlow], Grant] = {}
+        """Grant by the same, in the present state of the device."""
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
         """Bytes read, bytes written, reads and writes during `_owed_s` that are not in the device's state yet."""
@@ -93,11 +98,12 @@ class DeviceStation:
         if demand != self._clients:
             self._sync()
             self._clients = demand
+            self._loads.clear()
             if self._planned:
                 self._release()
                 self._plan()
 
-    def grant_with(self, demand: tuple[float, float, float, float]) -> Grant:
+    def grant_with(self, demand: ClientFlow) -> Grant:
         """Return the rates if the clients' demand were `demand` (arguments of `set_clients`), beside the present streams."""
         if demand == self._clients:
             return self.grant
@@ -107,7 +113,7 @@ class DeviceStation:
         return self._granted(demand)
 
     @property
-    def clients(self) -> tuple[float, float, float, float]:
+    def clients(self) -> ClientFlow:
         """Present demand of the clients: arguments of `set_clients`."""
         return self._clients
 
@@ -296,22 +302,25 @@ class DeviceStation:
         self._alarm.set(min(readers.next_departure_s(), writers.next_departure_s(), valid_s))
         return grant != before  # by value: equal grants may be different objects
 
-    def _granted(self, demand: tuple[float, float, float, float]) -> Grant:
+    def _granted(self, demand: ClientFlow) -> Grant:
         """Return the rates of the present streams beside this demand of the clients."""
-        key = len(self._readers), len(self._writers), self._turns(), demand
+        turns = self._turns() if self.device.takes_turns else math.inf
+        key = len(self._readers), len(self._writers), turns, demand
         grant = self._grants.get(key)
         if grant is None:
-            load = DeviceLoad(*key[:2], *self._shape, *demand, write_turn_bytes=key[2])
+            load = self._loads.get(key)
+            if load is None:
+                load = self._loads[key] = DeviceLoad(*key[:2], *self._shape, *demand, write_turn_bytes=key[2])
             grant = self._grants[key] = self.device.allocate(self.state, load)
         return grant
 
     def _turns(self) -> float:
-        """Return the mean bytes of a writer's turn, in whole requests; infinity if only one stream or no device takes turns.
+        """Return the mean bytes of a writer's turn, in whole requests; infinity if only one stream takes turns.
 
         Writers get equal rates, so one that submits t bytes at a time begins 1/t turns per byte. Between two turns of the
         writer with the most turns there is at most one change to another writer and one back.
         """
-        if not self.device.takes_turns or len(self._readers) + len(self._writers) <= 1:
+        if len(self._readers) + len(self._writers) <= 1:
             return math.inf
         self._submitted = [write for write in self._submitted if not write[0].triggered]
         turns = [1.0 / size_bytes for _, size_bytes in self._submitted if size_bytes > 0.0]

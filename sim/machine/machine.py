@@ -155,12 +155,12 @@ class Machine:
 
     def shares(self, demand: ClientDemand) -> MachineShares:
         """Return the shares that clients with this demand would get now."""
-        device = self.device
-        core_share, runnable = self.cores.share_with(demand.runnable)
+        device, cores = self.device, self.cores.cores
+        core_share, runnable, background = self.cores.share_with(demand.runnable)
         grant = device.grant_with(demand[1:])
         return MachineShares(
-            core_share, runnable, self.cores.background, self.cores.cores, grant.client_read_latency_s, grant.queued_s,
-            self.wal_fsync_share * device.device.fsync_s(device.state), busy_probability(runnable, self.cores.cores),
+            core_share, runnable, background, cores, grant.client_read_latency_s, grant.queued_s,
+            self.wal_fsync_share * device.device.fsync_s(device.state), busy_probability(runnable, cores),
         )  # fmt: skip
 
     def serve(self, demand: ClientDemand) -> None:

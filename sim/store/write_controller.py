@@ -53,11 +53,6 @@ class WriteController:
         return any(f.throttle.stopped for f in self.families)
 
     @property
-    def delayed(self) -> bool:
-        """Return whether a column family holds a delay token (`NeedsDelay`)."""
-        return any(f.throttle.delayed for f in self.families)
-
-    @property
     def speedup(self) -> bool:
         """Return whether compactions may run in parallel: a column family holds any token (`NeedSpeedupCompaction`)."""
         return any(f.throttle.speedup for f in self.families)
