@@ -186,7 +186,7 @@ def solve(state: LoadState, machine: Machine) -> Rates:
         if (
             abs(shares.read_latency_s - before.read_latency_s) <= _TOLERANCE * before.read_latency_s
             and abs(shares.core_share - before.core_share) <= _TOLERANCE * before.core_share
-            and all([damping.gap <= _TOLERANCE for damping in dampings])
+            and max(damping.gap for damping in dampings) <= _TOLERANCE
         ):
             break
     groups = [

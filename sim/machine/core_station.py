@@ -50,8 +50,7 @@ class CoreStation:
         return event
 
     def share_with(self, clients: float) -> tuple[float, float, float]:
-        """Return the share of a core that one thread gets if `clients` client threads want one, all these threads, and those of
-        jobs."""
+        """Return the share of a core per thread if `clients` client threads want one, all threads then, and those of jobs."""
         background = self.background
         if self.plenty:
             return self.share, background, background

@@ -13,7 +13,6 @@ from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.observers import Observers
 
-
 ClientFlow = tuple[float, float, float, float]
 """Demand of the clients: reads per second, bytes per read, queue depth, and bytes written per second."""
 

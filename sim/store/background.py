@@ -8,12 +8,11 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import simpy
-from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.decisions import Picker, Scope, StallInputs
+from lsmlab.models.policies.decisions import Scope
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.scheduling import (
     Action,
@@ -28,57 +27,9 @@ from lsmlab.models.policies.scheduling import (
     StartFlush,
     StoreView,
 )
-from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.machine.queues import Events
+from lsmlab.sim.store.jobs.context import FamilyContext, FlushThreads
 from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.write_controller import WriteController
-
-
-class FlushThreads(Protocol):
-    """Flush threads of a column family (`Flushing`)."""
-
-    def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events:
-        """Run one flush. `group`: flush threads of all column families to flush together (atomic_flush)."""
-
-
-class CompactionThreads(Protocol):
-    """Compaction threads of a column family (`Compacting`)."""
-
-    def run(self, view: JobView, action: StartCompaction, parent: int) -> Events:
-        """Run one compaction."""
-
-    def pause(self, number: int, hold: Hold) -> None:
-        """Halt the job with this number at the end of its current step."""
-
-    def resume(self, number: int) -> None:
-        """Resume the halted job with this number."""
-
-    def discard(self, number: int) -> None:
-        """Abort the job with this number; the tree stays as it is."""
-
-
-class QueuedFamily(Protocol):
-    """Members of a column family that the job queues use; `ColumnFamily` documents each."""
-
-    tree: Tree
-    stall_inputs: StallInputs
-
-    @property
-    def options(self) -> RocksDbOptions:
-        """Latest values of RocksDB's options."""
-
-    @property
-    def picker(self) -> Picker:
-        """Compaction picker of the current version."""
-
-    @property
-    def flushing(self) -> FlushThreads:
-        """Flush threads of the column family."""
-
-    @property
-    def compacting(self) -> CompactionThreads:
-        """Compaction threads of the column family."""
-
 
 Request = TypeVar("Request")
 
@@ -104,7 +55,7 @@ class Background:
     """Job queues and job slots that all column families of a database share."""
 
     def __init__(
-        self, env: simpy.Environment, families: Sequence[QueuedFamily], controller: WriteController,
+        self, env: simpy.Environment, families: Sequence[FamilyContext], controller: WriteController,
         scheduler: Scheduler, rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """Start with empty queues.
@@ -121,9 +72,9 @@ class Background:
         self._job_ids = itertools.count(1)
         self._flush_queue: RequestQueue[tuple[FlushThreads, ...]] = RequestQueue()
         """Flush requests: one column family per request, or with atomic_flush all families to flush together."""
-        self._compaction_queue: RequestQueue[QueuedFamily] = RequestQueue()
+        self._compaction_queue: RequestQueue[FamilyContext] = RequestQueue()
         """Column families that need a compaction (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
-        self._l0_queue: RequestQueue[QueuedFamily] = RequestQueue()
+        self._l0_queue: RequestQueue[FamilyContext] = RequestQueue()
         """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
         self.suspended = False
         """Whether a background error lets no job start (`ErrorHandler::IsBGWorkStopped`)."""
@@ -153,7 +104,7 @@ class Background:
         if families not in self._flush_queue:
             self._flush_queue.add(families, self._env.now)
 
-    def enqueue_compaction(self, family: QueuedFamily) -> bool:
+    def enqueue_compaction(self, family: FamilyContext) -> bool:
         """Queue a column family if it needs a compaction (EnqueuePendingCompaction). Return whether it was added."""
         if family.options.disable_auto_compactions:
             return False
@@ -166,7 +117,7 @@ class Background:
         self.view.l0_waiting, self.view.compaction_waiting = bool(self._l0_queue), bool(self._compaction_queue)
         return l0 or deep
 
-    def _enqueue(self, queue: RequestQueue[QueuedFamily], family: QueuedFamily, scope: Scope) -> bool:
+    def _enqueue(self, queue: RequestQueue[FamilyContext], family: FamilyContext, scope: Scope) -> bool:
         if family in queue or not family.picker.needs_compaction(family.tree, self._env.now, scope):
             return False
         queue.add(family, self._env.now)

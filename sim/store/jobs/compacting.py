@@ -11,7 +11,7 @@ from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
-from lsmlab.sim.store.jobs.context import JobContext
+from lsmlab.sim.store.jobs.context import FamilyContext
 from lsmlab.sim.store.jobs.job import Job, PickedWork, running_job
 from lsmlab.sim.store.jobs.rows import compaction_job_record, discarded_record, edit_record, unfinished_compaction
 from lsmlab.sim.store.jobs.work import CompactionWork, compaction_work
@@ -27,7 +27,7 @@ _BEFORE_END: Final = 1.0 - 1e-9
 class Compacting:
     """Compaction threads of one column family."""
 
-    def __init__(self, family: JobContext) -> None:
+    def __init__(self, family: FamilyContext) -> None:
         self._family = family
         self.jobs: dict[int, Job] = {}
         """Jobs that have picked their inputs and are neither committed nor aborted, by number."""

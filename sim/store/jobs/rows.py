@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from lsmlab.models.policies.decisions import Compaction, Drop, Link, Move
 from lsmlab.models.policies.scheduling import JobState
@@ -14,6 +15,16 @@ from lsmlab.sim.store.jobs.work import CompactionWork
 from lsmlab.sim.store.records import JobRecord
 
 
+def _record(job: Job, kind: str, output_level: int, shard: int, end_s: float, **amounts: Any) -> JobRecord:
+    """Return the record of a job that ends at `end_s`; `amounts`: further fields of `JobRecord`."""
+    of_pick = {"reason": job.pick.reason, "start_level": job.pick.inputs[0][0], "score": job.pick.score}
+    return JobRecord(
+        job=job.number, kind=kind, output_level=output_level, queued_s=job.start_s, start_s=job.start_s, end_s=end_s,
+        parent=job.parent, shard=shard, halted_s=job.halted_s, pool=job.view.pool.value, waits=job.progress.waits,
+        **{**of_pick, **amounts},
+    )  # fmt: skip
+
+
 def compaction_job_record(
     job: Job, pick: Compaction, work: CompactionWork, shard: int, merged_s: float, end_s: float
 ) -> JobRecord:  # fmt: skip
@@ -21,15 +32,12 @@ def compaction_job_record(
     same = [
         f for level, files in pick.inputs if level == pick.output_level != pick.start_level for f in files
     ]
-    return JobRecord(
-        job=job.number, kind="compaction", reason=pick.reason, start_level=pick.start_level,
-        output_level=pick.output_level, queued_s=job.start_s, start_s=job.start_s, merged_s=merged_s,
-        end_s=end_s, input_files=sum([len(files) for _, files in pick.inputs]) - len(same),
-        input_files_output_level=len(same), output_files=len(work.outputs), read_bytes=work.input_bytes,
-        read_bytes_output_level=sum([f.size_bytes for f in same]), write_bytes=work.output_bytes, entries_in=work.entries_in,
-        entries_out=work.entries_out, score=pick.score, parent=job.parent, shard=shard, cpu_s=work.cpu_s,
-        subcompactions=len(work.parts), halted_s=job.halted_s, pool=job.view.pool.value,
-        waits=job.progress.waits,
+    return _record(
+        job, "compaction", pick.output_level, shard, end_s, start_level=pick.start_level, merged_s=merged_s,
+        input_files=sum([len(files) for _, files in pick.inputs]) - len(same), input_files_output_level=len(same),
+        output_files=len(work.outputs), read_bytes=work.input_bytes,
+        read_bytes_output_level=sum([f.size_bytes for f in same]), write_bytes=work.output_bytes,
+        entries_in=work.entries_in, entries_out=work.entries_out, cpu_s=work.cpu_s, subcompactions=len(work.parts),
     )  # fmt: skip
 
 
@@ -37,15 +45,11 @@ def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
     """Return the record of an aborted or failed compaction, with the I/O done before its end and without entries."""
     pick, done = job.pick, job.progress
     assert isinstance(pick, Compaction)
-    reason = pick.reason if done.failure is None else done.failure.value
-    return JobRecord(
-        job=job.number, kind="discarded", reason=reason, start_level=pick.start_level,
-        output_level=pick.output_level, queued_s=job.start_s, start_s=job.start_s, merged_s=end_s,
-        end_s=end_s, input_files=sum(len(files) for _, files in pick.inputs), input_files_output_level=0,
-        output_files=0, read_bytes=round(done.read_bytes), read_bytes_output_level=0,
-        write_bytes=round(done.write_bytes), entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent,
-        shard=shard, cpu_s=0.0, subcompactions=1, halted_s=job.halted_s, pool=job.view.pool.value,
-        waits=done.waits,
+    return _record(
+        job, "discarded", pick.output_level, shard, end_s, start_level=pick.start_level, merged_s=end_s,
+        reason=pick.reason if done.failure is None else done.failure.value,
+        input_files=sum(len(files) for _, files in pick.inputs), read_bytes=round(done.read_bytes),
+        write_bytes=round(done.write_bytes),
     )  # fmt: skip
 
 
@@ -62,17 +66,12 @@ def edit_record(
     job: Job, pick: Move | Drop | Link, files: Sequence[SortedFile], shard: int, end_s: float
 ) -> JobRecord:
     """Return the record of a trivial move, drop or link, which changes metadata only."""
-    moves = not isinstance(pick, Drop)
-    kind = "drop" if isinstance(pick, Drop) else "link" if isinstance(pick, Link) else "trivial_move"
-    return JobRecord(
-        job=job.number, kind=kind, reason=pick.reason,
-        start_level=pick.inputs[0][0],
-        output_level=-1 if isinstance(pick, Drop) else pick.output_level, queued_s=job.start_s, start_s=job.start_s,
-        merged_s=job.start_s, end_s=end_s, input_files=len(files), input_files_output_level=0,
-        output_files=len(files) if moves else 0, read_bytes=0, read_bytes_output_level=0, write_bytes=0,
-        entries_in=0.0, entries_out=0.0, score=pick.score, parent=job.parent, shard=shard, cpu_s=0.0,
-        subcompactions=1, moved_bytes=sum(f.size_bytes for f in files) if moves else 0, pool=job.view.pool.value,
-        waits=job.progress.waits,
+    if isinstance(pick, Drop):
+        return _record(job, "drop", -1, shard, end_s, merged_s=job.start_s, input_files=len(files))
+    kind = "link" if isinstance(pick, Link) else "trivial_move"
+    return _record(
+        job, kind, pick.output_level, shard, end_s, merged_s=job.start_s, input_files=len(files), output_files=len(files),
+        moved_bytes=sum(f.size_bytes for f in files),
     )  # fmt: skip
 
 
