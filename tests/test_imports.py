@@ -37,7 +37,7 @@ ROOMS = {
     ],
     "sim": [
         "yaml_text", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting", "setup",
-        "clients", "results", "explain", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
+        "clients", "results", "explain", "preload", "phase", "prefill", "initial_tree", "simulation",
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
@@ -210,7 +210,7 @@ def test_the_simulator_loads_no_heavy_library() -> None:
 
 ENGINE = {
     "yaml_text", "machine", "store", "clients", "results", "explain", "progress", "observers", "process_memory",
-    "prefill_options", "setting", "setup", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
+    "prefill_options", "setting", "setup", "preload", "phase", "prefill", "initial_tree", "simulation",
 }  # fmt: skip
 """Packages and files of sim that one run needs."""
 

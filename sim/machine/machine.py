@@ -17,13 +17,12 @@ from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
-from lsmlab.sim.machine.faults import Faults
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
-from lsmlab.sim.machine.space import DeviceSpace
+from lsmlab.sim.machine.space import DeviceSpace, Faults
 from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Step, StepProgress
 
 PORTIONS_PER_REFILL: Final = 4.0

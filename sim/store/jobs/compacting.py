@@ -12,8 +12,15 @@ from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, 
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.jobs.context import FamilyContext
-from lsmlab.sim.store.jobs.job import Job, PickedWork, running_job
-from lsmlab.sim.store.jobs.rows import compaction_job_record, discarded_record, edit_record, unfinished_compaction
+from lsmlab.sim.store.jobs.job import (
+    Job,
+    PickedWork,
+    compaction_job_record,
+    discarded_record,
+    edit_record,
+    running_job,
+    unfinished_compaction,
+)
 from lsmlab.sim.store.jobs.work import CompactionWork, compaction_work
 from lsmlab.sim.store.purge import NOTHING as NO_FILES
 from lsmlab.sim.store.purge import Obsolete
@@ -58,7 +65,7 @@ class Compacting:
             yield from database.commit_edit()
             job.progress.waits.sync_wait_s += database.env.now - merged_s
             self._commit_compaction(job, work, merged_s)
-            family.events.compactions_changed(database.env.now, -1)
+            family.events.activity(database.env.now, 0, -1)
             obsolete = family.purge.end(job.number)
             yield from database.machine.unlink(*obsolete)
         else:
@@ -141,7 +148,7 @@ class Compacting:
         job.gate.close()
         job.view.state, job.view.hold = JobState.HALTING, hold
         job.halted_since_s = self._family.database.env.now
-        self._family.events.compactions_changed(self._family.database.env.now, -1)
+        self._family.events.activity(self._family.database.env.now, 0, -1)
         if hold is Hold.PREEMPTED:
             self._family.database.compaction_preempted()
 
@@ -160,7 +167,7 @@ class Compacting:
             self._family.database.compaction_resumed()
         job.view.state, job.view.hold = JobState.RUNNING, None
         job.halted_s += self._family.database.env.now - job.halted_since_s
-        self._family.events.compactions_changed(self._family.database.env.now, 1)
+        self._family.events.activity(self._family.database.env.now, 0, 1)
         job.gate.open()
 
     def discard(self, number: int) -> None:
@@ -176,7 +183,7 @@ class Compacting:
         assert job.gate is not None
         del self.jobs[job.number]
         if job.view.state is JobState.RUNNING:
-            family.events.compactions_changed(family.database.env.now, -1)
+            family.events.activity(family.database.env.now, 0, -1)
         job.gate.discard()
         family.database.compaction_discarded(family, job.view)
 
@@ -189,7 +196,7 @@ class Compacting:
     def _compact(self, job: Job, work: CompactionWork) -> Events:
         family, database = self._family, self._family.database
         machine = database.machine
-        family.events.compactions_changed(database.env.now, 1)
+        family.events.activity(database.env.now, 0, 1)
         gate = job.gate
         if database.halt_bytes is not None:
             gate = job.gate = Gate(database.env, partial(self._halted, job.view))
@@ -220,7 +227,7 @@ class Compacting:
         family, database = self._family, self._family.database
         self.resume(job.number)  # a thread that fails does not wait at the gate
         database.job_failed(failure, flush=False)
-        family.events.compactions_changed(database.env.now, -1)
+        family.events.activity(database.env.now, 0, -1)
         family.events.abandoned(database.env.now, job.number, job.pick.inputs)
         family.events.job_ended(discarded_record(job, database.number, database.env.now))
         obsolete = family.purge.end(job.number)
