@@ -28,7 +28,8 @@ class CoreStation:
         self._queue = SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
-        self._clients = 0.0
+        self.clients = 0.0
+        """Mean number of client threads that want a core now."""
         self._copying = 0.0
         self.busy_s = 0.0
         """Core-seconds used by background work, without copies to a device."""
@@ -44,7 +45,7 @@ class CoreStation:
             self.busy_s += cpu_s
             return self._env.timeout(cpu_s)
         event = self._env.event()
-        self._sync()
+        self.settle()
         self._queue.join(cpu_s, event)
         self._replan()
         return event
@@ -62,14 +63,14 @@ class CoreStation:
 
         Observers of `changed` are not called: the clients know the share (`share_with`).
         """
-        if runnable != self._clients and not self.plenty:
-            self._sync()
-            self._clients = runnable
+        if runnable != self.clients and not self.plenty:
+            self.settle()
+            self.clients = runnable
             self._plan()
 
     def copying(self, change: float) -> None:
         """Change the mean number of threads that copy to a device by `change`: each has a core and runs at the device's rate."""
-        self._sync()
+        self.settle()
         self._copying += change
         if not self.plenty:
             self._replan()
@@ -82,7 +83,7 @@ class CoreStation:
     @property
     def runnable_threads(self) -> float:
         """Threads that want a core now."""
-        return self.background + self._clients
+        return self.background + self.clients
 
     @property
     def busy_probability(self) -> float:
@@ -94,23 +95,15 @@ class CoreStation:
         """Core-seconds of background work up to now; unlike `settle`, this changes no counter."""
         return self.busy_s + self._queue.rate * len(self._queue) * (self._env.now - self._last_s)
 
-    @property
-    def clients(self) -> float:
-        """Mean number of client threads that want a core now."""
-        return self._clients
-
     def settle(self) -> None:
         """Update the counters to the present time."""
-        self._sync()
-
-    def _sync(self) -> None:
         elapsed_s = self._env.now - self._last_s
         if elapsed_s > 0.0:
             self._last_s = self._env.now
             self.busy_s += self._queue.advance(elapsed_s)
 
     def _wake(self) -> None:
-        self._sync()
+        self.settle()
         self._replan()
 
     def _replan(self) -> None:

@@ -59,7 +59,8 @@ class DeviceStation:
         self._planned = True
         """Whether rates and alarm are those of the present load."""
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
-        self._clients: ClientFlow = (0.0, 4096.0, 1.0, 0.0)
+        self.clients: ClientFlow = (0.0, 4096.0, 1.0, 0.0)
+        """Present demand of the clients: arguments of `set_clients`."""
         self._trimmed_bytes = 0.0
         self._small_writes = self._small_reads = 0.0
         self._flushing = 0
@@ -73,7 +74,7 @@ class DeviceStation:
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
         """Bytes read, bytes written, reads and writes during `_owed_s` that are not in the device's state yet."""
-        self._grant = self._granted(self._clients)
+        self._grant = self._granted(self.clients)
         self.read_bytes = 0.0
         self.write_bytes = 0.0
         self.busy_s = 0.0
@@ -94,9 +95,9 @@ class DeviceStation:
     def set_clients(self, read_iops: float, read_bytes: float, depth: float, write_bytes_per_s: float) -> None:
         """Set the clients' demand: reads per second, bytes per read, queue depth, and bytes written per second."""
         demand = (read_iops, read_bytes, depth, write_bytes_per_s)
-        if demand != self._clients:
+        if demand != self.clients:
             self._sync()
-            self._clients = demand
+            self.clients = demand
             self._loads.clear()
             if self._planned:
                 self._release()
@@ -104,17 +105,12 @@ class DeviceStation:
 
     def grant_with(self, demand: ClientFlow) -> Grant:
         """Return the rates if the clients' demand were `demand` (arguments of `set_clients`), beside the present streams."""
-        if demand == self._clients:
+        if demand == self.clients:
             return self.grant
         self._sync()
         if self._planned:
             self._release()
         return self._granted(demand)
-
-    @property
-    def clients(self) -> ClientFlow:
-        """Present demand of the clients: arguments of `set_clients`."""
-        return self._clients
 
     def alone_s_per_byte(self, device: Device | None = None) -> tuple[float, float]:
         """Return the time per byte, read and written, of one background stream on the idle device without caps.
@@ -151,11 +147,6 @@ class DeviceStation:
         """Rates of the present load."""
         self._plan_if_needed()
         return self._grant
-
-    @property
-    def discards_per_file(self) -> float:
-        """Operations that a cap on operations counts for a deleted file (discards)."""
-        return self.device.file_discards
 
     def count_small(self, writes: float = 0.0, reads: float = 0.0) -> None:
         """Count small requests, whose bytes are negligible."""
@@ -221,7 +212,7 @@ class DeviceStation:
             return
         self._last_s = now_s
         grant, owed = self._grant, self._owed
-        iops, client_bytes, _, client_write = self._clients
+        iops, client_bytes, _, client_write = self.clients
         read_bytes, write_bytes = self._readers.advance(elapsed_s), self._writers.advance(elapsed_s)
         requests = read_bytes / self._shape[0]
         if iops > 0.0 and (reads := iops * grant.client_read_share * elapsed_s) > 0.0:
@@ -293,7 +284,7 @@ class DeviceStation:
         """
         self._planned = True
         readers, writers = self._readers, self._writers
-        before, grant = self._grant, self._granted(self._clients)
+        before, grant = self._grant, self._granted(self.clients)
         self._grant = grant
         readers.rate = grant.read_bytes_per_s
         writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s

@@ -375,8 +375,8 @@ class Machine:
         self.discard(file.size_bytes)
         if file.wal_bytes:
             self.wal_deleted(file.wal_bytes)
-        if self.device.discards_per_file:
-            self.device.count_small(writes=self.device.discards_per_file)
+        if discards := self.device.device.file_discards:
+            self.device.count_small(writes=discards)
 
     def wal_deleted(self, wal_bytes: float) -> None:
         """Trim the bytes of a deleted WAL, if they have reached the device."""

@@ -6,7 +6,6 @@ Source: `DBImpl::MaybeScheduleFlushOrCompaction`, `flush_queue_` and `compaction
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -34,21 +33,10 @@ from lsmlab.sim.store.write_controller import WriteController
 Request = TypeVar("Request")
 
 
-class RequestQueue(deque[Request]):
-    """Requests in the order of their arrival."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._added_s: deque[float] = deque()
-
-    def add(self, request: Request, now_s: float) -> None:
-        """Append a request at `now_s`."""
-        self.append(request)
-        self._added_s.append(now_s)
-
-    def take(self, now_s: float) -> tuple[Request, float]:
-        """Remove the oldest request. Return it and the time that it waited, in s."""
-        return self.popleft(), now_s - self._added_s.popleft()
+def _take(queue: dict[Request, float], now_s: float) -> tuple[Request, float]:
+    """Remove the oldest request of a queue. Return it and the time that it waited, in s."""
+    request = next(iter(queue))
+    return request, now_s - queue.pop(request)
 
 
 class Background:
@@ -70,11 +58,11 @@ class Background:
         """State that the scheduler reads; counts and bytes are sums over the column families."""
         self._rng = rng
         self._job_ids = itertools.count(1)
-        self._flush_queue: RequestQueue[tuple[FlushThreads, ...]] = RequestQueue()
-        """Flush requests: one column family per request, or with atomic_flush all families to flush together."""
-        self._compaction_queue: RequestQueue[FamilyContext] = RequestQueue()
-        """Column families that need a compaction (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
-        self._l0_queue: RequestQueue[FamilyContext] = RequestQueue()
+        self._flush_queue: dict[tuple[FlushThreads, ...], float] = {}
+        """Flush requests with their times, oldest first: one column family each, or with atomic_flush all families together."""
+        self._compaction_queue: dict[FamilyContext, float] = {}
+        """Column families that need a compaction, in the same form (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
+        self._l0_queue: dict[FamilyContext, float] = {}
         """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
         self.suspended = False
         """Whether a background error lets no job start (`ErrorHandler::IsBGWorkStopped`)."""
@@ -101,8 +89,7 @@ class Background:
 
     def enqueue_flush(self, *families: FlushThreads) -> None:
         """Queue one flush of these column families, unless it is queued already (EnqueuePendingFlush)."""
-        if families not in self._flush_queue:
-            self._flush_queue.add(families, self._env.now)
+        self._flush_queue.setdefault(families, self._env.now)
 
     def enqueue_compaction(self, family: FamilyContext) -> bool:
         """Queue a column family if it needs a compaction (EnqueuePendingCompaction). Return whether it was added."""
@@ -117,10 +104,10 @@ class Background:
         self.view.l0_waiting, self.view.compaction_waiting = bool(self._l0_queue), bool(self._compaction_queue)
         return l0 or deep
 
-    def _enqueue(self, queue: RequestQueue[FamilyContext], family: FamilyContext, scope: Scope) -> bool:
+    def _enqueue(self, queue: dict[FamilyContext, float], family: FamilyContext, scope: Scope) -> bool:
         if family in queue or not family.picker.needs_compaction(family.tree, self._env.now, scope):
             return False
-        queue.add(family, self._env.now)
+        queue[family] = self._env.now
         return True
 
     def io_priority(self, kind: JobKind) -> Priority:
@@ -178,7 +165,7 @@ class Background:
     def _start_flush(self, action: StartFlush) -> bool:
         view = self.view
         view.flushes += 1
-        request, waited_s = self._flush_queue.take(self._env.now)
+        request, waited_s = _take(self._flush_queue, self._env.now)
         view.flush_waiting = bool(self._flush_queue)
         job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool, slot_wait_s=waited_s)
         view.jobs.append(job)
@@ -190,7 +177,7 @@ class Background:
         view.compactions += 1
         from_l0 = action.scope is Scope.L0
         queue = self._l0_queue if from_l0 else self._compaction_queue
-        family, waited_s = queue.take(self._env.now)
+        family, waited_s = _take(queue, self._env.now)
         if from_l0:
             view.l0_waiting = bool(queue)
         else:

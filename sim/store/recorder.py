@@ -120,22 +120,19 @@ class StoreRecorder:
         self.options: list[tuple[float, Changes]] = []
         """(time in s, new values) of every change by a tuner."""
         self.entries_preloaded = 0.0
+        """Entries of the tree with which the run starts."""
         self.entries_dropped_by_drop = 0.0
         self._open: StallInterval | None = None
 
     def observe(self, events: StoreEvents) -> None:
         """Start to record the events of a column family."""
-        events.loaded.add(self._loaded)
         events.installed.add(self._installed)
         events.writers_released.add(self._writers_released)
         events.job_ended.add(self._job_ended)
         events.activity.add(lambda *row: self.activity.extend(row))
-        events.retuned.add(self._retuned)
+        events.retuned.add(lambda now_s, changes: self.options.append((now_s, dict(changes))))
         events.dropped.add(self._dropped)
         events.closed.add(self._closed)
-
-    def _loaded(self, entries: float) -> None:
-        self.entries_preloaded = entries
 
     def _installed(
         self, now_s: float, tree: Tree, inputs: StallInputs, throttle: ThrottleState, running_compactions: int, blocked: bool
@@ -172,9 +169,6 @@ class StoreRecorder:
         self.jobs.add(record)
         if self._open is not None:
             self._open.ended_by = record.job
-
-    def _retuned(self, now_s: float, changes: Changes) -> None:
-        self.options.append((now_s, dict(changes)))
 
     def _dropped(self, files: Sequence[SortedFile]) -> None:
         self.entries_dropped_by_drop += sum(f.entries for f in files)

@@ -19,13 +19,11 @@ class StoreEvents:
     """
 
     __slots__ = (
-        "abandoned", "activity", "closed", "dropped", "edited", "installed", "job_ended", "loaded",
-        "memtable_resized", "picked", "retuned", "switched", "writers_released",
+        "abandoned", "activity", "closed", "dropped", "edited", "installed", "job_ended", "memtable_resized",
+        "picked", "retuned", "switched", "writers_released",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.loaded = Observers[[float]]()
-        """Start of the run with a given tree. Argument: number of entries in the tree."""
         self.installed = Observers[[float, Tree, StallInputs, ThrottleState, int, bool]]()
         """New version or memtable list, after the stall condition was recomputed. Arguments: time, tree, inputs of the stall
         condition, throttle state, number of running compactions, whether writers were stopped before."""

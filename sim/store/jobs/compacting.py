@@ -104,7 +104,7 @@ class Compacting:
             if numbers and not more:
                 continue
             for job in more:
-                self._unlock(job.pick)
+                self._lock(job.pick, busy=False)
             lifted += more
             running = [job.running for job in self.jobs.values() if job not in lifted]
             pick = family.picker.pick(family.tree, running, family.database.env.now, action.scope)
@@ -131,13 +131,10 @@ class Compacting:
             if victim is not None:
                 self.halt(victim, Hold.PREEMPTED)
 
-    def _lock(self, pick: PickedWork) -> None:
+    def _lock(self, pick: PickedWork, busy: bool = True) -> None:
+        """Lock the input files of a job, or unlock them."""
         for level, files in pick.inputs:
-            self._family.tree.mark(level, files, True)
-
-    def _unlock(self, pick: PickedWork) -> None:
-        for level, files in pick.inputs:
-            self._family.tree.mark(level, files, False)
+            self._family.tree.mark(level, files, busy)
 
     # --- halting ----------------------------------------------------------------------------------------------------
 
@@ -174,7 +171,7 @@ class Compacting:
         """Abort the job with this number; the tree stays as it is."""
         job = self.jobs.get(number)
         if job is not None and job.gate is not None:
-            self._unlock(job.pick)
+            self._lock(job.pick, busy=False)
             self._discard(job)
 
     def _discard(self, job: Job) -> None:
@@ -236,7 +233,7 @@ class Compacting:
     def _put_back(self, job: Job, view: JobView, obsolete: Obsolete = NO_FILES, written_bytes: float = 0.0) -> Events:
         """Unlock the inputs of a job that commits nothing, queue its compaction again, and wait with the slot."""
         family, database = self._family, self._family.database
-        self._unlock(job.pick)
+        self._lock(job.pick, busy=False)
         del self.jobs[job.number]
         database.compaction_put_back(family)
         yield database.env.timeout(RETRY_S)
@@ -272,7 +269,7 @@ class Compacting:
                 database.machine.deleted(file)
             family.events.dropped(files)
         elif isinstance(pick, Link):
-            self._unlock(pick)
+            self._lock(pick, busy=False)
             apply_link(family, job.number, pick.start_level, pick.output_level, pick.inputs[0][1])
         else:
             apply_edit(family, job.number, pick.inputs, [(pick.output_level, files)])
