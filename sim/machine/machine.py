@@ -285,21 +285,19 @@ class Machine:
         A single request for the whole step would empty the limiter's bucket in every step, and an auto-tuned limiter counts
         how often that happens.
         """
-        if self.limiter is None or step.write_bytes <= 0.0:
-            if step.cpu_s > 0.0:
-                since_s = self.env.now
-                yield self.cores.work(step.cpu_s)
-                if not self.cores.plenty:
-                    waits.core_wait_s += self.env.now - since_s - step.cpu_s
-            return
-        portion = max(BUFFER_BYTES, self.limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
-        count = max(1, int(step.write_bytes / portion))
+        limiter, count = self.limiter if step.write_bytes > 0.0 else None, 1
+        if limiter is not None:
+            portion = max(BUFFER_BYTES, limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
+            count = max(1, int(step.write_bytes / portion))
+        cpu_s = step.cpu_s / count
         for _ in range(count):
-            if step.cpu_s > 0.0:
+            if cpu_s > 0.0:
                 since_s = self.env.now
-                yield self.cores.work(step.cpu_s / count)
-                waits.core_wait_s += self.env.now - since_s - step.cpu_s / count
-            yield from self._limit(step.write_bytes / count, priority, waits)
+                yield self.cores.work(cpu_s)
+                if not self.cores.plenty:
+                    waits.core_wait_s += self.env.now - since_s - cpu_s
+            if limiter is not None:
+                yield from self._limit(step.write_bytes / count, priority, waits)
 
     def _point_reads(self, count: float, consumer: Consumer, waits: JobWaits) -> Events:
         """Read `count` blocks one after the other: takes the sum of their latencies, or the transfer time if longer."""
