@@ -9,7 +9,7 @@ from typing import Any
 from lsmlab.reports import numbers
 from lsmlab.reports.parts import Html, Part, Section, Table, bullets, folded, preformatted
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.family_text import family_rows
+from lsmlab.sim.results.comparison_text import family_rows
 
 
 def configuration(run: RunData) -> Section:

@@ -16,8 +16,16 @@ from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.machine import IoStyle, Machine
 from lsmlab.sim.machine.page_cache import PageCache
+from lsmlab.sim.store.write_shape import WriteShape
 
 MIB = 2.0**20
+
+SHAPE = WriteShape(
+    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, memtable_bytes=64e6, key_bytes=16, value_bytes=200,
+    delete_share=0,
+)  # fmt: skip
+"""Writes of 200 B without a WAL."""
+
 
 
 @dataclass(frozen=True)

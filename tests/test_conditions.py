@@ -15,8 +15,7 @@ from lsmlab.models.version import Version
 from lsmlab.reports.folder_page import page_of
 from lsmlab.reports.run_data import load_run
 from lsmlab.sim.explain.resource_use import spliced
-from lsmlab.sim.machine.faults import Faults
-from lsmlab.sim.machine.space import DeviceSpace
+from lsmlab.sim.machine.space import DeviceSpace, Faults
 from lsmlab.sim.machine.steps import Step, StepProgress
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.results import Result

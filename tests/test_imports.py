@@ -38,7 +38,7 @@ ROOMS = {
     ],
     "sim": [
         "yaml_text", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting", "setup",
-        "clients", "results", "explain", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
+        "clients", "results", "explain", "preload", "phase", "prefill", "initial_tree", "simulation",
         "configuration", "runs", "studies",
     ],
     "sim/studies": [

@@ -94,6 +94,17 @@ def test_popularity_is_a_distribution(constant: float, n: int, per_block: float,
     assert (rates[0], rates[-1]) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("share", [1e-6, 0.01, 0.5, 0.999])
+@pytest.mark.parametrize("constant", [0.5, 0.99, 2.0])
+def test_blocks_of_the_last_accesses_fill_the_cache(constant: float, share: float) -> None:
+    """Che's T is the number of accesses whose expected distinct blocks are exactly those that the cache holds."""
+    popularity = scattered_blocks(Zipf(constant), 10**7, 10.0)
+    cached = share * 1e6
+    distinct = -np.expm1(-popularity.probability * lru_cache(popularity, cached).lifetime) * popularity.blocks
+
+    assert float(distinct.sum()) == pytest.approx(cached, rel=1e-9)
+
+
 def test_sampled_blocks_agree_with_all_blocks() -> None:
     """Above 2^17 blocks popularity is sampled; hit rates agree with those of the largest unsampled store."""
     law = Zipf(0.99, 10**10)
