@@ -79,7 +79,8 @@ def _carry_out(
     mine = {id(job): number for number, some in jobs.items() for job in some}
     left = Counter(mine.values())
     ended = len(runs) - len(left)
-    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
+    several = [job for some in jobs.values() for job in some]
+    for outcome in outcomes(several, settings, len(several)):
         number = mine[id(outcome.job)]
         run = runs[number]
         run.error = run.error or outcome.error

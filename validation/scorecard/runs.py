@@ -127,7 +127,8 @@ def _simulate(
     mine = {id(job): number for number, some in jobs.items() for job in some}
     left = Counter(mine.values())
     found: dict[int, Replication] = {}
-    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
+    several = [job for some in jobs.values() for job in some]
+    for outcome in outcomes(several, settings, len(several)):
         number = mine[id(outcome.job)]
         run = runs[number]
         left[number] -= 1
