@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.studies.plan import sustainable
+from lsmlab.sim.studies.plan import search as searching
 from lsmlab.sim.studies.plan.constraint import constraint
 from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
@@ -22,14 +23,15 @@ from lsmlab.sim.studies.plan.prices import (
     read_catalogue,
     with_device_price,
 )
+from lsmlab.sim.studies.plan.search import Search
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growth
-from lsmlab.sim.studies.plan.sustainable import Search
 from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, recovery_s
 from lsmlab.sim.studies.plan.uncertainty import feasible_share
 from lsmlab.sim.studies.statistics import undominated
 
+T = TypeVar("T")
 SECONDS = np.arange(1.0, 601.0)
 
 
@@ -228,19 +230,28 @@ def test_constraints_name_symptom_and_cause(failed: Trial, expected: str) -> Non
 def search_with(limit: float, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Search:
     """Return a search over a store that sustains rates up to `limit` with seed 1, and 3 % less with others."""
 
-    def tried(_store: object, _runs: object, rate: float, *others: Any) -> Trial:
+    def tried(_store: object, _runs: object, rate: float, *others: Any) -> Generator[Any, Any, Trial]:
+        yield from ()  # no run is needed
         return trial(rate, rate <= (limit if others[-1] == 1 else 0.97 * limit))
 
-    monkeypatch.setattr(sustainable, "try_rate", tried)
+    monkeypatch.setattr(searching, "try_rate", tried)
     store: Any = SimpleNamespace()
-    return Search(store, store, ServiceLevels(), settings=SearchSettings(**settings))
+    return Search(store, ServiceLevels(), settings=SearchSettings(**settings))
+
+
+def result(steps: Generator[Any, Any, T]) -> T:
+    """Return the result of steps that need no run."""
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    found: T = end.value.value
+    return found
 
 
 @pytest.mark.parametrize("closed", [9_000.0, 10_300.0, 14_000.0, 90_000.0])
 def test_the_search_finds_the_limit_from_any_start(closed: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Highest rate that holds and lowest that fails bracket the limit within the precision, in few trials."""
     search = search_with(10_000.0, monkeypatch, precision=0.02, seeds=1)
-    found = search.find(closed)
+    found = result(search.find(closed))
 
     assert found.rate_per_s <= 10_000.0 < found.fails_per_s <= 1.02 * found.rate_per_s
     assert len(found.trials) <= 15
@@ -248,14 +259,14 @@ def test_the_search_finds_the_limit_from_any_start(closed: float, monkeypatch: p
 
 def test_further_seeds_lower_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rate that fails with another seed is not sustainable; the next lower one must hold with all seeds."""
-    found = search_with(10_000.0, monkeypatch, precision=0.02, seeds=3).find(10_500.0)
+    found = result(search_with(10_000.0, monkeypatch, precision=0.02, seeds=3).find(10_500.0))
 
     assert 9_300.0 < found.rate_per_s <= 9_700.0
 
 
 def test_a_store_that_sustains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search ends without a rate if even a thousandth of the closed loop fails."""
-    found = search_with(0.0, monkeypatch).find(10_000.0)
+    found = result(search_with(0.0, monkeypatch).find(10_000.0))
 
     assert (0.0, None) == (found.rate_per_s, found.at_limit)
     assert found.failed is not None
@@ -264,7 +275,7 @@ def test_a_store_that_sustains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_known_trials_narrow_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planned rate that was tried before is a bound of the search."""
     search = search_with(10_000.0, monkeypatch, seeds=1)
-    search.try_rate(9_950.0)
-    found = search.find(11_000.0)
+    result(search.try_rate(9_950.0))
+    found = result(search.find(11_000.0))
 
     assert 9_950.0 <= found.rate_per_s <= 10_000.0

@@ -11,7 +11,8 @@ import numpy as np
 from lsmlab.models.units import quantity
 from lsmlab.sim.runs.stored_table import StoredTable
 from lsmlab.sim.studies.metrics import value_of
-from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore
+from lsmlab.sim.studies.plan.rounds import PlanRuns, Steps
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken, measured
 from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growths
 
@@ -76,23 +77,23 @@ class Trial:
 def try_rate(
     store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, bursts: LoadBursts | None,
     settings: SearchSettings, seed: int = 1,
-) -> Trial:  # fmt: skip
+) -> Steps[Trial]:  # fmt: skip
     """Return whether the store sustains a rate: backlog and debt do not grow, and all service levels are met.
 
     A growing backlog and a broken service level end the trial at once. Growing debt may end at a new balance, with more
     data in the upper levels, so a longer run decides; at the greatest length an unclear growth counts only if it is
     significant (`QuantityGrowth.rises`).
     """
-    trial = _open_loop(store, runs, rate_per_s, levels, settings, _LENGTHS[0], seed)
+    trial = yield from _open_loop(store, runs, rate_per_s, levels, settings, _LENGTHS[0], seed)
     for length in _LENGTHS[1:]:
         if trial.reason not in ("debt", "l0", "tree", "unclear") or not _can_be_longer(store, rate_per_s, settings, length):
             break
-        trial = _open_loop(store, runs, rate_per_s, levels, settings, length, seed)
+        trial = yield from _open_loop(store, runs, rate_per_s, levels, settings, length, seed)
     if trial.reason == "unclear":
         rising = [g for g in trial.growths if g.rises]
         trial = _replaced(trial, not rising, max(rising, key=lambda g: g.share).quantity if rising else "holds")
     if trial.holds and bursts is not None:
-        return _with_recovery(trial, store, runs, levels, bursts, seed)
+        trial = yield from _with_recovery(trial, store, runs, levels, bursts, seed)
     return trial
 
 
@@ -110,9 +111,9 @@ def _can_be_longer(store: PlannedStore, rate_per_s: float, settings: SearchSetti
 def _open_loop(
     store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, settings: SearchSettings, length: float,
     seed: int,
-) -> Trial:  # fmt: skip
+) -> Steps[Trial]:  # fmt: skip
     length_s = duration_s(store, rate_per_s, settings, length)
-    summary, series, _ = runs.run(store.open_loop(rate_per_s, length_s, seed))
+    summary, series = yield from runs.run(store.open_loop(rate_per_s, length_s, seed))
     from_s = _LATER * length_s
     found = tuple(growths(series, summary, rate_per_s, store.round_bytes, from_s, leveled=store.leveled))
     values = measured(summary)
@@ -150,12 +151,11 @@ def _replaced(trial: Trial, holds: bool, reason: str, **levels: float) -> Trial:
 
 def _with_recovery(
     trial: Trial, store: PlannedStore, runs: PlanRuns, levels: ServiceLevels, bursts: LoadBursts, seed: int
-) -> Trial:
+) -> Steps[Trial]:
     """Add the time to recover from a burst; the trial fails if it is above its limit, or the burst breaks another level."""
     limit_s = levels.recovery or 0.0
     around_s = max(SHORTEST_S, 4.0 * bursts.length, 2.0 * limit_s)
-    config = store.burst(trial.rate_per_s, bursts.factor, bursts.length, around_s, seed)
-    summary, series, _ = runs.run(config)
+    summary, series = yield from runs.run(store.burst(trial.rate_per_s, bursts.factor, bursts.length, around_s, seed))
     took_s = recovery_s(series, around_s, around_s + bursts.length)
     stall_s = max(trial.levels.get("longest_stall", 0.0), float(summary["longest_stall_s"]))
     changed = _replaced(trial, True, "holds", recovery=took_s, longest_stall=stall_s)
