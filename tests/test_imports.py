@@ -41,8 +41,8 @@ ROOMS = {
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
-        "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes",
-        "stored_configuration", "baseline", "reproduction", "study", "goals", "candidates", "written_options",
+        "document", "request", "statistics", "metrics", "differences", "stored_configuration", "baseline", "study", "goals",
+        "candidates", "written_options",
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [

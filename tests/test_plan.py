@@ -18,12 +18,11 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.studies.plan.plan_file import read_plan
+from lsmlab.sim.studies.plan.plan_file import read_plan, write_starting_plan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.rounds import PlanRuns, Steps, carry_out
 from lsmlab.sim.studies.plan.search import Search
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels
-from lsmlab.sim.studies.plan.starting_plan import write_starting_plan
 from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial, try_rate
 
 T = TypeVar("T")

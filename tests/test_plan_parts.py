@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.studies.plan import search as searching
-from lsmlab.sim.studies.plan.constraint import constraint
-from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
+from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, feasible_share, machines_for, years_until
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
 from lsmlab.sim.studies.plan.prices import (
     CostSettings,
@@ -27,8 +26,7 @@ from lsmlab.sim.studies.plan.search import Search
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growth
-from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, recovery_s
-from lsmlab.sim.studies.plan.uncertainty import feasible_share
+from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, recovery_s
 from lsmlab.sim.studies.statistics import undominated
 
 T = TypeVar("T")

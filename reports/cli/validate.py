@@ -12,7 +12,7 @@ from lsmlab.reports.cli.running import draw
 from lsmlab.sim.progress import on_terminal, silent
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.rundir import make_directory, unused_directory
-from lsmlab.sim.studies.model_errors import read_model_errors
+from lsmlab.sim.studies.metrics import read_model_errors
 from lsmlab.validation.checkout import ENGINE_DATA, OWN_CASES, PUBLIC_DATA, source_tree_or_error
 from lsmlab.validation.scorecard.card import FROM_A_LOG, PUBLIC_2, WHAT_IFS, Scorecard
 from lsmlab.validation.scorecard.groups import groups_text

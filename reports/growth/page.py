@@ -14,8 +14,7 @@ from lsmlab.reports.parts import Html, html_table
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.reports.text.growth import age_text, error_cells, growth_text, row_cells
-from lsmlab.sim.studies.growth.grow import Growth, GrowthRequest, GrowthWindow, cost, grow
-from lsmlab.sim.studies.growth.measured import QUANTITIES
+from lsmlab.sim.studies.growth.grow import QUANTITIES, Growth, GrowthRequest, GrowthWindow, cost, grow
 
 _AXES: Final = {
     "ops_per_s": ("Throughput", "operations / s", 1.0),

@@ -13,7 +13,7 @@ from lsmlab.reports.page import assemble, section, write_page
 from lsmlab.reports.palette import RUNS
 from lsmlab.reports.text.sweep import metric_name
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.sweep.columns import value_text
+from lsmlab.sim.studies.sweep.query import value_text
 
 FILE: Final = "plot.json"
 

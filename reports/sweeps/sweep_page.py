@@ -27,10 +27,9 @@ from lsmlab.reports.parts import Html, html_section, html_table
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.text.sweep import key_name, metric_name
 from lsmlab.sim.studies.sweep.analysis import Analysis
-from lsmlab.sim.studies.sweep.columns import value_text
 from lsmlab.sim.studies.sweep.effects import Spread
 from lsmlab.sim.studies.sweep.measured import Measured, read_measured
-from lsmlab.sim.studies.sweep.query import read_index
+from lsmlab.sim.studies.sweep.query import read_index, value_text
 
 _MOST_PAGES: Final = 6
 """Largest number of configurations whose first run gets a page of its own: the best ones and those on the front."""

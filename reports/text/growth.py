@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.sim.results.comparison_text import in_columns
-from lsmlab.sim.studies.growth.grow import Growth, GrowthWindow
-from lsmlab.sim.studies.growth.measured import QUANTITIES
+from lsmlab.sim.studies.growth.grow import QUANTITIES, Growth, GrowthWindow
 
 
 def age_text(age_s: float) -> str:

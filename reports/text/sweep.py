@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from lsmlab.sim.results.comparison_text import aligned
-from lsmlab.sim.studies.sweep.analysis import Analysis
-from lsmlab.sim.studies.sweep.best import Front, Ranked, Ranking
-from lsmlab.sim.studies.sweep.columns import LABELS, value_text
-from lsmlab.sim.studies.sweep.effects import Effects, Interaction, MainEffect, Spread
-from lsmlab.sim.studies.sweep.sensitivity import SobolIndex
+from lsmlab.sim.studies.sweep.analysis import Analysis, Front, Ranked, Ranking
+from lsmlab.sim.studies.sweep.effects import Effects, Interaction, MainEffect, SobolIndex, Spread
+from lsmlab.sim.studies.sweep.query import LABELS, value_text
 from lsmlab.sim.studies.sweep.sweep import SweepAnswer
 
 _FEW: Final = 3

@@ -6,9 +6,8 @@ from typing import Final
 
 from lsmlab.reports.text.words import change_text, interval_text, wrapped
 from lsmlab.sim.results.comparison_text import in_columns
-from lsmlab.sim.studies.differences import Difference
+from lsmlab.sim.studies.differences import Difference, Reproduction, ReproductionCheck
 from lsmlab.sim.studies.metrics import BY_NAME
-from lsmlab.sim.studies.reproduction import Reproduction, ReproductionCheck
 from lsmlab.sim.studies.whatif import ComparedAlternative, WhatIfAnswer
 
 _MAIN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification", "device.write_bytes_per_s")

@@ -20,7 +20,7 @@ from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidate
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.goals import GOALS, GoalLimits, limits_text, memory_bytes, read_goal, read_limits
-from lsmlab.sim.studies.model_errors import model_errors_of
+from lsmlab.sim.studies.metrics import model_errors_of
 from lsmlab.sim.studies.request import option
 from lsmlab.sim.studies.study import Outcome, Study, Variant
 from lsmlab.sim.studies.whatif import PRESENT

@@ -17,7 +17,7 @@ from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.goals import GOALS, read_goal, read_limits
-from lsmlab.sim.studies.model_errors import read_model_errors
+from lsmlab.sim.studies.metrics import read_model_errors
 from lsmlab.sim.studies.optuna_search import (
     WINDOW,
     SearchProblem,

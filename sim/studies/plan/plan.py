@@ -9,13 +9,12 @@ from typing import Final
 
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate, estimate, total
-from lsmlab.sim.studies.model_errors import read_model_errors
+from lsmlab.sim.studies.metrics import read_model_errors
 from lsmlab.sim.studies.plan.answer import PlanAnswer, best, plan_answer
-from lsmlab.sim.studies.plan.plan_file import Plan, read_plan
+from lsmlab.sim.studies.plan.plan_file import Plan, read_plan, write_starting_plan
 from lsmlab.sim.studies.plan.rounds import USUAL_RUNS, carry_out
 from lsmlab.sim.studies.plan.search import Evaluated, Evaluation
 from lsmlab.sim.studies.plan.sensitivity import changed_evaluations, sensitivity
-from lsmlab.sim.studies.plan.starting_plan import write_starting_plan
 from lsmlab.sim.studies.plan.trial import duration_s
 from lsmlab.sim.studies.request import Request, argument, option
 

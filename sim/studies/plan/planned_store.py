@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from lsmlab.models.options.fields import CompactionStyle
-from lsmlab.sim.runs.expected import tree_shape
+from lsmlab.sim.runs.estimate import tree_shape
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import FamilySetup, Setup, set_up
 

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.run_progress import RunProgress
-from lsmlab.sim.runs.stored_table import StoredTable
+from lsmlab.sim.runs.store import StoredTable
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.study import RunRow, Study, Variant
 

@@ -11,8 +11,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.sim.studies.metrics import METRICS
-from lsmlab.sim.studies.sweep.columns import find_column
-from lsmlab.sim.studies.sweep.query import read_index
+from lsmlab.sim.studies.sweep.query import find_column, read_index
 from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
