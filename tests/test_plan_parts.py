@@ -57,23 +57,19 @@ def test_a_quantity_around_a_mean_is_steady() -> None:
     assert {GrowthVerdict.STEADY} == {g.verdict for g in found}
 
 
-def test_a_wide_interval_is_unclear() -> None:
-    """Noise that hides a growth above the tolerance asks for a longer run."""
-    found = growth("tree", SECONDS[:60], 0.01 * 1000.0 * SECONDS[:60] + noise(3000.0)[:60], 1000.0, step=100.0)
-
-    assert GrowthVerdict.UNCLEAR is found.verdict
-
-
-def test_growth_within_one_step_does_not_count() -> None:
-    """A rise below the step in which a quantity changes anyhow is no proof of growth."""
-    assert GrowthVerdict.UNCLEAR is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e6).verdict
-    assert GrowthVerdict.GROWS is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e3).verdict
-
-
-def test_short_series_and_missing_flows_show_nothing() -> None:
-    """Fewer than four seconds are unclear; a quantity without flow, such as debt without writes, is steady."""
-    assert GrowthVerdict.UNCLEAR is growth("backlog", SECONDS[:3], SECONDS[:3], 100.0).verdict
-    assert GrowthVerdict.STEADY is growth("debt", SECONDS, np.zeros(600), 0.0).verdict
+@pytest.mark.parametrize(
+    ("times", "values", "flow", "step", "verdict"),
+    [
+        (SECONDS[:60], 10.0 * SECONDS[:60] + noise(3000.0)[:60], 1000.0, 100.0, GrowthVerdict.UNCLEAR),
+        (SECONDS, 20.0 * SECONDS, 1000.0, 1e6, GrowthVerdict.UNCLEAR),
+        (SECONDS, 20.0 * SECONDS, 1000.0, 1e3, GrowthVerdict.GROWS),
+        (SECONDS[:3], SECONDS[:3], 100.0, 0.0, GrowthVerdict.UNCLEAR), (SECONDS, np.zeros(600), 0.0, 0.0, GrowthVerdict.STEADY),
+    ],
+    ids=["noise hides growth", "within one step", "beyond one step", "fewer than four seconds", "debt without writes"],
+)  # fmt: skip
+def test_what_counts_as_growth(times: Any, values: Any, flow: float, step: float, verdict: GrowthVerdict) -> None:
+    """A rise counts if it is significant and larger than the step in which the quantity changes anyhow."""
+    assert verdict is growth("tree", times, values, flow, step=step).verdict
 
 
 # --- recovery ----------------------------------------------------------------------------------------------------
@@ -95,11 +91,15 @@ def test_recovery_ends_when_all_quantities_are_back() -> None:
 
 
 def test_dates_follow_compound_growth() -> None:
-    """A load that doubles every year reaches a headroom of 4 after two years; without growth it never does."""
+    """A load that doubles every year reaches a headroom of 4 after two years; without growth it never does.
+
+    Machines needed round up; a machine that sustains nothing gives no number.
+    """
     assert 2.0 == pytest.approx(years_until(4.0, 1.0))
     assert date(2028, 11, 1) == date_after(date(2026, 11, 1), 2.003)
     assert None is date_after(date(2026, 11, 1), years_until(2.0, 0.0))
     assert 0.0 == years_until(0.5, 1.0)
+    assert [1, 2, 2, None] == [machines_for(r, s) for r, s in ((5, 10), (11, 10), (20, 10), (5, 0))]
 
 
 def test_growth_shortens_the_life_of_a_drive() -> None:
@@ -109,11 +109,6 @@ def test_growth_shortens_the_life_of_a_drive() -> None:
     assert 10.0 == pytest.approx(drive_life_years(1e15, per_s, 0.0))
     assert math.log1p(10 * math.log(1.3)) / math.log(1.3) == pytest.approx(drive_life_years(1e15, per_s, 0.3))
     assert None is drive_life_years(None, per_s, 0.3)
-
-
-def test_machines_are_whole() -> None:
-    """Machines needed round up; a machine that sustains nothing gives no number."""
-    assert [1, 2, 2, None] == [machines_for(r, s) for r, s in ((5, 10), (11, 10), (20, 10), (5, 0))]
 
 
 def test_costs_add_purchase_rent_and_volume() -> None:

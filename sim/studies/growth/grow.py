@@ -114,7 +114,7 @@ def difference(name: str, value: float | None, reference: float | None) -> float
 
 
 _FULL: Final = "full"
-Numbers = Mapping[str, float | None]
+Numbers = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +218,7 @@ def growth(
     rows = [
         GrowthWindow(
             age_s=age_s, keys=load.keys_at(age_s), written_bytes=total,
-            endurance_used=total / endurance_bytes if endurance_bytes else None, **_numbers(numbers),
+            endurance_used=total / endurance_bytes if endurance_bytes else None, **numbers,
         )
         for age_s, numbers, total in zip(middles, found, worn, strict=True)
     ]  # fmt: skip
@@ -230,10 +230,6 @@ def growth(
         name, horizon.length_s, horizon.warm_s, horizon.window_s, horizon.count * (horizon.warm_s + horizon.window_s),
         load.keys, load.inserts_per_s, rows, None if full is None else [dict(numbers) for numbers in full], errors,
     )  # fmt: skip
-
-
-def _numbers(numbers: Numbers) -> dict[str, Any]:
-    return {name: numbers[name] for name in QUANTITIES}
 
 
 def written_until(ages_s: Sequence[float], per_s: Sequence[float]) -> list[float]:

@@ -11,7 +11,7 @@ from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate, estimate, total
 from lsmlab.sim.studies.metrics import read_model_errors
 from lsmlab.sim.studies.plan.answer import PlanAnswer, best, plan_answer
-from lsmlab.sim.studies.plan.plan_file import Plan, read_plan, write_starting_plan
+from lsmlab.sim.studies.plan.plan_file import read_plan, write_starting_plan
 from lsmlab.sim.studies.plan.rounds import USUAL_RUNS, carry_out
 from lsmlab.sim.studies.plan.search import Evaluated, Evaluation
 from lsmlab.sim.studies.plan.sensitivity import changed_evaluations, sensitivity
@@ -45,11 +45,7 @@ def with_plan_file(request: PlanRequest, folder: Path) -> PlanRequest:
 def cost(request: PlanRequest, _runs: Settings) -> CostEstimate:
     """Return the estimated cost of a plan, as if no run were in the store."""
     with tempfile.TemporaryDirectory() as scratch:
-        return cost_of(read_plan(with_plan_file(request, Path(scratch)).plan, request.config_dirs))
-
-
-def cost_of(asked: Plan) -> CostEstimate:
-    """Return the estimated cost of a plan that has been read."""
+        asked = read_plan(with_plan_file(request, Path(scratch)).plan, request.config_dirs)
     costs = []
     for candidate in asked.candidates:
         peak = asked.load.peak_per_s / candidate.machines
