@@ -153,9 +153,8 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
     assert Path("out/failed/bad/error.txt").is_file()
     assert not Path("out/bad").exists()
 
-    def succeed(task: Task, _progress: object) -> float:
-        good = Task(task.key, compose(QUICK), task.root)
-        return simulate_task(good)
+    def succeed(task: Task, _progress: object) -> None:
+        simulate_task(Task(task.key, compose(QUICK), task.root))
 
     monkeypatch.setattr("lsmlab.sim.runs.task.simulate_task", succeed)
     (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True), 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -37,31 +37,23 @@ class WindowQuantity:
     """A number of a window."""
 
     label: str
-    form: str
-    """Kind of the number: count, seconds, ratio, share, bytes, bytes/s or years."""
+    form: Callable[[float], str]
     absolute: bool = False
     """Whether its error is a difference (in points), not a relative one."""
 
     def text(self, value: float | None) -> str:
         """Format a value."""
-        if value is None:
-            return "unknown"
-        texts = {
-            "count": f"{value:,.0f}", "seconds": format_seconds(value), "ratio": f"{value:.2f}",
-            "share": f"{100 * value:.1f} %", "bytes": format_bytes(value), "bytes/s": f"{value / 1e6:,.1f} MB/s",
-            "years": f"{value:.1f} y" if value < 1000 else "> 1000 y",
-        }  # fmt: skip
-        return texts[self.form]
+        return "unknown" if value is None else self.form(value)
 
 
 QUANTITIES: Final = {
-    "ops_per_s": WindowQuantity("ops/s", "count"),
-    "write_p99_s": WindowQuantity("write P99", "seconds"),
-    "write_amplification": WindowQuantity("W-Amp", "ratio"),
-    "stalled": WindowQuantity("stalled", "share", absolute=True),
-    "space_bytes": WindowQuantity("space", "bytes"),
-    "written_per_s": WindowQuantity("written", "bytes/s"),
-    "life_years": WindowQuantity("device life", "years"),
+    "ops_per_s": WindowQuantity("ops/s", "{:,.0f}".format),
+    "write_p99_s": WindowQuantity("write P99", format_seconds),
+    "write_amplification": WindowQuantity("W-Amp", "{:.2f}".format),
+    "stalled": WindowQuantity("stalled", lambda share: f"{100 * share:.1f} %", absolute=True),
+    "space_bytes": WindowQuantity("space", format_bytes),
+    "written_per_s": WindowQuantity("written", lambda per_s: f"{per_s / 1e6:,.1f} MB/s"),
+    "life_years": WindowQuantity("device life", lambda years: f"{years:.1f} y" if years < 1000 else "> 1000 y"),
 }
 """Numbers of a window by name. `write_p99_s`: P99 of a second, median over the seconds; `life_years`: rated writes of the
 device at the rate of the window."""

@@ -92,7 +92,7 @@ def _plan(path: Path, content: Mapping[str, Any], config_dirs: Sequence[Path]) -
     levels = build(ServiceLevels, _part(content, "service_levels", {}), "service_levels")
     if levels.recovery is not None and load.bursts is None:
         raise InputError("service_levels.recovery: the load has no bursts; set workload.bursts, or omit this limit")
-    catalogue = read_catalogue(_beside(path, content["catalogue"]) if content.get("catalogue") is not None else None)
+    catalogue = read_catalogue(path.parent / str(content["catalogue"]) if content.get("catalogue") is not None else None)
     candidates = make_candidates(_part(content, "candidates"), baseline, load, catalogue)
     return Plan(
         path, str(content.get("description") or ""), _start(content.get("start")), _horizon(content.get("horizon", 3)), load,
@@ -119,11 +119,6 @@ def _subject(path: Path, settings: LoadSettings, config_dirs: Sequence[Path]) ->
         return Baseline("plan", tuple(changes), tuple(config_dirs))
     beside = path.parent / settings.run
     return read_baseline(str(beside) if beside.is_dir() else settings.run, changes, config_dirs)
-
-
-def _beside(path: Path, name: object) -> Path:
-    """Return the path of a file that a plan names, relative to the plan."""
-    return path.parent / str(name)
 
 
 def _start(value: object) -> date:

@@ -125,7 +125,8 @@ class Search:
             held = self._held()
             if held is None or (yield from self._holds_with_all_seeds(held.rate_per_s)):
                 return
-            if self._held() is None or self._lowest_failed() / self._held_rate() > 1.0 + self.settings.precision:
+            held = self._held()
+            if held is None or self._lowest_failed() / held.rate_per_s > 1.0 + self.settings.precision:
                 yield from self.try_rate(self._lowest_failed() / (1.0 + self.settings.precision))
 
     def _holds_with_all_seeds(self, rate_per_s: float) -> Steps[bool]:
@@ -134,10 +135,6 @@ class Search:
             if not trial.holds:
                 return False
         return True
-
-    def _held_rate(self) -> float:
-        held = self._held()
-        return held.rate_per_s if held else math.nan
 
 
 @dataclass(frozen=True)
