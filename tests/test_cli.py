@@ -459,11 +459,11 @@ def test_ctrl_c_keeps_finished_runs(capsys: pytest.CaptureFixture[str], monkeypa
     """Interrupted in its second run, a comparison keeps the first one with readable files; the exit code is 130."""
     true_simulate, calls = task.simulate_task, []
 
-    def interrupted(*arguments: Any) -> float:
+    def interrupted(*arguments: Any) -> None:
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return true_simulate(*arguments)
+        true_simulate(*arguments)
 
     monkeypatch.setattr(task, "simulate_task", interrupted)
     code, out, err = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "1", "--json", "--out", "c")

@@ -42,8 +42,8 @@ ROOMS = {
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
-        "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes",
-        "baseline", "study", "goals", "candidates", "written_options",
+        "document", "request", "statistics", "metrics", "differences", "baseline", "study", "goals", "candidates",
+        "written_options",
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [

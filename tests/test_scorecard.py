@@ -18,7 +18,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.simulation import simulate
-from lsmlab.sim.studies.model_errors import read_model_errors
+from lsmlab.sim.studies.metrics import read_model_errors
 from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.real import common_dominant_cause, real_run, with_waits

@@ -14,8 +14,8 @@ from lsmlab.reports.cli.main import main
 from lsmlab.reports.cli.studies import answer
 from lsmlab.reports.decisions.whatif import WHATIF
 from lsmlab.sim.studies.baseline import read_baseline
-from lsmlab.sim.studies.differences import Repeats, differences
-from lsmlab.sim.studies.whatif import alternatives, check_present, warning
+from lsmlab.sim.studies.differences import Repeats, check_present, differences, warning
+from lsmlab.sim.studies.whatif import alternatives
 
 ROOT = Path(__file__).parents[1]
 LOG = ROOT / "validation" / "recordings" / "static" / "LOG.xz"

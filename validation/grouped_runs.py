@@ -16,7 +16,8 @@ def finished_groups(groups: Mapping[int, Sequence[RunJob]], settings: Settings) 
     group_of = {id(job): key for key, jobs in groups.items() for job in jobs}
     left = Counter(group_of.values())
     found: dict[int, RunOutcome] = {}
-    for outcome in outcomes([job for jobs in groups.values() for job in jobs], settings):
+    several = [job for jobs in groups.values() for job in jobs]
+    for outcome in outcomes(several, settings, len(several)):
         found[id(outcome.job)] = outcome
         key = group_of[id(outcome.job)]
         left[key] -= 1

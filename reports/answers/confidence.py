@@ -11,7 +11,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.bottleneck import SATURATED
-from lsmlab.sim.studies.model_errors import read_model_errors
+from lsmlab.sim.studies.metrics import read_model_errors
 
 _NORMAL_90: Final = 1.645
 """Standard deviations on either side of the mean that hold 90 % of a normal distribution."""

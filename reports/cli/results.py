@@ -14,8 +14,18 @@ from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.reports.cli.running import draw
 from lsmlab.sim.results.comparison_text import aligned
 from lsmlab.sim.results.jsontext import to_json
-from lsmlab.sim.studies.sweep.columns import LABELS, MAIN, find_column, value_text
-from lsmlab.sim.studies.sweep.query import RUNS, group, query_sql, read_index, select, sort
+from lsmlab.sim.studies.sweep.query import (
+    LABELS,
+    MAIN,
+    RUNS,
+    find_column,
+    group,
+    query_sql,
+    read_index,
+    select,
+    sort,
+    value_text,
+)
 
 _MOST_ROWS: Final = 40
 """Largest number of rows that are printed as a table."""

@@ -165,7 +165,7 @@ def simulate_into(config: Mapping[str, Any], directory: Path, progress: Progress
 
 
 def _replicate(given: _Given, executor: Executor, config: dict[str, Any], count: int, usual: Path) -> int:
-    from lsmlab.sim.studies.replicated import combine
+    from lsmlab.sim.studies.statistics import combine
     from lsmlab.sim.studies.study import Study, Variant
 
     runs = given.runs.settings(executor, quiet=config["json"])

@@ -13,8 +13,7 @@ from lsmlab.reports.palette import RUNS
 from lsmlab.reports.parts import Html, Section, Story, Table
 from lsmlab.reports.run_data import PAGE
 from lsmlab.reports.study_kind import StudyKind
-from lsmlab.sim.studies.growth.grow import Growth, GrowthRequest, GrowthWindow, cost, grow
-from lsmlab.sim.studies.growth.measured import QUANTITIES
+from lsmlab.sim.studies.growth.grow import QUANTITIES, Growth, GrowthRequest, GrowthWindow, cost, grow
 
 _AXES: Final = {
     "ops_per_s": ("Throughput", "operations / s", 1.0),

@@ -12,7 +12,7 @@ from lsmlab.reports.figures.sweep import metric_name, number_axis
 from lsmlab.reports.page import Page
 from lsmlab.reports.palette import RUNS
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.sweep.columns import value_text
+from lsmlab.sim.studies.sweep.query import value_text
 
 FILE: Final = "plot.json"
 

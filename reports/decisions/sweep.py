@@ -27,13 +27,10 @@ from lsmlab.reports.page import Page, page_link
 from lsmlab.reports.parts import WIDTH, Part, Section, Story, Table
 from lsmlab.reports.run_data import PAGE, is_run
 from lsmlab.reports.run_page import draw_runs
-from lsmlab.sim.studies.sweep.analysis import Analysis
-from lsmlab.sim.studies.sweep.best import Front, Ranked, Ranking
-from lsmlab.sim.studies.sweep.columns import value_text
-from lsmlab.sim.studies.sweep.effects import Effects, Spread
+from lsmlab.sim.studies.sweep.analysis import Analysis, Front, Ranked, Ranking
+from lsmlab.sim.studies.sweep.effects import Effects, SobolIndex, Spread
 from lsmlab.sim.studies.sweep.measured import Measured, read_measured
-from lsmlab.sim.studies.sweep.query import read_index
-from lsmlab.sim.studies.sweep.sensitivity import SobolIndex
+from lsmlab.sim.studies.sweep.query import read_index, value_text
 from lsmlab.sim.studies.sweep.sweep import SweepAnswer
 
 _MOST_PAGES: Final = 6

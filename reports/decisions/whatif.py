@@ -23,11 +23,10 @@ from lsmlab.reports.parts import Html, Part, Section, Story, Table, bullets, par
 from lsmlab.reports.run_data import is_run, load_run
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.comparison_text import in_columns
+from lsmlab.sim.studies.differences import Reproduction, ReproductionCheck
 from lsmlab.sim.studies.metrics import BY_NAME
 from lsmlab.sim.studies.whatif import (
     ComparedAlternative,
-    Reproduction,
-    ReproductionCheck,
     WhatIfAnswer,
     WhatIfRequest,
     cost,

@@ -11,11 +11,10 @@ from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace, scrolled
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.configuration.names import value_name
-from lsmlab.sim.studies.sweep.best import Front, OnFront
-from lsmlab.sim.studies.sweep.columns import LABELS, value_text
-from lsmlab.sim.studies.sweep.effects import Effects, value_groups
+from lsmlab.sim.studies.sweep.analysis import Front, OnFront
+from lsmlab.sim.studies.sweep.effects import Effects, SobolIndex, value_groups
 from lsmlab.sim.studies.sweep.measured import Measured
-from lsmlab.sim.studies.sweep.sensitivity import SobolIndex
+from lsmlab.sim.studies.sweep.query import LABELS, value_text
 from numpy.typing import NDArray
 
 _SCALE: Final = "Viridis"

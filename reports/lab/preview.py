@@ -16,8 +16,7 @@ from lsmlab.reports.charts import L0, THROUGHPUT, of_run
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
-from lsmlab.sim.runs.estimate import START, duration_text, estimate, job_seconds
-from lsmlab.sim.runs.expected import expected
+from lsmlab.sim.runs.estimate import START, duration_text, estimate, expected, job_seconds
 from lsmlab.sim.setting import Setting
 
 TARGET_S: Final = 0.15

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.units import format_bytes
 from lsmlab.sim.configuration.combinations import expand
 from lsmlab.sim.configuration.names import folder_names
+from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
+from lsmlab.sim.runs.index import flat, typed_value
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
-from lsmlab.sim.studies.changes import changes_of, kept_facts
-from lsmlab.sim.studies.differences import Difference, Repeats, differences
+from lsmlab.sim.studies.differences import Difference, Reproduction, differences, reproduction
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.metrics import BY_NAME, value_of
-from lsmlab.sim.studies.model_errors import model_errors_of
+from lsmlab.sim.studies.metrics import model_errors_of
 from lsmlab.sim.studies.request import argument
-from lsmlab.sim.studies.statistics import half_width, interval
 from lsmlab.sim.studies.study import Study, Variant
 
 PRESENT: Final = "present state"
-CHECKED: Final = ("ops_per_s", "write_amplification", "stall_fraction", "flush_count", "compaction_count")
-"""Numbers of a LOG that a simulated run has too."""
-WARNED: Final = ("ops_per_s", "write_amplification", "stall_fraction")
-"""Numbers that must be reproduced for the differences to be credible; counts of jobs are only shown."""
+GROUPS: Final = ("engine", "device", "host", "limits", "conditions", "workload", "keys", "experiment")
+_CAPS: Final = ("write_cap", "read_cap", "iops_cap")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,32 +59,6 @@ class ComparedAlternative:
     kept: list[str]
     """Facts that stay although an entry was replaced."""
     differences: list[Difference]
-
-
-@dataclass(frozen=True, slots=True)
-class ReproductionCheck:
-    """Comparison of one number of the present state with the LOG."""
-
-    metric: str
-    recorded: float
-    simulated: float
-    """Mean over the seeds."""
-    low: float | None
-    """90 % interval for the value of a real run; None if nothing about its width is known."""
-    high: float | None
-    error: float | None
-    """Relative error; for shares, the difference. None: the LOG has zero."""
-    inside: bool | None
-    """Whether the recorded value is inside the interval."""
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """The simulated present state against the LOG."""
-
-    checks: list[ReproductionCheck]
-    warning: str | None
-    """What is not reproduced; None if all is."""
 
 
 @dataclass(frozen=True)
@@ -165,51 +136,6 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
     )  # fmt: skip
 
 
-def reproduction(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> Reproduction | None:
-    """Compare the present state with a recorded summary; None if they have no number in common.
-
-    `errors`: the model's own errors by metric.
-    """
-    checks = check_present(present, recorded, errors)
-    return Reproduction(checks, warning(checks)) if checks else None
-
-
-def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> list[ReproductionCheck]:
-    """Compare the numbers of `CHECKED`."""
-    checks = []
-    for metric in (BY_NAME[name] for name in CHECKED):
-        real, values = value_of(recorded, metric.name), present.values(metric)
-        if real is None or values is None:
-            continue
-        found = interval(values, present.perturbed_values(metric) or ())
-        mean = math.fsum(values) / len(values)
-        own = errors.get(metric.error_name, 0.0) * (1.0 if metric.share else abs(mean))
-        one_sigma = half_width(0.0, 1.0, len(values))
-        half = ((found["run_high"] or mean) - mean) / one_sigma
-        width = one_sigma * math.hypot(half, own)
-        known = found["run_high"] is not None or own > 0.0
-        error = mean - real if metric.share else mean / real - 1.0 if real else None
-        low, high = (mean - width, mean + width) if known else (None, None)
-        inside = None if low is None or high is None else low <= real <= high
-        checks.append(ReproductionCheck(metric.name, real, mean, low, high, error, inside))
-    return checks
-
-
-def warning(checks: Sequence[ReproductionCheck]) -> str | None:
-    """Return a warning if the simulation does not reproduce the LOG; None if it does."""
-    off = [check for check in checks if check.inside is False and check.metric in WARNED]
-    if not off:
-        return None
-    texts = []
-    for check in off:
-        metric = BY_NAME[check.metric]
-        texts.append(f"{metric.label} {metric.form(check.simulated)} instead of {metric.form(check.recorded)}")
-    return (
-        f"the simulation of the present state does not reproduce the LOG: {', '.join(texts)}. Differences between "
-        "alternatives may be wrong by as much"
-    )
-
-
 def alternatives(arguments: Sequence[str]) -> list[Alternative]:
     """Return the alternatives in order, each once: each argument has one or several overrides; comma lists make a grid.
 
@@ -231,3 +157,79 @@ def alternatives(arguments: Sequence[str]) -> list[Alternative]:
 def _named(text: str, chosen: dict[str, str]) -> str:
     key = text.partition("=")[0]
     return f"{key}={chosen[key]}" if key in chosen else text
+
+
+def changes_of(overrides: Sequence[str], present: Mapping[str, Any], alternative: Mapping[str, Any]) -> list[str]:
+    """Return one text for each change: `device: imported -> sata`, `host.cores: 16 -> 4`.
+
+    Options that another engine sets itself follow the engine; other values of a replaced group are left out.
+    """
+    before, after = dict(flat(present)), dict(flat(alternative))
+    texts: list[str] = []
+    for override in overrides:
+        key = override_key(override)
+        if key in GROUPS:
+            texts.append(f"{key}: {_name(present, key)} -> {override.partition('=')[2]}")
+            if key == "engine":
+                texts += [
+                    f"{name}: {_text(present, name)} -> {_text(alternative, name)}"
+                    for name, value in after.items()
+                    if name.startswith("engine.options.") and value is not None and before.get(name) != value
+                ]
+        else:
+            texts.append(f"{key}: {_text(present, key)} -> {_text(alternative, key)}")
+    return list(dict.fromkeys(texts))
+
+
+def kept_facts(overrides: Sequence[str], alternative: Mapping[str, Any]) -> list[str]:
+    """Return the facts that stay although an entry was replaced, as sentences."""
+    keys = {override_key(text) for text in overrides}
+    facts = []
+    if "device" in keys:
+        facts.append("the load, the options and the CPU costs stay")
+        caps = _caps(alternative)
+        if caps and "limits" not in keys:
+            stay = "stays" if len(caps) == 1 else "stay"
+            facts.append(f"{', '.join(caps)} {stay} although the drive is another one; limits=none lifts caps")
+        cache = typed_value((alternative.get("device") or {}).get("page_cache"))
+        if isinstance(cache, int | float) and cache > 0:
+            facts.append(f"the page cache of {format_bytes(cache)} stays")
+    if "engine" in keys:
+        version = (alternative.get("engine") or {}).get("version")
+        facts.append(f"the load, the machine, release {version} and all options that the engine does not set stay")
+    if "workload" in keys:
+        facts.append("the options and the machine stay")
+    return facts
+
+
+def _caps(config: Mapping[str, Any]) -> list[str]:
+    """Return the caps in force, by key with value."""
+    limits, device = config.get("limits") or {}, config.get("device") or {}
+    found = []
+    for key in _CAPS:
+        group = "device" if device.get(key) is not None else "limits"
+        value = device.get(key) if group == "device" else limits.get(key)
+        if value is not None:
+            found.append(f"{group}.{key}={_rate(value) if key != 'iops_cap' else value}")
+    return found
+
+
+def _rate(value: object) -> str:
+    number = typed_value(value)
+    return f"{number / 1e6:,.0f}MB/s" if isinstance(number, int | float) else str(value)
+
+
+def _name(config: Mapping[str, Any], group: str) -> str:
+    entry = config.get(group)
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    return str(name) if name else "present"
+
+
+def _text(config: Mapping[str, Any], key: str) -> str:
+    """Return a value as the configuration writes it; whole numbers of KiB with their unit."""
+    value: Any = config
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 2**16 and value % 1024 == 0:
+        return format_bytes(value)
+    return "default" if value is None else str(value)

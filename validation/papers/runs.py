@@ -11,8 +11,7 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import RunJob, Settings
 from lsmlab.sim.runs.places import LocalProcesses
-from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.runs.stored_table import StoredTable
+from lsmlab.sim.runs.store import StoredTable, default_store
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.grouped_runs import finished_groups
 from lsmlab.validation.papers.claim import PaperRun, PaperSetting

@@ -13,8 +13,7 @@ from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import RunJob, Settings
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.places import LocalProcesses
-from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.runs.stored_table import StoredTable
+from lsmlab.sim.runs.store import StoredTable, default_store
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.curves import Floats

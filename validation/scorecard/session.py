@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.progress import on_terminal, silent
-from lsmlab.sim.studies.model_errors import read_model_errors
+from lsmlab.sim.studies.metrics import read_model_errors
 from lsmlab.sim.studies.request import argument, option
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.checkout import ENGINE_DATA, OWN_CASES, PUBLIC_DATA, source_tree_or_error
