@@ -1,7 +1,7 @@
 """Benchmark of the command that drives many workers: CPU time and memory per run, and queries of the index.
 
-Workers of Dask return rows at once, so that the command, which has Dask's scheduler as with --on slurm, is the bottleneck. What
-it can do in a second limits the number of cores that it can keep busy.
+Workers of Dask have their run at once, so that the command, which has Dask's scheduler as with --on slurm, is the
+bottleneck. What it can do in a second limits the number of cores that it can keep busy.
 
 usage: python benchmarks/driver.py [RUNS]      (default: 10,000; part of make bench)
 """
@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-RUN_MS = 5.0
-"""Target for the CPU time of the command per run, in milliseconds: 1,000 cores with runs of five seconds."""
+RUN_MS = 10.0
+"""Target for the CPU time of the command per run, in milliseconds: 1,000 cores with runs of ten seconds."""
 RUN_BYTES = 10e3
 """Target for the memory of the command per run: 10^6 runs in 10 GB."""
 QUERY_S = 1.0
@@ -31,28 +31,35 @@ _QUERIES = (("--where", "device=sata", "--sort", "ops_per_s:desc"), ("--by", "de
 
 
 @cache
-def _row() -> dict[str, Any]:
-    """Return the row of a real run."""
+def _run(place: Path) -> Path:
+    """Return the folder of a real run that this process has simulated in `place`."""
     from lsmlab.sim.configuration.compose import compose
-    from lsmlab.sim.runs.index import numbers
-    from lsmlab.sim.simulation import Setting, simulate
+    from lsmlab.sim.runs.key import run_key
+    from lsmlab.sim.runs.task import Task, simulate_task
 
     config = compose(["device=sata", "workload.num=100k", "workload.duration=5s"])
-    return dict(numbers(simulate(Setting.of(config)).summary))
+    task = Task(run_key(config), config, place / str(os.getpid()))
+    simulate_task(task)
+    return task.root / task.key
 
 
-def instantly(run: Any, _progress: object) -> Any:
-    """Return a row for a run of a sweep without simulating it."""
-    from lsmlab.sim.runs.index import parameters
-    from lsmlab.sim.studies.sweep.simulate import CONFIGURATION, RunResult
+def instantly(task: Any, _progress: object) -> Any:
+    """Put the files of another run into the store in place of those of a task."""
+    from lsmlab.sim.runs.store import ABOUT, RunStore
+    from lsmlab.sim.runs.task import Attempt
 
-    names = {"run": run.directory.name, CONFIGURATION: run.configuration, "seed": run.seed}
-    return RunResult({**_row(), **names, **parameters({}, run.choices), "ops_per_s": 1e5 + run.number})
+    store = RunStore(task.root)
+    with store.staging() as folder:
+        for path in _run(task.root.parent / "real").iterdir():
+            if path.name != ABOUT:
+                (folder / path.name).hardlink_to(path)
+        store.publish(folder, task.key, {"wall_s": 0.0})
+    return Attempt()
 
 
-def started(_task: int, _progress: object) -> None:
-    """Import LSMLab and simulate the row in a worker."""
-    _row()
+def started(place: Path, _progress: object) -> None:
+    """Import LSMLab and simulate the run in a worker."""
+    _run(place)
 
 
 class Instant:
@@ -64,7 +71,7 @@ class Instant:
         """Memory of the tasks after the first `warm`; time of all."""
 
     def run_tasks(self, _work: Any, tasks: Iterable[Any], watch: Any) -> Generator[Any, None, None]:
-        """Yield the tasks with their rows."""
+        """Yield the tasks, done by `instantly`."""
         import driver
 
         begun, begun_cpu = time.perf_counter(), time.process_time()
@@ -88,7 +95,7 @@ def command(runs: int, place: Path) -> bool:
     from lsmlab.sim.studies.sweep.sweep import Sweep, sweep
 
     space = parse_space(
-        ["device=nvme,sata", "engine.options.write_buffer_size=1MiB..500MiB", "workload.rate=1k/s..1M/s",
+        ["workload=constant", "device=nvme,sata", "engine.options.write_buffer_size=1MiB..500MiB", "workload.rate=1k/s..1M/s",
          "engine.options.max_background_jobs=1..64"]
     )  # fmt: skip
     asked = Sweep(Baseline("", space.fixed, ()), space, "random", runs // 2, (1, 2))
@@ -101,7 +108,7 @@ def command(runs: int, place: Path) -> bool:
     ):
         import pyarrow.parquet  # noqa: F401  (its memory is no cost of a run)
 
-        list(workers.run_tasks(driver.started, range(2 * _WORKERS), lambda _i, _s: None))
+        list(workers.run_tasks(driver.started, [place / "real"] * 2 * _WORKERS, lambda _i, _s: None))
         instant = Instant(workers, int(_WARM * asked.runs))
         sweep(asked, (), Settings(store, instant, quiet=True), place)
         per_run = instant.used_bytes / (1.0 - _WARM) / asked.runs

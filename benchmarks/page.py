@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from lsmlab.reports.run_page import draw_run
+from lsmlab.reports.folder_page import draw_run
 from playwright.sync_api import sync_playwright
 from report_fixture import write_run
 

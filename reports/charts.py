@@ -23,13 +23,17 @@ from lsmlab.reports.figures.curves import (
     overlaid,
     throughput_differences,
 )
-from lsmlab.reports.figures.device import device_bandwidth
 from lsmlab.reports.figures.gantt import jobs_gantt
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
-from lsmlab.reports.figures.queue import blocked_writes, stalled_share
-from lsmlab.reports.figures.throughput import tail_over_time, throughput
-from lsmlab.reports.figures.tuning import tuned_options
+from lsmlab.reports.figures.over_time import (
+    blocked_writes,
+    device_bandwidth,
+    stalled_share,
+    tail_over_time,
+    throughput,
+    tuned_options,
+)
 from lsmlab.reports.run_data import Floats, RunData
 from lsmlab.reports.timeline import Timeline
 

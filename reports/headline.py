@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.palette import stall_name
@@ -52,8 +51,7 @@ def headline(run: RunData) -> list[Fact]:
 
 
 def _fact(run: RunData, metric: Metric) -> Fact | None:
-    path, _, key = metric.name.rpartition(".")
-    value = stall_share(run) if key == "stall_fraction" else number(run.summary.get(path) if path else run.summary, key)
+    value = run.number(metric.name)
     if value is None:
         return None
     better = (1 if metric.higher_is_better else -1) if metric.judged else 0
@@ -62,23 +60,9 @@ def _fact(run: RunData, metric: Metric) -> Fact | None:
     return _DETAILS[metric.name](run, fact) if metric.name in _DETAILS else fact
 
 
-def number(mapping: Any, name: str) -> float | None:
-    """Return the value of a key if it is a number (infinity included), else None."""
-    value = mapping.get(name) if isinstance(mapping, dict) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value) else None
-
-
-def stall_share(run: RunData) -> float:
-    """Return the share of the run (0 to 1) in which writes were slowed or stopped."""
-    stated = number(run.summary, "stall_fraction")
-    if stated is not None:
-        return stated
-    return sum(run.stall_seconds().values()) / run.duration_s if run.duration_s else 0.0
-
-
 def writes_and_reads(run: RunData) -> tuple[float, float] | None:
     """Return writes and reads per second if the run has both; a benchmark's throughput may count only one of them."""
-    writes, reads = number(run.summary, "write_ops_per_s"), number(run.summary, "read_ops_per_s")
+    writes, reads = run.number("write_ops_per_s"), run.number("read_ops_per_s")
     return (writes, reads) if writes and reads else None
 
 
@@ -90,11 +74,11 @@ def dominating_cause(run: RunData) -> str | None:
 
 def endurance_years(run: RunData) -> float | None:
     """Return the years until the rated writes of the device are used up; None if it has no rating."""
-    return number(run.summary.get("device"), "years_left")
+    return run.number("device.years_left")
 
 
 def _throughput(run: RunData, fact: Fact) -> Fact:
-    user, both = number(run.summary, "user_bytes_written"), writes_and_reads(run)
+    user, both = run.number("user_bytes_written"), writes_and_reads(run)
     if both:
         return replace(fact, note=f"{numbers.per_second(both[0])} writes, {numbers.per_second(both[1])} reads")
     return replace(fact, note=f"{numbers.rate(user / run.duration_s)} of user data") if user and run.duration_s else fact

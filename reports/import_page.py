@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.amplification import amplification
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.device import device_bandwidth
 from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
-from lsmlab.reports.figures.throughput import throughput
-from lsmlab.reports.page import assemble, contents, first_screen, in_numbers, section, write_page
-from lsmlab.reports.parts import html_section, html_table
+from lsmlab.reports.figures.over_time import device_bandwidth, throughput
+from lsmlab.reports.page import Page
+from lsmlab.reports.parts import Section, Table, bullets
 from lsmlab.reports.run_data import PAGE, RunData, load_run
+from lsmlab.reports.run_page import run_parts
 from lsmlab.reports.run_sentences import DEVICE_BYTES, summary_sentences
-from lsmlab.reports.tables import column_families, configuration
 from lsmlab.reports.timeline import Timeline
 from lsmlab.validation.importer.estimates import LABELS
 
@@ -30,11 +27,11 @@ _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}
 
 def draw_import(directory: Path) -> Path:
     """Write DIR/report.html of an imported LOG; return its path."""
-    return write_page(directory / PAGE, import_page(load_run(directory)))
+    return import_page(load_run(directory)).write(directory / PAGE)
 
 
-def import_page(run: RunData) -> str:
-    """Return the whole HTML page of an imported LOG."""
+def import_page(run: RunData) -> Page:
+    """Return the page of an imported LOG."""
     imported = run.summary["import"]
     timeline = Timeline.of(run.times_s)
     over_time = [
@@ -46,17 +43,11 @@ def import_page(run: RunData) -> str:
             level_sizes(run, timeline),
         )
     ]
-    others = [*([latency_distribution(run)] if run.latency else []), amplification(run)]
-    explorer, end = explorer_parts(run, timeline, [section(figure) for figure in over_time], _TIME)
-    body = (
-        f"{contents([*over_time, *others], [('inferred', 'Inferred')])}{first_screen(run)}"
-        f"{in_numbers(run, [*_story(run), _trust(imported)])}{explorer}"
-        f"{''.join(section(figure) for figure in others)}{column_families(run)}{_inferred(imported)}"
-        f"{_unread(imported)}{configuration(run)}"
-    )
-    version = str(run.summary.get("version", "unknown"))
-    footer = f"LSMLab {version}, imported from {imported['log']}. This file needs no network."
-    return assemble(_title(imported), _subtitle(run, imported), body, [*over_time, *others], footer, end)
+    whole = [*([latency_distribution(run)] if run.latency else []), amplification(run)]
+    sentences, more = [*_story(run), _trust(imported)], [_inferred(imported), *_unread(imported)]
+    parts, end = run_parts(run, over_time, whole, sentences, _TIME, more)
+    footer = f"LSMLab {run.summary.get('version', 'unknown')}, imported from {imported['log']}"
+    return Page(_title(imported), _subtitle(run, imported), parts, footer, end)
 
 
 def _title(imported: Mapping[str, Any]) -> str:
@@ -114,17 +105,14 @@ def _real_time(figure: Figure) -> Figure:
     return replace(figure, layout={**figure.layout, "xaxis": axis})
 
 
-def _inferred(imported: Mapping[str, Any]) -> str:
+def _inferred(imported: Mapping[str, Any]) -> Section:
     """Return the section with the inferred load and machine, and the standard error of each number."""
     load = imported["workload"]
     rows = [row for name, part in (load.get("families") or {"": load}).items() for row in _load_rows(part, name)]
     rows += [_rate_row(rate) for rate in imported["rates"]]
-    table = html_table(["quantity", "value", "standard error", "from"], rows, texts=[0, 3], named=False)
-    notes = "".join(f"<li>{html.escape(str(note))}</li>" for note in imported["notes"])
+    table = Table(["quantity", "value", "standard error", "from"], rows, texts=[0, 3], named=False)
     caption = "Inputs of the simulation of this store; overrides of 'lsmlab run' can change each of them."
-    return html_section(
-        "inferred", "Load and machine, as inferred", f"{table}{f'<ul>{notes}</ul>' if notes else ''}", caption
-    )
+    return Section("inferred", "Load and machine, as inferred", [table, bullets(map(str, imported["notes"]))], caption)
 
 
 def _load_rows(load: Mapping[str, Any], family: str = "") -> list[tuple[str, str, str, str]]:
@@ -179,10 +167,7 @@ def _rate_row(rate: Mapping[str, Any]) -> tuple[str, str, str, str]:
     return label, f"{kind} {text(rate['value'])}".strip(), error, str(rate["basis"])
 
 
-def _unread(imported: Mapping[str, Any]) -> str:
-    """Return the section on unreadable, missing and contradictory parts of the LOG."""
-    entries: Sequence[Mapping[str, Any]] = [*imported["troubles"], *imported["problems"]]
-    if not entries:
-        return ""
-    rows = [(f"{entry['count']:,}", str(entry["what"])) for entry in entries]
-    return html_section("unread", "What could not be read", html_table([], rows, texts=[1], named=False))
+def _unread(imported: Mapping[str, Any]) -> list[Section]:
+    """Return the section on unreadable, missing and contradictory parts of the LOG; none without any."""
+    rows = [(f"{entry['count']:,}", str(entry["what"])) for entry in (*imported["troubles"], *imported["problems"])]
+    return [Section("unread", "What could not be read", [Table([], rows, texts=[1], named=False)])] if rows else []

@@ -7,15 +7,13 @@ import re
 
 from lsmlab.models.units import format_bytes, format_seconds
 
+size = format_bytes
+"""Format a size, such as 64.0 MiB."""
+
 
 def seconds(duration_s: float) -> str:
     """Format a duration, such as 2.15 µs, 4.1 ms, 12.3 s."""
     return format_seconds(duration_s).replace("us", "µs")
-
-
-def size(size_bytes: float) -> str:
-    """Format a size, such as 64.0 MiB."""
-    return format_bytes(size_bytes)
 
 
 def rate(bytes_per_s: float) -> str:

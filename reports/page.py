@@ -1,87 +1,52 @@
-"""Page of one run: headline numbers, story in sentences, figures, configuration."""
+"""Page: one HTML file of parts, which needs no network."""
 
 from __future__ import annotations
 
 import html
 import importlib.util
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports import numbers
-from lsmlab.reports.answers.page import answers
-from lsmlab.reports.charts import RUN_OVER_TIME, RUN_WHOLE, of_run
 from lsmlab.reports.explorer.packing import compressed
-from lsmlab.reports.explorer.section import explorer_parts
 from lsmlab.reports.figures.base import Figure, figures_json
-from lsmlab.reports.headline import headline, number
-from lsmlab.reports.run_data import RunData
-from lsmlab.reports.run_sentences import lead_sentences, summary_sentences
-from lsmlab.reports.tables import column_families, configuration
-from lsmlab.reports.timeline import Timeline
+from lsmlab.reports.parts import Html, Part, Story, figures_in, joined
+from lsmlab.reports.run_data import PAGE
 from lsmlab.sim.results.leftovers import replacing
 
 _HERE = Path(__file__).parent
 
 
-def run_page(run: RunData) -> str:
-    """Return the whole HTML page of a run."""
-    timeline = Timeline.of(run.times_s)
-    over_time, others = of_run(RUN_OVER_TIME, run, timeline), of_run(RUN_WHOLE, run, timeline)
-    explorer, end = explorer_parts(run, timeline, [section(figure) for figure in over_time], "simulated time (s)")
-    body = (
-        f"{contents([*over_time, *others])}{first_screen(run)}{in_numbers(run, summary_sentences(run))}{explorer}"
-        f"{''.join(section(figure) for figure in others)}{column_families(run)}{configuration(run)}"
-    )
-    return assemble(_title(run), _subtitle(run), body, [*over_time, *others], footer([run]), end)
+@dataclass(frozen=True)
+class Page:
+    """Page with a title and parts."""
 
+    title: str
+    subtitle: str
+    parts: Sequence[Part]
+    footer: str = ""
+    """What made the page, such as the command and its seeds."""
+    end: str = ""
+    """HTML after the page's own script."""
 
-def first_screen(run: RunData) -> str:
-    """Return the HTML of what was simulated and of the five answers."""
-    lead = lead_sentences(run)
-    return f"{paragraphs(lead) if lead else ''}{answers(run)}"
+    def html(self) -> str:
+        """Return one self-contained HTML file with style, script, data and Plotly."""
+        footer = f"{f'{self.footer}. ' if self.footer else ''}This file needs no network."
+        return assemble(self.title, self.subtitle, joined(self.parts), figures_in(self.parts), footer, self.end)
 
-
-def in_numbers(run: RunData, sentences: Iterable[str]) -> str:
-    """Return the HTML section with the headline numbers and sentences on them."""
-    cards = "".join(
-        f'<div class="fact" id="fact-{fact.key}"><span class="label">{html.escape(fact.label)}</span>'
-        f'<b>{html.escape(fact.text)}</b><span class="note">{html.escape(fact.note)}</span></div>'
-        for fact in headline(run)
-    )
-    return f'<div id="numbers"><h2 class="hidden">Numbers</h2><div class="headline">{cards}</div>{paragraphs(sentences)}</div>'
-
-
-def section(figure: Figure) -> str:
-    """Return the HTML section of a figure; the script of the page draws into it."""
-    drawing = (
-        f'<div class="figure" id="{figure.id}" style="min-height:{figure.height_px}px"></div>'
-        if figure.traces else f'<p class="empty" id="{figure.id}">{html.escape(figure.empty)}</p>'
-    )  # fmt: skip
-    caption = f'<p class="caption">{html.escape(figure.caption)}</p>' if figure.traces else ""
-    heading = f'<section id="section-{figure.id}"><h2>{html.escape(figure.title)}</h2>'
-    return f"{heading}{caption}{figure.before}{drawing}{figure.after}</section>"
-
-
-def contents(figures: Iterable[Figure], more: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the table of contents of a run's page, which stays at the top; `more`: id and name of further sections."""
-    first = [("answers", "Answers"), ("numbers", "Numbers"), ("explorer", "Explorer"), ("tree", "Tree"), ("jobs", "Jobs")]
-    shown = [(f"section-{figure.id}", figure.short or figure.title) for figure in figures]
-    links = [*first, *shown, *more, ("configuration", "Configuration")]
-    items = "".join(f'<li><a href="#{place}">{html.escape(name)}</a></li>' for place, name in links)
-    return f'<nav id="contents" aria-label="Contents"><ul>{items}</ul></nav>'
-
-
-def paragraphs(sentences: Iterable[str]) -> str:
-    """Return an HTML box with one paragraph per sentence."""
-    return f'<div class="story">{"".join(f"<p>{html.escape(numbers.micro(s))}</p>" for s in sentences)}</div>'
+    def write(self, path: Path) -> Path:
+        """Write the page and return its path. Raises InputError if `path` cannot be written."""
+        return write_page(path, self.html())
 
 
 def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], footer: str, end: str = "") -> str:
-    """Return one self-contained HTML file with style, script, data and Plotly; `end`: HTML after the page's own script."""
-    parts = {
+    """Return one HTML file; `body` and `end` are HTML, the latter after the page's own script."""
+    values = {
         "title": html.escape(title),
         "heading": html.escape(title).replace("_", "_<wbr>"),
         "subtitle": html.escape(subtitle),
@@ -93,7 +58,26 @@ def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], fo
         "script": _asset("page.js"),
         "end": end,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match.group(1)], _asset("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], _asset("page.html"))
+
+
+def paragraphs(sentences: Sequence[str]) -> str:
+    """Return the HTML of a box with one paragraph per sentence."""
+    return Story(sentences).html()
+
+
+def section(figure: Figure) -> str:
+    """Return the HTML section of a figure."""
+    return figure.html()
+
+
+def page_link(folder: Path, name: str, home: Path) -> Html | None:
+    """Return a link to the page of the run in `folder`, relative to the folder `home`; None if the run has no page."""
+    page = folder / PAGE
+    if not page.is_file():
+        return None
+    target = quote(Path(os.path.relpath(page, home)).as_posix())
+    return Html(f'<a href="{html.escape(target)}">{html.escape(name)}</a>')
 
 
 def write_page(path: Path, text: str) -> Path:
@@ -102,9 +86,7 @@ def write_page(path: Path, text: str) -> Path:
         with replacing(path) as part:
             part.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(
-            f"{path}: cannot write the report ({error.strerror}); choose another place with --out"
-        ) from None
+        raise InputError(f"{path}: cannot write the report ({error.strerror}); choose another place with --out") from None
     return path
 
 
@@ -126,30 +108,3 @@ def _packed_plotly() -> str:
 
 def _asset(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
-
-
-def _title(run: RunData) -> str:
-    """Return a title such as "rocksdb 8.11 on nvme, fillrandom"; without these values, the directory's name."""
-    device = run.summary.get("device")
-    engine, workload = run.summary.get("engine"), run.summary.get("workload")
-    if not isinstance(engine, str) or not isinstance(workload, str):
-        return f"LSMLab run: {run.name}"
-    name = device.get("name") if isinstance(device, dict) else None
-    version = run.summary.get("engine_version")
-    store = f"{engine} {version}" if version else engine
-    return f"{store} on {name}, {workload}" if name else f"{store}, {workload}"
-
-
-def _subtitle(run: RunData) -> str:
-    keys = run.summary.get("keys")
-    sampled = isinstance(keys, dict) and keys.get("mode") == "sampled"
-    rate = number(keys, "rate")
-    sample = f", keys sampled at {numbers.percent(rate)}" if sampled and rate else ""
-    return f"LSMLab run {run.name}: {numbers.duration(run.duration_s)} simulated{sample}"
-
-
-def footer(runs: Sequence[RunData]) -> str:
-    """Return the text of the footer: versions of LSMLab and seeds of the runs."""
-    versions = sorted({str(run.summary.get("version", "unknown")) for run in runs})
-    seeds = sorted({str(run.summary.get("seed", "unknown")) for run in runs})
-    return f"LSMLab {', '.join(versions)}, seed {', '.join(seeds)}. This file needs no network."

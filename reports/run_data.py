@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +73,14 @@ class RunData:
         """Resolved options of the engine; empty if the summary has none."""
         return dict(self.summary.get("options") or {})
 
+    def number(self, path: str) -> float | None:
+        """Return a number of the summary by its dotted path, infinity included; None if the run does not have it."""
+        *outer, key = path.split(".")
+        found: Any = self.summary
+        for name in outer:
+            found = found.get(name) if isinstance(found, dict) else None
+        return number(found, key)
+
     def column(self, name: str) -> Floats:
         """Return a column of the series; zeros if the run does not have this column."""
         values = self.series.get(name)
@@ -108,21 +117,21 @@ class RunData:
         return {key: row for row, key in enumerate(self.jobs.get("key", np.empty(0, dtype=np.int64)).tolist())}
 
     def ranked_stalls(self) -> npt.NDArray[np.int64]:
-        """Return the row numbers of the stalls: those that cost most operations first.
-
-        Without lost operations (older runs and LOGs): stops before slowdowns, the longest of each first.
-        """
+        """Return the row numbers of the stalls: those that cost most operations first, the longest of equal ones first."""
         if not len(self.stalls.get("start_s", ())):
             return np.empty(0, dtype=np.int64)
-        if "lost_ops" in self.stalls:
-            return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], -self.stalls["lost_ops"]))
-        stops = np.array([cause.endswith("_stop") for cause in self.stalls["cause"]])
-        return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], ~stops))
+        return np.lexsort((self.stalls["start_s"] - self.stalls["end_s"], -self.stalls["lost_ops"]))
 
     def stall_seconds(self) -> dict[str, float]:
         """Return the stalled seconds by cause, without causes that did not occur."""
         stated: dict[str, float] = self.summary.get("stall_seconds") or {}
         return {cause: float(s) for cause, s in stated.items() if s}
+
+
+def number(mapping: Any, name: str) -> float | None:
+    """Return the value of a key if it is a number (infinity included), else None."""
+    value = mapping.get(name) if isinstance(mapping, dict) else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value) else None
 
 
 def is_run(directory: Path) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.headline import endurance_years, number, writes_and_reads
+from lsmlab.reports.headline import endurance_years, writes_and_reads
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.sentences import device_use
@@ -59,7 +59,7 @@ def _size(value: float | None, otherwise: str) -> str:
 
 
 def _speed(run: RunData) -> str:
-    rate = number(run.summary, "ops_per_s")
+    rate = run.number("ops_per_s")
     if rate is None:
         return ""
     both = writes_and_reads(run)
@@ -70,8 +70,7 @@ def _speed(run: RunData) -> str:
 
 
 def _tail(run: RunData) -> str:
-    latency = run.summary.get("write_latency_s")
-    p50, p99, p999 = (number(latency, key) for key in ("p50", "p99", "p999"))
+    p50, p99, p999 = (run.number(f"write_latency_s.{key}") for key in ("p50", "p99", "p999"))
     if p50 is None or p99 is None or p999 is None or p50 <= 0:
         return ""
     text = (
@@ -99,13 +98,13 @@ def _device(run: RunData) -> str:
     names = {"client": "clients", "flush": "flushes", "l0": "compactions of level 0", "deeper": "deeper compactions"}
     assert names.keys() == CONSUMER_NAMES.keys()
     text = f"{DEVICE_BYTES}, {numbers.percent(moved[largest] / total)} were for {names[largest]}"
-    if number(run.summary.get("device"), "utilisation") is None:
+    if run.number("device.utilisation") is None:
         return f"{text}."
     return f"{text}. Use of the device over the run: {device_use(run.summary)}."
 
 
 def _amplification(run: RunData) -> str:
-    w_amp = number(run.summary, "write_amplification")
+    w_amp = run.number("write_amplification")
     if not w_amp:
         return ""
     text = f"Each byte of user data was written {numbers.ratio(w_amp)} times"

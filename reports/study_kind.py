@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from lsmlab.reports.page import Page
+from lsmlab.reports.run_data import PAGE
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.document import Document
@@ -31,12 +33,14 @@ class StudyKind(Generic[R, A]):
     """Returns the estimated cost of the runs."""
     text: Callable[[A], str]
     """Returns the answer as text for the terminal."""
-    draw: Callable[[A, Path], Path]
-    """Writes the page into the folder and returns its path."""
+    page: Callable[[A, Path], Page]
+    """Returns the page of the answer, whose files are in the folder."""
     smaller: str
     """What makes the work smaller, such as "fewer candidates"."""
     example: str
     """Example of a command line, after "example: "."""
+    runs: Callable[[A, Path], Iterable[Path]] = lambda _answer, _folder: ()
+    """Returns the folders of runs that get pages of their own, before the page of the answer is drawn."""
     is_empty: Callable[[A], bool] = lambda _: False
     """Whether an answer says nothing, because no run was possible."""
 
@@ -48,3 +52,10 @@ class StudyKind(Generic[R, A]):
         found = self.ask(request, runs, folder)
         found.write(folder / self.file)
         return found
+
+    def draw(self, answer: A, folder: Path) -> Path:
+        """Write the page of an answer into its folder, and those of its runs; return the path of the first."""
+        from lsmlab.reports.run_page import draw_runs
+
+        draw_runs(self.runs(answer, folder))
+        return self.page(answer, folder).write(folder / PAGE)

@@ -7,31 +7,27 @@ import math
 from typing import Any
 
 from lsmlab.reports import numbers
-from lsmlab.reports.parts import html_section, html_table
+from lsmlab.reports.parts import Html, Part, Section, Table, bullets, folded, preformatted
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.family_text import family_rows
+from lsmlab.sim.results.comparison_text import family_rows
 
 
-def configuration(run: RunData) -> str:
+def configuration(run: RunData) -> Section:
     """Return the section with the resolved options, config.yaml and the tables of levels and compactions."""
-    parts = []
+    parts: list[Part] = []
     if run.options:
         rows = "".join(
             f"<div><span>{html.escape(name)}</span><span>{html.escape(option_text(name, value))}</span></div>"
             for name, value in _flat(run.options).items()
         )
-        parts.append(f'<h3>Engine options in force</h3><div class="columns">{rows}</div>')
-    notes = run.summary.get("notes")
-    if notes:
-        parts.append(f"<ul>{''.join(f'<li>{html.escape(str(note))}</li>' for note in notes)}</ul>")
+        parts.append(Html(f'<h3>Engine options in force</h3><div class="columns">{rows}</div>'))
+    parts.append(bullets(map(str, run.summary.get("notes") or ())))
     for title, key in (("Levels at the end", "levels"), ("Compaction statistics", "compaction_stats")):
-        records = run.summary.get(key)
-        if records:
-            parts.append(f"<details><summary>{title}</summary>{table(records)}</details>")
+        if records := run.summary.get(key):
+            parts.append(folded(title, table(records)))
     if run.config_text:
-        text = html.escape(run.config_text)
-        parts.append(f"<details><summary>config.yaml</summary><pre>{text}</pre></details>")
-    return html_section("configuration", "Configuration", "".join(parts))
+        parts.append(folded("config.yaml", preformatted(run.config_text)))
+    return Section("configuration", "Configuration", parts)
 
 
 def _flat(options: dict[str, Any]) -> dict[str, Any]:
@@ -43,24 +39,24 @@ def _flat(options: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def column_families(run: RunData) -> str:
-    """Section with a row per column family; nothing where a run has one."""
+def column_families(run: RunData) -> list[Section]:
+    """Return the section with a row per column family; none where a run has one."""
     families = run.summary.get("column_families")
     if not families:
-        return ""
+        return []
     names, *rows = family_rows(families)
     caption = (
         "Share of the writes, flushes, compactions and the bytes that they wrote, bytes of files at the end, and the stalls "
         "that each family caused. All families share WAL, background jobs and write stalls."
     )
-    return html_section("column-families", "Column families", html_table(names, rows, texts=[0], named=False), caption)
+    return [Section("column-families", "Column families", [Table(names, rows, texts=[0], named=False)], caption)]
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Return the HTML table of records; missing keys give empty cells."""
+def table(rows: list[dict[str, Any]]) -> Table:
+    """Return the table of records; missing keys give empty cells."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     cells = [[cell(name, row.get(name)) for name in names] for row in rows]
-    return html_table([name.replace("_", " ") for name in names], cells, named=False)
+    return Table([name.replace("_", " ") for name in names], cells, named=False)
 
 
 def cell(name: str, value: Any) -> str:
@@ -80,16 +76,7 @@ def cell(name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
-_SIZE_WORDS = (
-    "bytes",
-    "buffer_size",
-    "file_size",
-    "files_size",
-    "size_base",
-    "block_size",
-    "cache_size",
-    "readahead_size",
-)
+_SIZE_WORDS = ("bytes", "buffer_size", "file_size", "files_size", "size_base", "block_size", "cache_size", "readahead_size")
 
 
 def option_text(name: str, value: Any) -> str:

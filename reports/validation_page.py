@@ -11,20 +11,26 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.validation import SET_NAMES, overlaid_curve, scatter
+from lsmlab.reports.figures.validation import overlaid_curve, scatter
 from lsmlab.reports.page import assemble, paragraphs, section, write_page
-from lsmlab.reports.parts import html_section
-from lsmlab.reports.validation_tables import (
+from lsmlab.reports.parts import Html, html_section, html_table
+from lsmlab.validation.scorecard.card import SET_TITLES
+from lsmlab.validation.scorecard.metrics import METRICS, error_text
+from lsmlab.validation.scorecard.tables import (
+    MISSED,
     TITLES,
-    case_table,
+    ScoreTable,
+    Section,
+    cases_section,
     error_in,
-    replay_table,
-    set_tables,
-    targets_table,
-    theory_table,
-    trends_table,
+    largest_errors,
+    left_out,
+    sections,
+    sets_of_cases,
+    share_text,
+    target_table,
+    worst_first,
 )
-from lsmlab.validation.scorecard.metrics import KINDS, METRICS, error_text
 
 _CURVES: Final = 40
 """Largest number of cases whose curves are drawn, the worst cases first."""
@@ -44,34 +50,38 @@ def draw_validation(directory: Path) -> Path:
 
 def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]) -> str:
     """Return the HTML page of a scorecard and the curves of its cases."""
-    order = worst_first(card["cases"])
+    order = {row["name"]: excess for excess, row in worst_first(card["cases"])}
     drawn = sorted((c for c in curves if c["real"]), key=lambda c: -order.get(c["name"], 0.0))
     figures = [scatter(card["cases"])] if card["cases"] else []
     overlaid = [overlaid_curve(i, curve, _caption(curve, card["cases"])) for i, curve in enumerate(drawn[:_CURVES])]
-    end = f"{trends_table(card)}{set_tables(card)}{replay_table(card)}{theory_table(card)}{_left_out(card)}"
+    targets = [Section("targets", "Metrics and targets", (target_table(card["metrics"]),))] if card["metrics"] else []
+    cases = cases_section("Every case, worst first", sorted(card["cases"], key=lambda row: -order.get(row["name"], 0.0)))
+    further = [found for found in sections(card) if found.place != "cases"]
     body = (
-        f"{_headline(card)}{paragraphs(_story(card))}{targets_table(card)}{_missed(card)}"
-        f"{''.join(section(figure) for figure in figures)}{case_table(card, order)}"
-        f"{_curve_intro(drawn)}{''.join(section(figure) for figure in overlaid)}{end}"
+        f"{_headline(card)}{paragraphs(_story(card))}{_sections(targets)}{_missed(card)}"
+        f"{''.join(section(figure) for figure in figures)}{_sections([cases])}"
+        f"{_curve_intro(drawn)}{''.join(section(figure) for figure in overlaid)}{_sections(further)}{_left_out(card)}"
     )
     all_figures: list[Figure] = [*figures, *overlaid]
     footer = f"{card['seeds']} simulated runs per case. This file needs no network."
     return assemble("LSMLab compared with real RocksDB", _subtitle(card), body, all_figures, footer)
 
 
-def worst_first(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the worst error of each case, as a multiple of the target for the metric's worst case."""
-    worst: dict[str, float] = {}
-    for row in rows:
-        metric = next((m for m in METRICS if m.matches(row["metric"])), None)
-        if metric is not None and metric.worst and row["error"] is not None:
-            worst[row["name"]] = max(worst.get(row["name"], 0.0), abs(row["error"]) / metric.worst)
-    return worst
+def _sections(found: Iterable[Section]) -> str:
+    parts = ((one.place, one.title, "".join(map(_table, one.tables)), one.about.replace("`", "")) for one in found)
+    return "".join(html_section(*part) for part in parts)
+
+
+def _table(table: ScoreTable) -> str:
+    rows = [
+        [Html(f"<b>{html.escape(cell)}</b>") if cell.endswith(MISSED) else cell for cell in row] for row in table.rows
+    ]
+    return html_table(table.head, rows, texts=table.texts)
 
 
 def _subtitle(card: Mapping[str, Any]) -> str:
-    counts = {name: len({r["name"] for r in card["cases"] if r["set"] == name}) for name in SET_NAMES}
-    return "; ".join(f"{SET_NAMES[name]}: {numbers.plural(n, 'case')}" for name, n in counts.items() if n) or "no case was scored"
+    counts = [f"{SET_TITLES[name]}: {numbers.plural(count, 'case')}" for name, count in sets_of_cases(card).items() if count]
+    return "; ".join(counts) or "no case was scored"
 
 
 def _headline(card: Mapping[str, Any]) -> str:
@@ -89,8 +99,9 @@ def _headline(card: Mapping[str, Any]) -> str:
             )
     coverage = card["coverage"]
     if coverage:
-        share = f"{100 * coverage['share']:.0f} %"
-        facts.append(("inside the 90 % interval", share, f"of {coverage['values']} real values"))
+        facts.append(
+            ("inside the 90 % interval", share_text(coverage["share"]), f"of {coverage['values']} real values")
+        )
     goals = [t[key] for t in card["metrics"].values() for key in ("meets_target", "meets_worst") if t[key] is not None]
     if goals:
         facts.append(("targets met", f"{sum(goals)} of {len(goals)}", "medians and worst cases"))
@@ -122,26 +133,16 @@ def _story(card: Mapping[str, Any]) -> list[str]:
 
 
 def _missed(card: Mapping[str, Any]) -> str:
-    if not card["missed"]:
-        return ""
     parts = []
     for miss in card["missed"]:
-        kind = KINDS[miss["kind"]]
-        cases = ", ".join(
-            f"{c['name']} ({c['metric'].removeprefix(miss['metric'])} {error_text(c['error'], kind, signed=True)})".replace(
-                "( ", "("
-            )
-            for c in miss["cases"]
-        )
-        more = f" and {miss['more']} more" if miss["more"] else ""
         words = "".join(
             f"<p>{html.escape(', '.join([*f['cases'], '']))}<b>Suspected:</b> {html.escape(f['mechanism'])} "
             f"<b>Deciding experiment:</b> {html.escape(f['experiment'])}</p>"
             for f in miss["findings"]
         ) or "<p>validation/scorecard/findings.yaml has no explanation yet.</p>"  # fmt: skip
-        parts.append(f"<h3>{html.escape(miss['title'])}</h3><p>{html.escape(cases + more)}</p>{words}")
+        parts.append(f"<h3>{html.escape(miss['title'])}</h3><p>{html.escape(largest_errors(miss))}</p>{words}")
     title = "Missed targets: cases, suspected mechanisms, deciding experiments"
-    return html_section("missed", title, "".join(parts))
+    return html_section("missed", title, "".join(parts)) if parts else ""
 
 
 def _curve_intro(drawn: Sequence[Any]) -> str:
@@ -163,12 +164,10 @@ def _caption(curve: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str
         for n in ("ops_per_s", "write_amplification", "stall_fraction", "throughput.ks")
         if n in by_metric
     ]
-    origin = "; ".join(text for text in (SET_NAMES.get(curve["set"], curve["set"]), curve["source"]) if text)
+    origin = "; ".join(text for text in (SET_TITLES[curve["set"]], curve["source"]) if text)
     return " ".join(f"{text}." for text in (origin, "; ".join(parts), *curve["notes"]) if text)
 
 
 def _left_out(card: Mapping[str, Any]) -> str:
-    lines = [*card["skipped"], *(f"failed: {f['name']}: {f['reason']}" for f in card["failed"])]
-    if not lines:
-        return ""
-    return html_section("left-out", "Left out", "".join(f"<p>{html.escape(text)}</p>" for text in lines))
+    lines = left_out(card)
+    return html_section("left-out", "Left out", "".join(f"<p>{html.escape(text)}</p>" for text in lines)) if lines else ""

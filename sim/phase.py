@@ -14,9 +14,9 @@ from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.workloads.base import fill_together
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.control import start_control
-from lsmlab.sim.machine.faults import Faults
 from lsmlab.sim.machine.make import make_machine
 from lsmlab.sim.machine.queues import Events
+from lsmlab.sim.machine.space import Faults
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress

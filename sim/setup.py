@@ -13,7 +13,7 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.models.tree.content import Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import batch_bytes
-from lsmlab.models.tree.sst import TAIL_BYTES, expected_entry_bytes, expected_file_bytes
+from lsmlab.models.tree.sst import TAIL_BYTES, expected_block, expected_file_bytes
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Workload
@@ -189,14 +189,18 @@ def _entry_bytes(table_format: TableFormat, workload: Workload) -> EntryBytes:
     # the deepest level holds most bytes; its entries: distinct keys of `population` random writes
     entries = population * (1.0 - np.exp(-1.0))
     common: dict[str, Any] = {"population": population, "entries": entries, "block_format": table_format.block_format}
-    put = expected_entry_bytes(key, value, **common)
+
+    def entry_bytes(value_bytes: float) -> float:
+        return expected_block(key, value_bytes, **common).entry_bytes
+
+    put = entry_bytes(value)
     many = 100_000.0
     whole = expected_file_bytes(
         many, key, value, bits_per_key=table_format.bloom_bits, format_version=table_format.format_version, **common
     )
     ratio = table_format.compression_ratio
     return EntryBytes(
-        put=put * ratio, expansion=1.0 / ratio, tombstone=lambda: expected_entry_bytes(key, 0.0, **common) * ratio,
+        put=put * ratio, expansion=1.0 / ratio, tombstone=lambda: entry_bytes(0.0) * ratio,
         tail=max(0.0, (whole - many * put - TAIL_BYTES) / many), fixed=TAIL_BYTES, raw_put=workload.entry_bytes,
-        raw_tombstone=float(key), offset=lambda: expected_entry_bytes(key, OFFSET_BYTES, **common), table_format=table_format,
+        raw_tombstone=float(key), offset=lambda: entry_bytes(OFFSET_BYTES), table_format=table_format,
     )  # fmt: skip

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,3 +41,15 @@ def _own_run_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test its own run store, so that no test reuses a run of another one."""
     monkeypatch.setenv("LSMLAB_RUNS", f"{tmp_path}-runs")
 
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start Chromium once for the tests of a file."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="make test-browser installs Playwright")
+    found = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("needs Chromium on the PATH")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
+        yield chromium
+        chromium.close()

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import lsmlab.configs
-from hydra import compose, initialize_config_dir
 from lsmlab.models.devices.base import Device, DeviceLoad, Flow
 from lsmlab.models.devices.make import DeviceSetup, make_device
-from omegaconf import OmegaConf
+from lsmlab.sim.configuration.compose import compose
 
 CONFIGS = Path(lsmlab.configs.__file__).parent.resolve()
 NAMES = sorted(path.stem for path in (CONFIGS / "device").glob("*.yaml") if not path.stem.startswith("_"))
@@ -18,11 +17,7 @@ NAMES = sorted(path.stem for path in (CONFIGS / "device").glob("*.yaml") if not 
 
 @cache
 def _composed(name: str) -> dict[str, Any]:
-    with initialize_config_dir(str(CONFIGS), version_base=None):
-        group = compose(overrides=[f"+device={name}"]).device
-    plain = OmegaConf.to_container(group, resolve=True)
-    assert isinstance(plain, dict)
-    return {str(key): value for key, value in plain.items()}
+    return dict(compose([f"device={name}"])["device"])
 
 
 def mapping(name: str, **changes: Any) -> dict[str, Any]:

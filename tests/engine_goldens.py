@@ -21,7 +21,6 @@ from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.models.policies.scheduling import (
     Action,
     ClientWindow,
-    Discard,
     Hold,
     JobKind,
     JobState,
@@ -49,8 +48,8 @@ def show_action(action: Action) -> str:
     """Print an action of a scheduler."""
     if isinstance(action, StartFlush):
         return f"start flush in {action.pool.value}"
-    if isinstance(action, Pause | Discard):
-        return f"{type(action).__name__.lower()} {action.job}"
+    if isinstance(action, Pause):
+        return f"pause {action.job}"
     if isinstance(action, Resume):
         return f"resume {action.job} in {action.pool.value}"
     text = f"start {action.scope.value} compaction in {action.pool.value}"
@@ -73,7 +72,7 @@ class EngineSession:
     """End of the last client window that the scheduler observed, in s."""
 
     def __post_init__(self) -> None:
-        self.pickers = PickerSession({"": lambda _arguments: self._picker()}, {"picker": ""})
+        self.pickers = PickerSession(lambda _arguments: self._picker())
 
     def commands(self) -> dict[str, Command]:
         """Return all commands by name."""

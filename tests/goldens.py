@@ -142,8 +142,8 @@ class PickerSession:
     The command `options` sets arguments for all following commands; arguments of one command apply to it alone.
     """
 
-    factories: Mapping[str, PickerFactory]
-    """Picker by the name given as `picker=`."""
+    factory: PickerFactory
+    """Makes the picker from the arguments."""
     options: Arguments = field(default_factory=dict)
     tree: Tree = field(default_factory=Tree)
     running: list[RunningJob] = field(default_factory=list)
@@ -157,8 +157,7 @@ class PickerSession:
 
     def picker(self, arguments: Arguments) -> Picker:
         """Make the picker for the arguments of `options` and of one command."""
-        asked = {**self.options, **arguments}
-        return self.factories[asked.pop("picker")](asked)
+        return self.factory({**self.options, **arguments})
 
     def _options(self, arguments: Arguments, lines: list[str]) -> str:
         self.options = arguments

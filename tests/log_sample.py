@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 START_US = 1_700_000_000_000_000
@@ -27,6 +29,13 @@ CAUSES = {
     "stop": "Stopping writes because we have 2 immutable memtables (waiting for flush), max_write_buffer_number is set to 2",
     "pending": "Stalling writes because of estimated pending compaction bytes {} rate 6710886",
 }
+
+
+def write_log(folder: Path, content: Sequence[str] | bytes, name: str = "LOG") -> Path:
+    """Write a LOG file with these lines, or these bytes, and return its path."""
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else ("\n".join(content) + "\n").encode())
+    return path
 
 
 @dataclass
@@ -163,8 +172,12 @@ class Sample:
         for i, size in enumerate(sizes):
             self.now_us += 10_000
             part = kept // count + (kept % count if i == 0 else 0)
-            number = self.created_by(size, part, thread)
-            outputs[number] = size
+            self.say(
+                f"[db/compaction/compaction_job.cc:1587] [default] [JOB {self.job}] Generated table #{self.file + 1}: {part} keys, "
+                f"{size} bytes, temperature: kUnknown",
+                thread,
+            )
+            outputs[self.created(size, part)] = size
         for level in inputs:
             self.levels[level].clear()
         self.levels[into].update(outputs)
@@ -196,15 +209,6 @@ class Sample:
         self.totals["compaction_count"] += 1
         self.totals["compaction_read_bytes"] += read
         self.totals["compaction_write_bytes"] += written
-
-    def created_by(self, size: int, entries: int, thread: int) -> int:
-        """Add an output file of a compaction: a line and an event."""
-        self.say(
-            f"[db/compaction/compaction_job.cc:1587] [default] [JOB {self.job}] Generated table #{self.file + 1}: {entries} keys, "
-            f"{size} bytes, temperature: kUnknown",
-            thread,
-        )
-        return self.created(size, entries)
 
     def move(self, start: int, count: int) -> None:
         """Add a trivial move of some files one level down."""

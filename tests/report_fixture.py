@@ -7,13 +7,14 @@ simulated.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
+from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import FORMAT
+from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
 
 CAUSES = ("memtable_stop", "l0_stop", "pending_stop", "memtable_slowdown", "l0_slowdown", "pending_slowdown")
 CONFIG = (
@@ -43,33 +44,18 @@ def write_run(
     config = CONFIG.format(cap=f"{speed:g}GB/s", seed=seed)
     (directory / "config.yaml").write_text(config, encoding="utf-8")
     (directory / "summary.json").write_text(json.dumps(summary, indent=1), encoding="utf-8")
-    meta = {b"lsmlab": json.dumps({"version": "0.1.0", "format": FORMAT, "seed": seed, "config": config}).encode()}
-    for name, table in (
-        ("series", pa.table(series)),
-        ("jobs", _table(job_rows, _JOB_TYPES)),
-        ("stalls", _table(stall_rows, _STALL_TYPES)),
-        ("latency", _table(latency, {"op": pa.string(), "upper_s": pa.float64(), "count": pa.float64()})),
-    ):
-        pq.write_table(table.replace_schema_metadata(meta), directory / f"{name}.parquet")
+    about = {"version": "0.1.0", "seed": seed, "config": config}
+    write_table(directory, SERIES, series, about)
+    for schema, rows in ((JOBS, job_rows), (STALLS, stall_rows), (LATENCY, latency)):
+        write_table(directory, schema, schema.table(rows), about)
     return directory
 
 
-_JOB_TYPES = {
-    **dict.fromkeys(("job", "start_level", "output_level", "input_files", "input_files_output_level", "output_files",
-                     "read_bytes", "read_bytes_output_level", "write_bytes", "parent", "shard", "subcompactions"),
-                    pa.int64()),
-    **dict.fromkeys(("queued_s", "start_s", "end_s", "entries_in", "entries_out", "score", "cpu_s"), pa.float64()),
-    "kind": pa.string(), "reason": pa.string(), "unfinished": pa.bool_(),
-}  # fmt: skip
-_STALL_TYPES = {
-    "stall": pa.int64(), "cause": pa.string(), "start_s": pa.float64(), "end_s": pa.float64(), "shard": pa.int64(),
-    "chain_jobs": pa.list_(pa.int64()), "chain_levels": pa.int64(), "chain_bytes": pa.int64(),
-    "unfinished": pa.bool_(),
-}  # fmt: skip
-
-
-def _table(rows: list[dict[str, Any]], types: dict[str, pa.DataType]) -> pa.Table:
-    return pa.table({name: pa.array([row.get(name, False) for row in rows], type=kind) for name, kind in types.items()})
+def figures_of(page: str) -> dict[str, Any]:
+    """Return the data of a page's figures by id."""
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return {figure["id"]: figure for figure in json.loads(found[1])}
 
 
 def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[str, Any]]:
@@ -81,11 +67,8 @@ def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[s
         level = -1 if kind == "flush" else int(random.choice([0, 0, 1, 2]))
         files = 1 if kind == "flush" else int(random.integers(1, 9))
         size = 0 if kind == "trivial_move" else files * 2**26
-        ran = (
-            0.0
-            if kind == "trivial_move"
-            else step * float(random.uniform(0.4, 1.1)) * (1 if kind == "flush" else 2 + files / 3)
-        )
+        width = {"trivial_move": 0.0, "flush": 1.0}.get(kind, 2 + files / 3)
+        ran = width and step * float(random.uniform(0.4, 1.1)) * width
         rows.append({
             "job": len(rows) + 2, "kind": kind, "reason": "LevelL0FilesNum" if level == 0 else "LevelMaxLevelSize",
             "start_level": level, "output_level": level + 1, "queued_s": float(start) - 0.01, "start_s": float(start),
@@ -94,6 +77,7 @@ def _jobs(random: np.random.Generator, seconds: int, wanted: int) -> list[dict[s
             "output_files": files, "read_bytes": 0 if kind == "flush" else size, "read_bytes_output_level": size // 2,
             "write_bytes": int(size * 0.9), "entries_in": size / 100, "entries_out": size / 120, "score": 1.5,
             "parent": len(rows) + 1 if rows else -1, "shard": 0, "cpu_s": ran / 2, "subcompactions": 1,
+            "merged_s": float(start), "moved_bytes": 0, "halted_s": 0.0, "pool": "", "unfinished": False,
         })  # fmt: skip
     return rows
 
@@ -109,10 +93,10 @@ def _stalls(random: np.random.Generator, seconds: int, wanted: int, jobs: list[d
         chain = jobs[max(0, last - int(random.integers(1, 6))) : last]
         rows.append({
             "stall": number, "cause": str(random.choice(CAUSES, p=[0.35, 0.05, 0.02, 0.08, 0.38, 0.12])),
-            "start_s": float(start), "end_s": float(start) + length, "shard": 0,
+            "start_s": float(start), "end_s": float(start) + length, "shard": 0, "lost_ops": 1000.0 * length,
             "chain_jobs": [job["job"] for job in chain],
             "chain_levels": len({job["start_level"] for job in chain}),
-            "chain_bytes": sum(job["read_bytes"] + job["write_bytes"] for job in chain),
+            "chain_bytes": sum(job["read_bytes"] + job["write_bytes"] for job in chain), "unfinished": False,
         })  # fmt: skip
     return rows
 
@@ -162,7 +146,6 @@ def _series(
     series["pending_bytes"] = np.maximum(0, wave) * 2**31 * 2.2
     series["delayed_rate_bytes_per_s"] = np.where(slowed > 0, 16e6, 0)
     series["running_flushes"], series["running_compactions"] = np.round(stopped), np.round(slowed + 1)
-    series["cpu_busy_cores"] = 1 + slowed
     for level, (size, grows) in enumerate([(6e8, 0), (2.7e8, 0), (2.6e9, 1), (2e10, 1)]):
         growth = t / seconds if grows else np.ones(seconds)
         series[f"level_bytes_{level}"] = size * growth * random.normal(1, 0.04, seconds) * bool(jobs)
@@ -194,6 +177,13 @@ def _percentiles(latency: list[dict[str, Any]], op: str) -> dict[str, float] | N
     return {**found, "max": float(upper[-1]), "mean": float((upper * count).sum() / count.sum())}
 
 
+def _group(stall: dict[str, Any]) -> dict[str, Any]:
+    """Return the group of stalls that a stall is alone, as the stall analysis gives it."""
+    chain = {"jobs": stall["chain_jobs"], "seconds": stall["end_s"] - stall["start_s"]}
+    own = {name: stall[name] for name in ("cause", "start_s", "end_s", "shard", "lost_ops")}
+    return {**own, "stalls": 1, "lost_share": 0.0, "chain": chain, "culprits": []}
+
+
 def _summary(
     series: dict[str, np.ndarray], stalls: list[dict[str, Any]], latency: list[dict[str, Any]], seconds: int, seed: int,
     device: str,
@@ -202,6 +192,9 @@ def _summary(
     user = float(series["user_bytes"].sum())
     lengths = {c: sum(s["end_s"] - s["start_s"] for s in stalls if s["cause"] == c) for c in CAUSES}
     written = [float(series[f"write_bytes_{c}_per_s"].sum()) for c in ("flush", "l0", "deeper")]
+    groups = [_group(stall) for stall in sorted(stalls, key=lambda stall: -stall["lost_ops"])]
+    lost = {cause: sum(s["lost_ops"] for s in stalls if s["cause"] == cause) for cause in {s["cause"] for s in stalls}}
+    total = sum(lost.values())
     levels = [
         {"level": i, "files": int(series[f"level_files_{i}"][-1]), "bytes": int(series[f"level_bytes_{i}"][-1]),
          "target_bytes": target, "read_bytes": int(bytes_), "write_bytes": int(bytes_), "w_amp": 1.1 * i}
@@ -214,7 +207,9 @@ def _summary(
         "write_ops_per_s": float(series["write_ops"].mean()),
         "read_ops_per_s": float(series["read_ops"].mean()), "user_bytes_written": user,
         "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},
-        "stall_fraction": sum(lengths.values()) / seconds,
+        "stall_fraction": sum(lengths.values()) / seconds, "episodes": groups[:20],
+        "lost_operations": {"total": total, "share": total / (ops + total), "episodes": len(groups), "by_cause": lost},
+        "bottleneck": {"resource": "unknown", "text": "", "uses": {}, "waits": {}},
         "write_amplification": sum(written) / user if user else 0.0, "read_amplification": 1.9,
         "space_amplification": 1.13, "levels": levels, "write_latency_s": _percentiles(latency, "write"),
         "read_latency_s": _percentiles(latency, "read"), "options": OPTIONS,

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from lsmlab.sim import simulation
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.setting import Setting
@@ -29,6 +31,11 @@ def run(config: Mapping[str, Any], progress: Progress | None = None, allowed: Se
 def simulate(*overrides: str) -> Result:
     """Simulate each configuration once per process; tests must not change the result."""
     return run(configuration(*overrides))
+
+
+def phase_of(*overrides: str, seed: int = 5) -> Phase:
+    """Return the phase of a run before it starts."""
+    return Phase(Setting.of(configuration(*overrides)), np.random.SeedSequence(seed).spawn(SEEDS))
 
 
 def set_up(*overrides: str) -> Setup:

@@ -7,16 +7,16 @@ merges in the wrong order or loses a key, some lookup finds an old version or no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import lsmlab.sim.store.jobs.compacting
-import lsmlab.sim.store.jobs.flushing
 import numpy as np
+import pytest
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.sim.store.column_family import ColumnFamily
+from lsmlab.sim.store.jobs import compacting, flushing
 
 Run = tuple[KeyArray, KeyArray]
 """Keys and the version of each."""
@@ -120,53 +120,43 @@ def _position(keys: KeyArray, key: int) -> int | None:
     return at if at < len(keys) and keys[at] == key else None
 
 
+def _followed(function: Callable[..., Any], note: Callable[..., None]) -> Callable[..., Any]:
+    """Return the function with a call of `note` on its result and its arguments after each call."""
+
+    def followed(*arguments: Any) -> Any:
+        result = function(*arguments)
+        note(result, *arguments)
+        return result
+
+    return followed
+
+
 @contextmanager
 def shadowed(store: ColumnFamily) -> Iterator[Shadow]:
     """Follow all jobs of a store inside the context."""
     shadow = Shadow()
-    flush_work, compaction_work = lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work
-    memtables = store.memtables
-    source, full, all_keys = memtables._source, memtables.full, memtables.all_keys
-    fill, count = source.memtable, source.memtable_with_counts
 
-    def memtable(number: int, entries: float) -> tuple[KeyArray, Any]:
-        keys, tombstones = fill(number, entries)
-        shadow.wrote(keys, tombstones)
-        return keys, tombstones
+    def wrote(made: tuple[Any, ...], *_: Any) -> None:
+        shadow.wrote(*made[:2])
 
-    def memtable_with_counts(number: int, entries: float) -> tuple[KeyArray, Any, Any]:
-        keys, tombstones, updates = count(number, entries)
-        shadow.wrote(keys, tombstones)
-        return keys, tombstones, updates
-
-    def filled(*arguments: Any) -> Any:
-        taken = full(*arguments)
+    def full(taken: Any, *_: Any) -> None:
         if taken is not None:
             shadow.full(taken.keys)
-        return taken
 
-    def emptied(entries: float) -> Any:
-        taken = all_keys(entries)
-        if taken is not None:
-            shadow.full(taken.keys)
-        return taken
-
-    def flush(own: ColumnFamily, keys: KeyArray, tombstones: Any, entries_in: float) -> Any:
-        work = flush_work(own, keys, tombstones, entries_in)
+    def flushed(work: Any, own: ColumnFamily, *_: Any) -> None:
         begun = [m for f in own.flushing._flushes for m in f.memtables]
         picked = [m for m in own.immutables if m.in_progress and m not in begun]
         shadow.flushed([m.keys for m in picked], work.file)
-        return work
 
-    def merge(own: ColumnFamily, pick: Compaction) -> Any:
-        work = compaction_work(own, pick)
+    def merged(work: Any, _: ColumnFamily, pick: Compaction) -> None:
         shadow.merged(pick, work.outputs)
-        return work
 
-    source.memtable, source.memtable_with_counts = memtable, memtable_with_counts  # type: ignore[method-assign]
-    memtables.full, memtables.all_keys = filled, emptied  # type: ignore[method-assign]
-    lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work = flush, merge
-    try:
+    memtables = store.memtables
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name, note in (
+            (memtables._source, "memtable", wrote), (memtables._source, "memtable_with_counts", wrote),
+            (memtables, "full", full), (memtables, "all_keys", full),
+            (flushing, "flush_work", flushed), (compacting, "compaction_work", merged),
+        ):  # fmt: skip
+            patch.setattr(owner, name, _followed(getattr(owner, name), note))
         yield shadow
-    finally:
-        lsmlab.sim.store.jobs.flushing.flush_work, lsmlab.sim.store.jobs.compacting.compaction_work = flush_work, compaction_work

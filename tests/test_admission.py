@@ -4,10 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.tree.memtable import batch_bytes
-from running import SMALL, simulate
+from lsmlab.sim.clients.admission import Delay, WriteLimits
+from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.setting import Setting
+from running import SMALL, configuration, simulate
 
 DIRECT = ("engine.options.use_direct_reads=true", "engine.options.use_direct_io_for_flush_and_compaction=true")
+
+
+def test_limits_name_the_first_stop_and_every_delay() -> None:
+    """Of three databases, the first that stops names the cause of the stop; a delay counts with its part of the writes."""
+    setting = Setting.of(configuration(*SMALL, "workload.shards=3"))
+    databases = Phase(setting, np.random.SeedSequence(1).spawn(SEEDS)).databases
+    free = WriteLimits.of(databases, [0.9, 1.0, 1.1], held=False)
+    delayed = databases[0].families[0]
+    delayed.throttle = delayed.throttle._replace(cause=StallCause.L0_SLOWDOWN)
+    databases[1].blocked, databases[1].blocked_by = True, StallCause.L0_STOP
+    databases[2].blocked, databases[2].blocked_by = True, StallCause.MEMTABLE_STOP
+
+    found = WriteLimits.of(databases, [0.9, 1.0, 1.1], held=True)
+
+    assert (free.databases, free.stopped_by, free.held, free.delays) == (3, None, False, [])
+    rate = databases[0].write_controller.rate_bytes_per_s
+    assert (found.stopped_by, found.held) == (StallCause.L0_STOP, True)
+    assert found.delays == [Delay(rate, 0.0, 0.9, StallCause.L0_SLOWDOWN)]
 
 
 def test_memtables_of_a_steady_load_are_full_at_equal_intervals() -> None:

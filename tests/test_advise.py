@@ -14,9 +14,9 @@ from lsmlab.models.options.options_writer import edited_options, new_options
 from lsmlab.models.options.values import read_value
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.decisions.advice_page import draw_advice
+from lsmlab.reports.decisions.advice import ADVISE
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.studies.advise import Advice, Trialled, advised, pairs, ranked
+from lsmlab.sim.studies.advise import Advice, Tried, advised, pairs, ranked, tried
 from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates
 from lsmlab.sim.studies.differences import Repeats, differences
 from lsmlab.sim.studies.goals import GoalLimits, memory_bytes, read_goal, read_limits
@@ -74,7 +74,7 @@ def test_an_advice_helps_within_its_limits(advice: dict[str, Any]) -> None:
 
 def test_the_page_of_an_advice(advice: dict[str, Any]) -> None:
     """The page names the best changes, the OPTIONS file and everything that was tried; the run's page, the best."""
-    page = draw_advice(Advice.read(advice["folder"] / "advice.json"), advice["folder"]).read_text()
+    page = ADVISE.draw(Advice.read(advice["folder"] / "advice.json"), advice["folder"]).read_text()
     of_the_run = (advice["folder"].parent / "run" / "report.html").read_text()
 
     assert "<h2>What would help?</h2>" in of_the_run
@@ -98,11 +98,11 @@ def test_the_advice_is_an_options_file(advice: dict[str, Any]) -> None:
             assert read_value(name, expected[name]) == written.overrides[name]
 
 
-def trialled(name: str, gain: float, kind: ChangeKind = ChangeKind.OPTIONS) -> Trialled:
+def trialled(name: str, gain: float, kind: ChangeKind = ChangeKind.OPTIONS) -> Tried:
     """Return a change that multiplies throughput."""
     before, after = Repeats([{"ops_per_s": 100.0}]), Repeats([{"ops_per_s": 100.0 * (1 + gain)}])
-    found = {d.metric: d for d in differences(before, after, {})}
-    return Trialled((CandidateChange((f"engine.options.{name}",), "", kind),), 0.0, found, None)
+    change = CandidateChange((f"engine.options.{name}",), "", kind)
+    return tried((change,), "throughput", 0.0, differences(before, after, {}), None)
 
 
 def test_pairs_of_the_best_options() -> None:
@@ -112,22 +112,22 @@ def test_pairs_of_the_best_options() -> None:
         trialled("device=x", 0.5, ChangeKind.MACHINE), trialled("compression=lz4", 0.4, ChangeKind.COMPRESSION),
     ]  # fmt: skip
 
-    assert [("a=1", "b=1"), ("a=2", "b=1")] == [(x.name, y.name) for x, y in pairs(found, "throughput")]
-    assert "device=x" == ranked(found, "throughput")[0].name
+    assert [("a=1", "b=1"), ("a=2", "b=1")] == [(x.name, y.name) for x, y in pairs(found)]
+    assert "device=x" == ranked(found)[0].name
 
 
 def test_certain_gains_come_first() -> None:
     """A smaller gain with every seed comes before a larger one of some seeds; a loss is no advice."""
     before = Repeats([{"ops_per_s": 100.0}] * 3)
 
-    def change(name: str, *gains: float) -> Trialled:
+    def change(name: str, *gains: float) -> Tried:
         after = Repeats([{"ops_per_s": 100.0 * (1 + gain)} for gain in gains])
-        found = {d.metric: d for d in differences(before, after, {})}
-        return Trialled((CandidateChange((f"engine.options.{name}",), "", ChangeKind.OPTIONS),), 0.0, found, None)
+        change = CandidateChange((f"engine.options.{name}",), "")
+        return tried((change,), "throughput", 0.0, differences(before, after, {}), None)
 
     found = [change("lucky=1", -0.3, 0.0, 1.2), change("sure=1", 0.1, 0.11, 0.12), change("worse=1", -0.1, -0.1, -0.11)]
 
-    assert ["sure=1", "lucky=1"] == [t.name for t in advised(found, "throughput")]
+    assert ["sure=1", "lucky=1"] == [t.name for t in advised(found)]
 
 
 def test_goals_and_limits() -> None:

@@ -126,8 +126,8 @@ def test_representations_are_short(result: lsmlab.Result, both: lsmlab.Compariso
     """`repr` is one line with the main numbers; notebooks get a table."""
     assert repr(result).startswith("<lsmlab.Result ")
     assert max(len(repr(result)), len(repr(both))) < 200
-    assert result._repr_html_().startswith("<table>")
-    assert "<th>sata</th>" in both._repr_html_()
+    assert "<th>throughput</th>" in result._repr_html_()
+    assert '<th class="number">sata</th>' in both._repr_html_()
 
 
 def test_a_comparison_has_differences_with_intervals(both: lsmlab.Comparison) -> None:

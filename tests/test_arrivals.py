@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.models.workloads.arrivals import OnOff, PeaksValleys, Recorded, Sine, mean_rate
+from lsmlab.models.workloads.generic import Trace
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes, NormalSize, ParetoSize, UniformSize
 
@@ -93,14 +94,17 @@ def test_trace_rows_become_rates(tmp_path: Path) -> None:
     [
         ("0,1\n", "at least two rows"), ("0,1\n1,x\n", ":2: '1,x'"), ("0,1\n0,1\n", ":2: time 0 s"),
         ("0,1\n1,-1\n", ":2: -1 is negative"), ("0,1\n1\n", ":2: '1' is not"), ("0,1\nnan,1\n", ":2: 'nan,1'"),
+        (f"0,1\n{'1' * 200_000},1\n", "cannot read the trace"),
     ],
 )  # fmt: skip
 def test_bad_traces_name_the_line(tmp_path: Path, text: str, message: str) -> None:
-    """A bad row raises InputError with the file and line."""
+    """A bad row raises InputError with the file and line, also in a trace that the configuration contains."""
     path = tmp_path / "trace.csv"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_trace(path, TraceColumn.OPERATIONS)
+    with pytest.raises(InputError, match=f"^rows{'' if message[0] == ':' else '.*'}{message}"):
+        Trace(rows=text).workload()
 
 
 @pytest.mark.parametrize(

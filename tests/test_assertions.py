@@ -8,8 +8,8 @@ import pytest
 from lsmlab.models.costs.assertions import ASSERTED, of_build
 from lsmlab.models.costs.host import Host
 from lsmlab.models.errors import InputError
-from lsmlab.reports.cli.calibrate import CASES
 from lsmlab.validation.calibrate.fit import fit_runs
+from lsmlab.validation.calibrate.hold_out import CASES
 from lsmlab.validation.calibrate.recorded import read_run
 from lsmlab.validation.casefiles.case import read_case
 from running import SMALL, simulate

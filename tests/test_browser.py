@@ -9,16 +9,16 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from browser_pages import opened, serious
 from lsmlab.reports.cli.main import main
+from lsmlab.reports.folder_page import draw_run
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.reports.run_page import draw_run
 from lsmlab.sim.results.tree_replay import tree_at
 from report_fixture import write_run
 from test_growth import GROWING
@@ -26,11 +26,9 @@ from test_papers import FAST, PLAIN, claim, papers
 from test_plan import plan_file
 from test_variants import FILE as VARIANTS
 
-playwright = pytest.importorskip("playwright.sync_api", reason="make test-browser installs Playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 ROOT = Path(__file__).parents[1]
-CHROMIUM = ("/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome")
 STORE = (
     "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB", "device=sata",
     "engine.options.max_bytes_for_level_base=4MiB", "workload.value_size=100", "workload.num=200000",
@@ -88,34 +86,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(home)
         suite = papers(claim("ldc.a_rather_long_name", PLAIN, FAST), claim("ldc.b", FAST, PLAIN, accepted=(0.9, 1.1)))
-        patch.setattr("lsmlab.reports.cli.papers.read_papers", lambda *_: suite)
+        patch.setattr("lsmlab.validation.papers.reproduce.read_papers", lambda *_: suite)
         assert 0 == main(["papers", "--only", "ldc.*", "--seeds", "2", "-j", "1", "--out", "papers"])
     return home
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start Chromium once for all tests."""
-    path = next((place for place in CHROMIUM if Path(place).exists()), None)
-    if path is None:
-        pytest.skip(f"no Chromium at {', '.join(CHROMIUM)}")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield chromium
-        chromium.close()
-
-
-def opened(browser: Any, path: Path, *, width: int = 1280, scheme: str = "light", address: str = "") -> tuple[Any, list[str]]:
+def drawn(browser: Any, path: Path, *, scheme: str = "light", address: str = "") -> tuple[Any, list[str]]:
     """Open a page and wait for its charts; return it with the list of its errors and requests, which goes on growing."""
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    troubles: list[str] = []
-    own = (path.as_uri(), "data:", "blob:")
-    page.on("console", lambda message: troubles.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-    page.on("request", lambda request: troubles.extend([request.url] * (not request.url.startswith(own))))
-    page.add_init_script(AT_READY)
-    page.goto(path.as_uri() + address)
-    page.wait_for_selector("html[data-ready]", state="attached")
+    page, troubles = opened(browser, path, scheme=scheme, address=address, script=AT_READY)
     page.wait_for_selector("html[data-drawn=true]", state="attached")
     return page, troubles
 
@@ -143,30 +121,23 @@ def test_page_of_each_kind(browser: Any, folder: Path, name: str) -> None:
 
     Both in a wide window with the light theme and in a narrow one with the dark theme. Tables and code scroll in themselves.
     """
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    page, troubles = opened(browser, folder / name)
-    serious, checked = [], 0
+    page, troubles = drawn(browser, folder / name)
+    found = []
     for width, scheme in zip(WIDTHS, ("light", "dark"), strict=True):
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         page.wait_for_timeout(300)
-        found = axe.run(page).response
-        checked += len(found["passes"])
-        serious += [
-            f"{scheme}: {one['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
-            for one in found["violations"] if one["impact"] in ("serious", "critical") for node in one["nodes"]
-        ]  # fmt: skip
+        found += [f"{scheme}: {text}" for text in serious(page)]
 
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert ([], []) == (serious, troubles)
-    assert checked > 20
+    assert ([], []) == (found, troubles)
     assert page.evaluate("document.documentElement.dataset.error") is None
     page.close()
 
 
 def test_the_first_screen_does_not_wait_for_charts_below(browser: Any, folder: Path) -> None:
     """A page is ready before the charts far below are drawn; they follow unasked, and printing shows all, on light ground."""
-    page, troubles = opened(browser, folder / "slow/report.html", scheme="dark")
+    page, troubles = drawn(browser, folder / "slow/report.html", scheme="dark")
     page.evaluate("window.addEventListener('beforeprint', () => { window.printed = document.documentElement.dataset.theme; })")
     charts = page.locator(".figure").count()
 
@@ -197,7 +168,7 @@ def test_a_page_without_scripts_says_so(browser: Any, folder: Path) -> None:
 
 def test_each_chart_is_one_tab_stop(browser: Any, folder: Path) -> None:
     """With the tab key, each chart of a run's page is reached once, and has a name that is read aloud."""
-    page, _ = opened(browser, folder / "slow/report.html")
+    page, _ = drawn(browser, folder / "slow/report.html")
     stops: list[str] = []
     while "BODY" not in stops and len(stops) < 200:  # behind the last stop is the page itself
         page.keyboard.press("Tab")
@@ -214,7 +185,7 @@ def test_each_chart_is_one_tab_stop(browser: Any, folder: Path) -> None:
 def test_steps_change_the_tree_as_the_events_say(browser: Any, folder: Path, name: str) -> None:
     """Stepping from event to event shows at each instant as many files per level as the replayed events give."""
     run = load_run(folder / name)
-    page, _ = opened(browser, folder / name / "report.html", address=f"#t={run.duration_s / 2}")
+    page, _ = drawn(browser, folder / name / "report.html", address=f"#t={run.duration_s / 2}")
     shown = []
     for _ in range(25):
         before = instant_of(page)
@@ -234,7 +205,7 @@ def test_steps_change_the_tree_as_the_events_say(browser: Any, folder: Path, nam
 def test_time_plays(browser: Any, folder: Path) -> None:
     """Play moves the instant on at its speed until it is paused, and the tree follows."""
     run = load_run(folder / "slow")
-    page, _ = opened(browser, folder / "slow/report.html", address="#t=2&speed=10")
+    page, _ = drawn(browser, folder / "slow/report.html", address="#t=2&speed=10")
     page.locator("#play").click()
     for _ in range(100):
         page.wait_for_timeout(50)
@@ -258,7 +229,7 @@ def chain_on(page: Any) -> list[int]:
 def test_the_chain_of_a_stall_is_that_of_the_tables(browser: Any, folder: Path) -> None:
     """For each of the costliest stalls the page lists the jobs of its chain in stalls.parquet."""
     run = load_run(folder / "slow")
-    page, _ = opened(browser, folder / "slow/report.html")
+    page, _ = drawn(browser, folder / "slow/report.html")
     for row in run.ranked_stalls()[:6].tolist():
         page.locator("#stall").select_option(str(row))
         page.wait_for_timeout(40)
@@ -271,7 +242,7 @@ def test_the_costliest_group_of_stalls_is_that_of_the_summary(browser: Any, fold
     """The button of the first screen chooses the costliest group: its jobs are those that summary.json blames."""
     run, summary = load_run(folder / "slow"), json.loads((folder / "slow/summary.json").read_text())
     group = summary["episodes"][0]
-    page, _ = opened(browser, folder / "slow/report.html")
+    page, _ = drawn(browser, folder / "slow/report.html")
     page.locator("[data-stall-group='0']").click()
     page.wait_for_timeout(60)
     jobs = chain_on(page)
@@ -285,7 +256,7 @@ def test_the_costliest_group_of_stalls_is_that_of_the_summary(browser: Any, fold
 def test_a_click_on_a_job_tells_why(browser: Any, folder: Path) -> None:
     """The name of a job in a chain opens its details: reason, files and cost of jobs.parquet."""
     run = load_run(folder / "slow")
-    page, _ = opened(browser, folder / "slow/report.html")
+    page, _ = drawn(browser, folder / "slow/report.html")
     job = chain_on(page)[0]
     page.locator("#chain button").first.click()
     text = page.locator("#details").inner_text()
@@ -303,14 +274,14 @@ def test_a_click_on_a_job_tells_why(browser: Any, folder: Path) -> None:
 def test_a_link_restores_the_view(browser: Any, folder: Path) -> None:
     """The address of a page that was changed by hand shows the same instant, range, stall and speed in another window."""
     path = folder / "slow/report.html"
-    page, _ = opened(browser, path)
+    page, _ = drawn(browser, path)
     page.locator("#jobs-canvas").focus()
     for key in ("+", "+", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     page.locator("#speed").select_option("0.1")
     page.wait_for_timeout(400)
     address = page.evaluate("location.hash")
-    other, _ = opened(browser, path, address=address)
+    other, _ = drawn(browser, path, address=address)
 
     ids = ["instant", "shown", "stall", "speed", "tree-words"]
     facts = f"{ids}.map((id) => document.getElementById(id)).map((node) => node.value || node.textContent)"
@@ -322,7 +293,7 @@ def test_a_link_restores_the_view(browser: Any, folder: Path) -> None:
 
 def test_a_band_names_the_job(browser: Any, folder: Path) -> None:
     """Pointing at a stall in the throughput chart shows its cause and the job that it waited for."""
-    page, _ = opened(browser, folder / "slow/report.html")
+    page, _ = drawn(browser, folder / "slow/report.html")
     page.evaluate("document.getElementById('section-throughput').scrollIntoView()")
     page.wait_for_timeout(300)
     box = page.locator("#throughput .nsewdrag").first.bounding_box()
@@ -338,7 +309,7 @@ def test_a_band_names_the_job(browser: Any, folder: Path) -> None:
 
 def test_panels_share_one_time_axis(browser: Any, folder: Path) -> None:
     """After a zoom all charts over time show the same range, and their plot areas begin and end at the same pixels."""
-    page, _ = opened(browser, folder / "slow/report.html", address="#t=5&x=4~8")
+    page, _ = drawn(browser, folder / "slow/report.html", address="#t=5&x=4~8")
     for section in page.locator("#explorer section").all():
         section.scroll_into_view_if_needed()
         page.wait_for_timeout(250)
@@ -360,7 +331,7 @@ def test_pages_without_some_data(browser: Any, tmp_path: Path, parts: dict[str, 
     """Runs without stalls, jobs or version edits open in silence, and the keys of the explorer do no harm."""
     path = draw_run(write_run(tmp_path / "run", **parts))  # type: ignore[arg-type]
     assert path is not None
-    page, troubles = opened(browser, path)
+    page, troubles = drawn(browser, path)
     page.locator("#overview").focus()
     for key in ("ArrowRight", " ", "+", "]", "[", "0", "Escape", "End", "ArrowLeft"):
         page.keyboard.press(key)

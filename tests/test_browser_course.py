@@ -5,14 +5,14 @@ Needs Chromium and the dependency group `browser`; `make test-browser` installs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_pages import opened, serious
+from lsmlab.reports.course.notebooks import read_lessons
 from lsmlab.reports.course.site import write_site
-from lsmlab.reports.course.source import read_lessons
 
-playwright = pytest.importorskip("playwright.sync_api", reason="make test-browser installs Playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
 LESSON = '''# ---
@@ -39,27 +39,17 @@ course.reveal("p", [3, 4])
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, list[str]]]:
-    """Open the page of a small lesson; yield it with the list of its errors and requests to other places."""
+def lesson(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of a small lesson."""
     home = tmp_path_factory.mktemp("course")
     (home / "1-small.py").write_text(LESSON, encoding="utf-8")
     write_site(read_lessons(home), home / "site", lambda title: None)
-    troubles: list[str] = []
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 400, "height": 900})
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("request", lambda r: troubles.extend([r.url] * (not r.url.startswith((home.as_uri(), "data:", "blob:")))))
-        page.goto((home / "site" / "1-small.html").as_uri())
-        page.wait_for_selector("html[data-ready]", state="attached")
-        yield page, troubles
-        browser.close()
+    return home / "site" / "1-small.html"
 
 
-def test_guesses_open_the_answers(page: tuple[Any, list[str]]) -> None:
+def test_guesses_open_the_answers(lesson: Path, browser: Any) -> None:
     """Each kind of guess is drawn in its place beside the answer; nothing is shown before; no errors, nothing serious."""
-    tab, troubles = page
+    tab, troubles = opened(browser, lesson, width=400, files=lesson.parent)
     assert 0 == tab.locator(".verdict").count()
     tab.fill('form[data-key="n"] input', "5")
     tab.click('form[data-key="n"] button')
@@ -75,7 +65,5 @@ def test_guesses_open_the_answers(page: tuple[Any, list[str]]) -> None:
 
     guesses = tab.evaluate("[...document.querySelectorAll('.figure')].map((f) => [f.data[1].x, f.data[1].y])")
     assert [[[5], ["your guess"]], [[1], ["a)"]], [[1, 2], [6, 7]]] == guesses
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    found = [one["id"] for one in axe.run(tab).response["violations"] if one["impact"] in ("serious", "critical")]
-    assert ([], []) == (found, troubles)
+    assert ([], []) == (serious(tab), troubles)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_pages import serious
 
+pytest.importorskip("dash", reason="needs the package dash: make test-browser")
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 ROOT = Path(__file__).parents[1]
 LONG = 60_000
@@ -113,20 +114,6 @@ def runs(pid: int) -> bool:
     """Return whether a process runs."""
     status = Path(f"/proc/{pid}/stat")
     return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start Chromium."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright: make test-browser")
-    pytest.importorskip("dash", reason="needs the package dash: make test-browser")
-    found = next((path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("needs Chromium on the PATH")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -360,7 +347,6 @@ def test_other_sites_reach_nothing(browser: Any, laboratory: Laboratory, tmp_pat
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_small_screens_and_dark_mode(browser: Any, laboratory: Laboratory, width: int, scheme: str) -> None:
     """Nothing is wider than the screen, each control has a name, and axe finds nothing serious (contrast, roles, labels)."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="make test-browser installs axe").Axe()
     context = browser.new_context(viewport={"width": width, "height": 850}, color_scheme=scheme)
     tab = opened_tab(context, laboratory)
 
@@ -374,7 +360,7 @@ def test_small_screens_and_dark_mode(browser: Any, laboratory: Laboratory, width
     assert [] == unnamed
     tab.page.click("#exact summary")
     tab.page.locator("#fields-workload summary").click()
-    assert [] == [v["id"] for v in axe.run(tab.page).response["violations"] if v["impact"] in ("serious", "critical")]
+    assert [] == serious(tab.page)
     tab.page.click("#toggle")
     assert scheme != tab.page.get_attribute("html", "data-theme")
     assert [] == tab.faults

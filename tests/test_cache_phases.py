@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from lsmlab.validation.importer.device import fsync_bandwidth
 from lsmlab.validation.importer.estimates import Estimate
-from lsmlab.validation.importer.fsyncs import fsync_bandwidth
 from lsmlab.validation.logs.timings.cache_phases import CachePhases, cache_phases, first_phase
 from lsmlab.validation.logs.timings.fsync_periods import TimedLog
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob

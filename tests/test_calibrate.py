@@ -21,18 +21,20 @@ from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
-from lsmlab.reports.cli.calibrate import CASES, COMMAND, calibrate
+from lsmlab.reports.cli.calibrate import calibrate
 from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.clients.lookups import look_up
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, equations_of, fit_runs
-from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
+from lsmlab.validation.calibrate.hold_out import CASES
+from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.scaled_defaults import read_costs, read_ratio
 from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, whole_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
 from lsmlab.validation.calibrate.solve import Equation, FitConstant, solve
+from lsmlab.validation.logs.bench_output import Histogram
 from lsmlab.validation.logs.histogram_clock import bucket_bounds
 from lsmlab.validation.logs.history.fills import Fill
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob
@@ -297,7 +299,7 @@ def test_committed_parameters_equal_the_fit(name: str, folder: Path) -> None:
     """A parameter set of configs/parameters is, byte for byte, the fit to the committed recordings of its machine."""
     committed = ROOT / "configs" / "parameters" / f"{name}.yaml"
 
-    text = parameter_text(calibrate_cases(folder), COMMAND)
+    text = parameter_text(calibrate_cases(folder))
 
     assert committed.read_text(encoding="utf-8") == text, f"run: lsmlab calibrate {folder} --out {committed}"
 

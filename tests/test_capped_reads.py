@@ -8,26 +8,24 @@ import numpy as np
 import pytest
 import simpy
 from device_catalogue import setup
-from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import DeviceLoad, Flow
 from lsmlab.models.policies.rate_limiter import Priority
-from lsmlab.sim.machine.core_station import CoreStation
-from lsmlab.sim.machine.device_station import DeviceStation
-from lsmlab.sim.machine.machine import Consumer, IoStyle, Machine
-from lsmlab.sim.machine.page_cache import PageCache
+from lsmlab.sim.machine.machine import Consumer
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.machine.steps import Step, StepProgress
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.reader import read_log
+from plain_machine import capped_machine
 from running import SMALL, run, simulate
 
+CAPS = {"write_cap": "80MB/s", "read_cap": "80MB/s"}
 CASES = Path(__file__).parents[1] / "validation" / "cases" / "test"
 
 
 def test_throttled_writers_leave_the_device_to_readers() -> None:
     """With the write allowance used up, two waiting writers do not change the share and latency of client reads."""
-    device = setup("samsung_970_pro", write_cap="80MB/s", read_cap="80MB/s").device
+    device = setup("samsung_970_pro", **CAPS).device
     reads = DeviceLoad(client_read_iops=14_000.0, client_read_bytes=4608.0, client_read_depth=2.0)
     both = DeviceLoad(writers=2, client_read_iops=14_000.0, client_read_bytes=4608.0, client_read_depth=2.0)
     alone = device.allocate(device.initial(), reads)
@@ -69,12 +67,7 @@ def test_a_new_file_is_opened_when_reads_may_pass() -> None:
 def finished_s(*, overlap_reads: bool) -> float:
     """Return the time in s at which a file written at 0.02 s is finished, beside reads of 100 MB under 80 MB/s."""
     env = simpy.Environment()
-    device = DeviceStation(env, setup("samsung_970_pro", write_cap="80MB/s", read_cap="80MB/s").device, 2**21, 2**20, 1.0)
-    style = IoStyle(
-        overlap_writes=False, whole_files=False, overlap_reads=overlap_reads, readahead_bytes=2**21, burst_bytes=8e6
-    )
-    host = Host(file_overhead=0.0)
-    machine = Machine(env, device, CoreStation(env, 2.0), PageCache(0.0), host, style, None)
+    machine = capped_machine(env, CAPS, overlap_reads=overlap_reads)
     times: list[float] = []
 
     def flush() -> Events:
@@ -82,7 +75,7 @@ def finished_s(*, overlap_reads: bool) -> float:
         yield from machine.finish_files(1)
         times.append(env.now)
 
-    device.read(100e6, Consumer.L0)
+    machine.device.read(100e6, Consumer.L0)
     env.process(flush())
     env.run(until=1.0)
     return times[0]
@@ -91,15 +84,12 @@ def finished_s(*, overlap_reads: bool) -> float:
 def page_wait_s(readers: int, size_bytes: float, *, in_order: bool) -> float:
     """Return how long a page, read after half a second, waits under 80 MB/s beside jobs that read `size_bytes` per step."""
     env = simpy.Environment()
-    drive = setup("samsung_970_pro", write_cap="80MB/s", read_cap="80MB/s").device
-    station = DeviceStation(env, drive, 2**21, 2**20, 1.0, reads_in_order=in_order)
-    style = IoStyle(overlap_writes=False, whole_files=False, overlap_reads=False, readahead_bytes=2**21, burst_bytes=8e6)
-    machine = Machine(env, station, CoreStation(env, 8.0), PageCache(0.0), Host(), style, None)
+    machine = capped_machine(env, CAPS, cores=8.0, in_order=in_order)
     waits: list[float] = []
 
     def page() -> Events:
         yield env.timeout(0.55)
-        yield station.read(4096.0, Consumer.FLUSH)
+        yield machine.device.read(4096.0, Consumer.FLUSH)
         waits.append(env.now - 0.55)
 
     steps = [Step(size_bytes, 0.0, 0.0)] * 100

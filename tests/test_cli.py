@@ -7,7 +7,6 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -177,18 +176,11 @@ def test_runs_in_the_same_second_get_two_folders(capsys: pytest.CaptureFixture[s
 def test_contract_command(capsys: pytest.CaptureFixture[str]) -> None:
     """The example command of the interface specification runs as written, with a shorter duration."""
     code, out, _ = outcome(
-        capsys,
-        *[
-            "run",
-            "engine=rocksdb",
-            "engine.version=6.11",
-            "engine.preset=db_bench",
-            "engine.options.max_background_jobs=1",
-        ],
-        *["device=nvme", "device.write_cap=400MiB/s", "host.cores=40", "workload=fillrandom", "workload.key_size=16"],
-        *["workload.value_size=1000", "workload.num=48318382", "workload.duration=30s"],
-        *["workload.benchmark_write_rate_limit=5MB/s", "workload.threads=1", "keys=sampled", "seed=1", "--json"],
-    )
+        capsys, "run", "engine=rocksdb", "engine.version=6.11", "engine.preset=db_bench", "engine.options.max_background_jobs=1",
+        "device=nvme", "device.write_cap=400MiB/s", "host.cores=40", "workload=fillrandom", "workload.key_size=16",
+        "workload.value_size=1000", "workload.num=48318382", "workload.duration=30s",
+        "workload.benchmark_write_rate_limit=5MB/s", "workload.threads=1", "keys=sampled", "seed=1", "--json",
+    )  # fmt: skip
     summary = json.loads(out)
 
     assert 0 == code
@@ -231,24 +223,26 @@ def test_an_options_file_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"ignored, not simulated ({len(printed['ignored'])}):" in text
 
 
-def test_a_few_unknown_options_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A few ignored options of an OPTIONS file are printed by name."""
-    path = tmp_path / "OPTIONS"
+def options_file(folder: Path, more: str = "") -> Path:
+    """Write an OPTIONS file; `more`: further lines of options of the database."""
+    path = folder / "OPTIONS"
     path.write_text(
-        "[Version]\n  rocksdb_version=7.8.3\n[DBOptions]\n  max_background_jobs=4\n  paranoid_checks=true\n"
+        f"[Version]\n  rocksdb_version=7.8.3\n[DBOptions]\n  max_background_jobs=4\n{more}"
         '[CFOptions "default"]\n  write_buffer_size=8388608\n'
     )
+    return path
+
+
+def test_a_few_unknown_options_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A few ignored options of an OPTIONS file are printed by name."""
+    path = options_file(tmp_path, "  paranoid_checks=true\n")
     _, _, err = outcome(capsys, "run", "--options", str(path), *QUICK, "--json")
     assert "ignored, not simulated: paranoid_checks" in " ".join(err.split())
 
 
 def test_options_file_equals_overrides(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """An OPTIONS file and the same options as overrides give the same run."""
-    path = tmp_path / "OPTIONS"
-    path.write_text(
-        "[Version]\n  rocksdb_version=7.8.3\n[DBOptions]\n  max_background_jobs=4\n"
-        '[CFOptions "default"]\n  write_buffer_size=8388608\n'
-    )
+    path = options_file(tmp_path)
     options = ["max_background_jobs=4", "write_buffer_size=8MiB"]
     typed = ["engine.version=7.8", *(f"engine.options.{o}" for o in options)]
     from_file = json.loads(outcome(capsys, "run", "--options", str(path), *QUICK, "--json")[1])
@@ -420,52 +414,39 @@ def test_bad_input_is_one_clear_line(capsys: pytest.CaptureFixture[str], command
 
 
 @pytest.mark.parametrize(
-    ("text", "message_part"),
+    ("group", "text", "message_part"),
     [
-        ("# @package _global_\nworklaod: {num: 5}\n", "worklaod: no such key; did you mean workload?"),
-        ("workload: {num: 5}\n", "its first line must be '# @package _global_'"),
+        ("experiment", "# @package _global_\nworklaod: {num: 5}\n", "worklaod: no such key; did you mean workload?"),
+        ("experiment", "workload: {num: 5}\n", "its first line must be '# @package _global_'"),
+        ("engine", "defaults: [rocksdb, _self_]\nversion: 7.10\n", "in a YAML file in quotes"),
     ],
 )
-def test_an_experiment_without_effect_is_refused(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, message_part: str
+def test_an_entry_without_effect_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, group: str, text: str, message_part: str
 ) -> None:
-    """A key outside the groups, or a file composed below `experiment`, would have no effect and raises an error."""
-    (tmp_path / "mine/experiment").mkdir(parents=True)
-    (tmp_path / "mine/experiment/own.yaml").write_text(text)
-    code, _, err = outcome(capsys, "run", "experiment=own", "--config-dir", str(tmp_path / "mine"))
+    """A key outside the groups, or a file composed below `experiment`, would have no effect and raises an error.
+
+    So does a version that YAML parsed as a number, because 7.10 and 7.1 are the same number.
+    """
+    (tmp_path / "mine" / group).mkdir(parents=True)
+    (tmp_path / "mine" / group / "own.yaml").write_text(text)
+    code, _, err = outcome(capsys, "run", f"{group}=own", "--config-dir", str(tmp_path / "mine"))
 
     assert 2 == code
     assert message_part in err
 
 
-def test_an_unquoted_version_in_yaml_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A version that YAML parsed as a number is refused, because 7.10 and 7.1 are the same number."""
-    (tmp_path / "mine/engine").mkdir(parents=True)
-    (tmp_path / "mine/engine/old.yaml").write_text("defaults: [rocksdb, _self_]\nversion: 7.10\n")
-    code, _, err = outcome(capsys, "run", "engine=old", "--config-dir", str(tmp_path / "mine"))
-
-    assert 2 == code
-    assert "in a YAML file in quotes" in err
-
-
-@pytest.fixture
-def full_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Make saving a run fail as on a full disk."""
+def test_a_full_disk_loses_no_earlier_result(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk, the files of an earlier run in the same folder stay unchanged, and no partial files are left."""
 
     def fail(*_: object, **__: object) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device", "summary.json")
 
-    monkeypatch.setattr("lsmlab.sim.results.results.Result.save", fail)
-    return
-
-
-def test_a_full_disk_loses_no_earlier_result(
-    capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
-) -> None:
-    """On a full disk, the files of an earlier run in the same folder stay unchanged, and no partial files are left."""
     outcome(capsys, "run", *QUICK, "--json", "--out", "place")
     before = {p.name: p.read_bytes() for p in Path("place").iterdir()}
-    request.getfixturevalue("full_disk")
+    monkeypatch.setattr("lsmlab.sim.results.results.Result.save", fail)
     code, _, err = outcome(capsys, "run", "seed=2", *QUICK, "--out", "place")
 
     assert 1 == code
@@ -478,11 +459,11 @@ def test_ctrl_c_keeps_finished_runs(capsys: pytest.CaptureFixture[str], monkeypa
     """Interrupted in its second run, a comparison keeps the first one with readable files; the exit code is 130."""
     true_simulate, calls = task.simulate_task, []
 
-    def interrupted(*arguments: Any) -> float:
+    def interrupted(*arguments: Any) -> None:
         calls.append(arguments)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return true_simulate(*arguments)
+        true_simulate(*arguments)
 
     monkeypatch.setattr(task, "simulate_task", interrupted)
     code, out, err = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "1", "--json", "--out", "c")
@@ -517,7 +498,7 @@ def test_a_failing_report_keeps_the_result(capsys: pytest.CaptureFixture[str], m
     def fail(_: Path) -> None:
         raise RuntimeError("no ink")
 
-    monkeypatch.setattr("lsmlab.reports.run_page.draw_run", fail)
+    monkeypatch.setattr("lsmlab.reports.folder_page.draw_run", fail)
     code, out, err = outcome(capsys, "run", *QUICK, "--out", "place")
 
     assert 1 == code

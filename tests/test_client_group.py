@@ -13,12 +13,7 @@ from lsmlab.sim.clients.group import WRITE, ClientGroup, start_group
 from lsmlab.sim.clients.unstalled import UnstalledTally
 from lsmlab.sim.clients.write_waits import WriteWaits
 from lsmlab.sim.store.records import CAUSES
-from lsmlab.sim.store.write_shape import WriteShape
-
-SHAPE = WriteShape(
-    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, memtable_bytes=64e6,
-    key_bytes=16, value_bytes=200, delete_share=0
-)
+from plain_machine import SHAPE
 
 
 def closed(threads: int = 4) -> ClientGroup:

@@ -220,7 +220,7 @@ def test_recovery_counts_for_the_database() -> None:
 
     assert int(16 * MIB * 0.8) == low
     assert min(16 * MIB, int(low * 1.4)) == controller.rate_bytes_per_s
-    assert controller.delayed
+    assert controller.delay_cause is not None
 
 
 def test_an_l0_stop_of_a_small_family_stops_the_database() -> None:

@@ -13,10 +13,10 @@ from lsmlab.reports.charts import COMPARED_OVER_TIME, Chart
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.comparison.members import members
 from lsmlab.reports.comparison.settings import differing
+from lsmlab.reports.differences import sum_up
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.curves import operations, operations_ahead, throughput_differences
 from lsmlab.reports.run_data import RunData, load_run
-from lsmlab.reports.text.comparison import sum_up
 from lsmlab.sim.studies.compare import Comparison
 from lsmlab.sim.studies.differences import Difference
 from report_fixture import write_run

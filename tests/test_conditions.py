@@ -12,11 +12,10 @@ from lsmlab.models.devices.conditions import devices_over_time, read_conditions
 from lsmlab.models.errors import InputError
 from lsmlab.models.policies.rocksdb.errors import Severity, WriteFailure, has_room, severity
 from lsmlab.models.version import Version
-from lsmlab.reports.page import run_page
+from lsmlab.reports.folder_page import page_of
 from lsmlab.reports.run_data import load_run
 from lsmlab.sim.explain.resource_use import spliced
-from lsmlab.sim.machine.faults import Faults
-from lsmlab.sim.machine.space import DeviceSpace
+from lsmlab.sim.machine.space import DeviceSpace, Faults
 from lsmlab.sim.machine.steps import Step, StepProgress
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.results import Result
@@ -173,7 +172,7 @@ def test_the_page_begins_with_the_experiment_and_its_changes(tmp_path: Path) -> 
     """The story of a page starts with the description of the experiment, and its figures mark the changes."""
     full = "conditions.changes=[{at: 10s, space: 1MB}, {at: 31s}]"
     run({**configuration(*LOAD, full), "description": f"a full device: {'x ' * 60}"}).save(tmp_path)
-    page = run_page(load_run(tmp_path))
+    page = page_of(load_run(tmp_path)).html()
 
     assert "<p>Experiment: a full device: x x" in page
     starts = ("Experiment: ", "Conditions change: at 10 s space = 976.6 KiB", "What stopped the store?")

@@ -16,7 +16,7 @@ from lsmlab.models.devices.sharing import fair_level
 from lsmlab.models.errors import InputError
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
-from lsmlab.validation.scorecard.page_drive import measured_write_amplification
+from lsmlab.validation.scorecard.theory import measured_write_amplification
 from scipy.special import lambertw
 
 MIB = 2.0**20
@@ -111,12 +111,17 @@ def test_a_drive_that_folds_its_slc_cache_alternates_between_two_rates() -> None
     assert pytest.approx(75e6, rel=0.01) == written / sum(lengths)
 
 
-def test_a_drive_with_slc_idle_copies_its_cache_in_long_pauses_only() -> None:
-    """A full cache of 6 GB: pauses of 5 s change nothing; after 10 s without writes it drains at 0.6 GB/s."""
-    device = flash(
+def pausing_drive() -> FlashDrive:
+    """Return a drive that copies its SLC cache of 6 GB only in pauses of more than 10 s."""
+    return flash(
         "samsung_970_evo_plus_2tb", gc_random_share=0.0, write_bandwidth="600MB/s", slc_write_bandwidth="1200MB/s",
         slc_cache="6GB", slc_resume=1.0, slc_idle="10s",
     )  # fmt: skip
+
+
+def test_a_drive_with_slc_idle_copies_its_cache_in_long_pauses_only() -> None:
+    """A full cache of 6 GB: pauses of 5 s change nothing; after 10 s without writes it drains at 0.6 GB/s."""
+    device = pausing_drive()
     load = DeviceLoad(writers=4)
     state, flow, _ = drive(device, load, 5.0)
     assert flow.write_bytes == pytest.approx(6e9, rel=0.01)
@@ -134,10 +139,7 @@ def test_a_drive_with_slc_idle_copies_its_cache_in_long_pauses_only() -> None:
 
 def test_a_pause_reaches_the_drive_through_the_station() -> None:
     """Writes that end less than a second before a pause of 60 s do not shorten it: 50 s at 600 MB/s empty 6 GB."""
-    device = flash(
-        "samsung_970_evo_plus_2tb", gc_random_share=0.0, write_bandwidth="600MB/s", slc_write_bandwidth="1200MB/s",
-        slc_cache="6GB", slc_resume=1.0, slc_idle="10s",
-    )  # fmt: skip
+    device = pausing_drive()
     env = simpy.Environment()
     station = DeviceStation(env, device, 2**21, 2**20, 4.0)
     seconds = []

@@ -10,8 +10,7 @@ from lsmlab.reports.cli.arguments import RunOptions
 from lsmlab.reports.cli.running import keep_budget, read_budget
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs import estimate as estimates
-from lsmlab.sim.runs.estimate import CostEstimate, estimate, total
-from lsmlab.sim.runs.expected import expected
+from lsmlab.sim.runs.estimate import CostEstimate, estimate, expected, total
 from lsmlab.sim.setting import Setting
 from running import run
 

@@ -78,15 +78,3 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
         )
 
         assert 0 == done.returncode, done.stderr
-
-
-def test_links_name_files() -> None:
-    """Every relative link of a page names an existing file."""
-    broken = [
-        f"{page.relative_to(ROOT)}: {target}"
-        for page in PAGES
-        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-        if "://" not in target and not (page.parent / target).exists()
-    ]
-
-    assert [] == broken

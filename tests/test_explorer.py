@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from explorer_pack import unpacked
-from lsmlab.reports.explorer.lanes import lanes_of
+from lsmlab.reports.explorer.jobs import lanes_of
 from lsmlab.reports.explorer.packing import pack
 from lsmlab.reports.explorer.section import MODULES, explorer_script
 from lsmlab.reports.explorer.tree import FILE, FROZEN, SLICE, edits_of, stays_of, thinned, trees_of

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
-from lsmlab.sim.studies.growth.grow import growth
-from lsmlab.sim.studies.growth.measured import difference, measured
+from lsmlab.sim.studies.growth.grow import difference, growth, measured
 from lsmlab.sim.studies.growth.windows import (
     GrowthLoad,
     Horizon,

@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.reports.cli.calibrate import CASES, calibrate
+from lsmlab.reports.cli.calibrate import calibrate
 from lsmlab.validation.calibrate.fit import calibrate_cases
-from lsmlab.validation.calibrate.hold_out import KINDS, GroupOut, LeftOut, case_table, group_table, leave_group_out
+from lsmlab.validation.calibrate.hold_out import (
+    CASES,
+    KINDS,
+    HeldOut,
+    case_table,
+    group_table,
+    leave_group_out,
+)
 from lsmlab.validation.casefiles.case import read_case
 
 
@@ -40,7 +47,8 @@ def test_one_case_cannot_be_left_out(tmp_path: Path) -> None:
 
 def test_the_table_ends_with_the_median_and_the_worst_error() -> None:
     """Errors have a sign, their summary has none; a number that was not recorded leaves a cell empty."""
-    rows = [LeftOut("a", {"ops_per_s": -0.1, "stall_fraction": 0.02}, ("host.wal_op",)), LeftOut("b", {"ops_per_s": 0.3}, ())]
+    errors: dict[str, dict[str, float]] = {"a": {"ops_per_s": -0.1, "stall_fraction": 0.02}, "b": {"ops_per_s": 0.3}}
+    rows = [HeldOut(name, (name,), {name: errors[name]}, ("host.wal_op",) if name == "a" else ()) for name in errors]
 
     assert case_table(rows).splitlines()[2:] == [
         "| a | -10.0 % |  | +2.0 points | host.wal_op |",
@@ -98,6 +106,6 @@ def test_the_table_has_median_p90_and_worst() -> None:
     """A kind that the calibration part does not contain says so."""
     errors = {"a": {"ops_per_s": -0.1, "stall_fraction": 0.02}, "b": {"ops_per_s": 0.3}}
 
-    assert group_table([GroupOut("a WAL", (), errors, ("host.wal_op",))]).splitlines()[2:] == [
+    assert group_table([HeldOut("a WAL", (), errors, ("host.wal_op",))]).splitlines()[2:] == [
         "| a WAL | 2 | none in it | 20.0 / 30.0 / 30.0 % |  | 2.0 / 2.0 / 2.0 points | host.wal_op |"
     ]

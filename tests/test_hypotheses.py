@@ -14,10 +14,9 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import perturbed, read_parameters
 from lsmlab.validation.checkout import OWN_CASES
 from lsmlab.validation.importer.configuration import infer
-from lsmlab.validation.importer.hypotheses.choice import HypothesisChoice, choose, fit
-from lsmlab.validation.importer.hypotheses.recorded_work import work_of
-from lsmlab.validation.importer.hypotheses.speeds import READ_WRITE_CAP, WRITE_CAP
+from lsmlab.validation.importer.hypotheses import READ_WRITE_CAP, WRITE_CAP, work_of
 from lsmlab.validation.importer.importing import summarised
+from lsmlab.validation.importer.limits import HypothesisChoice, choose, fit
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 

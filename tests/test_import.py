@@ -17,15 +17,16 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
+from lsmlab.reports.folder_page import draw
 from lsmlab.reports.run_data import load_run
-from lsmlab.reports.run_page import draw
 from lsmlab.sim import configure
+from lsmlab.sim.configuration.catalogue import MemoryFolder
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.results.schema.run_tables import JOB_WAITS, JOBS
-from lsmlab.validation.importer.estimators import ESTIMATORS, estimate
-from lsmlab.validation.importer.observation import Observation
-from lsmlab.validation.importer.reading import read
+from lsmlab.validation.importer.estimates import Observation
+from lsmlab.validation.importer.importing import ESTIMATORS, ImportRequest, estimate, read_store
+from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.importer.workload import distinct_keys, infer_workload, zipf_constant
 from running import run
 
@@ -51,6 +52,18 @@ def imported(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "LOG").write_text(sample.text)
     assert 0 == import_log([str(folder / "LOG"), "--out", str(folder / "out")])
     return folder / "out"
+
+
+def in_memory(log: Path, device: str | None = None) -> MemoryFolder:
+    """Return the configuration that a LOG gives."""
+    return read_store(ImportRequest(log=log, device=device)).in_memory(log.name)
+
+
+def with_report(sample: Sample, folder: Path, text: str) -> Reading:
+    """Return the synthetic LOG, read with a report of db_bench."""
+    (folder / "LOG").write_text(sample.text)
+    (folder / "report.csv").write_text(text)
+    return read(folder / "LOG", None, folder / "report.csv")
 
 
 def test_files_of_an_import(imported: Path) -> None:
@@ -216,14 +229,11 @@ def test_damage_of_a_log_is_reported(sample: Sample, tmp_path: Path, capsys: pyt
 
 def test_a_report_gives_the_rate(sample: Sample, tmp_path: Path) -> None:
     """The rate comes from db_bench's report, not from memtables, if there is a report."""
-    (tmp_path / "LOG").write_text(sample.text)
     length_s = 6
     mean_rate = sample.totals["flush_count"] * ENTRIES / length_s
     rows = [mean_rate * (1 + 0.1 * (-1) ** i) for i in range(length_s)]
     lines = "".join(f"{i + 1},{n}\n" for i, n in enumerate(rows))
-    (tmp_path / "report.csv").write_text(f"secs_elapsed,interval_qps\n{lines}")
-    reading = read(tmp_path / "LOG", None, tmp_path / "report.csv")
-    found = infer_workload(reading)
+    found = infer_workload(with_report(sample, tmp_path, f"secs_elapsed,interval_qps\n{lines}"))
 
     assert ("report", length_s) == (found.source, found.until_s)
     assert rows == pytest.approx(list(found.rate_per_s))
@@ -231,11 +241,9 @@ def test_a_report_gives_the_rate(sample: Sample, tmp_path: Path) -> None:
 
 def test_a_report_in_microseconds(sample: Sample, tmp_path: Path) -> None:
     """A report with ten rows per second and times in microseconds, as of some releases, gives the rate per second."""
-    (tmp_path / "LOG").write_text(sample.text)
     per_row = round(sample.totals["flush_count"] * ENTRIES / 60)
     lines = "".join(f"{1_601_756_502_388_423 + 100_000 * i},{per_row}\n" for i in range(60))
-    (tmp_path / "report.csv").write_text(f"now_micros,interval_qps\n{lines}")
-    found = infer_workload(read(tmp_path / "LOG", None, tmp_path / "report.csv"))
+    found = infer_workload(with_report(sample, tmp_path, f"now_micros,interval_qps\n{lines}"))
 
     assert 6.0 == pytest.approx(found.until_s)
     assert [10.0 * per_row] * 60 == pytest.approx(list(found.rate_per_s))
@@ -244,9 +252,7 @@ def test_a_report_in_microseconds(sample: Sample, tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", ["1,200000\n2,200000\n3,200000\n", "1,10\n2,10\n3,10\n"])
 def test_a_report_of_another_run_is_not_used(rows: str, sample: Sample, tmp_path: Path) -> None:
     """If the operations of the report differ from those of the flushes, the LOG's rate is used, and a note says why."""
-    (tmp_path / "LOG").write_text(sample.text)
-    (tmp_path / "report.csv").write_text(f"secs_elapsed,interval_qps\n{rows}")
-    reading = read(tmp_path / "LOG", None, tmp_path / "report.csv")
+    reading = with_report(sample, tmp_path, f"secs_elapsed,interval_qps\n{rows}")
 
     assert "memtables" == infer_workload(reading).source
     assert any("report.csv is not used" in note for note in reading.notes)
@@ -352,11 +358,10 @@ def test_idle_clients_are_not_at_full_speed(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(("case", "logged"), [("cpu_v100", False), ("cpu_v1000_wal", True)])
-def test_the_wal_has_a_cost_of_its_own(case: str, logged: bool, tmp_path: Path) -> None:
+def test_the_wal_has_a_cost_of_its_own(case: str, logged: bool) -> None:
     """A LOG with a WAL shows the sum of write_op and wal_op, a LOG without one only write_op; wal_op is in its proportion."""
     log = ROOT / "validation" / "cases" / "calibration" / case / "1" / "LOG.xz"
-    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
-    found = read_parameters("imported", [tmp_path]).host
+    found = read_parameters("imported", [in_memory(log)]).host
     known = of_build(build(Host, dict(read_parameters("recording_vm").host), "recording_vm"))
     write_s, wal_s = (parse_quantity(found[name], "seconds") for name in ("write_op", "wal_op"))
     recorded_s = known.write_op + (known.wal_op if logged else 0.0)
@@ -365,11 +370,10 @@ def test_the_wal_has_a_cost_of_its_own(case: str, logged: bool, tmp_path: Path) 
     assert recorded_s == pytest.approx(write_s + (wal_s if logged else 0.0), rel=0.3)
 
 
-def test_codecs_are_as_fast_as_compactions(tmp_path: Path) -> None:
+def test_codecs_are_as_fast_as_compactions() -> None:
     """A LOG without compression tells the codecs of a what-if: the default costs, scaled as those of a compaction per byte."""
     log = ROOT / "validation" / "cases" / "calibration" / "cpu_v100" / "1" / "LOG.xz"
-    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
-    found = read_parameters("imported", [tmp_path]).host
+    found = read_parameters("imported", [in_memory(log)]).host
     names = ("compress_byte", "decompress_byte", "compaction_byte")
     compress, decompress, compaction = (parse_quantity(found[n], "seconds") / getattr(Host(), n) for n in names)
 
@@ -378,33 +382,30 @@ def test_codecs_are_as_fast_as_compactions(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("case", "threads", "ops_per_s"), [("sync_t1", 1, 7490.0), ("sync_t4_v400", 4, 13244.0)])
-def test_synced_writers_and_their_fsync(case: str, threads: int, ops_per_s: float, tmp_path: Path) -> None:
+def test_synced_writers_and_their_fsync(case: str, threads: int, ops_per_s: float) -> None:
     """A LOG of synced writes gives the fsync of the WAL, and its rerun the recorded throughput."""
     log = ROOT / "validation" / "cases" / "wider" / case / "1" / "LOG.xz"
-    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
-    config = compose(["experiment=imported_full_speed"], [tmp_path])
+    config = compose(["experiment=imported_full_speed"], [in_memory(log)])
 
     assert (True, threads) == (config["workload"]["sync"], config["workload"]["threads"])
     assert not config["engine"]["options"]["disable_wal"]
     assert ops_per_s == pytest.approx(run(config).summary["ops_per_s"], rel=0.05)
 
 
-def test_the_compression_ratio_of_the_data(tmp_path: Path) -> None:
+def test_the_compression_ratio_of_the_data() -> None:
     """The ratio follows from the files' properties, and the codec's CPU time from that of the compactions."""
     log = ROOT / "validation" / "cases" / "wider" / "lz4_r50_bw60" / "1" / "LOG.xz"
-    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
-    config = compose(["experiment=imported"], [tmp_path])
+    config = compose(["experiment=imported"], [in_memory(log)])
 
     assert "kLZ4Compression" == config["engine"]["options"]["compression"]
     assert config["engine"]["compression_ratio"] == pytest.approx(0.556, abs=0.003)  # db_bench was asked for 0.5
     assert 0.1e-9 < parse_quantity(config["host"]["compress_byte"], "seconds") < 3e-9
 
 
-def test_the_rate_of_a_limiter_is_estimated(tmp_path: Path) -> None:
+def test_the_rate_of_a_limiter_is_estimated() -> None:
     """A LOG gives a rate limiter without its rate; the rate comes from the writes, and no device cap is set."""
     log = ROOT / "validation" / "cases" / "calibration" / "rl60_v200" / "1" / "LOG.xz"
-    assert 0 == import_log([str(log), "--out", str(tmp_path), "--no-report"])
-    config = compose(["experiment=imported"], [tmp_path])
+    config = compose(["experiment=imported"], [in_memory(log)])
 
     assert 60e6 == pytest.approx(config["engine"]["options"]["rate_limiter_bytes_per_sec"], rel=0.05)
     assert config["limits"]["write_cap"] is None
@@ -419,12 +420,12 @@ def test_the_rate_of_a_limiter_is_estimated(tmp_path: Path) -> None:
         ("disk_type_influence_pm_results_device_influence_SATAHDD_2CPU_64MB_LOG_986.gz", "hdd", 117e6, 35.4e-3),
     ],
 )
-def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float, fsync_s: float, tmp_path: Path) -> None:
+def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float, fsync_s: float) -> None:
     """Bandwidth, fsync and write cost are those of a fit to all LOGs of that machine."""
-    assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
-    found = read_parameters("imported", [tmp_path])
+    store = in_memory(THROTTLED / log)
+    found = read_parameters("imported", [store])
     drive = found.devices["imported"]
-    config = compose(["experiment=imported_full_speed"], [tmp_path])
+    config = compose(["experiment=imported_full_speed"], [store])
 
     assert f"device={base}" in config["device"]["description"]
     assert bandwidth_bytes_per_s == pytest.approx(parse_quantity(drive["write_bandwidth"], "bytes_per_s"), rel=0.05)
@@ -434,21 +435,20 @@ def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float,
     assert config["limits"]["write_cap"] is None
 
 
-def test_the_user_names_the_kind_of_drive(imported: Path, tmp_path: Path) -> None:
+def test_the_user_names_the_kind_of_drive(imported: Path) -> None:
     """--device sets the model of the drive to which the fitted constants belong."""
-    assert 0 == import_log([str(imported.parent / "LOG"), "--device", "sata", "--out", str(tmp_path), "--no-report"])
-    config = compose(["experiment=imported"], [tmp_path])
+    config = compose(["experiment=imported"], [in_memory(imported.parent / "LOG", "sata")])
 
     assert config["device"]["_target_"].endswith("SataSsd")
 
 
 @needs_data
-def test_a_cgroup_cap_is_not_a_slow_device(tmp_path: Path) -> None:
+def test_a_cgroup_cap_is_not_a_slow_device() -> None:
     """Under a cap of 400 MiB/s, short fsyncs are faster than long ones, unlike on a slow device: a cap is set."""
     log = "list_all_threads_pm_results_bandwidth_20GB_read_after_write_400_NVMeSSD_4CPU_64MB_LOG_284.gz"
-    assert 0 == import_log([str(THROTTLED / log), "--out", str(tmp_path), "--no-report"])
+    config = compose(["experiment=imported"], [in_memory(THROTTLED / log)])
 
-    assert 400 * 2**20 == pytest.approx(compose(["experiment=imported"], [tmp_path])["limits"]["write_cap"], rel=0.05)
+    assert 400 * 2**20 == pytest.approx(config["limits"]["write_cap"], rel=0.05)
 
 
 @needs_data

@@ -15,7 +15,7 @@ from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
 from lsmlab.sim import configure
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.validation.importer.families import infer_database
+from lsmlab.validation.importer.load import infer_database
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.logs.history.stalls import stalls_of
 from lsmlab.validation.logs.record_list import RecordList
@@ -108,9 +108,9 @@ def test_stalls_have_the_family_that_caused_them() -> None:
         "Stalling writes because we have 20 level-0 files rate 100", "Stopping writes because we have 36 level-0 files",
     )  # fmt: skip
     log = RocksDbLog("LOG", records=RecordList([
-        SwitchLine(10, "1", 1, 0, "default"), StallLine(11, "1", 2, slow, "default"),
-        SwitchLine(20, "1", 3, 0, "lock"), StallLine(21, "1", 4, stop, "lock"),
-        SwitchLine(30, "1", 5, 0, "lock"), SwitchLine(40, "1", 6, 0, "default"), SwitchLine(50, "1", 7, 0, "default"),
+        SwitchLine(10, "1", 1, 0, "default", 0), StallLine(11, "1", 2, 0, "default", slow),
+        SwitchLine(20, "1", 3, 0, "lock", 0), StallLine(21, "1", 4, 0, "lock", stop),
+        SwitchLine(30, "1", 5, 0, "lock", 0), SwitchLine(40, "1", 6, 0, "default", 0), SwitchLine(50, "1", 7, 0, "default", 0),
     ]))  # fmt: skip
     stalls = stalls_of(log)
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Collection
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -37,21 +38,21 @@ ROOMS = {
     ],
     "sim": [
         "yaml_text", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting", "setup",
-        "clients", "results", "explain", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
+        "clients", "results", "explain", "preload", "phase", "prefill", "initial_tree", "simulation",
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
-        "document", "request", "statistics", "metrics", "differences", "replicated", "model_errors", "changes",
-        "stored_configuration", "baseline", "reproduction", "study", "goals", "candidates", "written_options",
+        "document", "request", "statistics", "metrics", "differences", "baseline", "study", "goals", "candidates",
+        "written_options",
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [
-        "checkout", "markdown", "logs", "casefiles", "replays", "calibrate", "importer", "recorder", "recordings", "scorecard",
-        "papers",
+        "checkout", "markdown", "grouped_runs", "logs", "casefiles", "replays", "calibrate", "importer", "recorder",
+        "recordings", "scorecard", "papers",
     ],
     "validation/logs": [
         "compression", "text",
-        "json_text", "hash_set", "clock", "bench", "stats", "record_list", "records", "lines", "event_times", "reader",
+        "hash_set", "clock", "bench", "bench_output", "stats", "record_list", "records", "lines", "event_times", "reader",
         "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip
@@ -66,19 +67,12 @@ READERS = {
 }
 """The only files of models that may read files: each reads one input format."""
 IO_MODULES = {
-    "csv",
-    "gzip",
-    "io",
-    "json",
-    "lzma",
-    "os",
-    "pathlib",
-    "shutil",
-    "socket",
-    "subprocess",
-    "tempfile",
-    "urllib",
-}
+    "csv", "gzip", "io", "json", "lzma", "os", "pathlib", "shutil", "socket", "subprocess", "tempfile", "urllib",
+}  # fmt: skip
+
+
+MAIN = "from lsmlab.reports.cli.main import main\nmain"
+"""Beginning of a statement that calls the command line."""
 
 
 def modules(folder: str) -> list[Path]:
@@ -163,29 +157,25 @@ def test_no_import_cycles() -> None:
     assert list(TopologicalSorter(graph).static_order())  # raises CycleError, which names the cycle
 
 
-def test_only_sim_imports_simpy() -> None:
-    """Only sim imports SimPy."""
-    users = {path.relative_to(ROOT).parts[0] for f in FOLDERS for path in modules(f) if "simpy" in imported(path)}
-
-    assert users <= {"sim"}
-
-
-def test_models_do_no_input_or_output() -> None:
-    """Models do no input or output: only the readers of input formats import modules for files."""
+@pytest.mark.parametrize(
+    ("folders", "banned", "allowed"),
+    [
+        ([folder for folder in FOLDERS if folder != "sim"], {"simpy"}, ()),
+        (["models"], IO_MODULES, READERS),
+        (["models"], {"random", "secrets"}, ()),
+    ],
+    ids=["only sim imports SimPy", "models do no input or output", "models get random generators as arguments"],
+)
+def test_imported_libraries(folders: list[str], banned: set[str], allowed: Collection[str]) -> None:
+    """No file imports what its layer must not use."""
     offences = {
-        str(path.relative_to(ROOT)): sorted(touching)
-        for path in modules("models")
-        if (touching := {n.partition(".")[0] for n in imported(path)} & IO_MODULES)
+        path.relative_to(ROOT).as_posix(): sorted(found)
+        for folder in folders
+        for path in modules(folder)
+        if (found := {name.partition(".")[0] for name in imported(path)} & banned)
     }
 
-    assert {} == {name: found for name, found in offences.items() if name not in READERS}
-
-
-def test_models_use_no_global_random_generator() -> None:
-    """Models get random generators as arguments and import no global one."""
-    offences = [str(p.relative_to(ROOT)) for p in modules("models") if imported(p) & {"random", "secrets"}]
-
-    assert [] == offences
+    assert {} == {name: found for name, found in offences.items() if name not in allowed}
 
 
 def test_every_package_is_listed() -> None:
@@ -201,17 +191,28 @@ def test_every_package_is_listed() -> None:
     assert sorted(present) == sorted(declared)
 
 
-def test_the_simulator_loads_no_heavy_library() -> None:
-    """Importing the simulator loads no library for plots, tables, heavy statistics or configuration."""
-    loaded = loaded_by("import lsmlab.sim.simulation")
+@pytest.mark.parametrize(
+    ("statement", "unused"),
+    [
+        ("import lsmlab.sim.simulation", {"plotly", "pyarrow", "pandas", "scipy.stats", "hydra", "omegaconf"}),
+        (f"{MAIN}(['--help'])", {"numpy", "simpy", "hydra", "omegaconf", "yaml", "argparse"}),
+        (
+            f"{MAIN}(['run', 'workload.num=20k', 'workload.duration=1s', '--json', '--out', 'run'])",
+            {"plotly", "pandas", "scipy", "multiprocessing", "joblib", "numpy.ma"},
+        ),
+    ],
+    ids=["simulator", "help", "run"],
+)
+def test_no_unused_library_is_loaded(
+    statement: str, unused: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Importing the simulator, asking for help and a run load no library that they do not use."""
+    monkeypatch.chdir(tmp_path)
 
-    assert set() == loaded & {"plotly", "pyarrow", "pandas", "scipy.stats", "hydra", "omegaconf"}
+    assert set() == loaded_by(statement) & unused
 
 
-ENGINE = {
-    "yaml_text", "machine", "store", "clients", "results", "explain", "progress", "observers", "process_memory",
-    "prefill_options", "setting", "setup", "kept_trees", "preload", "phase", "prefill", "initial_tree", "simulation",
-}  # fmt: skip
+ENGINE = set(ROOMS["sim"][: ROOMS["sim"].index("simulation") + 1])
 """Packages and files of sim that one run needs."""
 
 
@@ -242,22 +243,6 @@ def test_the_top_package_loads_nothing() -> None:
     assert all(callable(getattr(lsmlab, name)) for name in lsmlab.__all__)
 
 
-def test_help_loads_no_heavy_library() -> None:
-    """`lsmlab --help` loads neither NumPy nor SimPy nor Hydra."""
-    loaded = loaded_by("from lsmlab.reports.cli.main import main\nmain(['--help'])")
-
-    assert set() == loaded & {"numpy", "simpy", "hydra", "omegaconf", "yaml", "argparse"}
-
-
-def test_a_run_loads_only_what_it_uses(tmp_path: Path) -> None:
-    """A run loads no libraries of reports and many runs."""
-    arguments = ["run", "workload.num=20k", "workload.duration=1s", "--json", "--out", str(tmp_path / "run")]
-    statement = f"from lsmlab.reports.cli.main import main\nmain({arguments})"
-
-    unused = {"plotly", "pandas", "scipy", "multiprocessing", "joblib", "numpy.ma"}
-    assert set() == loaded_by(statement) & unused
-
-
 def test_loading_the_simulation_leaves_the_garbage_collector_as_it_was() -> None:
     """Loading the simulation exempts its modules from garbage collections, and keeps collections on or off."""
     statement = "import gc\nfrom lsmlab.sim.runs.loading import load_simulation"
@@ -275,7 +260,7 @@ def test_every_verb_exists(verb: str) -> None:
     assert callable(found) or isinstance(found, StudyKind)
 
 
-NAMING = ("models", "sim", "validation", "reports/api", "reports/cli", "reports/text")
+NAMING = ("models", "sim", "validation", "reports/api", "reports/cli", "reports/decisions")
 PACKAGES = [p.parent for folder in NAMING for p in sorted((ROOT / folder).rglob("__init__.py"))]
 
 

@@ -8,7 +8,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.calibrate.terms import job_cpu
 from lsmlab.validation.importer.estimates import jackknife_error
-from lsmlab.validation.importer.job_times import _positive_fit
+from lsmlab.validation.importer.jobs import _positive_fit
 from lsmlab.validation.logs.timings.fsync_periods import TimedLog, bandwidth, busy_periods, commit_s, computing_s
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
@@ -16,12 +16,6 @@ from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 def job_log(jobs: list[TimedJob], io_statistics: bool = False) -> TimedLog:
     """Return a parsed LOG with these jobs."""
     return TimedLog(jobs, io_statistics)
-
-
-def compaction_counts(job: TimedJob, host: Host = Host()) -> tuple[float, ...]:  # noqa: B008 -- frozen
-    """Return a compaction's counts for the constants per record, byte and comparison."""
-    counts = job_cpu(job, host).counts()
-    return tuple(counts[f"host.compaction_{name}"] for name in ("record", "byte", "compare"))
 
 
 def test_costs_per_record_and_byte_are_recovered() -> None:
@@ -86,25 +80,20 @@ def test_a_jackknife_of_means_gives_their_standard_error() -> None:
     assert jackknife_error(means) == pytest.approx(values.std(ddof=1) / 2.0)
 
 
-def test_comparisons_grow_with_the_heap_depth() -> None:
-    """The merge heap of eight runs is two levels deeper than that of two runs: two more comparisons per record."""
-    two, eight = (TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=runs) for runs in (2, 8))
+@pytest.mark.parametrize(
+    ("runs", "dropped", "host", "expected"),
+    [
+        (2, 0.0, Host(), (10.0, 100.0, 0.0)),
+        (8, 0.0, Host(), (10.0, 100.0, 20.0)),  # the heap of eight runs is two levels deeper: two more comparisons per record
+        (8, 4.0, Host(), (6.88, 68.8, 20.0)),  # each dropped record, and its bytes, counts 0.22; all ten are compared
+        (8, 4.0, Host(compaction_dropped=0.5), (8.0, 80.0, 20.0)),  # the share of a dropped record belongs to the machine
+    ],
+)
+def test_counts_of_a_compaction(runs: int, dropped: float, host: Host, expected: tuple[float, ...]) -> None:
+    """A compaction of ten records counts for the constants per record, byte and comparison."""
+    counts = job_cpu(TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=runs, dropped=dropped), host).counts()
 
-    assert [(10.0, 100.0, 0.0), (10.0, 100.0, 20.0)] == [compaction_counts(job) for job in (two, eight)]
-
-
-def test_dropped_records_count_for_a_share() -> None:
-    """Of ten records, six are written: each of the other four, and its bytes, counts 0.22; all ten are compared."""
-    merge = TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
-
-    assert (6.88, 68.8, 20.0) == pytest.approx(compaction_counts(merge))
-
-
-def test_the_share_of_dropped_records_belongs_to_the_machine() -> None:
-    """If a dropped record costs half of a written one, ten records with four of them dropped count as eight."""
-    merge = TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=8, dropped=4.0)
-
-    assert (8.0, 80.0, 20.0) == pytest.approx(compaction_counts(merge, Host(compaction_dropped=0.5)))
+    assert expected == pytest.approx(tuple(counts[f"host.compaction_{name}"] for name in ("record", "byte", "compare")))
 
 
 @pytest.mark.parametrize(

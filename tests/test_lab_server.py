@@ -126,7 +126,7 @@ def test_controls_for_the_chosen_entries(kept: KeptRuns, monkeypatch: pytest.Mon
 
     context = type("Context", (), {"triggered_prop_ids": {"applied.data": "applied"}})
     monkeypatch.setattr(callbacks, "ctx", context)
-    draw = callbacks.controls_callback(callbacks.Form(kept))
+    draw = callbacks.Form(JobQueue(no_process, 1), kept).controls
     entries = tuple(START.entries.values())
     first = draw(*entries, START.as_json(), [], {}, None, [], [])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from log_mutations import MUTATIONS, mutated
-from log_sample import Sample
+from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.validation.importer.importing import summarised
@@ -32,7 +32,7 @@ def clean() -> bytes:
 def totals_and_damage(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
     """Return the totals of an import, and its counts of unreadable and missing parts."""
     reading = read(path)
-    summary = summarised(reading).summary
+    summary = summarised(reading).facts
     damage = {**reading.log.troubles, **reading.problems}
     assert sum(damage.values()) == sum(
         e["count"] for e in (*summary["import"]["troubles"], *summary["import"]["problems"])
@@ -47,15 +47,12 @@ def totals_and_damage(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
 @pytest.mark.parametrize("mutation", range(len(MUTATIONS)), ids=[m.__name__ for m in MUTATIONS])
 def test_damage_is_reported(mutation: int, seeds: range, tmp_path: Path) -> None:
     """Totals that differ from the undamaged LOG's come with a count of damage; the only exception is InputError."""
-    path = tmp_path / "LOG"
-    path.write_bytes(clean())
-    undamaged, damage = totals_and_damage(path)
+    undamaged, damage = totals_and_damage(write_log(tmp_path, clean()))
     assert {} == damage
     unreported = []
     for seed in seeds[mutation :: len(MUTATIONS)]:
-        path.write_bytes(mutated(clean(), seed))
         try:
-            totals, damage = totals_and_damage(path)
+            totals, damage = totals_and_damage(write_log(tmp_path, mutated(clean(), seed)))
         except InputError:
             continue
         if totals != undamaged and not damage:
@@ -67,8 +64,7 @@ def test_damage_is_reported(mutation: int, seeds: range, tmp_path: Path) -> None
 @pytest.mark.parametrize("seed", range(len(MUTATIONS)), ids=[m.__name__ for m in MUTATIONS])
 def test_damaged_logs_can_be_imported(seed: int, tmp_path: Path) -> None:
     """An import of a damaged LOG writes tables, configuration and page."""
-    path = tmp_path / "LOG"
-    path.write_bytes(mutated(clean(), seed))
+    path = write_log(tmp_path, mutated(clean(), seed))
 
     assert 0 == import_log([str(path), "--out", str(tmp_path / "out")])
     assert (tmp_path / "out" / "report.html").is_file()
@@ -82,9 +78,7 @@ def test_an_isolated_wrong_time_stamp_is_ignored(place: int, year: str, tmp_path
     at = place if place >= 0 else len(lines) - 1
     assert lines[at].startswith("2023")
     lines[at] = year + lines[at][4:]
-    path = tmp_path / "LOG"
-    path.write_text("\n".join(lines) + "\n")
-    reading = read(path)
+    reading = read(write_log(tmp_path, lines))
 
     assert reading.summary["duration_s"] < 60
     assert 1 == reading.log.troubles["unreadable_stamps"]
@@ -95,8 +89,7 @@ def test_a_pause_of_weeks_is_no_error(tmp_path: Path) -> None:
     first, second = Sample().run(10), Sample()
     second.now_us = first.now_us + 40 * 86_400 * 10**6
     second.run(10)
-    path = tmp_path / "LOG"
-    path.write_text(first.text + second.text)
+    path = write_log(tmp_path, [*first.lines, *second.lines])
     reading = read(path)
 
     assert {} == dict(reading.log.troubles)
@@ -108,13 +101,9 @@ def test_a_pause_of_weeks_is_no_error(tmp_path: Path) -> None:
 def test_truncated_events_lose_no_bytes(limit: int, tmp_path: Path) -> None:
     """If a logger truncates long events (those of large compactions), all totals are still right."""
     sample = Sample().run(40)
-    lines = []
-    for line in sample.lines:
-        padded = line.replace('"num_subcompactions"', '"padding": "' + "x" * 4000 + '", "num_subcompactions"')
-        lines.append(padded[:limit])
-    path = tmp_path / "LOG"
-    path.write_text("\n".join(lines) + "\n")
-    reading = read(path)
+    padding = '"padding": "' + "x" * 4000 + '", "num_subcompactions"'
+    lines = [line.replace('"num_subcompactions"', padding)[:limit] for line in sample.lines]
+    reading = read(write_log(tmp_path, lines))
 
     assert sample.totals == {name: reading.summary[name] for name in sample.totals}
     assert reading.log.troubles["cut_events"] >= sample.totals["compaction_count"]
@@ -127,9 +116,7 @@ def test_contradicting_numbers_are_outvoted(tmp_path: Path) -> None:
         line.replace('"total_output_size": ', '"total_output_size": 9', 1) if "compaction_finished" in line else line
         for line in sample.lines
     ]
-    path = tmp_path / "LOG"
-    path.write_text("\n".join(wrong) + "\n")
-    reading = read(path)
+    reading = read(write_log(tmp_path, wrong))
 
     assert sample.totals["compaction_write_bytes"] == reading.summary["compaction_write_bytes"]
     assert sample.totals["compaction_count"] == reading.problems["contradictions"]
@@ -148,7 +135,4 @@ def test_missing_parts_are_counted_by_kind(tmp_path: Path) -> None:
         "lsm_jumps": [line for line in lines if not any(f"[JOB {n}]" in line or f'"job": {n},' in line for n in (3, 4))],
     }  # fmt: skip
     for kind, left in cases.items():
-        path = tmp_path / kind
-        path.write_text("\n".join(left) + "\n")
-
-        assert read(path).problems[kind] > 0, kind
+        assert read(write_log(tmp_path, left)).problems[kind] > 0, kind

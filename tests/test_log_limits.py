@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from log_sample import Sample
+from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.validation.importer.reading import read
@@ -38,8 +38,7 @@ def test_lines_are_those_of_the_whole_text(
 ) -> None:
     """Reading in steps of 7 bytes gives the lines of the whole text, in each encoding."""
     monkeypatch.setattr(compression, "_STEP_BYTES", 7)
-    path = tmp_path / "LOG"
-    path.write_bytes(text.encode(encoding))
+    path = write_log(tmp_path, text.encode(encoding))
     whole, _ = read_text_part(path)
     lines = TextLines(path)
 
@@ -57,34 +56,31 @@ def test_compressed_lines_are_those_of_the_text(
     monkeypatch.setattr(compression, "_STEP_BYTES", 64)
     text = Sample().run(10).text.encode()
     raw = pack(text) + pack(b"") + pack(text)
-    path = tmp_path / "LOG"
-    path.write_bytes(raw[: round(kept * len(raw))] + (b"\0" * 512 if kept == 1.0 else b""))
+    path = write_log(tmp_path, raw[: round(kept * len(raw))] + (b"\0" * 512 if kept == 1.0 else b""))
     lines = TextLines(path)
-    expected, whole = read_text_part(path)
+    found, whole = read_text_part(path)
 
-    assert expected.removesuffix("\n").split("\n") == list(lines)
+    assert found.removesuffix("\n").split("\n") == list(lines)
     assert whole == (kept == 1.0)
-    assert not expected.endswith("\n") or whole == lines.whole
+    assert not found.endswith("\n") or whole == lines.whole
+    assert (2 * text.decode()).startswith(found)
+    assert len(found) == 2 * len(text) if whole else len(found) > len(text) / 2
 
 
 def test_empty_members_end(tmp_path: Path) -> None:
     """A file of 400,000 empty gzip members is refused at once; 20,000 members, as bgzip writes them, are read."""
-    path = tmp_path / "LOG.gz"
-    path.write_bytes(gzip.compress(b"") * 400_000)
     with pytest.raises(InputError, match="more than 100,000 compressed members"):
-        read(path)
+        read(write_log(tmp_path, gzip.compress(b"") * 400_000))
     text = Sample().run(10).text
-    path.write_bytes(gzip.compress(b"") * 20_000 + gzip.compress(text.encode()))
 
-    assert text == read_text(path)
+    assert text == read_text(write_log(tmp_path, gzip.compress(b"") * 20_000 + gzip.compress(text.encode())))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
 def test_bombs_are_refused(pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A small file that expands to millions of blank lines is refused by its ratio."""
     monkeypatch.setattr(compression, "_FREE_BYTES", 1 << 20)
-    path = tmp_path / "LOG"
-    path.write_bytes(pack((b" " * 999 + b"\n") * 20_000))
+    path = write_log(tmp_path, pack((b" " * 999 + b"\n") * 20_000))
 
     with pytest.raises(InputError, match="expands to more than 200 times its size"):
         read(path)
@@ -93,9 +89,8 @@ def test_bombs_are_refused(pack: Callable[[bytes], bytes], tmp_path: Path, monke
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_endless_line_is_refused_in_little_memory(packed: bool, tmp_path: Path) -> None:
     """A file of one line of 100 MB is refused after a few MB."""
-    path = tmp_path / "LOG"
     content = b"2023/11/14-22:13:20.000013 7001 " + b"x" * 100_000_000
-    path.write_bytes(gzip.compress(content, 1) if packed else content)
+    path = write_log(tmp_path, gzip.compress(content, 1) if packed else content)
     del content
 
     def refuse() -> None:
@@ -108,8 +103,7 @@ def test_an_endless_line_is_refused_in_little_memory(packed: bool, tmp_path: Pat
 def test_the_size_limit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text above the limit is refused, with the limit and the remedy."""
     monkeypatch.setattr("lsmlab.validation.logs.text._LARGEST_LINES_BYTES", 1 << 20)
-    path = tmp_path / "LOG"
-    path.write_text(Sample().run(10).text * 30)
+    path = write_log(tmp_path, Sample().run(10).lines * 30)
 
     with pytest.raises(InputError, match="longer than 1 MiB of text; extract a part of it"):
         read(path)
@@ -119,8 +113,7 @@ def test_memory_does_not_grow_with_the_text(tmp_path: Path, monkeypatch: pytest.
     """10 MB of lines that are no records take no memory; a record takes at most 1,500 bytes."""
     monkeypatch.setattr("lsmlab.validation.logs.text._HEAD_CHARACTERS", 1 << 18)
     sample = Sample().run(100)
-    path = tmp_path / "LOG"
-    path.write_text(sample.text)
+    path = write_log(tmp_path, sample.lines)
     alone = peak_bytes(lambda: read(path))
     records = len(read(path).log.records)
     head, _, tail = sample.text.rpartition("2023/")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import gzip
-import lzma
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from log_sample import ENTRIES, Sample
+from log_sample import ENTRIES, Sample, write_log
 from lsmlab.models.errors import InputError
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.logs.reader import parse_log, read_log
@@ -52,12 +50,6 @@ def syslog(found: re.Match[str]) -> str:
     return f"Nov 14 22:13:20 host mydb[123]: {found[0]}"
 
 
-def write(path: Path, lines: list[str]) -> Path:
-    """Write a LOG file with these lines."""
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
 def assert_totals(sample: Sample, reading: Reading) -> None:
     """Check that the reading has all totals of the sample and reports nothing missing."""
     assert sample.totals == {name: reading.summary[name] for name in sample.totals}
@@ -70,7 +62,7 @@ def test_a_host_programs_prefix(wrap: Callable[[re.Match[str]], str], tmp_path: 
     """Messages inside a host program's log are read with their times."""
     sample = Sample().run(20)
     lines = [wrap(found) if (found := OWN.match(line)) else line for line in sample.lines]
-    reading = read(write(tmp_path / "host.log", lines))
+    reading = read(write_log(tmp_path, lines, "host.log"))
 
     assert_totals(sample, reading)
     assert {} == dict(reading.log.troubles)
@@ -89,14 +81,14 @@ def test_thread_ids_of_all_platforms(thread: str, tmp_path: Path) -> None:
         for line in sample.lines
     ]
 
-    assert_totals(sample, read(write(tmp_path / "LOG", lines)))
+    assert_totals(sample, read(write_log(tmp_path, lines)))
 
 
 @pytest.mark.parametrize("hours", [-8, 0, 2, 5])
 def test_local_clocks(hours: int, tmp_path: Path) -> None:
     """Time stamps in local time and event times in UTC are converted to one clock."""
     sample = Sample(hours=hours).run(10)
-    reading = read(write(tmp_path / "LOG", sample.lines))
+    reading = read(write_log(tmp_path, sample.lines))
     started = next(reading.log.events("flush_started"))
     switched = next(r for r in reading.log.records if r.line < started.line)
 
@@ -114,7 +106,7 @@ def test_summer_time(hours: int, tmp_path: Path) -> None:
     sample.hours += hours
     sample.fill(20)
     sample.close()
-    reading = read(write(tmp_path / "LOG", sample.lines))
+    reading = read(write_log(tmp_path, sample.lines))
 
     assert before < len(sample.lines)
     assert_totals(sample, reading)
@@ -122,25 +114,10 @@ def test_summer_time(hours: int, tmp_path: Path) -> None:
     assert reading.summary["duration_s"] < 30
 
 
-@pytest.mark.parametrize(
-    "pack",
-    [gzip.compress, lzma.compress, bz2.compress, lambda raw: gzip.compress(raw[:9000]) + gzip.compress(raw[9000:])],
-)
-def test_compressed_logs(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    """Files compressed by gzip (also in several members), xz or bzip2 are recognised by their first bytes."""
-    sample = Sample().run(20)
-    path = tmp_path / "LOG"
-    path.write_bytes(pack(sample.text.encode()))
-
-    assert_totals(sample, read(path))
-
-
 def test_a_truncated_compressed_log(tmp_path: Path) -> None:
     """A truncated gzip file is read as far as possible, and the loss is reported."""
-    path = tmp_path / "LOG.gz"
     packed = gzip.compress(Sample().run(40).text.encode())
-    path.write_bytes(packed[: len(packed) // 2])
-    reading = read(path)
+    reading = read(write_log(tmp_path, packed[: len(packed) // 2], "LOG.gz"))
 
     assert 1 == reading.log.troubles["cut_input"]
     assert reading.summary["flush_count"] > 5
@@ -151,7 +128,7 @@ def test_several_opens(tmp_path: Path) -> None:
     first, second = Sample().run(20), Sample()
     second.now_us = first.now_us + 5_000_000
     second.run(12)
-    reading = read(write(tmp_path / "LOG", [*first.lines, *second.lines]))
+    reading = read(write_log(tmp_path, [*first.lines, *second.lines]))
 
     assert first.totals + second.totals == {name: reading.summary[name] for name in first.totals}
     assert {} == dict(reading.problems)
@@ -182,7 +159,7 @@ def test_many_column_families(tmp_path: Path) -> None:
     lines = [line for line in first.lines if OWN.match(line)]
     head = next(i for i, line in enumerate(lines) if "DB pointer" in line) + 1
     merged = [*lines[:head], *sorted([*lines[head:-2], *inner], key=lambda line: line[:26]), *lines[-2:]]
-    reading = read(write(tmp_path / "LOG", merged))
+    reading = read(write_log(tmp_path, merged))
 
     assert ["default", "meta"] == sorted(reading.jobs.families)
     assert first.totals + second.totals == {name: reading.summary[name] for name in first.totals}
@@ -198,7 +175,7 @@ def test_messages_of_10_x(tmp_path: Path) -> None:
         .replace("Level-0 commit table", "Level-0 commit flush result of table")
         for line in sample.lines
     ]  # fmt: skip
-    reading = read(write(tmp_path / "LOG", lines))
+    reading = read(write_log(tmp_path, lines))
 
     assert_totals(sample, reading)
     assert sample.totals["flush_count"] * ENTRIES == reading.summary["entries_flushed"]
@@ -210,10 +187,8 @@ def test_messages_of_10_x(tmp_path: Path) -> None:
 )
 def test_other_files_are_refused(content: bytes, words: str, tmp_path: Path) -> None:
     """Empty files, other texts and damaged archives raise an error that names the problem."""
-    path = tmp_path / "LOG"
-    path.write_bytes(content)
     with pytest.raises(InputError, match=words):
-        read_log(path)
+        read_log(write_log(tmp_path, content))
 
 
 needs_data = pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"the reference data are not at {DATA}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lsmlab.validation.logs.stats import StatsReader, total_stalls
+from lsmlab.validation.logs.stats import StatsDump, StatsReader, total_stalls
 
 HEADERS = {
     "5.7": "Level    Files   Size(MB)   Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) Wnew(GB) Moved(GB) W-Amp Rd(MB/s) Wr(MB/s) "
@@ -23,30 +23,33 @@ ROWS = {
 }  # fmt: skip
 
 
+def dump_of(*lines: str) -> StatsDump:
+    """Read the lines of one dump, of which each but a line of dashes belongs to it."""
+    reader = StatsReader()
+    assert [not line.startswith("--") for line in lines] == [reader.take(line, None, 0) for line in lines]
+    return reader.dumps[0]
+
+
 @pytest.mark.parametrize("version", list(HEADERS))
 def test_tables_are_read_by_header(version: str) -> None:
     """The reader finds columns by the header: tables have 17 to 21 columns, and sizes in MB or with a unit."""
-    reader = StatsReader()
-    lines = ["** Compaction Stats [default] **", HEADERS[version], "-" * 80, ROWS[version]]
-    assert [True, True, False, True] == [reader.take(line, i, None, 0) for i, line in enumerate(lines)]
-    row = reader.dumps[0].families["default"].row("L1")
+    dump = dump_of("** Compaction Stats [default] **", HEADERS[version], "-" * 80, ROWS[version])
+    row = dump.families["default"].row("L1")
 
     assert row is not None
     assert 256 * 2**20 == row["Size"]
     assert (1.5, 1.4, 0.4, 77.0, 12, 12e6, 139e3) == tuple(
         row[name] for name in ("Read(GB)", "Write(GB)", "Wnew(GB)", "Comp(sec)", "Comp(cnt)", "KeyIn", "KeyDrop")
     )
-    assert 0 == reader.dumps[0].unreadable
+    assert 0 == dump.unreadable
 
 
 def test_a_row_with_a_missing_cell_is_unreadable() -> None:
     """A row with a missing cell is counted as unreadable and not shifted into wrong columns."""
-    reader = StatsReader()
-    for line in ("** Compaction Stats [default] **", HEADERS["7.8"], ROWS["7.8"].replace("1.0", "", 1)):
-        reader.take(line, 1, None, 0)
+    dump = dump_of("** Compaction Stats [default] **", HEADERS["7.8"], ROWS["7.8"].replace("1.0", "", 1))
 
-    assert 1 == reader.dumps[0].unreadable
-    assert [] == reader.dumps[0].families["default"].levels
+    assert 1 == dump.unreadable
+    assert [] == dump.families["default"].levels
 
 
 @pytest.mark.parametrize(
@@ -66,19 +69,14 @@ def test_a_row_with_a_missing_cell_is_unreadable() -> None:
 )
 def test_stall_counters_of_both_wordings(line: str) -> None:
     """Stall counters are read in the wordings before and after 8.1, which changed names and order."""
-    reader = StatsReader()
-    for text in ("** Compaction Stats [default] **", line):
-        reader.take(text, 1, None, 0)
-
     assert {
         "l0_slowdown": 3, "l0_stop": 1, "pending_stop": 4, "pending_slowdown": 5, "memtable_stop": 6, "memtable_slowdown": 7,
-    } == total_stalls(reader.dumps[0])  # fmt: skip
+    } == total_stalls(dump_of("** Compaction Stats [default] **", line))  # fmt: skip
 
 
 def test_statistics_cumulative_and_interval() -> None:
     """Writes, keys, stalls and WAL bytes are read with their units, cumulative and per interval."""
-    reader = StatsReader()
-    for text in (
+    dump = dump_of(
         "** DB Stats **",
         "Uptime(secs): 726.2 total, 123.2 interval",
         "Cumulative writes: 10M writes, 11M keys, 10M commit groups, 1.0 writes per commit group, ingest: 76.59 GB, 108.00 MB/s",
@@ -87,9 +85,7 @@ def test_statistics_cumulative_and_interval() -> None:
         "Interval writes: 1254K writes, 1254K keys, 1254K commit groups, 1.0 writes per commit group, "
         "ingest: 9840.88 MB, 79.86 MB/s",
         "Interval stall: 00:01:45.095 H:M:S, 85.3 percent",
-    ):
-        assert reader.take(text, 1, None, 0)
-    dump = reader.dumps[0]
+    )
 
     assert (726.2, 123.2) == (dump.uptime_s, dump.interval_s)
     assert (11e6, 1254e3) == (dump.db["cumulative_keys"], dump.db["interval_keys"])

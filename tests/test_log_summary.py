@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 
 import pytest
@@ -15,22 +14,19 @@ from lsmlab.validation.logs.stats import total_stalls
 
 ROOT = Path(__file__).parents[1]
 RECORDINGS = ROOT / "validation" / "recordings"
-NAMES = ("static", "dynamic", "parallel")
 
 
-@functools.cache
-def recorded(name: str) -> RocksDbLog:
-    """Return the parsed LOG of a recording, cached."""
-    return read_log(RECORDINGS / name / "LOG.xz")
+@pytest.fixture(scope="module", params=("static", "dynamic", "parallel"))
+def log(request: pytest.FixtureRequest) -> RocksDbLog:
+    """Read the LOG of each recording once."""
+    return read_log(RECORDINGS / request.param / "LOG.xz")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_counts_and_bytes_match_the_last_table(name: str) -> None:
-    """Jobs, written bytes and sizes by level up to a statistics dump equal those of the dump's table.
+def test_the_summary_matches_the_last_dump(log: RocksDbLog) -> None:
+    """Jobs, written bytes and sizes by level, and stall lines, up to a statistics dump equal those of the dump.
 
     RocksDB counts a job before its commit, so the table may contain one more job.
     """
-    log = recorded(name)
     dump = last_dump(log, log.last_us or 0)
     assert dump is not None
     assert dump.time_us is not None
@@ -43,25 +39,13 @@ def test_counts_and_bytes_match_the_last_table(name: str) -> None:
         assert row["Write(GB)"] * 2**30 == pytest.approx(level["write_bytes"], abs=0.051 * 2**30)
         assert row["Size"] == pytest.approx(level["bytes"], rel=0.01)
         assert row["Files"].split("/")[0] == str(level["files"])
+    assert total_stalls(dump) == summary["stall_count"]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_stall_lines_match_the_counters(name: str) -> None:
-    """Stall lines up to a dump are as many, by cause, as RocksDB counted."""
-    log = recorded(name)
-    dump = last_dump(log, log.last_us or 0)
-    assert dump is not None
-    assert dump.time_us is not None
-    counted = summarise_log(log, until_s=(dump.time_us - origin_us(log)) / 1e6)["stall_count"]
-
-    assert total_stalls(dump) == counted
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_parts_add_up(name: str) -> None:
+def test_parts_add_up(log: RocksDbLog) -> None:
     """Bytes by level pair and by output level sum to the totals; `until_s` keeps only jobs committed before it."""
-    summary = summarise_log(recorded(name))
-    half = summarise_log(recorded(name), until_s=summary["duration_s"] / 2)
+    summary = summarise_log(log)
+    half = summarise_log(log, until_s=summary["duration_s"] / 2)
 
     assert summary["compaction_write_bytes"] == sum(p["write_bytes"] for p in summary["pairs"])
     assert summary["compaction_read_bytes"] == sum(r["read_bytes"] for r in summary["levels"])
@@ -70,11 +54,8 @@ def test_parts_add_up(name: str) -> None:
     assert summary["write_amplification"] == pytest.approx(1 + summary["compaction_write_bytes"] / summary["flush_bytes"])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_complete_logs_have_no_problems(name: str) -> None:
+def test_complete_logs_have_no_problems(log: RocksDbLog) -> None:
     """A complete LOG has no damage and no problems."""
-    log = recorded(name)
-
     assert {} == dict(log.troubles)
     assert {} == {kind: n for kind, n in jobs_of(log).problems.items() if n}
 

@@ -63,7 +63,7 @@ def test_derived_arena_block(version: Version, buffer: int, block: int) -> None:
 )
 def test_capacity(version: Version, buffer: int, capacity: int) -> None:
     """Capacities are those of the examples in (behaviour/write-path.md, When a memtable is full)."""
-    assert memtable_capacity(buffer, version=version) == capacity
+    assert memtable_capacity(buffer, default_arena_block_size(buffer, version)) == capacity
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,6 @@ def test_capacity(version: Version, buffer: int, capacity: int) -> None:
 )
 def test_entries_of_real_memtables(version: Version, buffer: int, key: int, value: int, recorded: int) -> None:
     """Capacity over mean node agrees with the median of real flush_started events within 0.1 %, from 8 MiB on within 0.02 %."""
-    entries = memtable_capacity(buffer, version=version) / mean_node_bytes(key, value, version=version)
+    capacity = memtable_capacity(buffer, default_arena_block_size(buffer, version))
+    entries = capacity / mean_node_bytes(key, value, version=version)
     assert entries == pytest.approx(recorded, rel=2e-4 if buffer > MIB else 1e-3)

@@ -13,15 +13,11 @@ from lsmlab.sim.clients.group import ClientGroup, start_group
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import Classes, OpTimes
 from lsmlab.sim.machine.machine import MachineShares
-from lsmlab.sim.store.write_shape import WriteShape
+from plain_machine import SHAPE
 
 HOST = Host(
     cores=2, core_contention=0.5, write_op=2e-6, switch=0.0, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6
 )  # fmt: skip
-SHAPE = WriteShape(
-    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, memtable_bytes=64e6,
-    key_bytes=16, value_bytes=200, delete_share=0
-)
 
 
 def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> ClientGroup:

@@ -6,14 +6,8 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import (
-    CompactionPri,
-    CompactionStyle,
-    Compression,
-    RocksDbOptions,
-    StopStyle,
-    resolve_options,
-)
+from lsmlab.models.options.fields import CompactionPri, CompactionStyle, Compression, RocksDbOptions, StopStyle
+from lsmlab.models.options.options import resolve_options
 from lsmlab.models.version import Version
 
 MIB = 1 << 20

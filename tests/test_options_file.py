@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import Compression, StopStyle, resolve_options
+from lsmlab.models.options.fields import Compression, StopStyle
+from lsmlab.models.options.options import resolve_options
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.version import Version
 

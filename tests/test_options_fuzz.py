@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import ResolvedOptions, RocksDbOptions, resolve_options
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.options.options import ResolvedOptions, resolve_options
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.values import STRUCTS, option_types
 from lsmlab.models.version import Version

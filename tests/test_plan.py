@@ -8,21 +8,24 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.studies.plan.plan_file import read_plan
-from lsmlab.sim.studies.plan.planned_store import PlannedStore, PlanRuns
+from lsmlab.sim.studies.plan.plan_file import read_plan, write_starting_plan
+from lsmlab.sim.studies.plan.planned_store import PlannedStore
+from lsmlab.sim.studies.plan.rounds import PlanRuns, Steps, carry_out
+from lsmlab.sim.studies.plan.search import Search
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels
-from lsmlab.sim.studies.plan.starting_plan import write_starting_plan
-from lsmlab.sim.studies.plan.sustainable import Search
-from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, try_rate
+from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial, try_rate
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
 SMALL = (
     "engine.options.write_buffer_size=8MiB", "engine.options.target_file_size_base=8MiB",
@@ -57,13 +60,24 @@ def plan_file(folder: Path, **changes: Any) -> Path:
 # --- sustainable rate ----------------------------------------------------------------------------------------------
 
 
+def found_by(steps: Steps[T]) -> T:
+    """Return the result of a search that runs in this process."""
+    found = carry_out({"store": steps}, Settings(default_store(), InProcess(), quiet=True))["store"]
+    assert not isinstance(found, str), found
+    return found
+
+
+def trial_of(store: PlannedStore, rate: float, levels: ServiceLevels, bursts: LoadBursts | None = None) -> Trial:
+    """Return the trial of a rate."""
+    return found_by(try_rate(store, PlanRuns(), rate, levels, bursts, QUICK))
+
+
 def grid_limit(store: PlannedStore, levels: ServiceLevels, around: float) -> float:
     """Return the highest rate of a grid of 1 % below the first rate that fails, near `around`."""
-    runs = PlanRuns(default_store())
     held = 0.0
     for step in range(-4, 5):  # the ends are more than 3 % away
         rate = float(f"{around * 1.01**step:.4g}")
-        if not try_rate(store, runs, rate, levels, None, QUICK).holds:
+        if not trial_of(store, rate, levels).holds:
             return held
         held = rate
     return held
@@ -73,7 +87,7 @@ def near_a_fine_grid(device: str, load: dict[str, Any], *options: str, **limits:
     """Compare the search with a grid of 1 %."""
     store = PlannedStore(compose([f"device={device}", *SMALL, *options]), {**LOAD, **load})
     levels = ServiceLevels(**limits)
-    found = Search(store, PlanRuns(default_store()), levels, settings=QUICK).find()
+    found = found_by(Search(store, levels, settings=QUICK).find())
 
     assert found.failed is not None
     assert grid_limit(store, levels, found.rate_per_s) == pytest.approx(found.rate_per_s, rel=0.03)
@@ -103,9 +117,9 @@ def test_more_stores_are_near_a_fine_grid(
 def test_a_burst_needs_time_to_recover() -> None:
     """A burst of twice the rate fills a queue; the trial reports the time until it is gone, and fails above its limit."""
     store = PlannedStore(compose(["device=sata", *SMALL]), LOAD)
-    runs, bursts = PlanRuns(default_store()), LoadBursts(factor=3.0, length=20.0)
-    free = try_rate(store, runs, 8000.0, ServiceLevels(), bursts, QUICK)
-    bound = try_rate(store, runs, 8000.0, ServiceLevels(recovery=1.0), bursts, QUICK)
+    bursts = LoadBursts(factor=3.0, length=20.0)
+    free = trial_of(store, 8000.0, ServiceLevels(), bursts)
+    bound = trial_of(store, 8000.0, ServiceLevels(recovery=1.0), bursts)
 
     assert free.holds
     assert free.levels["recovery"] > 1.0

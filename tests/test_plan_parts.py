@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.sim.studies.plan import sustainable
-from lsmlab.sim.studies.plan.constraint import constraint
-from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
+from lsmlab.sim.studies.plan import search as searching
+from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, feasible_share, machines_for, years_until
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
 from lsmlab.sim.studies.plan.prices import (
     CostSettings,
@@ -22,14 +22,14 @@ from lsmlab.sim.studies.plan.prices import (
     read_catalogue,
     with_device_price,
 )
+from lsmlab.sim.studies.plan.search import Search
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growth
-from lsmlab.sim.studies.plan.sustainable import Search
-from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, recovery_s
-from lsmlab.sim.studies.plan.uncertainty import feasible_share
+from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, recovery_s
 from lsmlab.sim.studies.statistics import undominated
 
+T = TypeVar("T")
 SECONDS = np.arange(1.0, 601.0)
 
 
@@ -57,23 +57,19 @@ def test_a_quantity_around_a_mean_is_steady() -> None:
     assert {GrowthVerdict.STEADY} == {g.verdict for g in found}
 
 
-def test_a_wide_interval_is_unclear() -> None:
-    """Noise that hides a growth above the tolerance asks for a longer run."""
-    found = growth("tree", SECONDS[:60], 0.01 * 1000.0 * SECONDS[:60] + noise(3000.0)[:60], 1000.0, step=100.0)
-
-    assert GrowthVerdict.UNCLEAR is found.verdict
-
-
-def test_growth_within_one_step_does_not_count() -> None:
-    """A rise below the step in which a quantity changes anyhow is no proof of growth."""
-    assert GrowthVerdict.UNCLEAR is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e6).verdict
-    assert GrowthVerdict.GROWS is growth("tree", SECONDS, 0.02 * 1000.0 * SECONDS, 1000.0, step=1e3).verdict
-
-
-def test_short_series_and_missing_flows_show_nothing() -> None:
-    """Fewer than four seconds are unclear; a quantity without flow, such as debt without writes, is steady."""
-    assert GrowthVerdict.UNCLEAR is growth("backlog", SECONDS[:3], SECONDS[:3], 100.0).verdict
-    assert GrowthVerdict.STEADY is growth("debt", SECONDS, np.zeros(600), 0.0).verdict
+@pytest.mark.parametrize(
+    ("times", "values", "flow", "step", "verdict"),
+    [
+        (SECONDS[:60], 10.0 * SECONDS[:60] + noise(3000.0)[:60], 1000.0, 100.0, GrowthVerdict.UNCLEAR),
+        (SECONDS, 20.0 * SECONDS, 1000.0, 1e6, GrowthVerdict.UNCLEAR),
+        (SECONDS, 20.0 * SECONDS, 1000.0, 1e3, GrowthVerdict.GROWS),
+        (SECONDS[:3], SECONDS[:3], 100.0, 0.0, GrowthVerdict.UNCLEAR), (SECONDS, np.zeros(600), 0.0, 0.0, GrowthVerdict.STEADY),
+    ],
+    ids=["noise hides growth", "within one step", "beyond one step", "fewer than four seconds", "debt without writes"],
+)  # fmt: skip
+def test_what_counts_as_growth(times: Any, values: Any, flow: float, step: float, verdict: GrowthVerdict) -> None:
+    """A rise counts if it is significant and larger than the step in which the quantity changes anyhow."""
+    assert verdict is growth("tree", times, values, flow, step=step).verdict
 
 
 # --- recovery ----------------------------------------------------------------------------------------------------
@@ -95,11 +91,15 @@ def test_recovery_ends_when_all_quantities_are_back() -> None:
 
 
 def test_dates_follow_compound_growth() -> None:
-    """A load that doubles every year reaches a headroom of 4 after two years; without growth it never does."""
+    """A load that doubles every year reaches a headroom of 4 after two years; without growth it never does.
+
+    Machines needed round up; a machine that sustains nothing gives no number.
+    """
     assert 2.0 == pytest.approx(years_until(4.0, 1.0))
     assert date(2028, 11, 1) == date_after(date(2026, 11, 1), 2.003)
     assert None is date_after(date(2026, 11, 1), years_until(2.0, 0.0))
     assert 0.0 == years_until(0.5, 1.0)
+    assert [1, 2, 2, None] == [machines_for(r, s) for r, s in ((5, 10), (11, 10), (20, 10), (5, 0))]
 
 
 def test_growth_shortens_the_life_of_a_drive() -> None:
@@ -109,11 +109,6 @@ def test_growth_shortens_the_life_of_a_drive() -> None:
     assert 10.0 == pytest.approx(drive_life_years(1e15, per_s, 0.0))
     assert math.log1p(10 * math.log(1.3)) / math.log(1.3) == pytest.approx(drive_life_years(1e15, per_s, 0.3))
     assert None is drive_life_years(None, per_s, 0.3)
-
-
-def test_machines_are_whole() -> None:
-    """Machines needed round up; a machine that sustains nothing gives no number."""
-    assert [1, 2, 2, None] == [machines_for(r, s) for r, s in ((5, 10), (11, 10), (20, 10), (5, 0))]
 
 
 def test_costs_add_purchase_rent_and_volume() -> None:
@@ -228,19 +223,28 @@ def test_constraints_name_symptom_and_cause(failed: Trial, expected: str) -> Non
 def search_with(limit: float, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Search:
     """Return a search over a store that sustains rates up to `limit` with seed 1, and 3 % less with others."""
 
-    def tried(_store: object, _runs: object, rate: float, *others: Any) -> Trial:
+    def tried(_store: object, _runs: object, rate: float, *others: Any) -> Generator[Any, Any, Trial]:
+        yield from ()  # no run is needed
         return trial(rate, rate <= (limit if others[-1] == 1 else 0.97 * limit))
 
-    monkeypatch.setattr(sustainable, "try_rate", tried)
+    monkeypatch.setattr(searching, "try_rate", tried)
     store: Any = SimpleNamespace()
-    return Search(store, store, ServiceLevels(), settings=SearchSettings(**settings))
+    return Search(store, ServiceLevels(), settings=SearchSettings(**settings))
+
+
+def result(steps: Generator[Any, Any, T]) -> T:
+    """Return the result of steps that need no run."""
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    found: T = end.value.value
+    return found
 
 
 @pytest.mark.parametrize("closed", [9_000.0, 10_300.0, 14_000.0, 90_000.0])
 def test_the_search_finds_the_limit_from_any_start(closed: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Highest rate that holds and lowest that fails bracket the limit within the precision, in few trials."""
     search = search_with(10_000.0, monkeypatch, precision=0.02, seeds=1)
-    found = search.find(closed)
+    found = result(search.find(closed))
 
     assert found.rate_per_s <= 10_000.0 < found.fails_per_s <= 1.02 * found.rate_per_s
     assert len(found.trials) <= 15
@@ -248,14 +252,14 @@ def test_the_search_finds_the_limit_from_any_start(closed: float, monkeypatch: p
 
 def test_further_seeds_lower_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rate that fails with another seed is not sustainable; the next lower one must hold with all seeds."""
-    found = search_with(10_000.0, monkeypatch, precision=0.02, seeds=3).find(10_500.0)
+    found = result(search_with(10_000.0, monkeypatch, precision=0.02, seeds=3).find(10_500.0))
 
     assert 9_300.0 < found.rate_per_s <= 9_700.0
 
 
 def test_a_store_that_sustains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search ends without a rate if even a thousandth of the closed loop fails."""
-    found = search_with(0.0, monkeypatch).find(10_000.0)
+    found = result(search_with(0.0, monkeypatch).find(10_000.0))
 
     assert (0.0, None) == (found.rate_per_s, found.at_limit)
     assert found.failed is not None
@@ -264,7 +268,7 @@ def test_a_store_that_sustains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_known_trials_narrow_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planned rate that was tried before is a bound of the search."""
     search = search_with(10_000.0, monkeypatch, seeds=1)
-    search.try_rate(9_950.0)
-    found = search.find(11_000.0)
+    result(search.try_rate(9_950.0))
+    found = result(search.find(11_000.0))
 
     assert 9_950.0 <= found.rate_per_s <= 10_000.0

@@ -10,7 +10,7 @@ from draining import check_entries
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim import preload
-from lsmlab.sim.kept_trees import KeptTrees, Levels
+from lsmlab.sim.preload import KeptTrees, Levels
 from lsmlab.sim.results.results import Result
 from running import SMALL, configuration, run, simulate
 

@@ -12,7 +12,7 @@ from lsmlab.models.workloads.base import Clients, Mix
 from lsmlab.sim.clients.admission import Delay, WriteLimits
 from lsmlab.sim.clients.group import ClientGroup, start_group
 from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
-from lsmlab.sim.clients.rates import LoadState, WalWrites, rates_at, solve
+from lsmlab.sim.clients.rates import LoadState, WalWrites, allowed_rates, solve
 from lsmlab.sim.machine.machine import ClientDemand, Machine
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.setting import Setting
@@ -27,7 +27,7 @@ def a_machine() -> Machine:
 
 def limits(**changes: Any) -> WriteLimits:
     """Return stall conditions of one database that admits all writes, with changes."""
-    given: dict[str, Any] = {"stopped": False, "stopped_by": None, "held": False, "delays": (), "sleep_s": 0.0}
+    given: dict[str, Any] = {"stopped_by": None, "held": False, "delays": []}
     phase = Setting.of(configuration(*SMALL))
     return WriteLimits(databases=1, version=phase.engine.version, **{**given, **changes})
 
@@ -47,7 +47,7 @@ def a_state(machine: Machine, threads: int = 1, reads: float = 0.0, **changes: A
 def test_a_stop_admits_no_write() -> None:
     """While a database stops writes, the clients do nothing and wait all the time for its cause."""
     machine = a_machine()
-    rates = rates_at(a_state(machine, stopped=True, stopped_by=StallCause.L0_STOP), machine.shares(ClientDemand()))
+    rates = allowed_rates(a_state(machine, stopped_by=StallCause.L0_STOP), machine.shares(ClientDemand()))
 
     assert [0.0] == [own.served for own in rates.groups]
     assert (rates.admitted.cause, rates.waiting_share) == (StallCause.L0_STOP, 1.0)
@@ -56,7 +56,7 @@ def test_a_stop_admits_no_write() -> None:
 def test_a_held_write_is_no_stall() -> None:
     """While the journal is locked, no write is admitted, and no stall is counted."""
     machine = a_machine()
-    rates = rates_at(a_state(machine, held=True), machine.shares(ClientDemand()))
+    rates = allowed_rates(a_state(machine, held=True), machine.shares(ClientDemand()))
 
     assert (rates.groups[0].served, rates.admitted.cause, rates.waiting_share) == (0.0, None, 0.0)
 
@@ -64,8 +64,8 @@ def test_a_held_write_is_no_stall() -> None:
 def test_a_delay_admits_its_rate_in_bytes() -> None:
     """At a delayed write rate of 1 MB/s, clients write 1 MB/s of write batches and wait most of the time."""
     machine = a_machine()
-    state = a_state(machine, delays=(Delay(1e6, 0.0, 1.0, StallCause.L0_SLOWDOWN),))
-    rates = rates_at(state, machine.shares(ClientDemand()))
+    state = a_state(machine, delays=[Delay(1e6, 0.0, 1.0, StallCause.L0_SLOWDOWN)])
+    rates = allowed_rates(state, machine.shares(ClientDemand()))
 
     assert rates.groups[0].served * state.costs.shape.batch_bytes == pytest.approx(1e6)
     assert rates.groups[0].demand > 10.0 * rates.groups[0].served
@@ -79,19 +79,19 @@ def test_the_solution_is_a_fixed_point_and_changes_nothing(threads: int, reads: 
     state = a_state(machine, threads, reads)
     before = machine.client_demand
 
-    rates, shares = solve(state, machine)
+    rates = solve(state, machine)
 
     assert machine.client_demand == before
-    assert shares == machine.shares(rates.demand)
-    assert rates_at(state, shares).groups[0].served == pytest.approx(rates.groups[0].served, rel=0.05)
+    assert rates.shares == machine.shares(rates.use.demand)
+    assert allowed_rates(state, rates.shares).groups[0].served == pytest.approx(rates.groups[0].served, rel=0.05)
 
 
 def test_many_readers_wait_for_the_device() -> None:
     """With 64 threads the drive is shared: a read takes longer than alone, and throughput grows less than threads do."""
     machine = a_machine()
-    (one, alone), (many, shared) = (solve(a_state(machine, threads, 1.0), machine) for threads in (1, 64))
+    one, many = (solve(a_state(machine, threads, 1.0), machine) for threads in (1, 64))
 
-    assert shared.read_latency_s > alone.read_latency_s or shared.core_share < alone.core_share
+    assert many.shares.read_latency_s > one.shares.read_latency_s or many.shares.core_share < one.shares.core_share
     assert one.groups[0].served < many.groups[0].served < 64.0 * one.groups[0].served
 
 

@@ -13,15 +13,11 @@ from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
 from lsmlab.sim.clients.op_times import Classes, OpTimes
 from lsmlab.sim.machine.machine import MachineShares
-from lsmlab.sim.store.write_shape import WriteShape
 from lsmlab.validation.calibrate.recorded import Histogram
 from lsmlab.validation.calibrate.short_writes import _device_reads
+from plain_machine import SHAPE
 
 HOST = Host(cores=2, read_request=20e-6, client_wake_up=84e-6, late_wake_up=0.84e-3, read_spread=0.42, device_read_spread=0.28)
-SHAPE = WriteShape(
-    batch_bytes=247, user_bytes=216, wal_bytes=0, memtable_entries=1e4, memtable_bytes=64e6,
-    key_bytes=16, value_bytes=200, delete_share=0
-)  # fmt: skip
 
 
 def read_classes(*, busy: float, memory_share: float = 0.4, read_batch: int = 1) -> tuple[Classes, OpTimes]:

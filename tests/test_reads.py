@@ -16,7 +16,6 @@ from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.table_format import Filter
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, UniformKeys
 from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
-from lsmlab.models.workloads.popularity import adjacent_blocks, scattered_blocks
 from lsmlab.models.workloads.ranks import Hotspot, PowerLaw, Zipf
 from lsmlab.models.workloads.reads import (
     ScannedRun,
@@ -30,7 +29,7 @@ from lsmlab.models.workloads.reads import (
     scan_device_reads,
     table_opens,
 )
-from lsmlab.models.workloads.skewed import RankedKeys
+from lsmlab.models.workloads.skewed import RankedKeys, adjacent_blocks, scattered_blocks
 
 
 def simulated_lru(blocks: list[int], capacity: int) -> float:
@@ -93,6 +92,17 @@ def test_popularity_is_a_distribution(constant: float, n: int, per_block: float,
     rates = [lru_cache(popularity, share * blocks).hit_rate() for share in (0.0, 1e-3, 0.1, 0.5, 0.9, 1.1)]
     assert rates == sorted(rates)
     assert (rates[0], rates[-1]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.01, 0.5, 0.999])
+@pytest.mark.parametrize("constant", [0.5, 0.99, 2.0])
+def test_blocks_of_the_last_accesses_fill_the_cache(constant: float, share: float) -> None:
+    """Che's T is the number of accesses whose expected distinct blocks are exactly those that the cache holds."""
+    popularity = scattered_blocks(Zipf(constant), 10**7, 10.0)
+    cached = share * 1e6
+    distinct = -np.expm1(-popularity.probability * lru_cache(popularity, cached).lifetime) * popularity.blocks
+
+    assert float(distinct.sum()) == pytest.approx(cached, rel=1e-9)
 
 
 def test_sampled_blocks_agree_with_all_blocks() -> None:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from log_sample import Sample
+from log_sample import Sample, write_log
 from lsmlab.validation.importer.reading import read
 from lsmlab.validation.logs import record_list
 from lsmlab.validation.logs.hash_set import HashSet
-from lsmlab.validation.logs.record_list import RecordList
-from lsmlab.validation.logs.records import Event, Record, StallLine, SwitchLine
+from lsmlab.validation.logs.record_list import Record, RecordList
+from lsmlab.validation.logs.records import Event, StallLine, SwitchLine
 
 RECORDS = 2_000
 
@@ -27,9 +27,9 @@ def logged(seed: int) -> list[Record]:
         found.append(
             draws.choice(
                 [
-                    SwitchLine(time_us, "7f", line // 2, line % 3, "default", opening=line // 900),
-                    StallLine(time_us, "7e", line // 2, "Stopping writes", "lock"),
-                    Event(time_us, "7d", line // 2, "flush_started", line, {"job": line, "files_L0": [1, 2]}),
+                    SwitchLine(time_us, "7f", line // 2, line // 900, "default", line % 3),
+                    StallLine(time_us, "7e", line // 2, 0, "lock", "Stopping writes"),
+                    Event(time_us, "7d", line // 2, 0, "flush_started", line, {"job": line, "files_L0": [1, 2]}),
                 ]
             )
         )
@@ -62,8 +62,7 @@ def test_the_file_changes_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_log_in_a_file_gives_the_same_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A LOG whose records do not fit in memory has the summary, the gaps and the stalls of one whose records do."""
-    path = tmp_path / "LOG"
-    path.write_text(Sample().run(60).text)
+    path = write_log(tmp_path, Sample().run(60).lines)
     inside = read(path)
     monkeypatch.setattr(record_list, "_MOST", 40)
     monkeypatch.setattr(record_list, "_BLOCK", 15)
@@ -82,7 +81,7 @@ def test_memory_does_not_grow_with_the_records(monkeypatch: pytest.MonkeyPatch) 
     records: RecordList[Record] = RecordList()
     tracemalloc.start()
     for line in range(20_000):
-        records.append(StallLine(1_000_000 + line, "7f01", 1_000_000 + line, f"Stopping writes because of {line}", "default"))
+        records.append(StallLine(1_000_000 + line, "7f01", 1_000_000 + line, 0, "default", f"Stopping writes because of {line}"))
     records.sort()
     assert 20_000 == sum(1 for _ in records)
     peak_bytes = tracemalloc.get_traced_memory()[1]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.reports.cli.main import main
 from lsmlab.reports.cli.record import record
 from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.recorder import rocksdict_bench
@@ -56,7 +57,7 @@ print("Cumulative stall: 00:00:0.500 H:M:S, 25.0 percent")
 @pytest.fixture(autouse=True)
 def steady_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the measurement of the machine's speed, which takes seconds, by a constant."""
-    monkeypatch.setattr("lsmlab.reports.cli.record.measure_speed", lambda: Speed(0.1, 0.12, 5.0, 0.0))
+    monkeypatch.setattr("lsmlab.validation.recorder.recording.measure_speed", lambda: Speed(0.1, 0.12, 5.0, 0.0))
 
 
 def fake_tool(folder: Path, sleep_s: float = 0.0) -> Path:
@@ -80,34 +81,33 @@ def plan_of(text: str) -> BenchPlan:
     return bench_plan(config, Path("report.csv"))
 
 
-def test_a_case_becomes_flags() -> None:
-    """Options and workload become db_bench flags in plain numbers; unset ones are left to db_bench."""
-    flags = dict(f[2:].split("=", 1) for f in plan_of(CASE).measured)
-    assert flags["benchmarks"] == "fillrandom,stats"
-    assert flags["write_buffer_size"] == str(4 << 20)
-    assert flags["subcompactions"] == "2"
-    assert flags["benchmark_write_rate_limit"] == "5000000"
-    assert flags["use_existing_db"] == "false"
-    assert flags["compression_type"] == "none"
-    assert "max_bytes_for_level_base" not in flags
-    assert not any("shard" in name for name in flags)  # db_bench has one store
+def flags_of(invocation: tuple[str, ...]) -> dict[str, str]:
+    """Return the flags of an invocation by name."""
+    return dict(flag[2:].split("=", 1) for flag in invocation)
 
 
-def test_sync_of_the_store_is_kept() -> None:
-    """The store's option sync reaches the tool, although the workload has a flag of this name."""
-    flags = dict(f[2:].split("=", 1) for f in plan_of(CASE.replace("write_buffer_size: 4MiB", "sync: true")).measured)
-    assert "true" == flags["sync"]
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            ("", ""),
+            {"benchmarks": "fillrandom,stats", "write_buffer_size": str(4 << 20), "subcompactions": "2",
+             "benchmark_write_rate_limit": "5000000", "use_existing_db": "false", "compression_type": "none",
+             "max_bytes_for_level_base": None, "compression_ratio": None, "shards": None, "shard_spread": None},
+        ),
+        (("write_buffer_size: 4MiB", "sync: true"), {"sync": "true"}),  # although the workload has a flag of this name
+        (("5MB/s", "16.4MB/s"), {"benchmark_write_rate_limit": "16400000"}),  # inexact in binary
+        (
+            ("options: {write_buffer_size: 4MiB", "compression_ratio: 0.3, options: {compression: kLZ4Compression"),
+            {"compression_type": "lz4", "compression_ratio": "0.3"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_case_becomes_flags(change: tuple[str, str], expected: dict[str, str | None]) -> None:
+    """Options and workload become db_bench's flags in plain, whole numbers; unset ones, and shards, are left to db_bench."""
+    flags = flags_of(plan_of(CASE.replace(*change)).measured)
 
-
-def test_the_compression_ratio_is_that_of_the_values() -> None:
-    """With a compression the ratio goes to db_bench's generator of values, which otherwise has its own."""
-    assert not any("compression_ratio" in flag for flag in plan_of(CASE).measured)
-    text = CASE.replace("write_buffer_size: 4MiB", "compression: kLZ4Compression").replace(
-        "options:", "compression_ratio: 0.3, options:"
-    )
-    flags = dict(f[2:].split("=", 1) for f in plan_of(text).measured)
-    assert flags["compression_type"] == "lz4"
-    assert flags["compression_ratio"] == "0.3"
+    assert expected == {name: flags.get(name) for name in expected}
 
 
 def families(parts: str) -> str:
@@ -120,7 +120,7 @@ def families(parts: str) -> str:
 
 def test_column_families_become_a_distribution() -> None:
     """db_bench gives the first family one per cent more than its flag says, and the last one per cent less."""
-    flags = dict(f[2:].split("=", 1) for f in plan_of(families("71 29")).measured)
+    flags = flags_of(plan_of(families("71 29")).measured)
     assert flags["num_column_families"] == "2"
     assert flags["column_family_distribution"] == "70,30"
 
@@ -140,12 +140,6 @@ def test_families_that_db_bench_does_not_have(text: str, words: str) -> None:
         plan_of(text)
 
 
-def test_a_rate_is_a_whole_number() -> None:
-    """16.4 million, inexact in binary, becomes a whole number, as db_bench requires."""
-    flags = dict(f[2:].split("=", 1) for f in plan_of(CASE.replace("5MB/s", "16.4MB/s")).measured)
-    assert flags["benchmark_write_rate_limit"] == "16400000"
-
-
 def test_a_prefill_runs_before_and_settles() -> None:
     """The prefill runs without limits and settles; the measured workload opens the store again."""
     plan = plan_of(CASE.replace("base: fillrandom", "base: overwrite") + "prefill: {base: fillrandom, num: 5000, seed: 3}\n")
@@ -154,11 +148,6 @@ def test_a_prefill_runs_before_and_settles() -> None:
     assert "--use_existing_db=false" in prefill
     assert "--use_existing_db=true" in plan.measured
     assert not any("write_rate_limit" in flag for flag in prefill)
-
-
-def flags_of(invocation: tuple[str, ...]) -> dict[str, str]:
-    """Return the flags of an invocation by name."""
-    return dict(flag[2:].split("=", 1) for flag in invocation)
 
 
 def test_a_prefill_has_options_of_its_own() -> None:
@@ -329,7 +318,7 @@ def test_interruption_cleans_up(tmp_path: Path, capfd: pytest.CaptureFixture[str
     if child == 0:
         code = 1
         try:
-            code = record([str(folder), "--db-bench", str(tool), "--scratch", str(scratch), "--max-disk", "1MB"])
+            code = main(["record", str(folder), "--db-bench", str(tool), "--scratch", str(scratch), "--max-disk", "1MB"])
         finally:
             os._exit(code)
     for _ in range(200):

@@ -11,20 +11,10 @@ from typing import Any
 
 import pytest
 from lsmlab.models.errors import InputError
-from lsmlab.validation.logs.reader import StallLine, parse_event, parse_log, read_log
-from lsmlab.validation.replays.match_counts import (
-    FLUSHES,
-    IDLE,
-    IMMUTABLES,
-    INDEXES,
-    LINES,
-    MOVES,
-    OUTPUTS,
-    PENDING,
-    PICKS,
-    STATE,
-    ReplayResult,
-)
+from lsmlab.validation.logs.lines import parse_event
+from lsmlab.validation.logs.reader import parse_log, read_log
+from lsmlab.validation.logs.records import StallLine
+from lsmlab.validation.replays.match_counts import Check, ReplayResult
 from lsmlab.validation.replays.recording import Recording, load_recording
 from lsmlab.validation.replays.replay import Replay, main, replay
 
@@ -57,7 +47,7 @@ def replayed(name: str) -> tuple[ReplayResult, int]:
     return found, most
 
 
-@pytest.mark.parametrize("check", [PENDING, LINES, STATE, IMMUTABLES, PICKS, MOVES, IDLE, FLUSHES, OUTPUTS, INDEXES])
+@pytest.mark.parametrize("check", list(Check))
 @pytest.mark.parametrize("name", NAMES)
 def test_every_decision_equals_rocksdbs(name: str, check: str) -> None:
     """Pending bytes, stall lines with rates, picks with scores, file contents and cuts are as recorded."""
@@ -87,10 +77,10 @@ def test_a_recording_contains_parallel_compactions() -> None:
 @pytest.mark.parametrize(
     ("option", "value", "check"),
     [
-        ("delayed_write_rate", 16 << 20, LINES),
-        ("max_bytes_for_level_multiplier", 5.0, PENDING),
-        ("target_file_size_base", 2 << 20, OUTPUTS),
-        ("max_bytes_for_level_base", 5 << 20, PICKS),
+        ("delayed_write_rate", 16 << 20, Check.LINES),
+        ("max_bytes_for_level_multiplier", 5.0, Check.PENDING),
+        ("target_file_size_base", 2 << 20, Check.OUTPUTS),
+        ("max_bytes_for_level_base", 5 << 20, Check.PICKS),
     ],
 )
 def test_a_wrong_option_causes_mismatches(option: str, value: float, check: str) -> None:
@@ -106,8 +96,8 @@ def test_without_a_workload_contents_are_not_checked(tmp_path: Path) -> None:
     for path in (RECORDINGS / "static").glob("*.xz"):
         shutil.copy(path, tmp_path)
     checks = replay(load_recording(tmp_path)).checks
-    assert OUTPUTS not in checks
-    assert checks[PICKS].matched == checks[PICKS].total > 0
+    assert Check.OUTPUTS not in checks
+    assert checks[Check.PICKS].matched == checks[Check.PICKS].total > 0
 
 
 def test_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -168,15 +158,15 @@ def test_logs_of_other_versions(name: str, version: str, events: int) -> None:
 def test_fifo_deletes_files_between_two_picks() -> None:
     """FIFO's deletions have no events, only lines; the replay takes them into account before the next pick."""
     found = replay(load_recording(ROOT / "validation" / "cases" / "test" / "fifo_bw80" / "1"))
-    assert found.checks[PICKS].mismatches == []
-    assert found.checks[PICKS].total == 37
-    assert found.checks[STATE].matched == found.checks[STATE].total
+    assert found.checks[Check.PICKS].mismatches == []
+    assert found.checks[Check.PICKS].total == 37
+    assert found.checks[Check.STATE].matched == found.checks[Check.STATE].total
 
 
 def test_picks_with_tombstones_and_files_older_than_the_log() -> None:
     """Files older than the LOG have unknown tombstones: picks equal RocksDB's, scores agree within 1 %."""
     found = replay(load_recording(ROOT / "validation" / "cases" / "test" / "deletes_bw80" / "1"))
-    picks = found.checks[PICKS]
+    picks = found.checks[Check.PICKS]
     assert picks.matched > 0.8 * picks.total
     for line in picks.mismatches:
         real, ours = line.removeprefix("job ").split("; ")[:2]

@@ -20,11 +20,11 @@ from lsmlab.reports import numbers
 from lsmlab.reports.cli.report import report
 from lsmlab.reports.comparison.page import draw_comparison
 from lsmlab.reports.figures.base import line
+from lsmlab.reports.folder_page import draw_run
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import load_run
-from lsmlab.reports.run_page import draw_run
 from lsmlab.reports.timeline import MOST_POINTS, Timeline
-from report_fixture import write_run
+from report_fixture import figures_of, write_run
 
 pytestmark = pytest.mark.xdist_group("report")  # one process computes the runs that these tests share
 
@@ -50,13 +50,6 @@ def page_of(directory: Path) -> str:
 def own_part(page: str) -> str:
     """Return the page without the Plotly library."""
     return "".join(part for part in re.split(r"(?=<script)", page) if 'id="plotly"' not in part[:80])
-
-
-def figures_of(page: str) -> dict[str, dict[str, object]]:
-    """Return figure data by id."""
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
-    assert found is not None
-    return {figure["id"]: figure for figure in json.loads(found.group(1))}
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +87,7 @@ def test_page_states_the_headline_numbers(run: Path) -> None:
     expected = [
         numbers.per_second(summary["ops_per_s"]), *(numbers.seconds(write[key]) for key in ("p99", "p999", "max")),
         numbers.seconds(summary["read_latency_s"]["p99"]), numbers.percent(summary["stall_fraction"]),
+        numbers.percent(summary["lost_operations"]["share"]),
         numbers.ratio(summary["write_amplification"]), numbers.ratio(summary["space_amplification"]),
         numbers.percent(summary["device"]["utilisation"]), numbers.years(summary["device"]["years_left"]),
     ]  # fmt: skip
@@ -108,15 +102,14 @@ def test_answers_name_the_dominant_stall(run: Path) -> None:
     assert "level 0 had reached 20 files" in page
 
 
-def test_stall_selector_lists_longest_first(run: Path) -> None:
-    """The selector lists stops, then slowdowns, longest first, and the page has the chain of each."""
+def test_stall_selector_lists_costliest_first(run: Path) -> None:
+    """The selector lists the costliest stalls first, and the page has the chain of each."""
     data, page = load_run(run), page_of(run)
 
     explorer = explorer_of(page)
-    rows = zip(data.stalls["cause"], data.stalls["start_s"], data.stalls["end_s"], strict=True)
-    expected = sorted((not cause.endswith("_stop"), start - end, start) for cause, start, end in rows)
+    expected = sorted(range(len(data.stalls["lost_ops"])), key=lambda row: -data.stalls["lost_ops"][row])
     offered = [one["row"] for one in explorer["stalls"]["listed"]]
-    assert [start for _, _, start in expected] == [data.stalls["start_s"][row] for row in offered]
+    assert expected == offered
     assert [str(row) for row in offered] == re.findall(r'<option value="(\d+)">\d+\. ', page)
     ends, chain = (explorer["stalls"]["columns"][name] for name in ("chain_ends", "chain"))
     assert [data.chain(row) for row in offered] == [

@@ -55,7 +55,7 @@ def rocksdb(arguments: Arguments) -> Picker:
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda p: p.stem)
 def test_golden(path: Path) -> None:
     """The picker gives every answer of the golden texts."""
-    run_golden(path, PickerSession({"rocksdb": rocksdb}).commands())
+    run_golden(path, PickerSession(rocksdb).commands())
 
 
 def random_tree(seed: int, counts: tuple[int, ...] = (3, 6, 40, 120)) -> Tree:

@@ -15,7 +15,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.record import record
 from lsmlab.validation.casefiles.case import case_from_mapping
-from lsmlab.validation.logs.reader import read_text
+from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.recorder import rocksdbjni
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.drivers import ROCKSDBJNI
@@ -83,24 +83,20 @@ def test_structs_tables_and_write_options() -> None:
     assert "{no_block_cache=true;}" == option_flags({"options": {"cache_size": 0}})["cf.block_based_table_factory"]
 
 
-def test_a_prefill_has_no_rate_limit() -> None:
-    """The prefill runs without RocksDB's rate limiter."""
-    limited = CASE.replace("max_background_jobs: 3", "rate_limiter_bytes_per_sec: 5MB/s")
-    (prefill,) = plan_of(f"{limited}prefill: {{base: fillseq, num: 10, seed: 2}}\n").prefill
-
-    assert "--benchmarks=fillseq,flush,waitforcompaction" in prefill
-    assert not any("rate_limiter" in flag for flag in prefill)
-
-
 def test_a_prefill_has_options_of_its_own() -> None:
-    """The prefill's options reach RocksDB in the invocation that fills, the store's in the other."""
-    plan = plan_of(f"{CASE}prefill: {{base: fillseq, num: 10, seed: 2, options: {{bloom_bits: 10, write_buffer_size: 2MiB}}}}\n")
+    """The prefill's options reach RocksDB in the invocation that fills, without the rate limiter; the store's in the other."""
+    own = "options: {bloom_bits: 10, write_buffer_size: 2MiB}"
+    limited = CASE.replace("max_background_jobs: 3", "max_background_jobs: 3, rate_limiter_bytes_per_sec: 5MB/s")
+    plan = plan_of(f"{limited}prefill: {{base: fillseq, num: 10, seed: 2, {own}}}\n")
     (prefill,) = plan.prefill
 
-    assert {"--cf.write_buffer_size=2097152", "--db.max_background_jobs=3"} <= set(prefill)
+    assert {
+        "--benchmarks=fillseq,flush,waitforcompaction", "--cf.write_buffer_size=2097152", "--db.max_background_jobs=3"
+    } <= set(prefill)  # fmt: skip
     assert any("bloomfilter:10" in flag for flag in prefill)
-    assert "--cf.write_buffer_size=1048576" in plan.measured
+    assert {"--cf.write_buffer_size=1048576", "--rate_limiter_bytes_per_sec=5000000"} <= set(plan.measured)
     assert not any("bloomfilter" in flag for flag in plan.measured)
+    assert not any("rate_limiter" in flag for flag in prefill)
 
 
 def test_the_presets_of_the_drivers_are_checked() -> None:

@@ -144,7 +144,7 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
     config = compose(["device.write_cap=-5", *QUICK])
     job = RunJob("bad", config, Path("out/bad"))
     for _ in range(2):
-        (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True))
+        (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True), 1)
         assert found.bad_input
     store, key = default_store(), run_key(config)
 
@@ -153,12 +153,11 @@ def test_failed_runs_are_kept_apart_and_repeated(monkeypatch: pytest.MonkeyPatch
     assert Path("out/failed/bad/error.txt").is_file()
     assert not Path("out/bad").exists()
 
-    def succeed(task: Task, _progress: object) -> float:
-        good = Task(task.key, compose(QUICK), task.root)
-        return simulate_task(good)
+    def succeed(task: Task, _progress: object) -> None:
+        simulate_task(Task(task.key, compose(QUICK), task.root))
 
     monkeypatch.setattr("lsmlab.sim.runs.task.simulate_task", succeed)
-    (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True))
+    (found,) = outcomes([job], Settings(default_store(), InProcess(), quiet=True), 1)
     assert found.error is None
     assert not list(Path("out").rglob("error.txt"))
     assert not list(store.root.rglob("error.txt"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,8 +18,8 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.simulation import simulate
-from lsmlab.sim.studies.model_errors import read_model_errors
-from lsmlab.validation.casefiles.case import read_case
+from lsmlab.sim.studies.metrics import read_model_errors
+from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.real import common_dominant_cause, real_run, with_waits
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
@@ -29,7 +30,7 @@ from lsmlab.validation.scorecard.document import document_text
 from lsmlab.validation.scorecard.findings import Finding, missed_targets, read_findings
 from lsmlab.validation.scorecard.groups import groups_text
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
-from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, RELATIVE, metric_of
+from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, METRICS, RELATIVE, metric_of
 from lsmlab.validation.scorecard.model_errors import choose_learning_half, fit_model_errors, write_model_errors
 from lsmlab.validation.scorecard.runs import CaseRun, Replication
 from lsmlab.validation.scorecard.score import ScoreRow, coverage, rows_of, totals
@@ -55,10 +56,7 @@ TINY: dict[str, Any] = {
 @lru_cache(maxsize=1)
 def truth() -> tuple[dict[str, float], list[float]]:
     """Return the values and per-second operations of a run of the small case with a seed that scoring does not use."""
-    folder = Path("unused")
-    from lsmlab.validation.casefiles.case import case_from_mapping
-
-    found = simulate(Setting.of({**case_from_mapping(TINY, folder).config(), "seed": 42}))
+    found = simulate(Setting.of({**case_from_mapping(TINY, Path("unused")).config(), "seed": 42}))
     stalls = {key: [stall[key] for stall in found.stalls] for key in ("cause", "start_s", "end_s")}
     values = simulated_values(found.summary, found.jobs, found.series, found.latency, stalls)
     return values, reported_series(found.series).tolist()
@@ -77,11 +75,19 @@ def write_case(folder: Path, name: str = "tiny", **changes: Any) -> Path:
     return place
 
 
-def validate(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Return exit code, stdout and stderr of `lsmlab validate`."""
-    code = main(["validate", *map(str, arguments)])
-    out, err = capsys.readouterr()
-    return code, out, err
+@pytest.fixture(name="scored")
+def score_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Any, str]]:
+    """Return a function that scores the cases in `tmp_path` and returns exit code, JSON document and stderr."""
+
+    def scored(*arguments: str, seeds: int = 1) -> tuple[int, Any, str]:
+        code = main(["validate", "--cases", str(tmp_path), "--json", "--seeds", str(seeds), "-j", "1", *arguments])
+        out, err = capsys.readouterr()
+        return code, json.loads(out), err
+
+    return scored
+
+
+Scored = Callable[..., tuple[int, Any, str]]
 
 
 # --- errors by kind --------------------------------------------------------------------------------------------
@@ -168,11 +174,10 @@ def test_intervals_include_noise_and_model_error() -> None:
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
-def test_a_run_of_the_simulator_itself_scores_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_of_the_simulator_itself_scores_well(tmp_path: Path, scored: Scored) -> None:
     """A case made by the simulator is met within the spread of its seeds, and the JSON has the specified keys."""
     write_case(tmp_path)
-    code, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 3, "-j", 1)
-    document = json.loads(out)
+    code, document, _ = scored(seeds=3)
     ops = document["metrics"]["ops_per_s"]
     rows = {row["metric"]: row for row in document["cases"]}
 
@@ -186,15 +191,14 @@ def test_a_run_of_the_simulator_itself_scores_well(tmp_path: Path, capsys: pytes
     assert rows["throughput.ks"]["simulated"] < 1.0
 
 
-def test_a_bad_case_does_not_lose_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bad_case_does_not_lose_the_others(tmp_path: Path, scored: Scored) -> None:
     """Cases that fail are reported with reasons and exit code 2; all others are scored."""
     write_case(tmp_path, "good")
     write_case(tmp_path, "typo", workload={**TINY["workload"], "numb": 3})
     write_case(tmp_path, "unreadable", part="nowhere")
     write_case(tmp_path, "impossible", workload={**TINY["workload"], "value_size": -1})
     (write_case(tmp_path, "no log", log="report.csv"))
-    code, out, err = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1)
-    document = json.loads(out)
+    code, document, err = scored()
     reasons = {Path(f["name"]).parent.name or f["name"]: f["reason"] for f in document["failed"]}
 
     assert 2 == code
@@ -207,32 +211,24 @@ def test_a_bad_case_does_not_lose_the_others(tmp_path: Path, capsys: pytest.Capt
     assert "Traceback" not in err
 
 
-def test_quarantine_needs_release_and_calibration_is_separate(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_quarantine_needs_release_and_calibration_is_separate(tmp_path: Path, scored: Scored) -> None:
     """Quarantined cases are scored only with --release; calibration cases never enter the metrics."""
     for part in ("test", "calibration", "quarantine"):
         write_case(tmp_path, part, part=part)
-    _, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1)
-    _, released, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1, "--release")
-    usual, release = json.loads(out), json.loads(released)
+    _, usual, _ = scored()
+    _, release, _ = scored("--release")
+    sets, cases = zip(*((list(one["sets"]), one["metrics"]["ops_per_s"]["cases"]) for one in (usual, release)), strict=True)
 
-    assert (["test", "calibration"], 1) == (list(usual["sets"]), usual["metrics"]["ops_per_s"]["cases"])
+    assert (["test", "calibration"], ["test", "quarantine", "calibration"]) == sets
+    assert (1, 2) == cases
     assert "quarantine" in usual["skipped"][0]
-    assert (["test", "quarantine", "calibration"], 2) == (
-        list(release["sets"]),
-        release["metrics"]["ops_per_s"]["cases"],
-    )
 
 
-def test_overrides_reach_every_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_overrides_reach_every_case(tmp_path: Path, scored: Scored, capsys: pytest.CaptureFixture[str]) -> None:
     """Overrides apply to every case, with or without --set; other arguments are refused."""
     write_case(tmp_path)
-    _, out, _ = validate(capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1)
-    _, slower, _ = validate(
-        capsys, "--cases", tmp_path, "--json", "--seeds", 1, "-j", 1, "device.write_cap=20MiB/s", "--set", "seed=3"
-    )
-    ops = [json.loads(text)["metrics"]["ops_per_s"]["bias"] for text in (out, slower)]
+    found = (scored(), scored("device.write_cap=20MiB/s", "--set", "seed=3"))
+    ops = [document["metrics"]["ops_per_s"]["bias"] for _, document, _ in found]
 
     assert ops[1] < ops[0] - 0.1
     assert 2 == main(["validate", str(tmp_path)])
@@ -242,7 +238,8 @@ def test_overrides_reach_every_case(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_the_table_and_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Terminal output and page show every metric, its target, the worst case and the output paths."""
     write_case(tmp_path / "cases", measured={"ops_per_s": 1000.0, "stall_fraction": 0.2})
-    code, out, _ = validate(capsys, "--cases", tmp_path / "cases", "--seeds", 2, "-j", 1, "--out", tmp_path / "out")
+    code = main(["validate", "--cases", str(tmp_path / "cases"), "--seeds", "2", "-j", "1", "--out", str(tmp_path / "out")])
+    out = capsys.readouterr().out
     page = (tmp_path / "out" / "report.html").read_text()
 
     assert 0 == code
@@ -405,7 +402,7 @@ def test_the_document_has_all_parts_of_the_card(tmp_path: Path) -> None:
     """docs/validation.md has targets, misses, every case, replays, theory and skipped parts."""
     card = Scorecard(runs=[synthetic_run(tmp_path, "off", TEST, 1.3)], seeds=3, skipped=["public runs: not there"])
     card.theory = [TheoryCheck("a law", 1.0, 1.5, 0.1, "a book")]
-    text = document_text(card)
+    text = document_text(card.document())
 
     assert all(
         part in text for part in ("## Targets", "## Missed targets", "off (-23.1 %)", "a law", "not there", "digest: ")
@@ -473,20 +470,13 @@ def test_a_finding_explains_only_the_cases_that_it_names(tmp_path: Path) -> None
 def test_findings_can_be_read() -> None:
     """Every finding names a metric, cases, a suspected mechanism and a deciding experiment; own cases exist."""
     for finding in read_findings():
-        assert any(m.startswith(finding.metric) for m in names_of_metrics())
+        assert any(metric.name.startswith(finding.metric) for metric in METRICS)
         own = [name for name in finding.cases if "/" not in name]
         folders = [ROOT / "validation" / "cases" / part for part in ("test", "wider")]
         assert [] == [name for name in own if not any((folder / name).is_dir() for folder in folders)]
         assert finding.cases
         assert finding.mechanism
         assert finding.experiment
-
-
-def names_of_metrics() -> list[str]:
-    """Return the names of all metrics."""
-    from lsmlab.validation.scorecard.metrics import METRICS
-
-    return [m.name for m in METRICS]
 
 
 def test_full_compaction_in_closed_form() -> None:

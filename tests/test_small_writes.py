@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import pytest
 import simpy
-from device_catalogue import setup
-from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
-from lsmlab.sim.machine.core_station import CoreStation
-from lsmlab.sim.machine.device_station import DeviceStation
-from lsmlab.sim.machine.machine import Consumer, Events, IoStyle, Machine
-from lsmlab.sim.machine.page_cache import PageCache
+from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import Step, StepProgress, flush_steps, with_file_ends
+from plain_machine import capped_machine
 
 MB = 1e6
 
 
-def machine_with(env: simpy.Environment, **caps: object) -> Machine:
-    """Return a machine with direct I/O on a drive with a write cap of 80 MB/s, or with other caps."""
-    device = setup("samsung_970_pro", **(caps or {"write_cap": "80MB/s"})).device
-    station = DeviceStation(env, device, read_request_bytes=2.0**21, write_request_bytes=2.0**20, queue_depth=1.0)
-    style = IoStyle(overlap_writes=False, whole_files=False, overlap_reads=False, readahead_bytes=2.0**21, burst_bytes=8 * MB)
-    host = Host(file_overhead=0.0)
-    return Machine(env, station, CoreStation(env, 2.0), PageCache(0.0), host, style, None)
+CAP = {"write_cap": "80MB/s"}
 
 
 @pytest.mark.parametrize(("beside_mb", "expected_s"), [(0.0, 0.05), (4.0, 0.05), (12.0, 0.1)])
 def test_a_commit_waits_if_the_allowance_is_used_up(beside_mb: float, expected_s: float) -> None:
     """A commit at 50 ms ends with the next slice if another write used up the slice's 8 MB, else immediately."""
     env = simpy.Environment()
-    machine = machine_with(env)
+    machine = capped_machine(env, CAP)
     ended: list[float] = []
 
     def job() -> Events:
@@ -50,7 +40,7 @@ def test_a_commit_waits_if_the_allowance_is_used_up(beside_mb: float, expected_s
 def test_every_output_file_has_an_fsync() -> None:
     """A job with two files writes three more pages for each file and three for their directory (decision 0024)."""
     env = simpy.Environment()
-    machine = machine_with(env)
+    machine = capped_machine(env, CAP)
     steps = with_file_ends([Step(0.0, 0.0, 0.5 * MB)] * 4, [1.2 * MB, 0.8 * MB])
 
     def job() -> Events:
@@ -66,7 +56,7 @@ def test_every_output_file_has_an_fsync() -> None:
 def test_a_cap_on_operations_counts_fsyncs_and_deletions() -> None:
     """Three commits (3 operations each) and a deletion (2) use up a slice's 10 operations; the next commit waits."""
     env = simpy.Environment()
-    machine = machine_with(env, iops_cap=100, file_discards=2)
+    machine = capped_machine(env, {"iops_cap": 100, "file_discards": 2})
     ended: list[float] = []
     file = SortedFile(1, 1, 1, 1000)
 
@@ -87,7 +77,7 @@ def test_a_cap_on_operations_counts_fsyncs_and_deletions() -> None:
 def test_flushes_under_a_cap_on_operations() -> None:
     """A flush of 4 MiB has 8 writes of 512 KiB, 3 for its file and 6 for directory and manifest: 29 per second."""
     env = simpy.Environment()
-    machine = machine_with(env, iops_cap=500)
+    machine = capped_machine(env, {"iops_cap": 500})
     flushes = 0
 
     def jobs() -> Events:

@@ -13,8 +13,7 @@ from lsmlab.models.tree.memtable import varint_length
 from lsmlab.models.tree.sst import (
     TAIL_BYTES,
     bloom_filter_bytes,
-    expected_entries_per_block,
-    expected_entry_bytes,
+    expected_block,
     expected_file_bytes,
     index_bytes,
 )
@@ -120,9 +119,9 @@ def test_shared_prefix() -> None:
 
 def test_specified_entry_size() -> None:
     """16 B keys and 100 B values give 33 entries per 4 KiB block, 121.3 B per entry; 1000 B values give 1026 B."""
-    assert expected_entries_per_block(16, 100, population=10**6, entries=5 * 10**5) == pytest.approx(33.0, abs=0.1)
-    assert expected_entry_bytes(16, 100, population=10**6, entries=5 * 10**5) == pytest.approx(121.3, abs=0.1)
-    assert expected_entry_bytes(16, 1000, population=10**6, entries=5 * 10**5) == pytest.approx(1026.0, abs=0.1)
+    small, large = (expected_block(16, value, population=10**6, entries=5 * 10**5) for value in (100, 1000))
+
+    assert [small.entries, small.entry_bytes, large.entry_bytes] == pytest.approx([33.0, 121.3, 1026.0], abs=0.1)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +134,7 @@ def test_expected_sizes_agree_with_exact_ones(key_size: int, value_size: int, po
     ids = random_ids(population, count)
     n = len(ids)
     layout = BlockLayout(ids, key_size, value_size)
-    entry = expected_entry_bytes(key_size, value_size, population=population, entries=n)
+    entry = expected_block(key_size, value_size, population=population, entries=n).entry_bytes
     assert entry == pytest.approx(layout.data_bytes(0, n) / n, rel=2e-4)
     exact = layout.data_bytes(0, n) + index_bytes(ids, layout, 0, n, key_size) + bloom_filter_bytes(n, 10) + TAIL_BYTES
     expected = expected_file_bytes(n, key_size, value_size, population=population, entries=n, bits_per_key=10)
@@ -145,7 +144,7 @@ def test_expected_sizes_agree_with_exact_ones(key_size: int, value_size: int, po
 def test_file_of_a_recorded_flush() -> None:
     """As in a 7.8.3 LOG, 55,655 of four million keys with 100 B values make 1687 blocks and 6,797,004 B."""
     size = expected_file_bytes(55_655, 16, 100, population=4 * 10**6, entries=55_655)
-    per_block = expected_entries_per_block(16, 100, population=4 * 10**6, entries=55_655)
+    per_block = expected_block(16, 100, population=4 * 10**6, entries=55_655).entries
     assert size == pytest.approx(6_797_004, rel=1e-5)
     assert -(-55_655 // per_block) == 1687
 

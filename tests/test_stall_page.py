@@ -10,16 +10,14 @@ import numpy as np
 import pytest
 from explorer_pack import explorer_of
 from lsmlab.reports.answers.chain import beside_the_chain
-from lsmlab.reports.answers.confidence import tie_sentence, warm_up_sentence
-from lsmlab.reports.answers.first_tries import first_tries
+from lsmlab.reports.answers.confidence import length_sentence, tie_sentence, warm_up_sentence
 from lsmlab.reports.answers.page import answers
-from lsmlab.reports.answers.queued import queued
-from lsmlab.reports.answers.stopped import causes
+from lsmlab.reports.answers.stopped import causes, closed_loop_sentence, queued
+from lsmlab.reports.answers.what_helps import first_tries
+from lsmlab.reports.folder_page import page_of
 from lsmlab.reports.headline import headline
-from lsmlab.reports.page import run_page
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.run_sentences import summary_sentences
-from lsmlab.reports.stall_cost import closed_loop_sentence, length_sentence
 from lsmlab.sim.explain.sentences import count, device_use, reason_text
 from report_fixture import write_run
 from running import SMALL, simulate
@@ -86,7 +84,8 @@ def test_a_queue_without_stalls_is_told(tmp_path: Path) -> None:
     """An open loop that asks for more than the store serves has a queue: the page does not say that nothing was wrong."""
     run = load_run(write_run(tmp_path / "run", seconds=100))
     calm = replace(run, stalls={name: values[:0] for name, values in run.stalls.items()}, summary={
-        **run.summary, "stall_seconds": {}, "episodes": [], "ops_per_s": 1000.0, "device": {"name": "sata", "utilisation": 0.9},
+        **run.summary, "stall_seconds": {}, "episodes": [], "lost_operations": {"total": 0.0, "by_cause": {}},
+        "ops_per_s": 1000.0, "device": {"name": "sata", "utilisation": 0.9},
         "conditions": {"changes": [{"at_s": 10.0, "text": "write_bandwidth x 0.25"}]},
     })  # fmt: skip
     backlog = np.where(run.times_s > 60.0, 5000.0, 100.0)
@@ -146,7 +145,7 @@ def test_stalls_are_listed_by_lost_operations(tmp_path: Path) -> None:
     """The selector of the job chart lists the costliest stall first, with its cost."""
     run = saved(tmp_path, *CAPPED)
     ranked = run.ranked_stalls()
-    stalls = explorer_of(run_page(run))["stalls"]
+    stalls = explorer_of(page_of(run).html())["stalls"]
 
     assert (np.diff(run.stalls["lost_ops"][ranked]) <= 0.0).all()
     assert ranked[0] == stalls["listed"][0]["row"]

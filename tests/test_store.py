@@ -202,7 +202,7 @@ def test_compactions_keep_to_their_slots(jobs: int, most: int) -> None:
         "engine.options.target_file_size_base=256KiB", "engine.options.level0_slowdown_writes_trigger=4",
     )  # fmt: skip
     running = [0]
-    one.family.events.compactions_changed.add(lambda _s, change: running.append(running[-1] + change))
+    one.family.events.activity.add(lambda _s, _flushes, change: running.append(running[-1] + change))
     for _ in range(30):
         one.switch()
         one.env.run(until=one.env.now + 0.02)

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.comparison_text import comparison_text
-from lsmlab.sim.studies.replicated import combine
-from lsmlab.sim.studies.statistics import interval
+from lsmlab.sim.studies.statistics import combine, interval
 from running import SMALL
 from running import simulate as simulated
 

@@ -16,8 +16,7 @@ from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.runs.index import RowCollector
 from lsmlab.sim.runs.store import RunStore, default_store
 from lsmlab.sim.studies.sweep.designs import NAMES, points
-from lsmlab.sim.studies.sweep.ranges import parse_range
-from lsmlab.sim.studies.sweep.space import parse_space
+from lsmlab.sim.studies.sweep.space import parse_range, parse_space
 
 QUICK = ["workload.num=20k", "workload.duration=1s"]
 SPACE = ["device=nvme,sata", "engine.options.write_buffer_size=16MiB..64MiB", "engine.options.max_background_jobs=2..8"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.text.sweep import analysis_text
+from lsmlab.reports.decisions.sweep import analysis_text
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.index import arrow_table, write_parquet
 from lsmlab.sim.studies.baseline import Baseline

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.sweeps.plot_page import Plot, draw_plot
-from lsmlab.reports.sweeps.sweep_page import draw_sweep
+from lsmlab.reports.decisions.plot import Plot, draw_plot
+from lsmlab.reports.decisions.sweep import draw_sweep
 from lsmlab.sim.studies.sweep.analysis import analyse
 from lsmlab.sim.studies.sweep.measured import objectives
+from report_fixture import figures_of
 from test_sweep_analysis import GRID, write_sweep
-
-
-def figures(page: Path) -> dict[str, Any]:
-    """Return the figures of a page by their ids."""
-    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page.read_text(), re.DOTALL)
-    assert found is not None
-    return {figure["id"]: figure for figure in json.loads(found[1])}
 
 
 def value(point: list[str], seed: int) -> dict[str, float]:
@@ -32,7 +24,7 @@ def value(point: list[str], seed: int) -> dict[str, float]:
 def test_the_page_of_a_grid(tmp_path: Path) -> None:
     """The page has a figure of each effect, a heat map with means, one line per configuration, and the front."""
     folder = write_sweep(tmp_path / "s", GRID, value)
-    drawn = figures(draw_sweep(analyse(folder, objectives([], folder)), folder))
+    drawn = figures_of(draw_sweep(analyse(folder, objectives([], folder)), folder).read_text())
     cores, device = drawn["effects-ops_per_s"]["traces"]
 
     assert {"effects-ops_per_s", "effects-write_latency_s-p99", "heat-map", "parallel", "pareto"} == set(drawn)
@@ -51,7 +43,7 @@ def test_the_page_of_a_saltelli_design(tmp_path: Path) -> None:
         tmp_path / "s", ["host.cores=0.0..1.0", "workload.threads=0.0..1.0"],
         lambda p, _s: {"ops_per_s": float(p[0]), "write_amplification": 2.0}, "saltelli", 64, seeds=1,
     )  # fmt: skip
-    drawn = figures(draw_sweep(analyse(folder, objectives([], folder)), folder))
+    drawn = figures_of(draw_sweep(analyse(folder, objectives([], folder)), folder).read_text())
 
     assert ["alone", "with all interactions"] == [trace["name"] for trace in drawn["sobol-ops_per_s"]["traces"]]
     assert "effects-write_amplification" not in drawn
@@ -71,6 +63,6 @@ def test_a_sweep_links_pages_and_plots(tmp_path: Path, monkeypatch: pytest.Monke
     assert all(f"<h2>{title}</h2>" in text for title in ("The best side by side", "Differences", "Differences of the settings"))
     assert all((Path("o") / target).is_file() for target in linked)
     assert 0 == main(["results", "o", "--plot", "device", "ops_per_s", "--where", "device=nvme,sata"])
-    (dots,) = figures(Path("o/plot.html"))["plot-0"]["traces"]
+    (dots,) = figures_of(Path("o/plot.html").read_text())["plot-0"]["traces"]
     assert ["nvme", "sata"] == dots["x"]
     assert Path("o/plot.html") == draw_plot(Plot.read(Path("o/plot.json")), Path("o"))

@@ -11,7 +11,7 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.cli.studies import answer
-from lsmlab.reports.decisions.tuning_page import TUNE, draw_tuning
+from lsmlab.reports.decisions.tuning import TUNE
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
@@ -72,7 +72,7 @@ def test_a_search_finds_a_better_store(slow: Path, tmp_path: Path, capsys: pytes
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     change = next(d for d in found["verdict"]["differences"] if d["metric"] == "ops_per_s")
 
-    page = draw_tuning(Tuning.read(tmp_path / "tuning.json"), tmp_path).read_text()
+    page = TUNE.draw(Tuning.read(tmp_path / "tuning.json"), tmp_path).read_text()
 
     assert 13 == sum(found["points"].values())
     assert found["points"]["complete"] == len(found["history"])

@@ -10,13 +10,12 @@ import pytest
 from lsmlab.validation.markdown import stated_digest
 from lsmlab.validation.scorecard import ci_baseline, document
 
-pytestmark = pytest.mark.xdist_group("validation_documents")  # one process computes the runs that these tests share
-
 ROOT = Path(__file__).parents[1]
 REMEDY = "run 'lsmlab validate --write-docs' (make validate) and commit docs/validation.md, validation/*.json"
-needs_baseline = pytest.mark.skipif(
-    not ci_baseline.FILE.is_file(), reason="no validation/scorecard/baseline.json: nothing was scored yet"
-)
+pytestmark = [
+    pytest.mark.xdist_group("validation_documents"),  # one process computes the runs that these tests share
+    pytest.mark.skipif(not ci_baseline.FILE.is_file(), reason="no validation/scorecard/baseline.json: nothing was scored yet"),
+]
 
 
 @lru_cache(maxsize=1)
@@ -26,14 +25,12 @@ def comparisons() -> list[ci_baseline.MedianChange]:
     return ci_baseline.compare(before, ci_baseline.subset_medians(before["cases"], before["seeds"]))
 
 
-@needs_baseline
 def test_documents_are_up_to_date() -> None:
     """The documents were written from the present cases, measurements, parameter sets and findings."""
     assert ci_baseline.digest() == ci_baseline.read_baseline()["digest"], REMEDY
     assert ci_baseline.digest() == stated_digest(document.FILE), REMEDY
 
 
-@needs_baseline
 def test_no_median_is_worse() -> None:
     """No median of the subset is above the stored one by more than its noise."""
     worse = [f"{c.metric}: {c.before:.4g} -> {c.now:.4g} (noise {c.noise:.4g})" for c in comparisons() if c.worse]
@@ -41,7 +38,6 @@ def test_no_median_is_worse() -> None:
     assert [] == worse
 
 
-@needs_baseline
 def test_documents_show_present_results() -> None:
     """The medians of the subset are those of the documents."""
     changed = [f"{c.metric}: {c.before:.4g} -> {c.now:.4g}" for c in comparisons() if c.changed]

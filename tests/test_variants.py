@@ -127,7 +127,7 @@ def test_readings_of_a_comparison() -> None:
     missing = compared((1.0, 1.0, 1.0))
     incomplete = Variants("x", missing.names, missing.parents, ("here", "there"), missing.numbers, 1)
     assert "it did not run on there" in readings(incomplete)[0]
-    assert "did not run" in variants_page(incomplete)
+    assert "did not run" in variants_page(incomplete).html()
 
 
 @pytest.mark.parametrize("all_pairs", [False, pytest.param(True, marks=pytest.mark.slow)])

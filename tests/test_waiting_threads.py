@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import DeviceLoad
@@ -15,7 +17,7 @@ from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.machine.machine import MachineShares
 from lsmlab.sim.machine.make import _binding_caps
-from lsmlab.sim.store.write_shape import WriteShape
+from plain_machine import SHAPE
 
 from tests.running import SMALL, simulate
 
@@ -24,10 +26,7 @@ CACHED = (
     "prefill.num=200000", "workload=readrandom", "workload.num=200000", "workload.value_size=100", "workload.duration=2s",
     "conditions.block_cache=warm",
 )  # fmt: skip
-SYNCED = WriteShape(
-    batch_bytes=247, user_bytes=216, wal_bytes=247, memtable_entries=1e4, memtable_bytes=64e6,
-    key_bytes=16, value_bytes=200, delete_share=0,
-)  # fmt: skip
+SYNCED = replace(SHAPE, wal_bytes=247)
 
 
 def test_more_readers_than_cores_read_no_faster() -> None:

@@ -12,10 +12,9 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.cli.studies import answer
-from lsmlab.reports.decisions.whatif_page import WHATIF
+from lsmlab.reports.decisions.whatif import WHATIF
 from lsmlab.sim.studies.baseline import read_baseline
-from lsmlab.sim.studies.differences import Repeats, differences
-from lsmlab.sim.studies.reproduction import check_present, warning
+from lsmlab.sim.studies.differences import Repeats, check_present, differences, warning
 from lsmlab.sim.studies.whatif import alternatives
 
 ROOT = Path(__file__).parents[1]

@@ -1,6 +1,7 @@
 """Comparison of the simulator with real stores: their LOGs, recorded runs, public tables and papers.
 
-- checkout: folders of a source tree: recorded cases, documents, shared data; markdown: tables and digests of documents.
+- checkout: folders of a source tree: recorded cases, documents, shared data; markdown: tables and digests of documents;
+  grouped_runs: several runs of each of many configurations.
 - logs: readers of LOGs, statistics, MANIFESTs and db_bench's output.
 - casefiles: cases, each a configuration with the values measured on a real store.
 - replays: step-by-step comparison of RocksDB's compaction picks and files with the policies.

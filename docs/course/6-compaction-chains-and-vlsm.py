@@ -118,8 +118,8 @@ course.bars(
 # takes {{ vlsm.longest_stall_s | seconds }} instead of {{ reference.longest_stall_s | seconds }}, and its P99 is
 # {{ vlsm.write_latency_s.p99 | seconds }} instead of {{ reference.write_latency_s.p99 | seconds }}. The price: it rewrites all of
 # L1 for each single file of L0, {{ vlsm.write_amplification / reference.write_amplification | ratio }} times the bytes of
-# RocksDB-IO. And it stops more often, {{ vlsm.stalls | count }} instead of {{ reference.stalls | count }} times. Total work decides
-# how much a store can sustain; the *size of a step* decides how long somebody waits.
+# RocksDB-IO. And it stops more often, {{ vlsm.stalls | count }} instead of {{ reference.stalls | count }} times. Total work
+# decides how much a store can sustain; the *size of a step* decides how long somebody waits.
 #
 # ## What removes the stops
 #

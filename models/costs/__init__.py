@@ -1,12 +1,11 @@
 """Cost model: the time of each operation and background job of a store on a machine.
 
-- host: the constants of a machine's processor and file system, with units, meaning and prior; prior: priors of fits.
+- host: the constants of a machine's processor and file system, with units, meaning and prior.
 - assertions: CPU time of assertions, which some builds of RocksDB contain.
-- cost: a duration as a sum of counts times constants, for runs and for fits.
+- cost: a duration as a sum of counts times constants, for runs and for fits; requests of a device.
 - jobs: CPU time of flushes and compactions, fixed times of jobs, deletions of files.
 - operations: CPU time of writes, point reads and scans; the serial part of a group commit.
 - cores: core contention, time slices, waits for a core.
-- transfers: requests of a device, latency plus bytes divided by bandwidth.
 
 The simulation evaluates a cost with the constants of its machine (`Cost.seconds`). The calibrator and the importer use
 the counts of the same cost (`Cost.counts`) and solve for the constants. docs/how-to/add-a-cost-constant.md shows how to

@@ -118,11 +118,6 @@ def scan_cpu(searched: Searched, *, entries: float) -> Cost:
     return point_read_cpu(searched) + Cost(of_host(scan_entry=entries))
 
 
-def sleep_penalties(sleeps: float) -> Cost:
-    """Return the time that a delayed writer loses after its sleeps, without the sleeps themselves."""
-    return Cost(of_host(sleep_penalty=sleeps))
-
-
 def switch_s(host: Host, memtable_entries: float) -> float:
     """Return the mean wait of a write for memtable switches in seconds: one of `memtable_entries` writes switches."""
     return host.switch / memtable_entries

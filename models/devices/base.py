@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 
@@ -173,36 +174,22 @@ class Device(ABC):
         return 0.0
 
 
+def _of_device_below(name: str) -> Any:
+    """Return a property with the value that the device below a layer has."""
+    return property(attrgetter(f"device.{name}"))
+
+
 @dataclass(frozen=True)
 class Layer(Device):
     """Rules over a device: a limit of its user or its provider. All that a subclass does not change is of the device below."""
 
     device: Device
 
-    @property
-    def device_class(self) -> DeviceClass:  # type: ignore[override]
-        """Class of the device below."""
-        return self.device.device_class
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """Name of the device below."""
-        return self.device.name
-
-    @property
-    def capacity(self) -> float | None:  # type: ignore[override]
-        """Capacity of the device below."""
-        return self.device.capacity
-
-    @property
-    def takes_turns(self) -> bool:  # type: ignore[override]
-        """Whether writers take turns on the device below."""
-        return self.device.takes_turns
-
-    @property
-    def copies_in_caller(self) -> bool:  # type: ignore[override]
-        """Whether a writing thread keeps its core."""
-        return self.device.copies_in_caller
+    device_class = _of_device_below("device_class")
+    name = _of_device_below("name")
+    capacity = _of_device_below("capacity")
+    takes_turns = _of_device_below("takes_turns")
+    copies_in_caller = _of_device_below("copies_in_caller")
 
     def initial(self) -> Any:
         """State of the device below."""

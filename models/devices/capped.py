@@ -23,10 +23,7 @@ from lsmlab.models.errors import InputError
 SLICE_S: Final = 0.1
 """Length of a slice (DFL_THROTL_SLICE_HD, block/blk-throttle.c)."""
 IO_BYTES: Final = 512.0 * 2**10
-"""Maximum bytes of a write operation of the block layer: a 1 MiB write counts as about two.
-
-See (behaviour/device-and-kernel.md, Small requests).
-"""
+"""Maximum bytes of a write of the block layer: 1 MiB counts as about two (behaviour/device-and-kernel.md, Small requests)."""
 KEPT_SLICES: Final = 1
 """Past slices that stay in a window: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
 FILE_DISCARDS: Final = 1.75

@@ -1,15 +1,14 @@
 """Cloud volumes: limits set by a provider, in bytes and in operations per second, with or without burst credit."""
 
-# ruff: noqa: ARG002 -- the Device protocol fixes the arguments
+
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, Final, NamedTuple
 
-from lsmlab.models.devices.base import Device, DeviceClass, DeviceLoad, Flow, Grant, Peaks
-from lsmlab.models.devices.sharing import Service, share
+from lsmlab.models.devices.base import DeviceClass, DeviceLoad, Flow, Grant, Peaks
+from lsmlab.models.devices.sharing import ServedDevice, Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
 
@@ -25,7 +24,7 @@ class CloudState(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cloud(Device):
+class Cloud(ServedDevice):
     """Network volume or local disk of a provider, described by its limits.
 
     A request takes max(operations / IOPS limit, bytes / bandwidth limit) of the volume's time. Reads and writes share
@@ -44,6 +43,7 @@ class Cloud(Device):
     read_latency: float = quantity("seconds")
     write_latency: float = quantity("seconds")
     fsync_latency: float = quantity("seconds")
+    """Time of one synchronous write of metadata."""
     baseline_iops: float | None = quantity("per_s", None, low=1.0)
     """Operations per second that earn credit; None: no burst credit for operations."""
     burst_ios: float = quantity("count", 0.0)
@@ -73,14 +73,11 @@ class Cloud(Device):
         """Compute the rates under `load`, valid until the credit is used up."""
         no_ios = self.baseline_iops is not None and state.ios <= self.baseline_iops * _EMPTY_S
         no_bytes = self.baseline_bandwidth is not None and state.bytes <= self.baseline_bandwidth * _EMPTY_S
-        service = self._service(no_ios, no_bytes, load)
-        grant = share(service, load)
+        sizes = load.read_request_bytes, load.write_request_bytes, load.client_read_bytes
+        grant = share(self._service(no_ios, no_bytes, *sizes), load)
         if self.baseline_iops is None and self.baseline_bandwidth is None:
             return grant
-        valid_s = self._credit_s(state, grant, load, no_ios, no_bytes)
-        if math.isinf(valid_s):
-            return grant
-        return grant.until(valid_s)
+        return grant.until(self._credit_s(state, grant, load, no_ios, no_bytes))
 
     def advance(self, state: CloudState, elapsed_s: float, flow: Flow) -> CloudState:
         """Compute the state after the credit earned and spent in `elapsed_s`."""
@@ -92,10 +89,6 @@ class Cloud(Device):
             gained = self.baseline_bandwidth * elapsed_s - flow.read_bytes - flow.write_bytes
             left = min(self.burst_bytes, max(0.0, left + gained))
         return CloudState(ios, left)
-
-    def fsync_s(self, state: CloudState) -> float:
-        """Time of one synchronous write of metadata in s."""
-        return self.fsync_latency
 
     def _credit_s(self, state: CloudState, grant: Grant, load: DeviceLoad, no_ios: bool, no_bytes: bool) -> float:
         """Time in s until one of the credits is used up."""
@@ -115,17 +108,6 @@ class Cloud(Device):
             if moved > self.baseline_bandwidth:
                 valid_s = min(valid_s, state.bytes / (moved - self.baseline_bandwidth))
         return valid_s
-
-    @cached_property
-    def _services(self) -> dict[tuple[bool, bool, float, float, float], Service]:
-        return {}
-
-    def _service(self, no_ios: bool, no_bytes: bool, load: DeviceLoad) -> Service:
-        key = (no_ios, no_bytes, load.read_request_bytes, load.write_request_bytes, load.client_read_bytes)
-        service = self._services.get(key)
-        if service is None:
-            service = self._services[key] = self._make_service(*key)
-        return service
 
     def _make_service(
         self, no_ios: bool, no_bytes: bool, read_bytes: float, write_bytes: float, client_bytes: float

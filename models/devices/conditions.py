@@ -6,14 +6,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Any
 
 from lsmlab.models.devices.capped import Capped
-from lsmlab.models.devices.make import DeviceSetup, make_device
+from lsmlab.models.devices.make import METADATA, DeviceSetup, make_device
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, field_values, format_bytes, parse_quantity, quantity
-
-_METADATA: Final = ("description", "source", "assumptions")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +80,7 @@ def read_conditions(values: object) -> Conditions:
     found: dict[str, Any] = {}
     for key, value in values.items():
         where = f"conditions.{key}"
-        if key in _METADATA:
+        if key in METADATA:
             continue
         if key == "block_cache":
             found[key] = _block_cache(value, where)

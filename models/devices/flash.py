@@ -4,7 +4,7 @@ Sources: garbage collection after Xiang and Kurkoski, "An Improved Analytical Ex
 Flash", ICNC 2012 (arXiv:1110.4245); the figures of the drives are in docs/reference/devices.md.
 """
 
-# ruff: noqa: ARG002 -- the Device protocol fixes the arguments
+
 from __future__ import annotations
 
 import math
@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
-from lsmlab.models.devices.base import Device, DeviceFacts, DeviceLoad, Flow, Grant, Peaks
-from lsmlab.models.devices.sharing import INTERLEAVE_BYTES, Service, share
+from lsmlab.models.devices.base import DeviceFacts, DeviceLoad, Flow, Grant, Peaks
+from lsmlab.models.devices.sharing import INTERLEAVE_BYTES, ServedDevice, Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
 
 SMALL_REQUEST_BYTES: Final = 4096.0
 """Request size of all IOPS ratings (4 KB or 4 KiB random; data sheets do not distinguish them)."""
-SECONDS_PER_YEAR: Final = 365.0 * 86400.0
 _UTILISATION_STEPS: Final = 500
 """Steps of the utilisation, 0.2 % each, for write amplification: rates stay constant between steps."""
 _EMPTY_S: Final = 1e-6
@@ -71,7 +70,7 @@ class FlashState(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlashDrive(Device):
+class FlashDrive(ServedDevice):
     """Flash drive: bandwidth, IOPS and latency, SLC cache, garbage collection, wear. Base of Nvme and SataSsd."""
 
     name: str
@@ -92,6 +91,7 @@ class FlashDrive(Device):
     """Transfer rate of a single request; None: the drive's rate (a request is striped over all channels)."""
     stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     fsync_latency: float = quantity("seconds")
+    """Time of one cache flush: close to 0 with power-loss protection."""
     interleave: float = quantity("bytes", INTERLEAVE_BYTES, low=4096)
     capacity: float = quantity("bytes", low=1.0)
     over_provisioning: float = quantity("ratio", low=0.01)
@@ -133,11 +133,6 @@ class FlashDrive(Device):
         """Bytes that the host can store on the drive."""
         return self.capacity - self.filled
 
-    @property
-    def contention(self) -> float:
-        """Degree to which reads and writes exclude each other (see `Service.contention`)."""
-        return 1.0
-
     def peaks(self) -> Peaks:
         """Bandwidths of the drive; writes are fastest into the SLC cache, if there is one."""
         return Peaks(self.read_bandwidth, max(self.write_bandwidth, self.slc_write_bandwidth or 0.0))
@@ -156,8 +151,6 @@ class FlashDrive(Device):
         read_rate += load.client_read_iops * grant.client_read_share * load.client_read_bytes
         write_rate = load.writers * grant.write_bytes_per_s + load.client_write_bytes_per_s * grant.client_write_share
         valid_s = self._cache_change_s(state, service, read_rate, write_rate)
-        if math.isinf(valid_s):
-            return grant
         return grant.until(max(valid_s, _EMPTY_S))
 
     def advance(self, state: FlashState, elapsed_s: float, flow: Flow) -> FlashState:
@@ -184,10 +177,6 @@ class FlashDrive(Device):
         host = state.host_bytes + flow.write_bytes
         flash = state.flash_bytes + programmed
         return FlashState(live, host, flash, used, full, self._amplification(live, host), idle_s)
-
-    def fsync_s(self, state: FlashState) -> float:
-        """Time of one cache flush in s: close to 0 with power-loss protection."""
-        return self.fsync_latency
 
     def facts(self, state: FlashState, live_bytes: float) -> DeviceFacts:
         """Return the amplification so far (without writes, that of `live_bytes`) and the rated endurance."""
@@ -245,19 +234,8 @@ class FlashDrive(Device):
             return 0.0
         return (max(idle_s, self.slc_idle) - max(before_s, self.slc_idle)) * self.write_bandwidth / amplification
 
-    @cached_property
-    def _services(self) -> dict[tuple[float, bool], Service]:
-        return {}
-
-    def _service(self, amplification: float, slc_full: bool) -> Service:
-        """Describe the drive at this write amplification, with or without room in its cache."""
-        key = (amplification, slc_full)
-        service = self._services.get(key)
-        if service is None:
-            service = self._services[key] = self._make_service(amplification, slc_full)
-        return service
-
     def _make_service(self, amplification: float, slc_full: bool) -> Service:
+        """Describe the drive at this write amplification, with or without room in its cache."""
         write_bandwidth = self.write_bandwidth / amplification
         if self.slc_cache and not slc_full and self.slc_write_bandwidth is not None:
             write_bandwidth = self.slc_write_bandwidth  # no garbage collection in the cache, only when it drains
@@ -274,7 +252,6 @@ class FlashDrive(Device):
             client_read_latency_s=self.read_latency,
             stream_read_bandwidth=min(self.stream_read_bandwidth or math.inf, self.read_bandwidth),
             stream_write_bandwidth=min(self.stream_write_bandwidth or math.inf, write_bandwidth),
-            contention=self.contention,
             interleave_bytes=self.interleave,
             unit_bytes=SMALL_REQUEST_BYTES,  # the mapping unit of common drives: smaller reads take the same time
         )

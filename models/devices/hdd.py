@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
-from lsmlab.models.devices.base import Device, DeviceClass, DeviceLoad, Grant, Peaks
-from lsmlab.models.devices.sharing import Service, share
+from lsmlab.models.devices.base import DeviceClass, DeviceLoad, Grant, Peaks
+from lsmlab.models.devices.sharing import ServedDevice, Service, share
 from lsmlab.models.units import quantity
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hdd(Device):
+class Hdd(ServedDevice):
     """Hard disk with conventional recording.
 
     A single stream is sequential. With two or more, each turn of a stream (its outstanding requests, one after the
@@ -31,6 +30,7 @@ class Hdd(Device):
     seek: float = quantity("seconds")
     """Mean seek between two files."""
     fsync_latency: float = quantity("seconds")
+    """Time of one journal commit."""
     capacity: float | None = quantity("bytes", None)
 
     @property
@@ -42,26 +42,12 @@ class Hdd(Device):
         """Bandwidths of one sequential stream."""
         return Peaks(self.read_bandwidth, self.write_bandwidth)
 
-    def initial(self) -> None:
-        """Return None: the model of a disk has no state."""
-
     def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
         depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
         turn = load.write_turn_bytes / load.write_request_bytes
-        key = (min(load.readers + load.writers, 2), depth, 1.0 if turn < 1.0 else min(depth, turn))
-        service = self._services.get(key)
-        if service is None:
-            service = self._services[key] = self._make_service(*key)
-        return share(service, load)
-
-    def fsync_s(self, state: None) -> float:
-        """Time of one journal commit in s."""
-        return self.fsync_latency
-
-    @cached_property
-    def _services(self) -> dict[tuple[int, float, float], Service]:
-        return {}
+        streams = min(load.readers + load.writers, 2)
+        return share(self._service(streams, depth, 1.0 if turn < 1.0 else min(depth, turn)), load)
 
     def _make_service(self, streams: int, read_turn: float, write_turn: float) -> Service:
         """Return the performance with this number of streams (2: two or more) and these requests per turn."""

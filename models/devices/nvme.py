@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from lsmlab.models.devices.base import DeviceClass
 from lsmlab.models.devices.flash import FlashDrive
+from lsmlab.models.devices.sharing import Service
 from lsmlab.models.units import quantity
 
 
@@ -22,7 +23,5 @@ class Nvme(FlashDrive):
     The default is the assumption `additive_media_time`: there is no measurement of mixed load for the configured drives.
     """
 
-    @property
-    def contention(self) -> float:
-        """Return `channel_contention`."""
-        return self.channel_contention
+    def _make_service(self, amplification: float, slc_full: bool) -> Service:
+        return super()._make_service(amplification, slc_full)._replace(contention=self.channel_contention)

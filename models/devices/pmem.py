@@ -10,12 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
-from functools import cached_property
 from typing import ClassVar, Final
 
 import numpy as np
-from lsmlab.models.devices.base import Device, DeviceClass, DeviceFacts, DeviceLoad, Grant
-from lsmlab.models.devices.sharing import Service, share
+from lsmlab.models.devices.base import DeviceClass, DeviceFacts, DeviceLoad, Grant
+from lsmlab.models.devices.sharing import ServedDevice, Service, share
 from lsmlab.models.units import quantity
 
 Curves = dict[str, tuple[float, ...]]
@@ -70,7 +69,7 @@ class Layout(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pmem(Device):
+class Pmem(ServedDevice):
     """Persistent memory behind a file system: the total bandwidth rises with threads and, for writes, falls again."""
 
     device_class: ClassVar[DeviceClass] = "pmem"
@@ -94,32 +93,18 @@ class Pmem(Device):
     capacity: float | None = quantity("bytes", None)
     endurance: float | None = quantity("bytes", None)
 
-    def initial(self) -> None:
-        """Return None: the model of persistent memory has no state."""
-
     def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
         if load.queue_depth > 1.0:  # the driver copies in the caller's thread, without a queue
             load = load._replace(queue_depth=1.0)
         readers = load.readers + (min(load.client_read_depth, 1e3) if load.client_read_iops > 0 else 0.0)
         writers = load.writers + (1.0 if load.client_write_bytes_per_s > 0 else 0.0)
-        key = (round(max(1.0, readers)), round(max(1.0, writers)), load.read_request_bytes, load.write_request_bytes)
-        service = self._services.get(key)
-        if service is None:
-            service = self._services[key] = self._make_service(*key)
-        return share(service, load)
-
-    def fsync_s(self, state: None) -> float:
-        """Time of one synchronous write of metadata in s."""
-        return self.fsync_latency
+        threads = round(max(1.0, readers)), round(max(1.0, writers))
+        return share(self._service(*threads, load.read_request_bytes, load.write_request_bytes), load)
 
     def facts(self, state: None, live_bytes: float) -> DeviceFacts:
         """Return the rated endurance; the amplification of the media (256-byte lines) is not modelled."""
         return DeviceFacts(endurance_bytes=self.endurance)
-
-    @cached_property
-    def _services(self) -> dict[tuple[int, int, float, float], Service]:
-        return {}
 
     def _make_service(self, readers: int, writers: int, read_bytes: float, write_bytes: float) -> Service:
         layout = self.layout.value

@@ -8,12 +8,13 @@ each stream or client gets a fair share, or its demand if that is less. Units ar
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from abc import abstractmethod
+from functools import cached_property, lru_cache
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from lsmlab.models.costs.transfers import lone_request_s
-from lsmlab.models.devices.base import DeviceLoad, Grant
+from lsmlab.models.costs.cost import lone_request_s
+from lsmlab.models.devices.base import Device, DeviceLoad, Grant
 
 INTERLEAVE_BYTES: Final = 128.0 * 2**10
 """Unit in which a solid-state device alternates between requests: 128 KiB, the smallest common NVMe transfer limit
@@ -75,6 +76,35 @@ def fair_level(demands: list[tuple[float, float]], capacity: float) -> float:
         left -= n * demand
         count -= n
     return math.inf
+
+
+class ServedDevice(Device):
+    """Device described by a `Service`. Without state, unless a subclass has one."""
+
+    fsync_latency: float
+    """Value of `fsync_s`."""
+
+    def initial(self) -> Any:
+        """Return None: no state."""
+
+    def fsync_s(self, state: Any) -> float:  # noqa: ARG002
+        """Return `fsync_latency`."""
+        return self.fsync_latency
+
+    @abstractmethod
+    def _make_service(self, *state: Any) -> Service:
+        """Compute the performance in a state that the arguments describe."""
+
+    def _service(self, *state: Any) -> Service:
+        """Return `_make_service`, which computes each state once."""
+        service = self._services.get(state)
+        if service is None:
+            service = self._services[state] = self._make_service(*state)
+        return service
+
+    @cached_property
+    def _services(self) -> dict[tuple[Any, ...], Service]:
+        return {}
 
 
 class _Costs(NamedTuple):

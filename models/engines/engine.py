@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
-from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import CompactionStyle, Compression, RocksDbOptions
 from lsmlab.models.options.options import resolve_options, value_of
 from lsmlab.models.policies.decisions import Compaction
@@ -92,11 +91,11 @@ class Engine:
         if not {"compression", "compression_per_level", "bottommost_compression"} & overrides.keys():
             overrides["compression"] = "none"
             notes.append(NO_COMPRESSION_NOTE)
-        resolved = resolve_options(self.version, _preset(settings.preset), overrides)
+        resolved = resolve_options(self.version, settings.preset, overrides)
         if settings.l0_gap_files is not None:
             stop = resolved.options.level0_file_num_compaction_trigger + settings.l0_gap_files
             overrides |= dict.fromkeys(("level0_slowdown_writes_trigger", "level0_stop_writes_trigger"), stop)
-            resolved = resolve_options(self.version, _preset(settings.preset), overrides)
+            resolved = resolve_options(self.version, settings.preset, overrides)
         self.options: RocksDbOptions = resolved.options
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         """Changes that sanitising made to options, in words, for the summary of a run."""
@@ -165,9 +164,7 @@ class Engine:
     def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
         """Writes that fill a memtable (behaviour/write-path.md, Bytes of a put; When a memtable is full)."""
         options = self.options
-        capacity = memtable_capacity(
-            options.write_buffer_size, version=self.version, arena_block_size=options.arena_block_size
-        )
+        capacity = memtable_capacity(options.write_buffer_size, options.arena_block_size)
         node = (1.0 - delete_share) * mean_node_bytes(key_bytes, value_bytes, version=self.version)
         node += delete_share * mean_node_bytes(key_bytes, 0, version=self.version)
         return max(1.0, capacity / node)
@@ -212,9 +209,3 @@ def _table_format(options: RocksDbOptions, kind: Filter, compression_ratio: floa
         block_format=BlockFormat(options.block_size, options.block_size_deviation, options.block_restart_interval),
         compression_ratio=compression_ratio, decompress=CODECS[level_compression(options, last, 1, last)].decompress,
     )  # fmt: skip
-
-
-def _preset(name: str) -> Any:
-    if name not in ("library", "db_bench"):
-        raise InputError(f"engine.preset: {name!r} is not one of library, db_bench")
-    return name

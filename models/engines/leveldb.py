@@ -19,10 +19,7 @@ class LevelDb(Engine):
     flush_keeps_versions: ClassVar[bool] = True
     table_filter: ClassVar[Filter] = Filter.STANDARD
     mapped_tables: ClassVar[float | None] = 1000.0
-    """Maximum of mapped tables in util/env_posix.cc on 64-bit systems, kDefaultMmapLimit.
-
-    See (behaviour/leveldb.md, LevelDB constants).
-    """
+    """Maximum of mapped tables on 64-bit systems: kDefaultMmapLimit (behaviour/leveldb.md, LevelDB constants)."""
 
     def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
         """Writes that fill a memtable (behaviour/leveldb.md, LevelDB memtable)."""

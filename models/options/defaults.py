@@ -8,12 +8,10 @@ compaction readahead in 8.7.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from lsmlab.models.options.fields import CompactionPri, Compression
 from lsmlab.models.version import Version
-
-Preset = Literal["library", "db_bench"]
 
 _MIB: Final = 1 << 20
 _GIB: Final = 1 << 30
@@ -62,8 +60,6 @@ _DB_BENCH: Final[Mapping[str, Any]] = {
 _DB_BENCH_NO_TTL_BEFORE: Final = Version(7, 0)
 """Before: db_bench set ttl from its FIFO flag, 0 by default. LOG headers show this up to 6.11, no longer in 7.7."""
 
-ARENA_CAP_SINCE: Final = Version(6, 18)
-"""First release with at most 1 MiB per derived arena block; before, write_buffer_size / 8."""
 AUTO_SECONDS_SINCE: Final = Version(6, 6)
 
 _LAST: Final = Version(2**31, 0)
@@ -78,7 +74,7 @@ _RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
 }
 
 
-def default_values(version: Version, preset: Preset) -> dict[str, Any]:
+def default_values(version: Version, preset: str) -> dict[str, Any]:
     """Typed defaults by flat name, as far as they differ from those of `RocksDbOptions`; before any sanitising."""
     values = dict(_OLDEST)
     for since, changes in _CHANGES:

@@ -7,35 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.defaults import Preset, default_values, releases_of
-from lsmlab.models.options.fields import (
-    CompactionPri,
-    CompactionStyle,
-    Compression,
-    FifoOptions,
-    RateLimiterMode,
-    RocksDbOptions,
-    StopStyle,
-    UniversalOptions,
-)
+from lsmlab.models.options.defaults import default_values, releases_of
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.options.sanitise import sanitise
 from lsmlab.models.options.values import STRUCTS, WHERE, compose, flatten, option_types, plain, read_value
 from lsmlab.models.version import Version
-
-__all__ = [
-    "CompactionPri",
-    "CompactionStyle",
-    "Compression",
-    "FifoOptions",
-    "RateLimiterMode",
-    "ResolvedOptions",
-    "RocksDbOptions",
-    "StopStyle",
-    "UniversalOptions",
-    "options_template",
-    "resolve_options",
-    "value_of",
-]
 
 OLDEST = Version(5, 7)
 """Oldest version with rules in this model."""
@@ -51,7 +27,7 @@ class ResolvedOptions:
     notes: list[str]
 
 
-def resolve_options(version: Version, preset: Preset, overrides: Mapping[str, Any]) -> ResolvedOptions:
+def resolve_options(version: Version, preset: str, overrides: Mapping[str, Any]) -> ResolvedOptions:
     """Resolve the options in force in a store that `version` opens with `overrides` on top of the preset's defaults.
 
     `preset` is "library" (include/rocksdb/options.h) or "db_bench" (the defaults of its flags). `overrides` maps

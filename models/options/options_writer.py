@@ -11,18 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from lsmlab.models.options.options_text import read_ini
+from lsmlab.models.options.fields import DATABASE_OPTIONS
+from lsmlab.models.options.options_text import parse_struct, read_ini
 from lsmlab.models.options.values import STRUCTS, option_types, plain, read_value
 from lsmlab.models.version import Version
 
-_DATABASE: Final = frozenset({
-    "db_write_buffer_size", "max_total_wal_size", "atomic_flush", "max_background_jobs", "max_background_compactions",
-    "max_background_flushes", "max_subcompactions", "delayed_write_rate", "compaction_readahead_size",
-    "writable_file_max_buffer_size", "bytes_per_sync", "wal_bytes_per_sync", "strict_bytes_per_sync", "use_direct_reads",
-    "use_direct_io_for_flush_and_compaction", "max_open_files", "max_write_batch_group_size_bytes",
-    "enable_pipelined_write", "allow_concurrent_memtable_write", "unordered_write", "two_write_queues", "manual_wal_flush",
-    "stats_dump_period_sec",
-})  # fmt: skip
 _TABLES: Final = frozenset({
     "block_size", "block_size_deviation", "block_restart_interval", "format_version", "whole_key_filtering",
     "cache_index_and_filter_blocks",
@@ -119,7 +112,7 @@ def _place(name: str) -> tuple[str, str]:
     """Return the section of an option, and its name there."""
     if name == "bloom_bits":
         return "Table", "filter_policy"
-    return ("DB" if name in _DATABASE else "Table" if name in _TABLES else "CF"), name
+    return ("DB" if name in DATABASE_OPTIONS else "Table" if name in _TABLES else "CF"), name
 
 
 def _value(name: str, value: Any) -> str:
@@ -138,8 +131,6 @@ def _value(name: str, value: Any) -> str:
 
 def _struct(text: str, name: str, flat: Mapping[str, Any]) -> str:
     """Return the value of a struct with some members changed."""
-    from lsmlab.models.options.options_text import parse_struct
-
     members = parse_struct(text)
     for key, value in flat.items():
         struct, _, member = key.partition(".")

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.defaults import ARENA_CAP_SINCE, AUTO_SECONDS_SINCE
+from lsmlab.models.options.defaults import AUTO_SECONDS_SINCE
 from lsmlab.models.options.fields import DAY_S, CompactionStyle, RocksDbOptions
 from lsmlab.models.options.values import WHERE
+from lsmlab.models.tree.memtable import default_arena_block_size
 from lsmlab.models.version import Version
 
 _KIB: Final = 1 << 10
@@ -73,10 +74,7 @@ def _memtables(draft: Draft) -> None:
     reason = "RocksDB limits it to the range from 1 to max_write_buffer_number - 1"
     draft.change("min_write_buffer_number_to_merge", merged, reason)
     if o.arena_block_size == 0:
-        block = draft.options.write_buffer_size // 8
-        if draft.version >= ARENA_CAP_SINCE:
-            block = min(block, _MIB)
-        draft.derive(arena_block_size=-(-block // 4096) * 4096)
+        draft.derive(arena_block_size=default_arena_block_size(draft.options.write_buffer_size, draft.version))
 
 
 def _levels(draft: Draft) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Final, NamedTuple
@@ -127,6 +127,11 @@ def in_scope(pick: Pick, scope: Scope) -> Pick:
     if scope is Scope.ANY or isinstance(pick, DoNothing) or is_deep(pick) is (scope is Scope.DEEP):
         return pick
     return NOTHING
+
+
+def first_pick(picks: Iterable[Pick], scope: Scope = Scope.ANY) -> Pick:
+    """Return the first job in scope of `picks`, else NOTHING; later picks are not computed."""
+    return next((pick for pick in picks if in_scope(pick, scope) is not NOTHING), NOTHING)
 
 
 Bits = NDArray[np.bool_]

@@ -11,12 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from lsmlab.models.options.fields import RocksDbOptions
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, RunningJob, Scope, in_scope
-from lsmlab.models.policies.leveldb.picker import (
-    LevelDbPicker,
-    LevelDbPicking,
-    live_exhausted,
-)
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, RunningJob, Scope, first_pick
+from lsmlab.models.policies.leveldb.picker import LevelDbPicker, LevelDbPicking
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rocksdb.inputs import key_range
 from lsmlab.models.policies.tuning import Changes, Interval, Tuner
@@ -26,10 +22,7 @@ from lsmlab.models.units import quantity
 
 _LEAST_THRESHOLD: Final = 1
 _MOST_THRESHOLD_FANOUTS: Final = 2
-"""Range in which the adaptive threshold moves: 1 to twice the fan-out; the paper gives none.
-
-See (background/ldc.md, Assumptions).
-"""
+"""Range in which the adaptive threshold moves: 1 to twice the fan-out; the paper gives none (background/ldc.md, Assumptions)."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +61,12 @@ class LdcPicker(LevelDbPicker):
             return scope is Scope.ANY or self.pick(tree, (), now_s, scope) is not NOTHING
         return super().needs_compaction(tree, now_s, scope)
 
-    def pick(
-        self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY
-    ) -> Pick:
-        """Pick a file with `threshold` slices; else the next link of the fullest level; else a file over its seeks."""
-        if tree.frozen:
-            for level, file in self._ripe(tree):
-                pick = in_scope(_merged(level, file, "SliceLinks", len(file.slices) / self.threshold), scope)
-                if pick is not NOTHING and not file.busy:
-                    return pick
-        return super().pick(tree, running, now_s, scope)
+    def _picks(self, tree: Tree, running: Sequence[RunningJob]) -> Iterator[Pick]:
+        """Yield the files with `threshold` slices, the next link of each level over its target, and files over their seeks."""
+        for level, file in self._ripe(tree) if tree.frozen else ():
+            if not file.busy:
+                yield _merged(level, file, "SliceLinks", len(file.slices) / self.threshold)
+        yield from super()._picks(tree, running)
 
     def _ripe(self, tree: Tree) -> Iterator[tuple[int, SortedFile]]:
         """Yield (level, file) of the files with at least `threshold` slices, shallow levels first."""
@@ -91,26 +80,16 @@ class LdcPicker(LevelDbPicker):
             if not self.settings.l0_links or not len(tree.levels[1]):
                 return super()._size_pick(tree, running, level, score)
             return self._linked(tree, 0, tuple(reversed(tree.l0)), "LevelL0FilesNum", score)
-        for file in self.candidates(tree, level):
-            if file.slices:
-                continue
-            pick = self._passed_on(tree, level, file, "LevelMaxLevelSize", score)
-            if pick is not NOTHING:
-                return pick
-        return self._most_linked(tree, level, score)
+        files = (file for file in self.candidates(tree, level) if not file.slices)
+        pick = first_pick(self._passed_on(tree, level, file, "LevelMaxLevelSize", score) for file in files)
+        return self._most_linked(tree, level, score) if pick is NOTHING else pick
 
-    def _seek_pick(self, tree: Tree, running: Sequence[RunningJob], scope: Scope) -> Pick:
-        for level, file in live_exhausted(tree):
-            if level == 0:
-                pick = self._size_pick(tree, running, 0, 0.0)
-            elif file.slices:
-                pick = _merged(level, file, "SeekCompaction", 0.0)
-            else:
-                pick = self._passed_on(tree, level, file, "SeekCompaction", 0.0)
-            pick = in_scope(pick, scope)
-            if pick is not NOTHING:
-                return pick
-        return NOTHING
+    def _seek_pick(self, tree: Tree, running: Sequence[RunningJob], level: int, file: SortedFile) -> Pick:
+        if level == 0:
+            return self._size_pick(tree, running, 0, 0.0)
+        if file.slices:
+            return _merged(level, file, "SeekCompaction", 0.0)
+        return self._passed_on(tree, level, file, "SeekCompaction", 0.0)
 
     def _passed_on(self, tree: Tree, level: int, file: SortedFile, reason: str, score: float) -> Pick:
         """Link a file to the next level, or move it there if that level is empty."""
@@ -135,10 +114,7 @@ class LdcPicker(LevelDbPicker):
         return Link(level, level + 1, ((level, files), (level + 1, owners)), reason, score, next_key=next_key)
 
     def _most_linked(self, tree: Tree, level: int, score: float) -> Pick:
-        """Compact the file with the most slices if every file of the level has some: the output has none.
-
-        See (behaviour/ldc.md, LDC rules).
-        """
+        """Compact the file with the most slices if every file of the level has some (behaviour/ldc.md, LDC rules)."""
         run = tree.levels[level]
         if not len(run) or int(run.links.min()) == 0 or run.busy:
             return NOTHING

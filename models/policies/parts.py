@@ -9,15 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
 from lsmlab.models.policies.decisions import Cutter, FilterPolicy, Picker, Throttle
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.targets import load_class
-from lsmlab.models.units import build
+from lsmlab.models.units import build, field_values
 from lsmlab.models.version import Version
 
 _EXAMPLE: Final = "lsmlab.models.policies.rocksdb.parts.RocksDbPicker"
@@ -46,9 +46,15 @@ class PolicySettings(ABC, Generic[P_co]):
         Raises InputError for options that the policy does not support.
         """
 
+    levels_only: ClassVar[str] = ""
+    """Reason to refuse universal and FIFO compaction, with {style} in place of its name; empty: any style will do."""
+
     def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """Return the reason, in words for the user, if another policy or an option is incompatible. Default: None."""
-        return None
+        """Return the reason, in words for the user, if another policy or an option is incompatible. Default: `levels_only`."""
+        style = base.options.compaction_style
+        if style is CompactionStyle.LEVEL or not self.levels_only:
+            return None
+        return self.levels_only.format(style=style.value)
 
 
 @dataclass(frozen=True)
@@ -64,21 +70,14 @@ class Parts:
 
     def check(self, base: Base) -> None:
         """Raise InputError with the reason if a policy refuses another policy or an option."""
-        for group, part in self.by_group().items():
+        for group, part in field_values(self).items():
             reason = part.refuses(self, base)
             if reason:
                 raise InputError(f"engine.{group}: {reason}")
 
-    def by_group(self) -> dict[str, PolicySettings[Any]]:
-        """Return the settings by the name of their group."""
-        return {
-            "picker": self.picker, "cutter": self.cutter, "throttle": self.throttle, "scheduler": self.scheduler,
-            "tuner": self.tuner, "filter": self.filter,
-        }  # fmt: skip
-
     def setting(self, group: str, key: str) -> Any:
         """Return the value of a policy's setting, such as `threshold` of the group `picker`."""
-        return vars(self.by_group()[group])[key]
+        return vars(field_values(self)[group])[key]
 
     def changed(self, changes: Changes) -> Parts:
         """Return the parts with the settings that a tuner changes (`picker.threshold`)."""
@@ -86,8 +85,7 @@ class Parts:
         for name, value in changes.items():
             group, dot, key = name.partition(".")
             if dot:
-                part: Any = parts.by_group()[group]
-                parts = replace(parts, **{group: replace(part, **{key: value})})
+                parts = replace(parts, **{group: replace(field_values(parts)[group], **{key: value})})
         return parts
 
 

@@ -1,6 +1,4 @@
-"""RocksDB's GenericRateLimiter as a state machine without clock or threads.
-
-See (behaviour/jobs-and-threads.md, Rate limiter).
+"""RocksDB's GenericRateLimiter as a state machine without clock or threads (behaviour/jobs-and-threads.md, Rate limiter).
 
 Time and randomness are arguments: while `waiting` is true, the caller calls `refill` at `next_refill_s`.
 
@@ -11,11 +9,12 @@ next piece behind the writers granted before. The time to write a piece counts a
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
-from typing import Final, Protocol
+from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
@@ -42,31 +41,6 @@ class Priority(IntEnum):
     """Flushes."""
     USER = 3
     """Background writes of a store during a write stall (7.3+)."""
-
-
-class Limiter(Protocol):
-    """Rate limiter of background I/O. Time and randomness are arguments: see `RateLimiter`."""
-
-    rate_bytes_per_s: int
-    """Bytes granted per second; a new value takes effect at the next refill."""
-
-    @property
-    def waiting(self) -> bool:
-        """Return whether a writer waits for a refill."""
-
-    @property
-    def next_refill_s(self) -> float:
-        """Earliest time of the next refill in s; a time in the past means at once."""
-
-    @property
-    def refill_bytes(self) -> int:
-        """Bytes of one refill."""
-
-    def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
-        """Request `size_bytes`. True: all granted. False: the writer waits until `refill` returns `token`."""
-
-    def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
-        """Refill if due; return the tokens of the writers whose requests are complete."""
 
 
 @dataclass(slots=True)
@@ -128,10 +102,13 @@ class RateLimiter:
         """Request `size_bytes`. True: all granted. False: the writer waits until `refill` returns `token`."""
         self._tune_if_due(now_s)
         waiter = _Waiter(token, priority, max(0, int(size_bytes)))
-        if self._take_pieces(waiter):
-            return True
-        self._wait(waiter, now_s)
-        return False
+        while waiter.left_bytes:
+            if not self._take_piece(waiter):
+                if not self.waiting and now_s < self.next_refill_s - _TICK_S:
+                    self.drains += 1
+                self._queues[priority].append(waiter)
+                return False
+        return True
 
     def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
         """Refill if due and serve the queues; return the tokens of the writers whose requests are complete.
@@ -184,13 +161,6 @@ class RateLimiter:
         low_mid = (Priority.LOW, Priority.MID) if mid_last else (Priority.MID, Priority.LOW)
         return (Priority.USER, *low_mid, Priority.HIGH) if high_last else (Priority.USER, Priority.HIGH, *low_mid)
 
-    def _take_pieces(self, waiter: _Waiter) -> bool:
-        """Request piece after piece while tokens last; return True when the whole request is granted."""
-        while waiter.left_bytes:
-            if not self._take_piece(waiter):
-                return False
-        return True
-
     def _take_piece(self, waiter: _Waiter) -> bool:
         """Request the next piece (GenericRateLimiter::Request); return True if it is granted at once."""
         waiter.piece_bytes = min(waiter.left_bytes, self.options.writable_file_max_buffer_size, self.refill_bytes)
@@ -203,11 +173,6 @@ class RateLimiter:
         waiter.piece_bytes -= size_bytes
         waiter.left_bytes -= size_bytes
         self.granted_bytes[waiter.priority] += size_bytes
-
-    def _wait(self, waiter: _Waiter, now_s: float) -> None:
-        if not self.waiting and now_s < self.next_refill_s - _TICK_S:
-            self.drains += 1
-        self._queues[waiter.priority].append(waiter)
 
     def _tune_if_due(self, now_s: float) -> None:
         """Adapt the rate every 100 periods to the share of periods in which the tokens ran out (TuneLocked)."""
@@ -228,3 +193,68 @@ class RateLimiter:
         self.rate_bytes_per_s = max(1, rate)
         self._tuned_s = now_s
         self._tuned_drains = self.drains
+
+
+def with_rate(options: RocksDbOptions, bytes_per_s: float) -> RocksDbOptions:
+    """Return the options of a limiter whose rate the scheduler sets."""
+    return replace(options, rate_limiter_bytes_per_sec=round(bytes_per_s), rate_limiter_auto_tuned=False)
+
+
+@dataclass(slots=True)
+class SplitLimiter:
+    """Two rate limiters: a share of the bandwidth for flushes, the rest for compactions, even if the other leaves some unused."""
+
+    options: RocksDbOptions
+    """The sum of both rates is `rate_limiter_bytes_per_sec`."""
+    version: Version
+    high_share: float
+    """Share of the priorities HIGH and USER; MID and LOW share the rest."""
+    high: RateLimiter = field(init=False)
+    low: RateLimiter = field(init=False)
+
+    def __post_init__(self) -> None:
+        rates = self._rates(self.options.rate_limiter_bytes_per_sec)
+        self.high, self.low = (RateLimiter(with_rate(self.options, rate), self.version) for rate in rates)
+
+    def _rates(self, total: int) -> tuple[int, int]:
+        high = max(1, round(total * self.high_share))
+        return high, max(1, total - high)
+
+    @property
+    def rate_bytes_per_s(self) -> int:
+        """Sum of both rates in bytes/s."""
+        return self.high.rate_bytes_per_s + self.low.rate_bytes_per_s
+
+    @rate_bytes_per_s.setter
+    def rate_bytes_per_s(self, rate: int) -> None:
+        self.high.rate_bytes_per_s, self.low.rate_bytes_per_s = self._rates(rate)
+
+    @property
+    def waiting(self) -> bool:
+        """Return whether a writer waits on either side."""
+        return self.high.waiting or self.low.waiting
+
+    @property
+    def next_refill_s(self) -> float:
+        """Time in s of the first refill that a writer waits for."""
+        return min((side.next_refill_s for side in (self.high, self.low) if side.waiting), default=-math.inf)
+
+    @property
+    def refill_bytes(self) -> int:
+        """Bytes of the smaller refill of the two sides."""
+        return min(self.high.refill_bytes, self.low.refill_bytes)
+
+    def request(self, now_s: float, size_bytes: int, priority: Priority, token: Hashable) -> bool:
+        """Request `size_bytes` from the side of the priority."""
+        return self._side(priority).request(now_s, size_bytes, priority, token)
+
+    def refill(self, now_s: float, coins: tuple[float, float]) -> list[Hashable]:
+        """Refill the sides that are due."""
+        return [*self.high.refill(now_s, coins), *self.low.refill(now_s, coins)]
+
+    def _side(self, priority: Priority) -> RateLimiter:
+        return self.high if priority >= Priority.HIGH else self.low
+
+
+Limiter = RateLimiter | SplitLimiter
+"""Rate limiter of background I/O. Time and randomness are arguments."""

@@ -135,14 +135,7 @@ class Resume:
     pool: Pool = Pool.LOW
 
 
-@dataclass(frozen=True, slots=True)
-class Discard:
-    """Abort a compaction; its inputs are free for the next pick."""
-
-    job: int
-
-
-Action = StartFlush | StartCompaction | Pause | Resume | Discard
+Action = StartFlush | StartCompaction | Pause | Resume
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +161,7 @@ class Scheduler(ABC):
     splits_l0: bool = False
     """Whether the scheduler starts compactions by scope (L0 or DEEP), unlike RocksDB, which takes the highest score."""
     preemptive: bool = False
-    """Whether `plan` may return Pause, Discard or victims; if not, jobs run in coarse steps (and simulate faster)."""
+    """Whether `plan` may return Pause or victims; if not, jobs run in coarse steps (and simulate faster)."""
     chunk_bytes: int = 0
     """Preemptive schedulers: maximum of bytes that a job writes between two points at which it can halt."""
     window_s: float = 0.0

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rocksdb.inputs import Seed
@@ -30,6 +30,9 @@ Marks = NDArray[np.bool_]
 class Triad(PolicySettings[Picker]):
     """`engine/picker=triad`: RocksDB's levelled picker with TRIAD's techniques."""
 
+    levels_only: ClassVar[str] = (
+        "triad defers compactions from L0 to L1, which {style} does not have; set engine.options.compaction_style to level"
+    )
     deferred_l0: bool = True
     """Whether L0 compacts only with many duplicates or many files."""
     least_overlap: float = quantity("ratio", 0.4, high=1.0)
@@ -55,13 +58,8 @@ class Triad(PolicySettings[Picker]):
         """Build RocksDB's levelled picker with the enabled techniques."""
         return TriadPicker(base.options, base.version, self)
 
-    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+    def refuses(self, parts: Parts, base: Base) -> str | None:
         """Refuse styles without levels; with `wal_as_l0` also a disabled WAL and intra-L0 compactions by size."""
-        if base.options.compaction_style is not CompactionStyle.LEVEL:
-            return (
-                f"triad defers compactions from L0 to L1, which {base.options.compaction_style.value} does not have; set "
-                "engine.options.compaction_style to level"
-            )
         if self.wal_as_l0 and base.options.disable_wal:
             return (
                 "wal_as_l0 keeps values in the WAL, but engine.options.disable_wal is true; set "
@@ -72,7 +70,7 @@ class Triad(PolicySettings[Picker]):
                 "wal_as_l0 needs engine.version below 9.0, because later pickers compact small L0 files within L0; set "
                 "engine.picker.wal_as_l0 to false"
             )
-        return None
+        return super().refuses(parts, base)
 
 
 @dataclass

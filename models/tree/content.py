@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
+from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream, Tombstones
 from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT, TableFormat
 from numpy.typing import NDArray
@@ -21,13 +22,6 @@ _SPREAD_BITS: Final = 12
 _SCATTER_SMALLEST: Final = 2_654_435_761
 _SCATTER_LARGEST: Final = 2_246_822_519
 """Multipliers of two independent hashes of file numbers."""
-
-
-class KeyWeights(Protocol):
-    """Entries per carried key (`lsmlab.models.tree.keys.KeySample`)."""
-
-    def weights(self, codes: KeyArray) -> NDArray[np.float64] | float:
-        """Return one number for all keys, or an array of shape (len(codes),)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +52,7 @@ class Content:
     """Converter from key arrays to files with sizes. One per run: all shards share it."""
 
     def __init__(
-        self, sample: KeyWeights, levels: Sequence[EntryBytes], values: Any = None, mean_value_bytes: float = 0.0
+        self, sample: KeySample, levels: Sequence[EntryBytes], values: Any = None, mean_value_bytes: float = 0.0
     ) -> None:
         """Take the carried keys and the bytes per entry of each level.
 
@@ -71,17 +65,13 @@ class Content:
         """Bytes per entry of the last level."""
         self._values = values
         self._mean_value = mean_value_bytes
-        weight = sample.weights(np.zeros(1, dtype=np.int64))
-        self._uniform: float | None = float(weight) if values is None and np.ndim(weight) == 0 else None
+        self._uniform = sample.weight if values is None and not len(sample.hot) else None
         self._cumulative = np.empty((2, 0))
         """Entries and data bytes of the first i puts of uniform keys, for all streams of the run but the longest."""
 
     def entries(self, keys: KeyArray) -> float:
         """Entries that `keys` represent."""
-        if self._uniform is not None:
-            return len(keys) * self._uniform
-        weights = self.sample.weights(keys)
-        return float(np.sum(weights)) if np.ndim(weights) else float(weights) * len(keys)
+        return self.sample.entries(keys)
 
     def raw_bytes(self, entries: float, deletions: float) -> float:
         """Uncompressed bytes of keys and values of `entries`, of which `deletions` are tombstones."""
@@ -111,7 +101,8 @@ class Content:
         sizes = np.full(n, self.entry.put)
         if self._values is not None:
             # the block overhead of an entry does not depend on its value, so sizes differ by the value alone
-            sizes += (np.asarray(self._values.of(keys), dtype=np.float64) - self._mean_value) * self._value_scale()
+            per_byte = self.entry.put / max(1.0, self.entry.raw_put)
+            sizes += (np.asarray(self._values.of(keys), dtype=np.float64) - self._mean_value) * per_byte
         if tombstones is not None:
             sizes[tombstones] = self.entry.tombstone()
         entries = np.zeros(n + 1)
@@ -206,9 +197,6 @@ class Content:
         # The mean value is that of the whole store, not of this file (behaviour/leveled-compaction.md, Compensated size).
         if extra >= 0.0:
             file.compensated_bytes = file.size_bytes + round(extra * self._mean_value * 2.0)
-
-    def _value_scale(self) -> float:
-        return self.entry.put / max(1.0, self.entry.raw_put)
 
 
 def _spread(file_number: int, multiplier: int) -> int:

@@ -40,10 +40,7 @@ class SortedFile:
     deletions: float = 0.0
     """Entries that are tombstones."""
     compensated_bytes: int = -1
-    """RocksDB's compensated file size; equals `size_bytes` without tombstones.
-
-    See (behaviour/leveled-compaction.md, Compensated size).
-    """
+    """Compensated file size; equals `size_bytes` without tombstones (behaviour/leveled-compaction.md, Compensated size)."""
     smallest_seqno: int = 0
     largest_seqno: int = 0
     created_s: float = 0.0

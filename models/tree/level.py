@@ -60,7 +60,7 @@ class Level:
         self._lo: IntArray = np.empty(capacity, dtype=np.int64)
         self._hi: IntArray = np.empty(capacity, dtype=np.int64)
         self._links: IntArray | None = None
-        """Number of slices per file; None until the first update."""
+        """Value of `links`; None after a change of files or slices."""
         self.size_bytes = 0
         """Bytes of all files, those being compacted included."""
         self.compensated_bytes = 0
@@ -105,9 +105,8 @@ class Level:
     def links(self) -> IntArray:
         """Number of slices that the next compaction of each file merges into it. Shape (n,)."""
         if self._links is None:
-            self.update_links(0, self._n)
-        assert self._links is not None
-        return self._links[: self._n]
+            self._links = np.array([len(f.slices) for f in self.files], dtype=np.int64)
+        return self._links
 
     def overlapping(self, lo: int, hi: int) -> tuple[int, int]:
         """Index range [i, j) of the files whose key range overlaps [lo, hi] (both inclusive)."""
@@ -157,12 +156,9 @@ class Level:
                     self.busy.remove(file)
                     self.free_compensated_bytes += file.compensated_bytes
 
-    def update_links(self, i: int, j: int) -> None:
-        """Update `links` after the files [i, j) have received slices."""
-        if self._links is None:
-            self._links = np.zeros(len(self._lo), dtype=np.int64)
-            i, j = 0, self._n
-        self._links[i:j] = [len(f.slices) for f in self.files[i:j]]
+    def links_changed(self) -> None:
+        """Tell the level that some of its files have received slices."""
+        self._links = None
 
     def index(self, file: SortedFile) -> int:
         """Return the position of `file`; raise ValueError if it is not in this run."""
@@ -224,11 +220,8 @@ class Level:
         self.stamp += 1
         self.files[i:j], self.lows[i:j], self.highs[i:j] = new, lows, highs
         self._move(j, len(new) - len(old))
-        lo, hi, links = self._lo, self._hi, self._links
-        for k, file in enumerate(new, i):
-            lo[k], hi[k] = file.lo, file.hi
-            if links is not None:
-                links[k] = len(file.slices)
+        self._lo[i : i + len(new)], self._hi[i : i + len(new)] = lows, highs
+        self._links = None
 
     def _count(self, old: Sequence[SortedFile], new: Sequence[SortedFile]) -> None:
         """Update the sums and the set of busy files for `old` files that leave and `new` files that come."""
@@ -273,17 +266,9 @@ class Level:
         if n > len(self._lo):
             self._grow(n)
         if delta and j < self._n:
-            for array in (self._lo, self._hi) if self._links is None else (self._lo, self._hi, self._links):
+            for array in (self._lo, self._hi):
                 array[j + delta : n] = array[j : self._n]
         self._n = n
 
     def _grow(self, n: int) -> None:
-        capacity = max(n, 2 * len(self._lo))
-
-        def wider(old: IntArray) -> IntArray:
-            new = np.empty(capacity, dtype=np.int64)
-            new[: self._n] = old[: self._n]
-            return new
-
-        self._lo, self._hi = wider(self._lo), wider(self._hi)
-        self._links = None if self._links is None else wider(self._links)
+        self._lo, self._hi = (np.resize(array, max(n, 2 * len(array))) for array in (self._lo, self._hi))

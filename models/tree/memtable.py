@@ -44,11 +44,6 @@ def encoded_entry_bytes(key_size: int, value_size: int) -> int:
     return varint_length(internal) + internal + varint_length(value_size) + value_size
 
 
-def arena_alignment(version: Version) -> int:
-    """Alignment of nodes in the arena, in bytes: max_align_t, or that of a pointer up to 5.7."""
-    return 16 if version >= _ALIGNED_16_SINCE else _POINTER_BYTES
-
-
 def default_arena_block_size(write_buffer_size: int, version: Version) -> int:
     """Compute the arena_block_size that RocksDB derives from 0: an eighth of the buffer, since 6.18 at most 1 MiB. Bytes."""
     block = write_buffer_size // 8
@@ -60,7 +55,8 @@ def default_arena_block_size(write_buffer_size: int, version: Version) -> int:
 def node_bytes(height: int, key_size: int, value_size: int, *, version: Version) -> int:
     """Arena bytes of one entry whose skip-list node has `height` levels (1 to 12)."""
     encoded = encoded_entry_bytes(key_size, value_size)
-    return _round_up(_round_up(_POINTER_BYTES * height + encoded, _POINTER_BYTES), arena_alignment(version))
+    alignment = 16 if version >= _ALIGNED_16_SINCE else _POINTER_BYTES  # max_align_t, before 5.8 a pointer
+    return _round_up(_round_up(_POINTER_BYTES * height + encoded, _POINTER_BYTES), alignment)
 
 
 def mean_node_bytes(key_size: int, value_size: int, *, version: Version) -> float:
@@ -74,13 +70,12 @@ def mean_node_bytes(key_size: int, value_size: int, *, version: Version) -> floa
     return mean
 
 
-def memtable_capacity(write_buffer_size: int, *, version: Version, arena_block_size: int = 0) -> int:
+def memtable_capacity(write_buffer_size: int, arena_block_size: int) -> int:
     """Arena bytes that entries fill before the memtable counts as full (`ShouldFlushNow`).
 
-    `arena_block_size` 0 derives the block size as RocksDB does. The entry that overshoots is not counted, nor is the excess
-    of malloc_usable_size over the request for a block.
+    The entry that overshoots is not counted, nor is the excess of malloc_usable_size over the request for a block.
     """
-    block = arena_block_size or default_arena_block_size(write_buffer_size, version)
+    block = arena_block_size
     # In integer tenths: RocksDB allocates one more block while allocated + block < write buffer + 0.6 block.
     blocks = 1
     allocated = _INLINE_BYTES + block

@@ -1,7 +1,4 @@
-"""K-way merge of sorted runs: keeps the newest version of each key (no snapshots).
-
-See (behaviour/compaction-jobs.md, Dropped entries).
-"""
+"""K-way merge of sorted runs: the newest version of each key stays (behaviour/compaction-jobs.md, Dropped entries)."""
 
 from __future__ import annotations
 
@@ -35,10 +32,15 @@ def unique_sorted(keys: KeyArray, *, of_runs: bool = False) -> KeyArray:
     if len(keys) < 2:
         return keys
     keys.sort(kind="stable" if of_runs else "quicksort")
+    return keys[_first_of_equal(keys)]
+
+
+def _first_of_equal(keys: KeyArray) -> NDArray[np.bool_]:
+    """Return the mask of the first of equal keys among sorted ones."""
     keep = np.empty(len(keys), dtype=np.bool_)
     keep[0] = True
     np.not_equal(keys[1:], keys[:-1], out=keep[1:])
-    return keys[keep]
+    return keep
 
 
 def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, Tombstones]:
@@ -54,9 +56,7 @@ def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, T
     flags = np.concatenate([np.zeros(len(k), dtype=np.bool_) if t is None else t for k, t in runs])
     order = keys.argsort(kind="stable")  # stable: among equal keys the newest run's comes first
     keys, flags = keys[order], flags[order]
-    keep = np.empty(len(keys), dtype=np.bool_)
-    keep[0] = True
-    np.not_equal(keys[1:], keys[:-1], out=keep[1:])
+    keep = _first_of_equal(keys)
     keys, flags = keys[keep], flags[keep]
     return keys, (flags if flags.any() else None)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.tree.blocks import (
@@ -26,10 +26,7 @@ from lsmlab.models.tree.memtable import SEQNO_BYTES, varint_length
 DEFAULT_FORMAT_VERSION: Final = 5
 """format_version of BlockBasedTableOptions from 6.x to 10.x."""
 TAIL_BYTES: Final = 970
-"""Properties, metaindex and footer of a file: 965 to 975 B in the recorded files, at every file size.
-
-See (behaviour/tables.md, Index, filter and tail).
-"""
+"""Properties, metaindex and footer: 965 to 975 B in all recorded files (behaviour/tables.md, Index, filter and tail)."""
 _USER_KEY_INDEX_SINCE: Final = 3  # format_version from which index keys carry no sequence number
 _DELTA_INDEX_SINCE: Final = 4  # format_version from which index values carry no length of their own
 _FAST_BLOOM_SINCE: Final = 5  # format_version from which FastLocalBloom replaces the legacy full filter
@@ -72,41 +69,34 @@ def index_bytes(
     sizes = layout.block_bytes(begins, np.append(begins[1:], end))
     offsets = np.cumsum(sizes) - sizes
     handles = sum(int(_varint_total(x)) for x in (offsets, sizes - BLOCK_TRAILER_BYTES))
-    keys = int(_separator_bytes(ids, begins[1:], key_size).sum())
+    # FindShortestSeparator increments the first byte that differs from the block before, and drops the bytes after it
+    keys = int((shared_prefix_bytes(ids, key_size)[begins[1:]] + 1).sum())
     keys += 1 if shorten_last else key_size
     per_block = 2 + RESTART_BYTES + _index_key_suffix(format_version) + _index_value_prefix(format_version)
     return handles + keys + per_block * len(begins) + RESTART_BYTES + BLOCK_TRAILER_BYTES
 
 
-@lru_cache(maxsize=4096)
-def expected_entry_bytes(
-    key_size: int,
-    value_size: float,
-    *,
-    population: float,
-    entries: float,
-    block_format: BlockFormat = DEFAULT_FORMAT,
-) -> float:
-    """Expected data-block bytes per entry of a file whose keys are `entries` random ones of `population` ids.
+class ExpectedBlock(NamedTuple):
+    """Expected values of a data block."""
+
+    entries: float
+    size_bytes: float
+    """Bytes of the block on disk."""
+    entry_bytes: float
+    """Bytes per entry."""
+
+
+def expected_block(
+    key_size: int, value_size: float, *, population: float, entries: float, block_format: BlockFormat = DEFAULT_FORMAT
+) -> ExpectedBlock:
+    """Compute the expected data block of a file whose keys are `entries` random ones of `population` ids.
 
     Only the density entries/population matters: for a file of a level >= 1 pass the level's entries and the whole key
-    space. Example: 121.3 B for 16 B keys and 100 B values, half a million of a million keys. The result is exact in
-    expectation: blocks are independent, so it is mean block bytes over mean entries per block (renewal theorem), with
-    the entries of a block from the distribution of their shared bytes.
+    space. Example: 121.3 B per entry for 16 B keys and 100 B values, half a million of a million keys. The result is exact
+    in expectation: blocks are independent, so an entry has mean block bytes over mean entries per block (renewal theorem),
+    with the entries of a block from the distribution of their shared bytes.
     """
-    return _expected_block(key_size, value_size, _density(population, entries), block_format)[2]
-
-
-def expected_entries_per_block(
-    key_size: int,
-    value_size: float,
-    *,
-    population: float,
-    entries: float,
-    block_format: BlockFormat = DEFAULT_FORMAT,
-) -> float:
-    """Expected entries of a data block, under the assumptions of `expected_entry_bytes`."""
-    return _expected_block(key_size, value_size, _density(population, entries), block_format)[0]
+    return _expected_block(key_size, value_size, _density(population, entries), block_format)
 
 
 def expected_file_bytes(
@@ -122,11 +112,11 @@ def expected_file_bytes(
 ) -> float:
     """Expected size in bytes of a file of `file_entries` at density entries/population: data, index, filter, tail."""
     density = _density(population, entries)
-    per_block, block_size, entry = _expected_block(key_size, value_size, density, block_format)
-    blocks = max(1.0, file_entries / per_block)
-    index = blocks * _expected_index_entry(key_size, density, block_size, blocks, format_version)
+    block = _expected_block(key_size, value_size, density, block_format)
+    blocks = max(1.0, file_entries / block.entries)
+    index = blocks * _expected_index_entry(key_size, density, block.size_bytes, blocks, format_version)
     filter_size = bloom_filter_bytes(file_entries, bits_per_key, format_version=format_version)
-    return file_entries * entry + index + filter_size + TAIL_BYTES
+    return file_entries * block.entry_bytes + index + filter_size + TAIL_BYTES
 
 
 def _density(population: float, entries: float) -> float:
@@ -134,10 +124,7 @@ def _density(population: float, entries: float) -> float:
 
 
 @lru_cache(maxsize=4096)
-def _expected_block(
-    key_size: int, value_size: float, density: float, block_format: BlockFormat
-) -> tuple[float, float, float]:
-    """Mean entries of a block, mean bytes of a block on disk, and bytes per entry."""
+def _expected_block(key_size: int, value_size: float, density: float, block_format: BlockFormat) -> ExpectedBlock:
     internal = key_size + SEQNO_BYTES
     value = value_size + varint_length(int(value_size))
     full = 1 + varint_length(internal) + internal + value
@@ -158,7 +145,7 @@ def _expected_block(
         mean_entries += count * float(mass.sum())
         mean_bytes += float((mass * (size[closed] + BLOCK_TRAILER_BYTES)).sum())
         open_ = np.where(closed, 0.0, open_)
-    return mean_entries, mean_bytes, mean_bytes / mean_entries
+    return ExpectedBlock(mean_entries, mean_bytes, mean_bytes / mean_entries)
 
 
 def _saving_distribution(key_size: int, density: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -183,16 +170,6 @@ def _mean_gap(density: float) -> Callable[[float], float]:
     return lambda c: float(-np.expm1(c * log_absent)) / density
 
 
-def _separator_bytes(ids: IntArray, begins: IntArray, key_size: int) -> IntArray:
-    """Bytes of the separator key in the index between each block and the block before.
-
-    FindShortestSeparator increments the first byte that differs and drops the bytes after. (The byte may then equal
-    the next block's: a prefix of that block's first key still sorts below it.)
-    """
-    result: IntArray = shared_prefix_bytes(ids, key_size)[begins] + 1
-    return result
-
-
 def _expected_index_entry(
     key_size: int, density: float, block_size: float, blocks: float, format_version: int
 ) -> float:
@@ -200,7 +177,7 @@ def _expected_index_entry(
     held = min(ID_BYTES, key_size)
     mean_gap = _mean_gap(density)
     shared = sum(1 - mean_gap(256.0**b) / 256.0**b for b in range(1, held))
-    key = shared + 1  # up to the first byte that differs, see _separator_bytes
+    key = shared + 1  # up to the first byte that differs
     total = blocks * block_size
     offset = 1 + sum(max(0.0, 1 - 2.0 ** (7 * i) / total) for i in range(1, 6))
     handle = offset + varint_length(int(block_size))

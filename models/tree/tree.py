@@ -73,8 +73,7 @@ class Tree:
         """Files of `level`, busy ones included."""
         if level == 0:
             return len(self.l0)
-        newer, count = self.newer[level], len(self.levels[level])
-        return count + sum(len(run) for run in newer) if newer else count
+        return sum(map(len, self.runs(level)))
 
     def size_bytes(self, level: int) -> int:
         """Bytes of `level`, busy files included, linked slices excluded."""
@@ -85,19 +84,15 @@ class Tree:
 
     def level_bytes(self) -> list[int]:
         """Bytes of every level, as `size_bytes`."""
-        if any(self.newer):
-            return [self.size_bytes(level) for level in range(self.num_levels)]
-        return [self.size_bytes(0), *[level.size_bytes for level in self.levels[1:]]]
+        return [self.size_bytes(level) for level in range(self.num_levels)]
 
     def files_per_level(self) -> list[int]:
         """File count of every level, as `lsm_state` in RocksDB's LOG."""
-        if any(self.newer):
-            return [self.file_count(level) for level in range(self.num_levels)]
-        return [len(self.l0), *[len(level) for level in self.levels[1:]]]
+        return [self.file_count(level) for level in range(self.num_levels)]
 
     def total_bytes(self) -> int:
         """Bytes of all files in levels."""
-        return sum(self.size_bytes(level) for level in range(self.num_levels))
+        return sum(self.level_bytes())
 
     def files_of(self, level: int) -> Iterator[SortedFile]:
         """Files of a level, newest run first."""
@@ -199,7 +194,7 @@ class Tree:
                     file.live_slices += 1
                     self.linked_bytes += part.size_bytes
                 start = end
-            below.update_links(i, j)
+        below.links_changed()
         return links
 
     def begin_version(self) -> None:

@@ -2,8 +2,8 @@
 
 - base: workloads and client groups; make: workloads, and the load of column families, from configurations; values: value
   sizes; arrivals: open and closed loop.
-- choosers: distributions over keys, uniform and sequential; ranks: popularity by rank; skewed: keys by rank or recency;
-  key_ranges: keys of mixgraph; popularity: access probabilities of blocks.
+- choosers: distributions over keys, uniform and sequential; ranks: popularity by rank; skewed: keys by rank or recency,
+  and access probabilities of blocks; key_ranges: keys of mixgraph.
 - reads: filters, block cache, files per read.
 - db_bench and db_bench_reads: db_bench's benchmarks; mixgraph: its mixgraph; ycsb: YCSB's workloads; generic: workloads by
   single settings; trace: recorded arrivals in CSV files.

@@ -52,10 +52,7 @@ class ConstantRate:
 
 @dataclass(frozen=True, slots=True)
 class PeaksValleys:
-    """Alternating valleys and peaks of fixed length, a valley first; SILK's long peaks.
-
-    See (behaviour/evaluations.md, SILK's evaluation).
-    """
+    """Valleys and peaks of fixed length, a valley first; SILK's long peaks (behaviour/evaluations.md, SILK's evaluation)."""
 
     valley_rate_per_s: float
     valley_s: float

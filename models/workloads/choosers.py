@@ -7,6 +7,7 @@ memtables: it returns the distinct keys of the next n writes.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
@@ -67,15 +68,18 @@ def distinct_with_counts(state: ChooserState, count: float, rng: np.random.Gener
     return codes, np.ones(len(codes))
 
 
-class Chooser(Protocol):
+class Chooser(ABC):
     """Distribution over key numbers."""
 
-    def hot_numbers(self, population: int, stride: int) -> KeyArray:
-        """Numbers of the keys that need a code of their own in a sample of one key in `stride`, ascending; often none."""
+    def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002
+        """Numbers of the keys that need a code of their own in a sample of one key in `stride`, ascending. Default: none."""
+        return NO_KEYS
 
+    @abstractmethod
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
         """Return the state for one shard."""
 
+    @abstractmethod
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:
         """Access probabilities of blocks of adjacent keys, for caches; `ordered`: key order is number order."""
 
@@ -125,7 +129,7 @@ class HotPresence:
 
 
 @dataclass(frozen=True)
-class UniformKeys:
+class UniformKeys(Chooser):
     """Uniform distribution over the first `share` of the key numbers (all by default).
 
     With `seed`, an exact run regenerates db_bench's own sequence: one 64-bit Mersenne Twister per thread, seeded with
@@ -142,10 +146,6 @@ class UniformKeys:
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1 or self.threads < 1:
             raise InputError(f"uniform keys: share {self.share} must be in (0, 1], and threads {self.threads} at least 1")
-
-    def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002 - the protocol's signature
-        """Return no keys."""
-        return NO_KEYS
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
         """Return the state for one shard."""
@@ -214,15 +214,13 @@ class _UniformState:
         return self._sample.number_codes(rng.integers(0, self._items, k))
 
 
-class _DbBenchState:
+class _DbBenchState(_UniformState):
     """State of db_bench's writer threads, which write round robin."""
 
     def __init__(self, sample: KeySample, threads: Sequence[FillRandomKeys], items: int) -> None:
+        super().__init__(sample, items)
         self._threads = threads
-        self._sample = sample
-        self._items = items
         self._done = 0
-        self._carry_over = Carry()
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:  # noqa: ARG002 - the keys are db_bench's
         n = len(self._threads)
@@ -234,12 +232,9 @@ class _DbBenchState:
         ]
         return unique_sorted(self._sample.group_codes(np.concatenate(parts)))
 
-    def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
-        return self._sample.number_codes(rng.integers(0, self._items, k))
-
 
 @dataclass(frozen=True)
-class SequentialKeys:
+class SequentialKeys(Chooser):
     """Keys in the order of their numbers, from the insert cursor on: fillseq, and every insert.
 
     The key order sets their places: at the end (`Ordered`), spread over the key space (`Hashed`: filluniquerandom,
@@ -252,10 +247,6 @@ class SequentialKeys:
     def __post_init__(self) -> None:
         if self.repeats < 1:
             raise InputError(f"sequential keys: {self.repeats:g} writes per key must be at least 1")
-
-    def hot_numbers(self, population: int, stride: int) -> KeyArray:  # noqa: ARG002
-        """Return no keys."""
-        return NO_KEYS
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
         """Return the state for one shard, which advances `cursor`."""

@@ -23,7 +23,7 @@ from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload, Wor
 from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, Hotspot, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
-from lsmlab.models.workloads.trace import TraceColumn, read_trace
+from lsmlab.models.workloads.trace import TraceColumn, read_trace, trace_of
 from lsmlab.models.workloads.values import FixedSize, ParetoSize
 
 _DURATION_S: Final = 600.0
@@ -257,12 +257,17 @@ class Trace(OpenLoopWorkload):
     """
 
     file: str = ""
+    rows: str = ""
+    """Text of such a file, in its place."""
     column: TraceColumn = TraceColumn.OPERATIONS
     loop: bool = True
     """Whether to repeat the trace at its end; if not, no operations arrive afterwards."""
 
     def workload(self) -> Workload:
         """Return the workload; reads the file."""
+        if self.rows:
+            lines = self.rows.splitlines()
+            return self.scheduled("trace", trace_of(lines, "rows", self.column, self.loop, self.scale))
         if not self.file:
             raise InputError("file: a value is required: the path of a CSV file with the columns seconds, operations")
         return self.scheduled("trace", read_trace(self.file, self.column, self.loop, self.scale))

@@ -1,7 +1,4 @@
-"""mixgraph's keys: ranges of different popularity, and a power law of hashed keys within each, FAST'20.
-
-See (behaviour/db-bench.md, mixgraph).
-"""
+"""mixgraph's keys: ranges of different popularity, a power law of hashed keys within each (behaviour/db-bench.md, mixgraph)."""
 
 from __future__ import annotations
 
@@ -14,14 +11,12 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import unique_sorted
-from lsmlab.models.workloads.choosers import Carry, ChooserState, HotPresence, InsertCursor, Popularity
+from lsmlab.models.workloads.choosers import Carry, Chooser, ChooserState, HotPresence, InsertCursor, Popularity
 from lsmlab.models.workloads.mt19937 import Mt19937x64
-from lsmlab.models.workloads.popularity import condense, scattered_blocks
 from lsmlab.models.workloads.ranks import PowerLaw
-from lsmlab.models.workloads.skewed import scatter_groups
+from lsmlab.models.workloads.skewed import FloatArray, condense, scatter_groups, scattered_blocks
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
 MOST_PLACES: Final = 65_536
 """Maximum of the remainders that `RangedKeys.levels` evaluates; of more remainders it takes evenly spaced ones."""
 MOST_SHARES: Final = 2**63 - 1
@@ -58,7 +53,7 @@ def range_shares(a: float, b: float, c: float, d: float, ranges: int) -> tuple[i
 
 
 @dataclass(frozen=True)
-class RangedKeys:
+class RangedKeys(Chooser):
     """Keys by range: a range by its share, then a key in it by a power law over hashed seeds.
 
     A seed has the same place in every range, as in db_bench; the hash is SplitMix64's here, the first output of a

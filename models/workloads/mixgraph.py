@@ -1,7 +1,4 @@
-"""db_bench's mixgraph: models of Facebook's production workloads, FAST'20.
-
-See (behaviour/db-bench.md, mixgraph).
-"""
+"""db_bench's mixgraph: models of Facebook's production workloads, FAST'20 (behaviour/db-bench.md, mixgraph)."""
 
 from __future__ import annotations
 

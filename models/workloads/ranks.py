@@ -7,9 +7,10 @@ items. `n` is the number of keys.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
@@ -24,24 +25,33 @@ YCSB_SCRAMBLED_ITEMS: Final = 10_000_000_000
 """Number of ranks at any record count (YCSB's `ScrambledZipfianGenerator.ITEM_COUNT`)."""
 
 
-class RankLaw(Protocol):
+class RankLaw(ABC):
     """Distribution over the ranks from 0 on."""
 
-    def items(self, n: int) -> int:
-        """Number of ranks."""
+    __slots__ = ()
 
+    def items(self, n: int) -> int:
+        """Number of ranks. Default: one per key."""
+        return n
+
+    @abstractmethod
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
         """Probability of a rank below each of `ranks`; 0 at 0, 1 at `items(n)`. Same shape."""
 
+    @abstractmethod
     def draw(self, u: FloatArray, n: int) -> Int64Array:
         """Return the rank at each fraction `u` of [0, 1). Same shape."""
 
     def heads(self, n: int, stride: int) -> int:
-        """Number of first ranks whose probabilities differ too much to share groups of `stride`."""
+        """Number of first ranks whose probabilities differ too much to share groups of `stride`.
+
+        Default: the first group, as in later groups of a power law the probabilities differ by less than a small factor.
+        """
+        return min(stride, self.items(n))
 
 
 @dataclass(frozen=True, slots=True)
-class Zipf:
+class Zipf(RankLaw):
     """Zipfian law: P(rank r) ∝ 1 / (r + 1)^constant, as YCSB draws it.
 
     YCSB uses the method of Gray et al. (SIGMOD 1994): exact for the first two ranks, then
@@ -81,10 +91,6 @@ class Zipf:
         drawn = np.where(u * zeta < 1.0 + 0.5**self.constant, 1, np.maximum(drawn, 2))
         return np.where(u * zeta < 1.0, 0, drawn)
 
-    def heads(self, n: int, stride: int) -> int:
-        """Return the first group: in later groups the probabilities differ by less than a factor 2^constant."""
-        return min(stride, self.items(n))
-
     def _parameters(self, count: int) -> tuple[float, float, float]:
         constant = self.constant
         if abs(constant - 1.0) < 1e-6:  # the exponent has a pole; the law is continuous across it
@@ -98,7 +104,7 @@ class Zipf:
 
 
 @dataclass(frozen=True, slots=True)
-class PowerLaw:
+class PowerLaw(RankLaw):
     """Power law of mixgraph, P(rank < r) = a · r^b: --key_dist_a, --key_dist_b (behaviour/db-bench.md, mixgraph).
 
     db_bench computes the seed ceil((u / a)^(1 / b)) at a u with n values, one per key. Below the knee, seeds are closer
@@ -141,13 +147,9 @@ class PowerLaw:
         most = np.ceil(knee + n * np.maximum(0.0, 1.0 - at)).astype(np.int64)
         return np.clip(ranks - 1, 0, np.maximum(most, 1) - 1)
 
-    def heads(self, n: int, stride: int) -> int:
-        """Return the first group, as for a Zipfian law with constant 1 - b."""
-        return min(stride, self.items(n))
-
 
 @dataclass(frozen=True, slots=True)
-class LogUniform:
+class LogUniform(RankLaw):
     """Log-uniform law, rank = n · e^(-u · spread): db_bench's --read_random_exp_range."""
 
     spread: float
@@ -155,10 +157,6 @@ class LogUniform:
     def __post_init__(self) -> None:
         if not 0 < self.spread <= 40:
             raise InputError(f"read_random_exp_range: {self.spread} is out of range; it must be in (0, 40]")
-
-    def items(self, n: int) -> int:
-        """Number of ranks: one per key."""
-        return n
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
         """Probability of a rank below each of `ranks`."""
@@ -175,7 +173,7 @@ class LogUniform:
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential:
+class Exponential(RankLaw):
     """Exponential law, P(rank >= r) = e^(-r/s), cut off at n: `percentile` % of accesses are to the first `fraction` of keys.
 
     YCSB's `exponential` request distribution (exponential.percentile 95, exponential.frac 0.8571428571).
@@ -187,10 +185,6 @@ class Exponential:
     def __post_init__(self) -> None:
         if not (0 < self.percentile < 100 and 0 < self.fraction <= 1):
             raise InputError("exponential keys: the percentile must be in (0, 100) and the fraction in (0, 1]")
-
-    def items(self, n: int) -> int:
-        """Number of ranks: one per key."""
-        return n
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
         """Probability of a rank below each of `ranks`."""
@@ -212,7 +206,7 @@ class Exponential:
 
 
 @dataclass(frozen=True, slots=True)
-class Hotspot:
+class Hotspot(RankLaw):
     """Hotspot: a share of the operations is uniform over a share of the keys, the rest uniform over the others.
 
     YCSB's `hotspot` (hotspotdatafraction 0.2, hotspotopnfraction 0.8).
@@ -224,10 +218,6 @@ class Hotspot:
     def __post_init__(self) -> None:
         if not (0 <= self.data_fraction <= 1 and 0 <= self.operation_fraction <= 1):
             raise InputError("hotspot keys: both fractions must be in [0, 1]")
-
-    def items(self, n: int) -> int:
-        """Number of ranks: one per key."""
-        return n
 
     def cdf(self, ranks: FloatArray, n: int) -> FloatArray:
         """Probability of a rank below each of `ranks`."""

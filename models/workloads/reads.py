@@ -1,7 +1,4 @@
-"""Block reads of lookups and scans: filters, block cache, files per lookup, readahead.
-
-See (behaviour/reads.md, Lookups; Filters; Block cache; Iterators).
-"""
+"""Block reads of lookups and scans (behaviour/reads.md, Lookups; Filters; Block cache; Iterators)."""
 
 from __future__ import annotations
 
@@ -158,7 +155,7 @@ class LruCache:
         """
         if accesses == self.lifetime == math.inf and not np.any(new):
             return 1.0
-        return float(np.sum(self.hits(accesses, new)))
+        return min(1.0, float(np.sum(self.hits(accesses, new))))  # a sum may be 1 + 1e-16
 
     def hits(self, accesses: float = math.inf, new: FloatArray | float = 0.0) -> FloatArray:
         """Hits per access, by class of blocks; their sum is the hit rate. Arguments as those of `hit_rate`. Shape (classes,)."""
@@ -207,16 +204,14 @@ def _lifetime(popularity: Popularity, cached_blocks: float) -> float:
         return math.inf
     if float(p[p > 0].max() - p[p > 0].min()) <= 1e-12 * float(p.max()):
         return -math.log1p(-cached_blocks / blocks) / float(p.max())
-    low, high = -50.0, math.log(cached_blocks) + 2.0
-    while _filled(popularity, math.exp(high)) < cached_blocks:
-        high += 2.0
-    for _ in range(60):  # bisection on log T: 60 halvings exhaust a double
-        middle = (low + high) / 2
-        if _filled(popularity, math.exp(middle)) < cached_blocks:
-            low = middle
-        else:
-            high = middle
-    return math.exp(high)
+    lifetime = 0.0
+    for _ in range(100):  # Newton's steps from 0 never pass the root, because the sum is concave in T; 16 are enough
+        missing = cached_blocks + float(n @ np.expm1(-p * lifetime))
+        step = missing / float(n @ (p * np.exp(-p * lifetime)))
+        lifetime += step
+        if step <= 1e-13 * lifetime:
+            break
+    return lifetime
 
 
 class ScannedRun(NamedTuple):
@@ -326,10 +321,6 @@ def _readahead(blocks: int, block_bytes: float) -> tuple[float, float]:
         more = math.ceil((wanted - size) / (block_bytes + ahead))
         requests, size = requests + more, size + more * (block_bytes + ahead)
     return float(requests), float(size)
-
-
-def _filled(popularity: Popularity, accesses: float) -> float:
-    return float(-np.sum(popularity.blocks * np.expm1(-popularity.probability * accesses)))
 
 
 def _standard_rate(bits_per_key: float, probes: int) -> float:

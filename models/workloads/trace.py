@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 
@@ -25,17 +26,27 @@ def read_trace(path: str | Path, column: TraceColumn, loop: bool = False, scale:
 
     Raises InputError with the file and line of the first bad row.
     """
-    rows: list[tuple[float, float]] = []
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as lines:
-            for line, row in enumerate(csv.reader(lines), 1):
-                if not row or row[0].lstrip().startswith("#") or (not rows and not _is_number(row[0])):
-                    continue
-                rows.append(_row(row, f"{path}:{line}"))
-                if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
-                    raise InputError(f"{path}:{line}: time {rows[-1][0]:g} s is not after {rows[-2][0]:g} s; times must ascend")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot read the trace ({reading_error(error)}); give a CSV file in UTF-8") from None
+            return trace_of(lines, path, column, loop, scale)
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, error) from None
+
+
+def trace_of(
+    lines: Iterable[str], path: str | Path, column: TraceColumn, loop: bool = False, scale: float = 1.0
+) -> Recorded:
+    """Return the schedule in the lines of a CSV file; `path` names it in errors. See `read_trace`."""
+    rows: list[tuple[float, float]] = []
+    try:
+        for line, row in enumerate(csv.reader(lines), 1):
+            if not row or row[0].lstrip().startswith("#") or (not rows and not _is_number(row[0])):
+                continue
+            rows.append(_row(row, f"{path}:{line}"))
+            if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
+                raise InputError(f"{path}:{line}: time {rows[-1][0]:g} s is not after {rows[-2][0]:g} s; times must ascend")
+    except csv.Error as error:
+        raise _unreadable(path, error) from None
     if len(rows) < 2:
         raise InputError(f"{path}: a trace needs at least two rows of seconds and {column.value}")
     first = rows[0][0]
@@ -44,6 +55,10 @@ def read_trace(path: str | Path, column: TraceColumn, loop: bool = False, scale:
     lengths = [b - a for a, b in zip(starts, [*starts[1:], end], strict=True)]
     per = lengths if column is TraceColumn.OPERATIONS else [1.0] * len(rows)
     return Recorded(tuple(starts), tuple(scale * v / s for (_, v), s in zip(rows, per, strict=True)), end, loop)
+
+
+def _unreadable(path: str | Path, error: Exception) -> InputError:
+    return InputError(f"{path}: cannot read the trace ({reading_error(error)}); give a CSV file in UTF-8")
 
 
 def _row(row: list[str], where: str) -> tuple[float, float]:

@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.headline import endurance_years, number
+from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.stall_cost import length_sentence
-from lsmlab.sim.studies.model_errors import read_model_errors
+from lsmlab.sim.explain.bottleneck import SATURATED
+from lsmlab.sim.studies.metrics import read_model_errors
 
 _NORMAL_90: Final = 1.645
 """Standard deviations on either side of the mean that hold 90 % of a normal distribution."""
@@ -23,8 +23,10 @@ _USES: Final = {
     "limiter": "the rate limiter", "write_cap": "the cap on written bytes", "read_cap": "the cap on read bytes",
     "iops_cap": "the cap on operations", "device": "the device", "cores": "the cores",
 }  # fmt: skip
-_SATURATED: Final = 0.8
-"""Use from which a resource may be the bottleneck, as in `lsmlab.sim.explain.bottleneck`."""
+_FEW: Final = 10
+"""Compactions out of L0 below which a run is too short to show how its store behaves in the long run."""
+_SETTLED: Final = 0.2
+"""Relative change of throughput from the middle to the last third of a run below which it counts as settled."""
 
 
 def confidence(run: RunData) -> tuple[str, list[str]]:
@@ -33,6 +35,31 @@ def confidence(run: RunData) -> tuple[str, list[str]]:
     facts = [_seeds(run), _model(run), _sampling(run), _endurance(run)]
     headline = "A simulation with doubts" if doubts else "As sure as the model"
     return headline, [*doubts, *(text for text in facts if text)]
+
+
+def length_sentence(run: RunData) -> str:
+    """Return a warning if the run is too short to tell how its store behaves in the long run; else ""."""
+    if "kind" not in run.jobs or "conditions" in run.summary:
+        return ""  # a run whose device changes does not settle
+    out_of_l0 = np.isin(run.jobs["kind"], ("compaction", "link", "drop"))  # LDC links files of L0, FIFO drops them
+    from_l0 = int((out_of_l0 & (run.jobs["start_level"] == 0)).sum())
+    writes = run.column("write_ops")
+    if not writes.any():
+        return ""
+    if from_l0 < _FEW:
+        often = "no compaction" if from_l0 == 0 else "only one compaction" if from_l0 == 1 else f"only {from_l0} compactions"
+        return f"The run is short: {often} out of L0. A longer run may behave differently."
+    third = len(writes) // 3
+    if third == 0:
+        return ""
+    middle, last = (float(np.mean(part)) for part in (writes[third : 2 * third], writes[2 * third : 3 * third]))
+    change = last / middle - 1.0 if middle else 0.0
+    if abs(change) < _SETTLED:
+        return ""
+    return (
+        f"The store had not settled: writes in the last third of the run were {numbers.percent(abs(change))} "
+        f"{'faster' if change > 0 else 'slower'} than in the middle third."
+    )
 
 
 def warm_up_sentence(run: RunData) -> str:
@@ -59,7 +86,7 @@ def tie_sentence(run: RunData) -> str:
     if found.get("resource") in (None, "none", "unknown"):
         return ""
     uses = sorted(((use, name) for name, use in found.get("uses", {}).items() if name in _USES), reverse=True)
-    if len(uses) < 2 or uses[1][0] < _SATURATED or uses[0][0] - uses[1][0] > _CLOSE:
+    if len(uses) < 2 or uses[1][0] < SATURATED or uses[0][0] - uses[1][0] > _CLOSE:
         return ""
     (first, a), (second, b) = uses[:2]
     return (
@@ -69,10 +96,9 @@ def tie_sentence(run: RunData) -> str:
 
 
 def _seeds(run: RunData) -> str:
-    runs = number(run.summary, "replications")
+    runs = run.number("replications")
     if runs and runs > 1:
-        interval = (run.summary.get("interval") or {}).get("ops_per_s") or {}
-        low, high = number(interval, "low"), number(interval, "high")
+        low, high = (run.number(f"interval.ops_per_s.{end}") for end in ("low", "high"))
         if low is not None and high is not None:
             between = f"{numbers.count(low)} and {numbers.per_second(high)}"
             return f"{runs:.0f} seeds; the mean throughput lies between {between} (90 % interval)."
@@ -96,7 +122,7 @@ def _model(run: RunData) -> str:
 
 
 def _sampling(run: RunData) -> str:
-    error = number(run.summary.get("keys"), "error")
+    error = run.number("keys.error")
     return f"Keys are sampled: overlaps of one file are {numbers.percent(error)} off (standard error)." if error else ""
 
 

@@ -9,17 +9,23 @@ from typing import Final
 
 from lsmlab.reports.answers.chain import beside_the_chain, chain_graphic
 from lsmlab.reports.answers.confidence import confidence
-from lsmlab.reports.answers.first_tries import first_tries, one_at_a_time
-from lsmlab.reports.answers.queued import queued, why_queued
-from lsmlab.reports.answers.stopped import bottleneck_parts, causes, how_long, what_stopped
+from lsmlab.reports.answers.stopped import (
+    bottleneck_parts,
+    causes,
+    closed_loop_sentence,
+    how_long,
+    queued,
+    what_stopped,
+    why_queued,
+)
+from lsmlab.reports.answers.what_helps import first_tries, one_at_a_time, what_helps
+from lsmlab.reports.parts import Html
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.stall_cost import closed_loop_sentence
-from lsmlab.reports.what_helps import what_helps
 from lsmlab.sim.explain.bottleneck import Bottleneck
 
 
-def answers(run: RunData) -> str:
-    """Return the HTML section with the five answers."""
+def answers(run: RunData) -> Html:
+    """Return the section with the five answers."""
     headline, sentences = how_long(run)
     hidden = closed_loop_sentence(run)
     parts = [
@@ -29,7 +35,7 @@ def answers(run: RunData) -> str:
         _helps(run),
         _answer("sure", "How sure is that?", *confidence(run)),
     ]
-    return f'<section id="answers" aria-label="Answers"><div class="answers">{"".join(parts)}</div></section>'
+    return Html(f'<section id="answers" aria-label="Answers"><div class="answers">{"".join(parts)}</div></section>')
 
 
 def _why(run: RunData) -> str:
@@ -38,7 +44,7 @@ def _why(run: RunData) -> str:
     if (queue := queued(run)) is not None:
         return _answer("why", "Why?", *why_queued(run, queue))
     if not groups:
-        return _answer("why", "Why?", "No stall, no reason" if not run.stall_seconds() else "Unknown", _unexplained(run))
+        return _answer("why", "Why?", "No stall, no reason", ["Flushes and compactions kept up with the clients."])
     head, rest = bottleneck_parts(found.get("text") or "")
     if found.get("resource") == "unknown" or not rest:
         head, rest = "Bottleneck unknown", "The use of device and cores is not known."
@@ -81,12 +87,6 @@ def _sentence(text: str, run: RunData) -> str:
     """Return a text as a sentence: with a capital, unless it begins with the name of the device, and a full stop."""
     name = str((run.summary.get("device") or {}).get("name") or "the device")
     return f"{text if text.startswith(name) else text[:1].upper() + text[1:]}{'' if text.endswith('.') else '.'}"
-
-
-def _unexplained(run: RunData) -> list[str]:
-    if not run.stall_seconds():
-        return ["Flushes and compactions kept up with the clients."]
-    return ["This run was made by a version that does not explain its stalls; run it again for the reason."]
 
 
 def _bar(run: RunData) -> str:

@@ -1,4 +1,7 @@
-"""What stopped a store and for how long: causes of write stalls by the operations that they cost."""
+"""What stopped a store and for how long: causes of write stalls by the operations that they cost.
+
+An open loop that asks for more than the store serves has a queue, also without a stall.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.answers.queued import how_long_queued, queued
-from lsmlab.reports.headline import number, stall_share
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.run_sentences import stall_reason
+from lsmlab.sim.explain.bottleneck import SATURATED, Bottleneck
 from lsmlab.sim.explain.sentences import count, stall_group_text
 
+_LONG_S: Final = 1.0
+"""Length of a queue, in seconds of the mean throughput, from which it counts."""
 _TIE: Final = 0.9
 """Ratio of the second largest share to the largest from which both count as equal."""
 _SHORT: Final = {
@@ -83,7 +88,7 @@ def bottleneck_parts(text: str) -> tuple[str, str]:
 
 def _own_time(run: RunData) -> list[str]:
     """Return what a write of a closed loop without stalls spends its time on."""
-    p50_s = number(run.summary.get("write_latency_s"), "p50")
+    p50_s = run.number("write_latency_s.p50")
     open_loop = "backlog_ops" in run.series and run.column("backlog_ops").any()
     if p50_s is None or open_loop:
         return []
@@ -96,11 +101,11 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on the time and the operations that stalls cost, and on what a closed loop hides."""
     stalled_s = sum(run.stall_seconds().values())
     if (queue := queued(run)) is not None:
-        return how_long_queued(run, queue)
+        return _how_long_queued(run, queue)
     if not stalled_s:
         return "0 s", [f"The run lasted {numbers.duration(run.duration_s)}."]
-    headline = f"{numbers.percent(stall_share(run))} of the time"
-    many = number(run.summary, "stalls") or len(run.stalls.get("start_s", ()))
+    headline = f"{numbers.percent(run.summary['stall_fraction'])} of the time"
+    many = run.number("stalls") or len(run.stalls.get("start_s", ()))
     spans = f"{numbers.seconds(stalled_s)} of {numbers.duration(run.duration_s)} in {many:,.0f} stall{'' if many == 1 else 's'}"
     sentences = [spans + "."]
     lost = run.summary.get("lost_operations") or {}
@@ -113,3 +118,71 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
         worst = f"Costliest of {many:,} groups of stalls: " if many > 1 else "One group of stalls: "
         sentences.append(numbers.micro(f"{worst}{stall_group_text(groups[0])}."))
     return headline, sentences
+
+
+def closed_loop_sentence(run: RunData) -> str:
+    """Return what a closed loop hides; "" for an open loop, and without stalls."""
+    late = run.summary.get("open_loop_latency_s")
+    if not late:
+        return ""
+    return (
+        f"P99{_of_writes(run)} hides it: these clients are a closed loop, and a stall delays one write per thread. If operations "
+        f"arrived evenly at the same mean rate, they would wait {numbers.seconds(late['p99'])} at P99 and up to "
+        f"{numbers.seconds(late['max'])} (a fluid queue before a store that serves what this one served)."
+    )
+
+
+def _of_writes(run: RunData) -> str:
+    p99 = (run.summary.get("write_latency_s") or {}).get("p99")
+    return f" of writes ({numbers.seconds(p99)})" if p99 else ""
+
+
+@dataclass(frozen=True)
+class Queued:
+    """Queue of the operations of an open loop."""
+
+    most_ops: float
+    """Largest number of waiting operations."""
+    seconds: float
+    """Time during which more operations waited than the store serves in a second."""
+    p99_s: float | None
+    """P99 latency of writes."""
+    device_use: float | None
+    """Share of the run in which the device was busy."""
+
+    @property
+    def resource(self) -> str:
+        """Resource that was short as far as the means of the run tell."""
+        return Bottleneck.DEVICE_BANDWIDTH if (self.device_use or 0.0) >= SATURATED else Bottleneck.UNKNOWN
+
+
+def queued(run: RunData) -> Queued | None:
+    """Return the queue of a run without stalls; None if there was none."""
+    if sum(run.stall_seconds().values()) or "backlog_ops" not in run.series:
+        return None
+    backlog, rate = run.column("backlog_ops"), run.number("ops_per_s") or 0.0
+    if not len(backlog) or backlog.max() <= _LONG_S * rate:
+        return None
+    step_s = np.diff(run.times_s, prepend=0.0)
+    use = run.number("device.utilisation")
+    p99_s = run.number("write_latency_s.p99")
+    return Queued(float(backlog.max()), float(step_s[backlog > _LONG_S * rate].sum()), p99_s, use)
+
+
+def _how_long_queued(run: RunData, queue: Queued) -> tuple[str, list[str]]:
+    """Return headline and sentence on the time for which operations waited."""
+    long, whole = numbers.duration(queue.seconds), numbers.duration(run.duration_s)
+    late = f"; write P99 {numbers.seconds(queue.p99_s)}" if queue.p99_s else ""
+    return f"{long} with a queue", [
+        f"Up to {count(queue.most_ops)} operations waited. In {long} of {whole} they were more than a second's work{late}."
+    ]
+
+
+def why_queued(run: RunData, queue: Queued) -> tuple[str, list[str]]:
+    """Return headline and sentences on why operations waited."""
+    changes = (run.summary.get("conditions") or {}).get("changes") or []
+    said = "; ".join(f"at {change['at_s']:g} s {change['text']}" for change in changes)
+    sentences = [f"The device changed: {said}."] if said else []
+    if queue.device_use is not None:
+        sentences.append(f"The device was busy {numbers.percent(queue.device_use)} of the whole run.")
+    return "Operations arrived faster than the store served them", sentences

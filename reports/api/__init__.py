@@ -13,7 +13,7 @@
 
 Nothing is written to disk unless a function gets a folder (`out`) or `save` is called: runs of several configurations
 stay in a temporary folder until the interpreter ends, or in $LSMLAB_RUNS. Modules of this package: simulating,
-deciding, result, comparison, answer, frames, plots, session, course for lessons, and __main__ for `python -m lsmlab`. Their names
+deciding, result, comparison, answer, plots, session, course for lessons, and __main__ for `python -m lsmlab`. Their names
 are imported at their first use.
 """
 

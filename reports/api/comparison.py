@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import html
 import shutil
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lsmlab.frames import frame_of
 from lsmlab.models.errors import InputError
 from lsmlab.plots import ComparisonPlots
 from lsmlab.reports.comparison.page import draw_comparison, write_comparison
-from lsmlab.reports.text.comparison import sum_up
-from lsmlab.result import Result, stored_result
+from lsmlab.reports.differences import sum_up
+from lsmlab.reports.parts import Table, joined, paragraph
+from lsmlab.result import Result, frame_of, stored_result
 from lsmlab.session import input_errors
 from lsmlab.sim.results.comparison_text import comparison_text
 from lsmlab.sim.results.rundir import make_directory
@@ -114,15 +113,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return the metrics of all runs as an HTML table, and the sentences, which notebooks show."""
         shown = [m for m in METRICS if all(m.name in run.values for run in self.value.runs)]
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.runs)
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(metric.label)}</th>"
-            + "".join(f"<td>{html.escape(metric.form(run.values[metric.name]))}</td>" for run in self.value.runs)
-            + "</tr>"
-            for metric in shown
-        )
-        texts = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)
-        return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table>{texts}"
+        rows = [[metric.label, *(metric.form(run.values[metric.name]) for run in self.value.runs)] for metric in shown]
+        return joined([Table(["", *self.runs], rows), *map(paragraph, self.sentences)])
 
 
 def differences_frame(found: Iterable[tuple[str, Sequence[Difference]]]) -> pd.DataFrame:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsmlab.answer import Answer
 from lsmlab.models.errors import InputError
 from lsmlab.reports.study_kind import StudyKind
-from lsmlab.result import Result, stored_result
+from lsmlab.result import Result, imported_result, stored_result
 from lsmlab.session import Overrides, input_errors, results_folder, runs, texts
 
 if TYPE_CHECKING:
+    from lsmlab.reports.page import Page
     from lsmlab.sim.studies.advise import Advice
     from lsmlab.sim.studies.growth.grow import Growth
     from lsmlab.sim.studies.plan.answer import PlanAnswer
@@ -43,10 +45,15 @@ def whatif(
         InputError: the store or a change is not possible.
 
     """
-    from lsmlab.reports.decisions.whatif_page import WHATIF
+    from lsmlab.reports.decisions.whatif import WHATIF
+
+    def page(answer: WhatIfAnswer, folder: Path) -> Page:
+        _ = store.folder if isinstance(store, Result) else None  # the page draws the LOG's tables, too
+        return WHATIF.page(answer, folder)
 
     return _asked(
-        WHATIF, jobs, out, progress, store=_store(store), alternatives=_words(alternatives), set=tuple(texts(changes)),
+        replace(WHATIF, page=page), jobs, out, progress, store=_store(store), alternatives=_words(alternatives),
+        set=tuple(texts(changes)),
         replications=replications,
     )
 
@@ -72,7 +79,7 @@ def advise(
         InputError: the store, the goal or a limit is not possible.
 
     """
-    from lsmlab.reports.decisions.advice_page import ADVISE
+    from lsmlab.reports.decisions.advice import ADVISE
 
     return _asked(
         ADVISE, jobs, out, progress, store=_store(store), goal=goal, memory=memory, at_most=_bounds(at_most),
@@ -104,7 +111,7 @@ def tune(
         InputError: the store, the space, the goal or a limit is not possible, or Optuna is not installed.
 
     """
-    from lsmlab.reports.decisions.tuning_page import TUNE
+    from lsmlab.reports.decisions.tuning import TUNE
 
     return _asked(
         TUNE, jobs, out, progress, store=_store(store), space=_words(space), goal=goal, memory=memory,
@@ -127,7 +134,7 @@ def plan(
         InputError: the plan has an error; the message names its key.
 
     """
-    from lsmlab.reports.plan.page import PLAN
+    from lsmlab.reports.decisions.plan import PLAN
 
     return _asked(PLAN, jobs, out, progress, plan=Path(file))
 
@@ -154,7 +161,7 @@ def grow(
         InputError: the store does not grow, or a time is not possible.
 
     """
-    from lsmlab.reports.growth.page import GROW
+    from lsmlab.reports.decisions.growth import GROW
 
     return _asked(
         GROW, jobs, out, progress, store=_store(store), horizon=horizon, windows=windows, window=window, warm=warm,
@@ -185,8 +192,7 @@ def sweep(
         InputError: a setting is not possible.
 
     """
-    from lsmlab.reports.sweeps.sweep_page import draw_sweep
-    from lsmlab.reports.text.sweep import sweep_text
+    from lsmlab.reports.decisions.sweep import draw_sweep, sweep_text
     from lsmlab.sim.studies.sweep.sweep import SweepRequest, planned
     from lsmlab.sim.studies.sweep.sweep import sweep as run_sweep
 
@@ -209,13 +215,14 @@ def import_log(
 ) -> Result:
     """Read a real RocksDB LOG, as `lsmlab import` does; return what happened in the store as a Result.
 
-    The folder of the result can be simulated: `lsmlab.run(["experiment=imported"], config_dirs=[result.folder])`.
+    The result is a store for `whatif` and its like, without any file; its folder, which is written at its first use, can be
+    simulated: `lsmlab.run(["experiment=imported"], config_dirs=[result.folder])`.
 
     Args:
         log: a LOG file, plain or compressed, or db_bench's output.
         options: an OPTIONS file; by default the header of the LOG.
         device: kind of drive, such as nvme or sata; by default inferred from its fsyncs.
-        out: folder for the files; by default a temporary folder of this interpreter.
+        out: folder for the files; by default they are only in memory.
 
     Raises:
         InputError: a file is unreadable or of another kind.
@@ -226,7 +233,10 @@ def import_log(
     request = ImportRequest(log=Path(log), options=None if options is None else Path(options), device=device)
     folder = results_folder(out)
     with input_errors():
-        read_store(request).write(folder, device)
+        store = read_store(request)
+        if out is None:
+            return imported_result(store, Path(log).name, folder)
+        store.write(folder)
     return stored_result(folder, Path(log).name)
 
 
@@ -248,7 +258,7 @@ def _words(words: Sequence[str]) -> tuple[str, ...]:
 
 def _store(store: Store) -> str:
     if isinstance(store, Result):
-        return str(store.folder if store.folder is not None else store.save(results_folder(None)))
+        return store.place or str(store.save(results_folder(None)))
     return _words([str(store)])[0]
 
 

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import html
+import importlib.util
+import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from lsmlab.frames import frame, with_all_columns
 from lsmlab.models.errors import InputError
 from lsmlab.plots import RunPlots
 from lsmlab.reports.headline import headline
-from lsmlab.reports.run_data import PAGE, TABLES, RunData, run_data
+from lsmlab.reports.parts import Table, joined, paragraph
+from lsmlab.reports.run_data import PAGE, TABLES, RunData, load_run, run_data
 from lsmlab.sim.explain.summary_text import summary_text
+from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
 from lsmlab.sim.results.rundir import RunDirectory, make_directory
-from lsmlab.sim.results.schema.columns import TableSchema
+from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
 from lsmlab.sim.yaml_text import parse_yaml, to_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
+    from lsmlab.reports.page import Page
+    from lsmlab.sim.configuration.catalogue import MemoryFolder
     from lsmlab.sim.results.results import Result as Simulated
+    from lsmlab.validation.importer.importing import ImportedStore
 
 _SCHEMAS: Final = {schema.name: schema for schema in RUN_TABLES}
 _LOG_SCHEMAS: Final = {schema.name: schema for schema in LOG_TABLES}
@@ -40,18 +45,32 @@ class Result:
     """
 
     def __init__(
-        self, name: str, summary: dict[str, Any], config_text: str, table: Callable[[str], Any], folder: Path | None,
-        simulated: Simulated | None = None,
+        self, name: str, summary: dict[str, Any], config_text: str, table: Callable[[str], Any], write: Callable[[Path], None],
+        folder: Path | None = None, in_memory: MemoryFolder | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         """Short name of the run, for legends and tables."""
         self.summary = summary
         """Content of summary.json as a plain dictionary (docs/reference/summary.md)."""
-        self.folder = folder
-        """Folder of the files; None if the run is only in memory."""
         self._config_text = config_text
         self._table = table
-        self._simulated = simulated
+        self._write = write
+        self._folder = folder
+        self._in_memory = in_memory
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder of the files; None if the run is only in memory. That of an imported LOG is written at its first use."""
+        if self._folder is None and self._in_memory is not None:
+            self.save(self._in_memory.name)
+        return self._folder
+
+    @property
+    def place(self) -> str | None:
+        """Name by which studies find the files, on disk or in memory; None if the run is only in memory."""
+        if self._folder is None and self._in_memory is not None:
+            return self._in_memory.name
+        return str(self._folder) if self._folder is not None else None
 
     @cached_property
     def config(self) -> dict[str, Any]:
@@ -92,8 +111,8 @@ class Result:
     @cached_property
     def data(self) -> RunData:
         """The arrays that figures and pages are drawn from."""
-        with damage_as_input_error(self.folder or Path(self.name)):
-            return run_data(self.folder or Path(self.name), self.summary, self._config_text, self._table)
+        with damage_as_input_error(self._folder or Path(self.name)):
+            return run_data(self._folder or Path(self.name), self.summary, self._config_text, self._table)
 
     def save(self, folder: str | Path) -> Path:
         """Write config.yaml, summary.json and the Parquet tables to a folder, as `lsmlab run --out` does; return the folder.
@@ -103,15 +122,10 @@ class Result:
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise InputError(f"{target}: this is a file; name a folder")
-        if self.folder is not None and target.resolve() == self.folder.resolve():
+        if self._folder is not None and target.resolve() == self._folder.resolve():
             return target
-        with RunDirectory(target) as place:
-            if self._simulated is not None:
-                self._simulated.save(place.staging)
-            elif self.folder is not None:
-                shutil.copytree(self.folder, place.staging, dirs_exist_ok=True)
-            place.publish()
-        self.folder = target
+        self._write(target)
+        self._folder = target
         self.__dict__.pop("data", None)
         self.__dict__.pop("plot", None)
         return target
@@ -121,24 +135,24 @@ class Result:
 
         Raises InputError if the run has no folder yet (`save`) and no file is named.
         """
-        from lsmlab.reports.page import write_page
-
         if file is None and self.folder is None:
             raise InputError("report: name a file, such as result.report('run.html'), or save the run first")
         path = Path(file) if file is not None else Path(self.folder or ".") / PAGE
         make_directory(path.parent)
-        return write_page(path, self.html())
+        return self._page().write(path)
 
     def html(self) -> str:
         """Return the page of the run: one HTML document that needs no network."""
-        from lsmlab.reports.run_page import page_of
+        return self._page().html()
+
+    def _page(self) -> Page:
+        from lsmlab.reports.folder_page import page_of
 
         if self.folder is not None:
-            return page_of(self.folder)
+            return page_of(load_run(self.folder))
         with tempfile.TemporaryDirectory(prefix="lsmlab-") as scratch:
-            assert self._simulated is not None
-            self._simulated.save(Path(scratch) / self.name)
-            return page_of(Path(scratch) / self.name)
+            self._write(Path(scratch) / self.name)
+            return page_of(load_run(Path(scratch) / self.name))
 
     def __str__(self) -> str:
         """Return the summary as the command line prints it."""
@@ -149,13 +163,8 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Return the headline numbers as an HTML table, which notebooks show."""
-        facts = headline(self.data)
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(fact.label)}</th><td style='text-align:right'>"
-            f"{html.escape(fact.text)}</td><td style='text-align:left'>{html.escape(fact.note)}</td></tr>"
-            for fact in facts
-        )
-        return f"<table><caption>{html.escape(self.name)}</caption><tbody>{rows}</tbody></table>"
+        rows = [(fact.label, fact.text, fact.note) for fact in headline(self.data)]
+        return joined([paragraph(self.name), Table([], rows, texts=[2])])
 
     @cached_property
     def _frames(self) -> Mapping[str, pd.DataFrame]:
@@ -171,20 +180,37 @@ class _Frames(dict[str, "pd.DataFrame"]):
         self._schemas: Mapping[str, TableSchema] = {**_SCHEMAS, **_LOG_SCHEMAS} if from_a_log else _SCHEMAS
 
     def __missing__(self, name: str) -> pd.DataFrame:
-        self[name] = frame(with_all_columns(self._table(name), self._schemas[name]))
+        self[name] = _frame(_with_all_columns(self._table(name), self._schemas[name]))
         return self[name]
 
 
 def simulated_result(simulated: Simulated, name: str | None = None) -> Result:
     """Return the result of a run that is only in memory."""
-    columns = {schema.name: (schema, table) for schema, table in simulated.tables()}
+
+    def write(folder: Path) -> None:
+        with RunDirectory(folder) as place:
+            simulated.save(place.staging)
+            place.publish()
+
+    text, table = to_yaml(simulated.config), _tables(simulated.tables())
+    return Result(name or _name(simulated.summary), dict(simulated.summary), text, table, write)
+
+
+def imported_result(store: ImportedStore, name: str, folder: Path) -> Result:
+    """Return the history of a real store, which is only in memory; `folder`: where its files will be, if they are needed."""
+    summary = json.loads(to_json(store.summary))
+    return Result(name, summary, "", _tables(store.tables[0]), store.write, in_memory=store.in_memory(str(folder)))
+
+
+def _tables(found: Iterable[tuple[TableSchema, Mapping[str, Any] | None]]) -> Callable[[str], Any]:
+    """Return the function that gives a table of a result in memory; one that the result lacks has no rows."""
+    columns = {schema.name: (schema, table) for schema, table in found}
 
     def table(wanted: str) -> Any:
-        schema, values = columns[wanted]
+        schema, values = columns.get(wanted) or (_SCHEMAS[wanted], None)
         return arrow_table(schema, schema.empty() if values is None else values)
 
-    text = to_yaml(simulated.config)
-    return Result(name or _name(simulated.summary), dict(simulated.summary), text, table, None, simulated)
+    return table
 
 
 def stored_result(folder: Path, name: str | None = None) -> Result:
@@ -204,10 +230,45 @@ def stored_result(folder: Path, name: str | None = None) -> Result:
             return arrow_table(schema, schema.empty())
         return read_table(path)
 
+    def write(target: Path) -> None:
+        with RunDirectory(target) as place:
+            shutil.copytree(folder, place.staging, dirs_exist_ok=True)
+            place.publish()
+
     text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
-    return Result(name or folder.resolve().name, summary, text, table, folder)
+    return Result(name or folder.resolve().name, summary, text, table, write, folder)
 
 
 def _name(summary: Mapping[str, Any]) -> str:
     device = (summary.get("device") or {}).get("name", "device")
     return f"{summary.get('engine', 'run')} on {device}, {summary.get('workload', 'workload')}"
+
+
+def _frame(table: Any) -> pd.DataFrame:
+    """Return a pyarrow Table as a DataFrame. Raises InputError if pandas is not installed."""
+    _need_pandas()
+    result: pd.DataFrame = table.to_pandas()
+    return result
+
+
+def frame_of(rows: list[dict[str, Any]], columns: dict[str, str]) -> pd.DataFrame:
+    """Return rows as a DataFrame with these columns, {name: dtype}, also if there are no rows."""
+    _need_pandas()
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtype) for name, dtype in columns.items()})
+
+
+def _with_all_columns(table: Any, schema: TableSchema) -> Any:
+    """Return a table without rows with all columns of the results contract; any other table unchanged."""
+    if table.num_rows:
+        return table
+    known = {c.name: column_array((), c.dtype) for c in schema.columns if not c.family}
+    families = [name for name in table.column_names if name not in known]
+    known |= {name: column_array((), schema.column(name).dtype) for name in families}
+    return arrow_table(schema, known)
+
+
+def _need_pandas() -> None:
+    if importlib.util.find_spec("pandas") is None:
+        raise InputError("tables of results need the package pandas; install it with: pip install 'lsmlab[notebook]'")

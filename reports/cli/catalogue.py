@@ -5,27 +5,42 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports.cli.arguments import LineParser
+from lsmlab.reports.cli.arguments import parser_of, read
 from lsmlab.sim.configuration.catalogue import GROUPS, PARTS, GroupEntry, KeyLine, entries, inherited, numbers
 from lsmlab.sim.results.jsontext import to_json
+from lsmlab.sim.studies.request import Request, argument, option
 from lsmlab.sim.yaml_text import parse_yaml
 
 _WIDTH: Final = 120
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListRequest(Request):
+    """List the entries of a configuration group; without one, of all groups."""
+
+    group: str | None = argument("GROUP", "engines, pickers, cutters, throttles, schedulers, tuners, devices, …", optional=True)
+    json: bool = option(False, "print only one JSON document")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowRequest(Request):
+    """Print the values of an entry with their sources, or the options that a file sets."""
+
+    group: str = argument("GROUP", "engine, device, workload, host, parameters, keys, experiment, or options")
+    entry: str = argument("ENTRY", "name of the entry, as in 'lsmlab list'; for options: an OPTIONS file or a LOG")
+    json: bool = option(False, "print only one JSON document")
+
+
 def list_verb(argv: list[str]) -> int:
     """Run `lsmlab list engines|devices|workloads|hosts|parameters|keys|experiments [--json] [--config-dir DIR]`."""
-    parser = _parser("list", "List the entries of a configuration group; without one, of all groups.")
-    parser.add_argument(
-        "group", nargs="?", metavar="GROUP", help="engines, pickers, cutters, throttles, schedulers, tuners, devices, …"
-    )
-    arguments = parser.parse_args(argv)
+    arguments = read(parser_of("list", ListRequest).parse_args(argv), ListRequest)
     groups = [_group(arguments.group)] if arguments.group else list(GROUPS)
-    members_by_group = {group: entries(group, arguments.config_dir) for group in groups}
+    members_by_group = {group: entries(group, arguments.config_dirs) for group in groups}
     if arguments.json:
         listed = {
             g: [{"name": e.name, "description": e.description()} for e in es] for g, es in members_by_group.items()
@@ -45,14 +60,7 @@ def list_verb(argv: list[str]) -> int:
 
 def show_verb(argv: list[str]) -> int:
     """Run `lsmlab show GROUP ENTRY`: print the values and sources of an entry, or the options that a file sets."""
-    parser = _parser("show", "Print the values of an entry with their sources, or the options that a file sets.")
-    parser.add_argument(
-        "group", metavar="GROUP", help="engine, device, workload, host, parameters, keys, experiment, or options"
-    )
-    parser.add_argument(
-        "entry", metavar="ENTRY", help="name of the entry, as in 'lsmlab list'; for options: an OPTIONS file or a LOG"
-    )
-    arguments = parser.parse_args(argv)
+    arguments = read(parser_of("show", ShowRequest).parse_args(argv), ShowRequest)
     if arguments.group == "options":
         from lsmlab.sim.configuration.options_input import options_shown, options_text
 
@@ -60,15 +68,15 @@ def show_verb(argv: list[str]) -> int:
         sys.stdout.write(to_json(content) if arguments.json else options_text(content))
         return 0
     group = _group(arguments.group)
-    by_name = {e.name: e for e in entries(group, arguments.config_dir)}
+    by_name = {e.name: e for e in entries(group, arguments.config_dirs)}
     if arguments.entry not in by_name:
         near = difflib.get_close_matches(arguments.entry, by_name, n=1)
         remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(by_name)}"
         raise InputError(f"{group}={arguments.entry}: no such entry; {remedy}")
     entry = by_name[arguments.entry]
-    layers = inherited(entry, arguments.config_dir)
+    layers = inherited(entry, arguments.config_dirs)
     if arguments.json:
-        sys.stdout.write(to_json(_as_data(entry, layers, arguments.config_dir)))
+        sys.stdout.write(to_json(_as_data(entry, layers, arguments.config_dirs)))
         return 0
     sys.stdout.write(f"{entry.group}={entry.name}: {entry.description()}\n({entry.path})\n")
     for layer in layers:
@@ -135,11 +143,3 @@ def _group(name: str) -> str:
     near = difflib.get_close_matches(name, [*GROUPS, *PARTS, *(f"{g}s" for g in (*GROUPS, *PARTS))], n=1)
     remedy = f"did you mean {near[0]}?" if near else f"known: {', '.join(GROUPS)}"
     raise InputError(f"{name}: no such group; {remedy}")
-
-
-def _parser(verb: str, description: str) -> LineParser:
-    parser = LineParser(prog=f"lsmlab {verb}", description=description)
-    parser.add_argument("--json", action="store_true", help="print only one JSON document")
-    parser.add_argument("--config-dir", "-cd", type=Path, action="append", default=[], metavar="DIR",
-                        help="a folder with configuration groups of your own")  # fmt: skip
-    return parser

@@ -17,7 +17,7 @@ from lsmlab.reports.cli.running import (
     results_directory,
     running,
 )
-from lsmlab.reports.text.comparison import sum_up
+from lsmlab.reports.differences import sum_up
 from lsmlab.sim.configuration.compose import output_directory
 from lsmlab.sim.configuration.trust import allow_packages, trusting
 from lsmlab.sim.runs.index import IndexedRun, publish

@@ -55,8 +55,8 @@ def _list(_arguments: argparse.Namespace) -> int:
 
 
 def _exercise(arguments: argparse.Namespace) -> int:
-    from lsmlab.reports.course.answers import sheet_name, sheet_text
     from lsmlab.reports.course.exercises import sheet
+    from lsmlab.reports.course.grading import sheet_name, sheet_text
 
     mine = sheet(arguments.lesson, arguments.student)
     path = arguments.out or Path(sheet_name(mine))
@@ -71,8 +71,7 @@ def _exercise(arguments: argparse.Namespace) -> int:
 
 
 def _grade(arguments: argparse.Namespace) -> int:
-    from lsmlab.reports.course.answers import read_answers
-    from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade
+    from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade, read_answers
 
     sheets = [read_answers(path) for path in arguments.answers]
     grades = [one for answers in sheets for one in grade(answers)]
@@ -91,8 +90,8 @@ def _real(arguments: argparse.Namespace) -> int:
 
 
 def _build(arguments: argparse.Namespace) -> int:
+    from lsmlab.reports.course.notebooks import read_lessons
     from lsmlab.reports.course.site import write_site
-    from lsmlab.reports.course.source import read_lessons
 
     path = write_site(read_lessons(arguments.folder), arguments.out, lambda title: sys.stderr.write(f"{title} …\n"))
     sys.stdout.write(f"Open {path} in a browser.\n")

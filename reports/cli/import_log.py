@@ -22,7 +22,8 @@ def import_log(argv: list[str]) -> int:
     request, output = read(given, ImportRequest), read(given, OutputOptions)
     store = read_store(request)
     target = (dated_directory("outputs") if output.out is None else named_directory(output.out)).resolve()
-    summary = store.write(target, request.device)
+    store.write(target)
+    summary = store.summary
     folder, experiment = display_path(target), summary["import"]["experiment"]
     commands = {name: f"lsmlab run --config-dir {folder} experiment={name}" for name in (NAME, FULL_SPEED)}
     if output.json:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import sys
 import webbrowser
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports.cli.arguments import LineParser
+from lsmlab.reports.cli.arguments import parser_of, read
 from lsmlab.sim.results.rundir import display_path, make_directory
+from lsmlab.sim.studies.request import option
 
 DEFAULT_FOLDER: Final = Path("outputs") / "lab"
 _MOST: Final = 4
 """Largest number of simulations at a time, previews not counted, whatever the number of cores."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabRequest:
+    """Open a local web page to choose engine, device, workload and options; it simulates while sliders move."""
+
+    port: int = option(0, "port on 127.0.0.1 (default: any free port)", metavar="N")
+    no_open: bool = option(False, "open no browser; print the address only")
+    out: Path = option(DEFAULT_FOLDER, "folder of kept runs (default: outputs/lab)", metavar="DIR")
 
 
 def lab(argv: list[str]) -> int:
@@ -25,15 +35,15 @@ def lab(argv: list[str]) -> int:
 
     Raises InputError if the package dash is not installed, or the port is taken.
     """
-    arguments = _parser().parse_args(argv)
+    request = read(parser_of("lab", LabRequest).parse_args(argv), LabRequest)
     if find_spec("dash") is None:
         raise InputError("lab: the package dash is not installed; install it with: pip install 'dash>=4'")
-    if not 0 <= arguments.port < 1 << 16:
-        raise InputError(f"--port {arguments.port}: must be 0 (any free port) to 65535")
-    return _serve(arguments)
+    if not 0 <= request.port < 1 << 16:
+        raise InputError(f"--port {request.port}: must be 0 (any free port) to 65535")
+    return _serve(request)
 
 
-def _serve(arguments: argparse.Namespace) -> int:
+def _serve(request: LabRequest) -> int:
     from lsmlab.reports.lab.choice import fields
     from lsmlab.reports.lab.job_queue import JobQueue
     from lsmlab.reports.lab.kept_runs import KeptRuns
@@ -43,13 +53,12 @@ def _serve(arguments: argparse.Namespace) -> int:
     from lsmlab.reports.lab.server import application, new_key
     from lsmlab.reports.lab.work import Preview
 
-    kept = KeptRuns(make_directory(arguments.out).resolve())
-
+    kept = KeptRuns(make_directory(request.out).resolve())
     kept.tidy()
     config = START.configuration()
     most = max(1, min(_MOST, (os.cpu_count() or 1) - 1))
     jobs, key = JobQueue(lambda: LabProcess(Preview(config)), most, kept.tidy), new_key()
-    server = _bound(HOST, arguments.port)
+    server = _bound(HOST, request.port)
     try:
         jobs.warm_up()
         fields(START.base())
@@ -58,7 +67,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         address = f"http://{HOST}:{server.port}/?{KEY}={key}"
         sys.stdout.write(f"Laboratory: {address}\nKept runs: {display_path(kept.root)}. Ctrl-C ends it.\n")
         sys.stdout.flush()
-        if not arguments.no_open:
+        if not request.no_open:
             webbrowser.open(address)
         server.serve_forever()
     except KeyboardInterrupt:
@@ -78,16 +87,3 @@ def _bound(host: str, port: int) -> Any:
         return make_server(host, port, lambda _environment, _start: [], threaded=True)
     except (OSError, SystemExit):  # werkzeug prints its own lines and exits
         raise InputError(f"--port {port}: another program uses it; leave --port out for any free port") from None
-
-
-def _parser() -> LineParser:
-    parser = LineParser(
-        prog="lsmlab lab", allow_abbrev=False,
-        description="Open a local web page to choose engine, device, workload and options; it simulates while sliders move.",
-    )  # fmt: skip
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port on 127.0.0.1 (default: any free port)")
-    parser.add_argument("--no-open", action="store_true", help="open no browser; print the address only")
-    parser.add_argument(
-        "--out", type=Path, default=DEFAULT_FOLDER, metavar="DIR", help="folder of kept runs (default: outputs/lab)"
-    )
-    return parser

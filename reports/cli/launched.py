@@ -36,12 +36,11 @@ def run_launched(
         _fail(directory, reason_of(error))
         return
     store, key = default_store(), run_key(config)
-    if fresh or store.find(key) is None:
-        result = attempt(Task(key, config, store.root, fresh))
-        if result.error is not None:
-            store.fail(key, f"{result.error}\n{result.trace}".rstrip())
-            _fail(directory, result.error)
-            return
+    result = attempt(Task(key, config, store.root, fresh))
+    if result.error is not None:
+        store.fail(key, f"{result.error}\n{result.trace}".rstrip())
+        _fail(directory, result.error)
+        return
     choices = without_quotes({override_key(o): o.partition("=")[2] for o in overrides if override_key(o) not in fixed})
     about = {"name": directory.name, "choices": choices, "parameters": parameters(config, choices)}
     copy_run(store.root / key, directory, about)

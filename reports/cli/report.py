@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lsmlab.reports.cli.arguments import parser_of, read
+from lsmlab.reports.folder_page import draw
 from lsmlab.reports.run_data import PAGE
-from lsmlab.reports.run_page import draw
 from lsmlab.sim.results.reading import damage_as_input_error
 from lsmlab.sim.studies.request import argument, option
 

@@ -14,8 +14,18 @@ from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.reports.cli.running import draw
 from lsmlab.sim.results.comparison_text import aligned
 from lsmlab.sim.results.jsontext import to_json
-from lsmlab.sim.studies.sweep.columns import LABELS, MAIN, find_column, value_text
-from lsmlab.sim.studies.sweep.query import RUNS, group, query_sql, read_index, select, sort
+from lsmlab.sim.studies.sweep.query import (
+    LABELS,
+    MAIN,
+    RUNS,
+    find_column,
+    group,
+    query_sql,
+    read_index,
+    select,
+    sort,
+    value_text,
+)
 
 _MOST_ROWS: Final = 40
 """Largest number of rows that are printed as a table."""
@@ -118,7 +128,7 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
 
 def _plot(table: Any, arguments: argparse.Namespace) -> int:
     """Write the values of the plot to DIR/plot.json, and draw them."""
-    from lsmlab.reports.sweeps.plot_page import FILE, Plot, draw_plot
+    from lsmlab.reports.decisions.plot import FILE, Plot, draw_plot
 
     if len(arguments.plot) < 2:
         raise InputError("--plot: name the horizontal axis and at least one column, such as --plot write_buffer_size ops_per_s")

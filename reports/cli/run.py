@@ -165,7 +165,7 @@ def simulate_into(config: Mapping[str, Any], directory: Path, progress: Progress
 
 
 def _replicate(given: _Given, executor: Executor, config: dict[str, Any], count: int, usual: Path) -> int:
-    from lsmlab.sim.studies.replicated import combine
+    from lsmlab.sim.studies.statistics import combine
     from lsmlab.sim.studies.study import Study, Variant
 
     runs = given.runs.settings(executor, quiet=config["json"])
@@ -195,7 +195,7 @@ def _show(
     sys.stdout.flush()
     if not pages_wanted(config, json=config["json"], no_report=given.output.no_report):
         return 0
-    from lsmlab.reports.run_page import draw_run
+    from lsmlab.reports.folder_page import draw_run
 
     return draw(lambda: draw_run(drawn), quiet=config["json"])
 

@@ -6,7 +6,7 @@ import sys
 
 from lsmlab.reports.cli.arguments import OutputOptions, RunOptions, TrustOptions, parser_of, read
 from lsmlab.reports.cli.running import draw, keep_budget, output_directory, print_notes, running
-from lsmlab.reports.text.sweep import sweep_text
+from lsmlab.reports.decisions.sweep import draw_sweep, sweep_text
 from lsmlab.sim.configuration.trust import allow_packages, trusting
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path
@@ -43,8 +43,6 @@ def sweep(argv: list[str]) -> int:
     if analysis is not None and output.json:
         sys.stdout.write(to_json({"directory": str(folder), **found.as_dict()}))
     elif analysis is not None:
-        from lsmlab.reports.sweeps.sweep_page import draw_sweep
-
         sys.stdout.write(
             f"{sweep_text(found)}\nSaved in {display_path(folder)}: one folder per run, {INDEX} lists them\n"
         )

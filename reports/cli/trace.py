@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.reports.cli.arguments import LineParser
+from lsmlab.reports.cli.arguments import parser_of, read
 from lsmlab.reports.run_data import is_run, load_run
 from lsmlab.reports.trace.document import write_trace
 from lsmlab.sim.results.reading import damage_as_input_error
 from lsmlab.sim.results.rundir import display_path
+from lsmlab.sim.studies.request import argument, option
 
 FILE: Final = "trace.json.gz"
 VIEWER: Final = "https://ui.perfetto.dev"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TraceRequest:
+    """Write a finished run or an imported LOG as a trace for Perfetto's viewer: jobs, stalls with arrows, memtables, curves."""
+
+    run: Path = argument("RUN", "folder of a run, or of 'lsmlab import'")
+    out: Path | None = option(None, f"path of the trace, compressed if it ends in .gz (default: RUN/{FILE})", metavar="FILE")
 
 
 def trace(argv: list[str]) -> int:
@@ -22,15 +32,7 @@ def trace(argv: list[str]) -> int:
 
     Raises InputError if RUN has no finished run, or FILE cannot be written.
     """
-    parser = LineParser(
-        prog="lsmlab trace",
-        description="Write a finished run or an imported LOG as a trace for Perfetto's viewer: jobs by thread, stalls with "
-        "arrows from the jobs that they waited for, memtables, and curves.",
-    )
-    parser.add_argument("run", type=Path, metavar="RUN", help="folder of a run, or of 'lsmlab import'")
-    help_text = f"path of the trace, compressed if it ends in .gz (default: RUN/{FILE})"
-    parser.add_argument("--out", type=Path, metavar="FILE", help=help_text)
-    given = parser.parse_args(argv)
+    given = read(parser_of("trace", TraceRequest).parse_args(argv), TraceRequest)
     if not is_run(given.run):
         raise InputError(f"{given.run}: no finished run here; name the folder of a run or of 'lsmlab import'")
     path = given.out or given.run / FILE

@@ -1,6 +1,6 @@
 """Page that compares several runs.
 
-- Page: page. Runs and their names: members. Headline numbers with links: numbers_table. Differences from the first
-  run: differences. Settings that differ: settings.
+- Page: page (headline numbers with links, differences from the first run). Runs and their names: members. Settings that
+  differ: settings.
 - Script: cursor.js, the cursor that the figures over time share.
 """

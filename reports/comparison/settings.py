@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 
 from lsmlab.reports.comparison.members import ShownRun
-from lsmlab.reports.parts import html_section, html_table
+from lsmlab.reports.parts import Part, Section, Table, folded, paragraph, preformatted
 from lsmlab.sim.yaml_text import parse_yaml
 
 Row = tuple[str, list[str]]
@@ -14,20 +13,15 @@ Row = tuple[str, list[str]]
 _MISSING = "not set"
 
 
-def settings_section(shown: Sequence[ShownRun]) -> str:
+def settings_section(shown: Sequence[ShownRun]) -> Section:
     """Return the section with the differing settings, and each whole config.yaml."""
     changed, following = differing([flat(one.run.config_text) for one in shown], [one.choices for one in shown])
     names = [one.name for one in shown]
-    table = _table(changed, names) if changed else "<p>The configurations do not differ.</p>"
-    folded = ""
+    parts: list[Part] = [_table(changed, names) if changed else paragraph("The configurations do not differ.")]
     if following:
-        folded = f"<details><summary>{len(following)} values that follow from them</summary>{_table(following, names)}</details>"
-    texts = "".join(
-        f"<details><summary>config.yaml of {html.escape(one.name)}</summary>"
-        f"<pre>{html.escape(one.run.config_text)}</pre></details>"
-        for one in shown
-    )
-    return html_section("configuration", "Differences of the settings", f"{table}{folded}{texts}")
+        parts.append(folded(f"{len(following)} values that follow from them", _table(following, names)))
+    parts += [folded(f"config.yaml of {one.name}", preformatted(one.run.config_text)) for one in shown]
+    return Section("configuration", "Differences of the settings", parts)
 
 
 def differing(configs: Sequence[Mapping[str, str]], choices: Sequence[Mapping[str, str]]) -> tuple[list[Row], list[Row]]:
@@ -68,6 +62,6 @@ def flat(config: str) -> dict[str, str]:
     return result
 
 
-def _table(rows: Sequence[Row], names: Sequence[str]) -> str:
+def _table(rows: Sequence[Row], names: Sequence[str]) -> Table:
     body = [(key.removeprefix("engine.options."), *values) for key, values in rows]
-    return html_table(["setting", *names], body, texts=range(len(names) + 1))
+    return Table(["setting", *names], body, texts=range(len(names) + 1))

@@ -1,18 +1,25 @@
-"""Lessons as Jupyter notebooks: those of students without outputs, and run for the pages."""
+"""Lessons: files of Python in the percent format with a YAML head, and the notebooks made of them.
+
+Jupytext reads the files. A student's notebook has no outputs; that of a page is run.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course.expressions import PLACEHOLDER
 from lsmlab.reports.course.pictures import FIGURE
-from lsmlab.reports.course.source import Lesson, needed
 from lsmlab.reports.page import write_page
 
+_FILE: Final = re.compile(r"(\d+)-[\w-]+\.py")
+_FORMAT: Final = {"extension": ".py", "format_name": "percent", "root_level_metadata_as_raw_cell": False}
 HIDDEN: Final = "remove_input"
 """Tag of cells whose code is not on the page."""
 _KERNEL: Final = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -20,6 +27,57 @@ _LONGEST_S: Final = 1800
 """Longest time of a cell."""
 _BUILD: Final = "from lsmlab.reports.course.classroom import build\nbuild()"
 """Code before a lesson whose page is built: no guesses are needed."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: number and short name come from the file's name, such as 3-levels.py."""
+
+    path: Path
+    number: int
+    title: str
+    aim: str
+    invariants: tuple[str, ...]
+    """Sentences that hold whatever the options are."""
+    cells: tuple[Any, ...]
+    """Cells of the notebook (nbformat), Markdown and code."""
+
+    @property
+    def name(self) -> str:
+        """Name of the lesson's page and notebook, such as 3-levels."""
+        return self.path.stem
+
+
+def needed(package: str) -> Any:
+    """Import and return a package of the extra `course`. Raises InputError if it is not installed."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise InputError(f"course: the package {package} is missing; install it with: pip install 'lsmlab[course]'") from None
+
+
+def read_lessons(folder: Path) -> list[Lesson]:
+    """Return the lessons of a folder by number. Raises InputError if there is none, or one is damaged."""
+    paths = [path for path in folder.glob("*.py") if _FILE.fullmatch(path.name)] if folder.is_dir() else []
+    if not paths:
+        raise InputError(f"{folder}: no lessons here; name a folder with files such as 1-why-lsm.py")
+    return sorted((read_lesson(path) for path in paths), key=lambda lesson: lesson.number)
+
+
+def read_lesson(path: Path) -> Lesson:
+    """Return the lesson in a file. Raises InputError, which names the file and the missing part."""
+    named = _FILE.fullmatch(path.name)
+    if named is None:
+        raise InputError(f"{path}: the name of a lesson is its number and a short name, such as 3-levels.py")
+    notebook = needed("jupytext").read(path, fmt=_FORMAT)
+    facts = notebook.metadata.get("jupytext", {}).get("root_level_metadata", {})
+    if not isinstance(facts.get("invariants"), list):
+        raise InputError(f"{path}: begin with a head between two lines '# ---': YAML with title, aim and a list of invariants")
+    missing = [key for key in ("title", "aim") if not isinstance(facts.get(key), str)]
+    if missing:
+        raise InputError(f"{path}: the head has no {missing[0]}; add a line '# {missing[0]}: …'")
+    invariants = tuple(str(item) for item in facts["invariants"])
+    return Lesson(path, int(named[1]), facts["title"], facts["aim"], invariants, tuple(notebook.cells))
 
 
 def write_notebook(lesson: Lesson, path: Path) -> Path:

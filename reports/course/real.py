@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,10 +14,11 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.course.pictures import ShownFigure, lines
-from lsmlab.reports.course.stores import STORES
-from lsmlab.reports.page import assemble, section, write_page
-from lsmlab.reports.parts import html_table
+from lsmlab.reports.page import Page
+from lsmlab.reports.parts import Part, Section, Story, Table, paragraph
+from lsmlab.sim.yaml_text import read_yaml
 
+_FILE: Final = Path(__file__).with_name("stores.yaml")
 _TIME_S: Final = 120.0
 _SPACE_BYTES: Final = 4_000_000_000
 _ROWS: Final = (
@@ -25,6 +26,23 @@ _ROWS: Final = (
     ("time in stalls", "stall_fraction", numbers.percent), ("write P99", "write_latency_s.p99", numbers.seconds),
     ("longest write", "write_latency_s.max", numbers.seconds),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class LessonStore:
+    """Store of a lesson."""
+
+    overrides: list[str]
+    """Overrides of the whole configuration."""
+    about: str
+    """What it shows."""
+
+
+@cache
+def stores() -> dict[int, LessonStore]:
+    """Return the store of each lesson that has one."""
+    content = read_yaml(_FILE)
+    return {one["lesson"]: LessonStore([*content["common"], *one["changes"]], one["about"]) for one in content["lessons"]}
 
 
 @dataclass(frozen=True)
@@ -46,10 +64,10 @@ class Both:
         caption = "Writes in each second: RocksDB on this machine, and the same store in the simulator."
         return lines(curves, title="Real and simulated writes", caption=caption, x="time (s)", y="writes / s")
 
-    def table(self) -> str:
-        """Return the HTML table of both runs."""
+    def table(self) -> Table:
+        """Return the table of both runs."""
         rows = [(label, _cell(self.measured, name, form), _cell(self.simulated, name, form)) for label, name, form in _ROWS]
-        return html_table(["", "RocksDB here", "simulated"], rows)
+        return Table(["", "RocksDB here", "simulated"], rows)
 
     def apart(self) -> str:
         """Return a sentence on how far both runs are apart."""
@@ -66,9 +84,9 @@ def both(lesson: int) -> Both:
 
     Raises InputError if there is no such lesson, or the package rocksdict is missing.
     """
-    if lesson not in STORES:
-        raise InputError(f"{lesson}: no such lesson; choose one of {', '.join(str(number) for number in STORES)}")
-    config = lsmlab.configure(STORES[lesson].overrides)
+    if lesson not in stores():
+        raise InputError(f"{lesson}: no such lesson; choose one of {', '.join(map(str, stores()))}")
+    config = lsmlab.configure(stores()[lesson].overrides)
     result = lsmlab.run(config, progress=False)
     measured, measured_per_s = _recorded(config)
     return Both(lesson, measured, result.summary, measured_per_s, result.series["write_ops"].tolist())
@@ -77,7 +95,7 @@ def both(lesson: int) -> Both:
 def real(lesson: int) -> ShownFigure:
     """Record the store of a lesson in RocksDB on this machine and show its writes beside the simulated ones."""
     found = both(lesson)
-    sys.stdout.write(f"{STORES[lesson].about}\n{found.apart()}\n")
+    sys.stdout.write(f"{stores()[lesson].about}\n{found.apart()}\n")
     for label, name, form in _ROWS:
         sys.stdout.write(f"{label:20}  {_cell(found.measured, name, form):>12}  {_cell(found.simulated, name, form):>12}\n")
     return found.shown()
@@ -85,18 +103,12 @@ def real(lesson: int) -> ShownFigure:
 
 def write_real(lesson: int, path: Path) -> Path:
     """Write the page with both runs of a lesson's store; return its path."""
-    from dataclasses import replace
-
     found = both(lesson)
     figure = replace(found.shown().figure, id="real")
-    table = f'<section><h2>In numbers</h2><p>{html.escape(found.apart())}</p>{found.table()}</section>'
-    words = "".join(f"<p>{html.escape(text)}</p>" for text in _DISCUSSION)
-    body = (
-        f'<div class="story"><p>{html.escape(STORES[lesson].about)}</p></div>{section(figure)}{table}'
-        f'<section id="discussion"><h2>Why they differ</h2>{words}</section>'
-    )
-    page = assemble(f"Lesson {lesson} in RocksDB", "LSMLab course", body, [figure], "This file needs no network.")
-    return write_page(path, page)
+    numbers_of_both = Section("numbers", "In numbers", [paragraph(found.apart()), found.table()])
+    discussion = Section("discussion", "Why they differ", [paragraph(text) for text in _DISCUSSION])
+    parts: list[Part] = [Story([stores()[lesson].about]), figure, numbers_of_both, discussion]
+    return Page(f"Lesson {lesson} in RocksDB", "LSMLab course", parts).write(path)
 
 
 _DISCUSSION: Final = (

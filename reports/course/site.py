@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from lsmlab.reports.course.classroom import ANSWER, QUESTION
 from lsmlab.reports.course.exercises import EXAMPLE, exercises, sheet, sheet_markdown
-from lsmlab.reports.course.notebooks import HIDDEN, run_lesson, write_notebook
+from lsmlab.reports.course.notebooks import HIDDEN, Lesson, needed, run_lesson, write_notebook
 from lsmlab.reports.course.pictures import FIGURE
-from lsmlab.reports.course.source import Lesson, needed
-from lsmlab.reports.course.stores import STORES
+from lsmlab.reports.course.real import stores
 from lsmlab.reports.explorer.packing import compressed
 from lsmlab.reports.page import plotly_script, write_page
 from lsmlab.sim.results.rundir import make_directory
@@ -45,7 +44,7 @@ def lesson_page(lesson: Lesson, notebook: Any, before: Lesson | None = None, aft
     opened, questions = split(notebook.cells)
     about = {
         "lesson": lesson, "opened": opened, "questions": questions, "before": before, "after": after, "EXAMPLE": EXAMPLE,
-        "store": STORES.get(lesson.number), "figures_of": _figures, "ANSWER": ANSWER, "FIGURE": FIGURE, "HIDDEN": HIDDEN,
+        "store": stores().get(lesson.number), "figures_of": _figures, "ANSWER": ANSWER, "FIGURE": FIGURE, "HIDDEN": HIDDEN,
         "exercise": sheet_markdown(sheet(lesson.number, EXAMPLE)) if lesson.number in exercises() else "",
         **_page(f"{lesson.number}. {lesson.title}", "LSMLab course. Predict first, then look.", _figures(opened)),
     }  # fmt: skip

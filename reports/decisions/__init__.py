@@ -1,5 +1,6 @@
-"""Pages of decisions about a store.
+"""Answers to questions about stores: one file for each kind, with its sentences, sections, page and terminal text.
 
-- whatif_page: present state and alternatives; advice_page: changes that would help;
-  tuning_page: result of a search; change_tables: tables of all three.
+- whatif: present state and alternatives. advice: changes that would help. tuning: result of a search.
+- plan: capacity, with figures in plan_figures. growth: windows over months.
+- sweep: many configurations. plot: numbers of runs over one column.
 """

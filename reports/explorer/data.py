@@ -9,9 +9,8 @@ from lsmlab.reports.explorer.jobs import chosen_jobs, job_data, places
 from lsmlab.reports.explorer.stalls import chain_keys, stall_data
 from lsmlab.reports.explorer.tree import Edits, Events, edits_of, stay_columns, stays_of, thinned, trees_of
 from lsmlab.reports.explorer.words import REASONS, engine_note
-from lsmlab.reports.headline import number
 from lsmlab.reports.palette import level_color
-from lsmlab.reports.run_data import RunData
+from lsmlab.reports.run_data import RunData, number
 from lsmlab.reports.timeline import Timeline
 from numpy.typing import NDArray
 

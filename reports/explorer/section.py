@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from lsmlab.reports.explorer.data import explorer_data
 from lsmlab.reports.explorer.packing import pack
+from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.parts import Html, Part
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
 
@@ -30,26 +32,28 @@ _WEB: Final = Path(__file__).parent / "web"
 _IMPORT: Final = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 
 
-def explorer_parts(run: RunData, timeline: Timeline, figures: Sequence[str], time_label: str) -> tuple[str, str]:
-    """Return (HTML of the explorer, HTML of its data, style and script at the end of the page).
+def explorer_parts(
+    run: RunData, timeline: Timeline, figures: Sequence[Figure], time_label: str
+) -> tuple[list[Part], str]:
+    """Return the parts of the explorer, and the HTML of its data, style and script at the end of the page.
 
-    `figures`: sections of the figures over time, the throughput first.
+    `figures`: the figures over time, the throughput first.
     """
     data = explorer_data(run, timeline)
     first, *others = figures
-    body = (
+    above = Html(
         f'<div id="explorer" data-time="{html.escape(time_label)}"><section id="explore"><h2>Explorer</h2>'
         '<p class="caption">All charts below share one time line, one instant and one choice. Click into a chart to choose an '
         "instant, a stall or a job; drag over it to zoom; double-click to see the whole run. The address of the page keeps the "
         f"view, so a link to it shows the same.</p>{_keys()}</section>{_bar(data)}"
-        f"{_tree(data)}{_details()}{first}{_jobs(data)}{''.join(others)}</div>"
-        '<div id="tooltip" role="tooltip" hidden></div>'
+        f'{_tree(data)}<section id="choice"><h2>The choice</h2><div id="details" aria-live="polite"></div></section>'
     )
+    below = Html('</div><div id="tooltip" role="tooltip" hidden></div>')
     end = (
         f'<style>{explorer_style()}</style><script type="application/octet-stream" id="run-data">{pack(data)}</script>'
         f"<script>{explorer_script()}</script>"
     )
-    return body, end
+    return [above, first, Html(_jobs(data)), *others, below], end
 
 
 def explorer_script() -> str:
@@ -132,10 +136,6 @@ def _legend(data: Mapping[str, Any]) -> str:
     marks += [("frozen", "frozen file")] if 1 in kinds else []
     marks += [("slice", "linked slice")] if 2 in kinds else []
     return '<ul class="legend">' + "".join(f'<li><i class="{name}"></i>{text}</li>' for name, text in marks) + "</ul>"
-
-
-def _details() -> str:
-    return '<section id="choice"><h2>The choice</h2><div id="details" aria-live="polite"></div></section>'
 
 
 def _jobs(data: Mapping[str, Any]) -> str:

@@ -9,13 +9,15 @@ from lsmlab.reports import numbers
 from lsmlab.reports.explorer.jobs import places
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.stall_cost import wait_sentence
-from lsmlab.sim.explain.sentences import count, reason_text, stall_group_text
+from lsmlab.sim.explain.delaying_jobs import job_name
+from lsmlab.sim.explain.sentences import binding_cap, count, reason_text, stall_group_text
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 MOST_CHAINS: Final = 3000
 """Costliest stalls whose chains a page contains."""
+_LEAST_WAIT: Final = 0.05
+"""Share of a job's time from which its wait for the device is told."""
 MOST_TEXTS: Final = 100
 """Costliest stalls that the list of stalls offers, with a sentence each."""
 
@@ -35,7 +37,7 @@ def stall_data(run: RunData, job_rows: Ints) -> dict[str, Any]:
     keys = run.jobs["key"][job_rows] if len(job_rows) else np.empty(0, dtype=np.int64)
     chains = [run.chain(row) if row in chained else [] for row in range(total)]
     flat = places(keys, np.array([key for chain in chains for key in chain], dtype=np.int64))
-    lost = run.stalls.get("lost_ops", np.full(total, np.nan))
+    lost = run.stalls.get("lost_ops", np.empty(0))
     columns = {
         "start_s": run.stalls.get("start_s", np.empty(0)).astype("<f8"),
         "end_s": run.stalls.get("end_s", np.empty(0)).astype("<f8"),
@@ -88,7 +90,7 @@ def stall_text(run: RunData, row: int) -> str:
     waited = _waited_for(run, row, in_chain) if in_chain.any() else "It waited for no background job."
     return (
         f"{name[0].upper()}{name[1:]} for {numbers.seconds(end_s - start_s)}, from {start_s:,.2f} s to {end_s:,.2f} s"
-        f"{_lost(run, row)}. {waited}{wait_sentence(run, row)}"
+        f"{_lost(run, row)}. {waited}{_wait_sentence(run, row)}"
     )
 
 
@@ -97,7 +99,7 @@ def _facts(run: RunData, row: int) -> tuple[float, float, str]:
 
 
 def _lost(run: RunData, row: int) -> str:
-    return f", {count(float(run.stalls['lost_ops'][row]))} operations lost" if "lost_ops" in run.stalls else ""
+    return f", {count(float(run.stalls['lost_ops'][row]))} operations lost"
 
 
 def _waited_for(run: RunData, row: int, in_chain: NDArray[np.bool_]) -> str:
@@ -110,3 +112,34 @@ def _waited_for(run: RunData, row: int, in_chain: NDArray[np.bool_]) -> str:
             f"unfinished. Read and written by then: {numbers.size(moved)}."
         )
     return f"Before it could end, {jobs} into {levels} had to finish, reading and writing {numbers.size(moved)}."
+
+
+def _wait_sentence(run: RunData, row: int) -> str:
+    """Return what the longest job behind a stall waited for on the device, and who shared it; "" if it did not wait."""
+    job = _longest_job(run, row)
+    if job is None or "device_s" not in run.jobs:
+        return ""
+    jobs = run.jobs
+    start_s, end_s = jobs["start_s"][job], jobs["end_s"][job]
+    wait_s = float(jobs["device_s"][job] - jobs["device_alone_s"][job]) / max(1, int(jobs["subcompactions"][job]))
+    if wait_s < _LEAST_WAIT * (end_s - start_s):
+        return ""
+    moving = (jobs["read_bytes"] + jobs["write_bytes"]) > 0
+    others = int((moving & (jobs["start_s"] < end_s) & (jobs["end_s"] > start_s)).sum()) - 1
+    shared = f", which it shared with {others} other job{'' if others == 1 else 's'}" if others > 0 else ""
+    cap = binding_cap((run.summary.get("bottleneck") or {}).get("uses") or {})
+    return f" The {_job_text(run, job)} itself waited {numbers.seconds(wait_s)} for {cap or 'the device'}{shared}."
+
+
+def _longest_job(run: RunData, row: int) -> int | None:
+    """Return the row of the job in a stall's chain that ran longest during the stall; None without such a job."""
+    rows = [place for key in run.chain(row) if (place := run.job_rows.get(key)) is not None]
+    start_s, end_s = run.stalls["start_s"][row], run.stalls["end_s"][row]
+    held = {job: min(run.jobs["end_s"][job], end_s) - max(run.jobs["start_s"][job], start_s) for job in rows}
+    return max(held, key=lambda job: held[job], default=None)
+
+
+def _job_text(run: RunData, row: int) -> str:
+    jobs = run.jobs
+    name = job_name(str(jobs["kind"][row]), int(jobs["start_level"][row]), int(jobs["output_level"][row]))
+    return f"{name} (job {int(jobs['job'][row])})"

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import html
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace
-from lsmlab.reports.headline import endurance_years, number
 from lsmlab.reports.palette import CONSUMERS, level_color
-from lsmlab.reports.run_data import RunData
+from lsmlab.reports.parts import Table
+from lsmlab.reports.run_data import RunData, number
 
 WAL: Final = "WAL"
 """Label of the bytes written to the write-ahead log."""
+_FACTS: Final[tuple[tuple[str, str, Callable[[float], str]], ...]] = (
+    ("Write amplification (flushes and compactions)", "write_amplification", numbers.ratio),
+    ("Read amplification (blocks read per lookup)", "read_amplification", numbers.ratio),
+    ("Space amplification", "space_amplification", numbers.ratio),
+    ("Amplification inside the device", "device.flash_write_amplification", numbers.ratio),
+    ("Written to the device", "device_bytes_written", numbers.size),
+    ("Read from the device", "device_bytes_read", numbers.size),
+    ("Rated writes of the device", "device.endurance_bytes", numbers.size),
+    ("Share of the rated writes used by this run", "device.endurance_used", numbers.percent),
+    ("Endurance at this write rate", "device.years_left", numbers.years),
+)
+"""Label, path in summary.json and form of the numbers below the figure."""
 
 
 def amplification(run: RunData) -> Figure:
@@ -43,7 +55,7 @@ def amplification(run: RunData) -> Figure:
 
 def written_per_user_byte(run: RunData) -> list[tuple[str, float, str]]:
     """Return (name, bytes written per user byte, colour) of the WAL and of each level, L0 first."""
-    user = number(run.summary, "user_bytes_written") or float(run.column("user_bytes").sum())
+    user = run.number("user_bytes_written") or float(run.column("user_bytes").sum())
     if not user:
         return []
     parts = []
@@ -59,28 +71,5 @@ def written_per_user_byte(run: RunData) -> list[tuple[str, float, str]]:
 
 
 def _table(run: RunData) -> str:
-    device: Any = run.summary.get("device") or {}
-    years = endurance_years(run)
-    rows = [
-        (
-            "Write amplification (flushes and compactions)",
-            _maybe(number(run.summary, "write_amplification"), numbers.ratio),
-        ),
-        (
-            "Read amplification (blocks read per lookup)",
-            _maybe(number(run.summary, "read_amplification"), numbers.ratio),
-        ),
-        ("Space amplification", _maybe(number(run.summary, "space_amplification"), numbers.ratio)),
-        ("Amplification inside the device", _maybe(number(device, "flash_write_amplification"), numbers.ratio)),
-        ("Written to the device", _maybe(number(run.summary, "device_bytes_written"), numbers.size)),
-        ("Read from the device", _maybe(number(run.summary, "device_bytes_read"), numbers.size)),
-        ("Rated writes of the device", _maybe(number(device, "endurance_bytes"), numbers.size)),
-        ("Share of the rated writes used by this run", _maybe(number(device, "endurance_used"), numbers.percent)),
-        ("Endurance at this write rate", _maybe(years, numbers.years)),
-    ]
-    cells = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows if v)
-    return f'<table class="facts">{cells}</table>' if cells else ""
-
-
-def _maybe(value: float | None, form: Any) -> str:
-    return "" if value is None else str(form(value))
+    rows = [(label, form(value)) for label, path, form in _FACTS if (value := run.number(path)) is not None]
+    return Table([], rows, style="facts").html() if rows else ""

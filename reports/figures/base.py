@@ -54,6 +54,16 @@ class Figure:
     short: str = ""
     """Name in the contents of a page, if it is not the title."""
 
+    def html(self) -> str:
+        """Return the section of the figure, into which page.js draws."""
+        drawing = (
+            f'<div class="figure" id="{self.id}" style="min-height:{self.height_px}px"></div>'
+            if self.traces else f'<p class="empty" id="{self.id}">{html.escape(self.empty)}</p>'
+        )  # fmt: skip
+        caption = f'<p class="caption">{html.escape(self.caption)}</p>' if self.traces else ""
+        heading = f'<section id="section-{self.id}"><h2>{html.escape(self.title)}</h2>'
+        return f"{heading}{caption}{self.before}{drawing}{self.after}</section>"
+
     def as_json(self) -> dict[str, Any]:
         """Return what page.js draws."""
         return {
@@ -98,14 +108,14 @@ def _alone(y: npt.ArrayLike) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 def envelope(
     x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, name: str, color: str, **more: Any
-) -> list[Trace]:
+) -> Trace:
     """Return a band from `low` to `high`: the range of the series rows that one point summarizes."""
     edges = np.concatenate((np.asarray(x, dtype=float), np.asarray(x, dtype=float)[::-1]))
     values = np.concatenate((np.asarray(low, dtype=float), np.asarray(high, dtype=float)[::-1]))
-    return [{
+    return {
         "type": "scatter", "mode": "lines", "x": packed(edges, exact=True), "y": packed(values), "name": name,
         "fill": "toself", "fillcolor": translucent(color, 0.25), "line": {"width": 0}, "hoverinfo": "skip", **more,
-    }]  # fmt: skip
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -146,6 +156,17 @@ def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:
     axis: dict[str, Any] = {"title": {"text": title}, "type": "log"}
     spans_some = values and 0.0 < 5.0 * min(values) < max(values) < 300.0 * min(values)
     return {**axis, "dtick": "D2"} if spans_some else axis
+
+
+LATENCY_AXIS = {
+    "type": "log",
+    "tickmode": "array",
+    "title": {"text": "latency"},
+    "tickvals": [10.0**e for e in range(-7, 5)],
+    "ticktext": ["100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s",
+                 "10 s", "100 s", "1,000 s", "10,000 s"],
+}  # fmt: skip
+"""Logarithmic axis of seconds, labelled at powers of ten."""
 
 
 class Around(TypedDict):

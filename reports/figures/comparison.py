@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.reports.figures.amplification import WAL, written_per_user_byte
-from lsmlab.reports.figures.base import Figure, Trace, line
+from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, line
 from lsmlab.reports.figures.latency import PERCENTILE_AXIS, percentile_curve
-from lsmlab.reports.figures.throughput import LATENCY_AXIS
 from lsmlab.reports.palette import RUNS, STALLS, stall_color, stall_name
 from lsmlab.reports.run_data import RunData
 

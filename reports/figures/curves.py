@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind
-from lsmlab.reports.figures.base import Figure, Trace, byte_unit, line, time_axis
-from lsmlab.reports.figures.throughput import LATENCY_AXIS
+from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, byte_unit, line, time_axis
 from lsmlab.reports.palette import DASHES, RUNS
 from lsmlab.reports.run_data import Floats, RunData
 from lsmlab.reports.timeline import Timeline

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.base import Figure, Trace, line, packed
-from lsmlab.reports.figures.throughput import LATENCY_AXIS
-from lsmlab.reports.headline import number
+from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, line, packed
 from lsmlab.reports.palette import READ, SCAN, WRITE
 from lsmlab.reports.run_data import Floats, RunData
 
@@ -74,9 +72,8 @@ def _thinned(rarity: Floats, latency: Floats) -> tuple[Floats, Floats]:
 
 
 def _marks(run: RunData, op: str, color: str) -> list[Trace]:
-    stated = run.summary.get(f"{op}_latency_s")
     places = ((2.0, "p50"), (100.0, "p99"), (1e3, "p999"), (1e4, "p9999"))
-    marks = [(x, y) for x, key in places if (y := number(stated, key)) is not None and y > 0]
+    marks = [(x, y) for x, key in places if (y := run.number(f"{op}_latency_s.{key}")) is not None and y > 0]
     if not marks:
         return []
     return [{

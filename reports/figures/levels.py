@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind
-from lsmlab.reports.figures.base import Figure, Mark, Trace, byte_unit, envelope, line, marks, time_axis
-from lsmlab.reports.headline import number
+from lsmlab.reports.figures.base import Figure, Mark, Trace, byte_unit, line, marks, time_axis
+from lsmlab.reports.figures.over_time import mean_with_range
 from lsmlab.reports.palette import STALLS, TRIGGERS, level_color
-from lsmlab.reports.run_data import RunData
+from lsmlab.reports.run_data import RunData, number
 from lsmlab.reports.timeline import Timeline
 
 _SIZE = "level_bytes_"
@@ -28,10 +28,13 @@ def l0_and_memtables(run: RunData, timeline: Timeline) -> Figure:
     traces = bands_behind(run)
     files, waiting = run.column("l0_files"), run.column("immutables")
     if files.any() or waiting.any():
-        traces += _steps(timeline, files, "files in level 0", level_color(0), 2.0)
-        traces += _steps(timeline, waiting, "memtables waiting for flush", STALLS["memtable_stop"], 1.4)
+        for values, name, color, width in (
+            (files, "files in level 0", level_color(0), 2.0),
+            (waiting, "memtables waiting for flush", STALLS["memtable_stop"], 1.4),
+        ):
+            traces += mean_with_range(timeline, values, name, color, steps=True, width=width, hovertemplate="%{y:.3~g}")
     highest = float(np.nanmax(files, initial=0.0))
-    shards = int(number(run.summary, "shards") or 1)
+    shards = int(run.number("shards") or 1)
     triggers = [
         Mark(value, f"{name} trigger: {value:.0f}", TRIGGERS[name], "y2")
         for name, option in _L0_TRIGGERS
@@ -104,16 +107,6 @@ def _targets(run: RunData, levels: list[int], unit_bytes: float) -> list[Mark]:
         if level > 0 and target and np.isfinite(target):
             result.append(Mark(target / unit_bytes, f"target of L{level}: {numbers.size(target)}", level_color(level)))
     return result
-
-
-def _steps(timeline: Timeline, values: np.ndarray, name: str, color: str, width: float) -> list[Trace]:
-    times = timeline.middle_s if timeline.grouped else timeline.end_s
-    mean = line(times, timeline.mean(values), name, color, width=width, yaxis="y2", hovertemplate="%{y:.3~g}")
-    if not timeline.grouped:
-        mean["line"]["shape"] = "hv"
-        return [mean]
-    low, high = timeline.low(values), timeline.high(values)
-    return [*envelope(timeline.middle_s, low, high, name, color, yaxis="y2", showlegend=False), mean]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.sweep import number_axis, parallel_coordinates
+from lsmlab.reports.figures.sweep import key_name, number_axis, parallel_coordinates
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.reports.text.sweep import key_name
 from lsmlab.sim.runs.index import typed_value
 from lsmlab.sim.studies.goals import GOALS
+from lsmlab.sim.studies.optuna_search import PointTried
 from lsmlab.sim.studies.sweep.measured import Measured
-from lsmlab.sim.studies.tune import PointTried
 from lsmlab.sim.yaml_text import parse_yaml
 
 

@@ -10,13 +10,11 @@ import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace, scrolled
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.reports.text.sweep import key_name, metric_name
 from lsmlab.sim.configuration.names import value_name
-from lsmlab.sim.studies.sweep.best import Front, OnFront
-from lsmlab.sim.studies.sweep.columns import LABELS, value_text
-from lsmlab.sim.studies.sweep.effects import Effects, value_groups
+from lsmlab.sim.studies.sweep.analysis import Front, OnFront
+from lsmlab.sim.studies.sweep.effects import Effects, SobolIndex, value_groups
 from lsmlab.sim.studies.sweep.measured import Measured
-from lsmlab.sim.studies.sweep.sensitivity import SobolIndex
+from lsmlab.sim.studies.sweep.query import LABELS, value_text
 from numpy.typing import NDArray
 
 _SCALE: Final = "Viridis"
@@ -31,6 +29,16 @@ _FEW_VALUES: Final = 12
 """Largest number of values that an axis of the parallel coordinates names one by one."""
 _AXIS_PX: Final = 150
 """Least width of a column of the heat map and of an axis of the parallel coordinates."""
+
+
+def metric_name(name: str) -> str:
+    """Return the name of a number in texts; that of a varied key is its last part."""
+    return LABELS.get(name, key_name(name) if name.startswith("engine.options.") else name)
+
+
+def key_name(key: str) -> str:
+    """Return the last part of a key."""
+    return key.rpartition(".")[2]
 
 
 def number_axis(metric: str, **more: Any) -> dict[str, Any]:

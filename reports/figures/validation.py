@@ -8,17 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.reports.figures.base import Figure, Trace, line, scrolled
+from lsmlab.validation.scorecard.card import SET_TITLES
 
 REAL, SIMULATED = "#2B2B2B", "#0072B2"
 _REAL_LINE: Final = "#E69F00"
 SET_COLORS: Final = {
     "test": "#0072B2", "public": "#D55E00", "quarantine": "#009E73", "real_engines": "#CC79A7", "log_reruns": "#56B4E9",
     "log_what_ifs": "#E69F00", "calibration": "#8C959F", "wider": "#A6761D",
-}  # fmt: skip
-SET_NAMES: Final = {
-    "test": "own test part", "public": "public runs", "quarantine": "quarantine",
-    "real_engines": "recorded engines", "log_reruns": "reruns from a LOG", "log_what_ifs": "what-ifs from a LOG",
-    "calibration": "calibration (not scored)", "wider": "own, other kinds",
 }  # fmt: skip
 PANELS: Final = (
     ("ops_per_s", "operations / s", True), ("write_amplification", "W-Amp", True), ("stall_fraction", "stall fraction", False),
@@ -80,7 +76,7 @@ def _points(points: Sequence[Mapping[str, Any]], set_name: str, axis: str, *, le
     down = [max(0.0, p["simulated"] - p["low"]) if ok else 0.0 for p, ok in zip(points, has_interval, strict=True)]
     return {
         "type": "scatter", "mode": "markers", "x": [p["real"] for p in points], "y": [p["simulated"] for p in points],
-        "xaxis": f"x{axis}", "yaxis": f"y{axis}", "name": SET_NAMES[set_name], "legendgroup": set_name, "showlegend": legend,
+        "xaxis": f"x{axis}", "yaxis": f"y{axis}", "name": SET_TITLES[set_name], "legendgroup": set_name, "showlegend": legend,
         "text": [f"{p['name']}, {p['metric']}" for p in points],
         "marker": {"color": SET_COLORS[set_name], "size": 8, "opacity": 0.85},
         "error_y": {"type": "data", "array": up, "arrayminus": down, "color": SET_COLORS[set_name], "thickness": 1, "width": 0},

@@ -3,8 +3,8 @@
 It simulates, imports and loads by the public functions of lsmlab, as any program would.
 
 - server: the Flask and Dash application; safety: which requests it answers, headers of its responses.
-- Form: fields (settings with limits and units, from configuration and model), slider_steps (positions), descriptions,
-  choice (settings as overrides, command, YAML), layout and controls (its components), form_callbacks.
+- Form: fields (settings with limits, units and descriptions, from configuration and model), slider_steps (positions),
+  choice (settings as overrides, command, YAML), layout (its components), form_callbacks.
 - Work: work (tasks of worker processes), preview (short windows), process (one worker process), job_queue (tasks of
   all tabs), run_callbacks.
 - Results: kept_runs (with uploads), kept_callbacks. Style and browser functions: assets.

@@ -1,17 +1,21 @@
 """Fields of the laboratory's form, derived from a configuration and from the classes that read it.
 
 The classes of the model declare kind, limits and choices of each setting (`lsmlab.models.units.quantity`); the composed
-configuration gives the defaults.
+configuration gives the defaults. Docstrings of the classes' fields, and comments in the files of entries, describe them.
 """
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import inspect
+import itertools
 import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,8 +26,8 @@ from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.options.values import STRUCTS, plain
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import Quantity, parse_quantity
-from lsmlab.reports.lab.descriptions import comments, docstring
 from lsmlab.reports.lab.slider_steps import positions, quantity_text
+from lsmlab.sim.configuration.catalogue import entries, inherited, numbers
 from lsmlab.sim.setting import KeySettings
 
 KIND_NAMES: Final = {
@@ -91,7 +95,7 @@ def _group_fields(
         ("workload", (_target(config, "workload"),)), ("device", (_target(config, "device"), DeviceSettings)),
         ("host", (Host,)), ("limits", (DeviceCaps,)), ("keys", (KeySettings,)),
     ):  # fmt: skip
-        texts = comments(group, chosen.get(group, ""), folders)
+        texts = _comments(group, chosen.get(group, ""), folders)
         for name, value in config[group].items():
             if name.startswith("_") or name in _ABOUT or isinstance(value, Mapping | list):
                 continue
@@ -123,7 +127,7 @@ def _field(key: str, cls: type[Any] | None, name: str, value: Any, comment: str 
     rule: Quantity | None = declared.metadata.get("quantity") if declared is not None else None
     hint = typing.get_type_hints(cls).get(name)
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    description = comment or docstring(cls, name)
+    description = comment or _docstring(cls, name)
     if rule is None:
         return Field(key, _text(value, None), choices=_choices(options), description=description)
     number = None if value is None else parse_quantity(value, rule.kind)
@@ -162,3 +166,46 @@ def _limits(rule: Quantity) -> str:
     if rule.high >= _UNBOUNDED:
         return f"{low} or more" if rule.low > -_UNBOUNDED else ""
     return f"{low} to {quantity_text(rule.high, rule.kind)}"
+
+
+def _docstring(cls: Any, field: str) -> str:
+    """Return the docstring below a field of a class; empty if it has none."""
+    return _docstrings(cls).get(field, "")
+
+
+@cache
+def _docstrings(cls: Any) -> dict[str, str]:
+    """Return the docstring below each field of a class, by name of the field; those of its bases too."""
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__[:-1]):
+        try:
+            body = ast.parse(inspect.cleandoc(inspect.getsource(base))).body[0]
+        except (OSError, TypeError, SyntaxError):  # a class without source, such as one of an extension module
+            continue
+        statements = body.body if isinstance(body, ast.ClassDef) else []
+        for field, text in itertools.pairwise(statements):
+            if (
+                isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+                and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+            ):  # fmt: skip
+                found[field.target.id] = " ".join(str(text.value.value).split())
+    return found
+
+
+@cache
+def _comments(group: str, entry: str, folders: tuple[Path, ...] = ()) -> dict[str, str]:
+    """Return the comment on the line of each key of an entry and of the entries that it includes."""
+    by_name = {e.name: e for e in entries(group, folders)}
+    if entry not in by_name:
+        return {}
+    found: dict[str, str] = {}
+    for layer in reversed(inherited(by_name[entry], folders)):
+        found |= {n.key: _without_source(n.comment) for n in numbers(layer.text) if n.depth == 0 and n.comment}
+    return {key: text for key, text in found.items() if text}
+
+
+def _without_source(comment: str) -> str:
+    """Return a comment without the source or assumption at its end, which `lsmlab show` prints."""
+    for mark in ("source:", "assumption:"):
+        comment = comment.partition(mark)[0]
+    return comment.strip().rstrip(";,")

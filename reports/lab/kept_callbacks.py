@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dash import ClientsideFunction, Input, Output, State, ctx, no_update
@@ -13,27 +13,68 @@ from lsmlab.reports.lab.run_callbacks import BUSY_MS
 from lsmlab.reports.lab.work import DrawComparison
 from lsmlab.reports.run_data import PAGE
 
-Callback = Callable[..., Any]
+
+class KeptCallbacks:
+    """Callbacks of kept runs."""
+
+    def __init__(self, jobs: JobQueue, kept: KeptRuns) -> None:
+        self._jobs, self._kept = jobs, kept
+
+    def listed(self, _saved: int | None, _clicks: int | None, marked: Sequence[str] | None) -> Any:
+        """List the kept runs, after the marked ones are removed if the user asked for it."""
+        text: Any = no_update
+        if ctx.triggered_id == "remove":
+            try:
+                for folder in marked or []:
+                    self._kept.remove(folder)
+                self._jobs.changes += 1
+            except InputError as error:
+                text = str(error)
+        runs = self._kept.runs()
+        still = {run.folder for run in runs}
+        left = [folder for folder in marked or [] if folder in still]
+        options = [{"label": _row(run), "value": run.folder} for run in runs]
+        return options, left if left != (marked or []) else no_update, text
+
+    def opened(self, _open: int | None, _use: int | None, marked: Sequence[str] | None) -> Any:
+        """Open the page of the marked run, or return to its settings."""
+        try:
+            path = self._kept.find((marked or [""])[0])
+            if ctx.triggered_id == "use":
+                return no_update, self._kept.choice(path.name), ""
+            return {"page": self._kept.page(path / PAGE), "title": path.name}, no_update, ""
+        except InputError as error:
+            return no_update, no_update, str(error)
+
+    def compare(self, _clicks: int, tab: str, marked: Sequence[str] | None) -> Any:
+        """Draw the page of a comparison in a worker process."""
+        try:
+            runs, folder = self._kept.comparison(marked or [])
+            self._jobs.start(tab, f"comparison of {len(runs)} runs", DrawComparison(tuple(runs), folder))
+        except InputError as error:
+            return str(error), no_update
+        return "", BUSY_MS
 
 
 def register_kept(app: Any, jobs: JobQueue, kept: KeptRuns) -> None:
     """Register the callbacks of kept runs, and those that only the browser does."""
+    own = KeptCallbacks(jobs, kept)
     changed = {"allow_duplicate": True}
     app.callback(
         Output("marked", "options"), Output("marked", "value"), Output("message", "children", **changed),
         Input("saved", "data"), Input("remove", "n_clicks"), State("marked", "value"), prevent_initial_call="initial_duplicate",
-    )(list_callback(jobs, kept))  # fmt: skip
+    )(own.listed)  # fmt: skip
     app.callback(
         *(Output(name, "disabled") for name in ("open", "use", "remove", "compare")), Input("marked", "value")
     )(possible)
     app.callback(
         Output("address", "data"), Output("wanted", "data"), Output("message", "children", **changed),
         Input("open", "n_clicks"), Input("use", "n_clicks"), State("marked", "value"), prevent_initial_call=True,
-    )(open_callback(kept))  # fmt: skip
+    )(own.opened)  # fmt: skip
     app.callback(
         Output("message", "children", **changed), Output("poll", "interval", **changed),
         Input("compare", "n_clicks"), State("tab", "data"), State("marked", "value"), prevent_initial_call=True,
-    )(compare_callback(jobs, kept))  # fmt: skip
+    )(own.compare)  # fmt: skip
     _register_browser(app)
 
 
@@ -58,27 +99,6 @@ def _register_browser(app: Any) -> None:
         app.clientside_callback(ClientsideFunction("lab", function), output, changed, prevent_initial_call=True)
 
 
-def list_callback(jobs: JobQueue, kept: KeptRuns) -> Callback:
-    """Return the callback that lists the kept runs, after it removed the marked ones if the user asked for it."""
-
-    def listed(_saved: int | None, _clicks: int | None, marked: Sequence[str] | None) -> Any:
-        text: Any = no_update
-        if ctx.triggered_id == "remove":
-            try:
-                for folder in marked or []:
-                    kept.remove(folder)
-                jobs.changes += 1
-            except InputError as error:
-                text = str(error)
-        runs = kept.runs()
-        still = {run.folder for run in runs}
-        left = [folder for folder in marked or [] if folder in still]
-        options = [{"label": _row(run), "value": run.folder} for run in runs]
-        return options, left if left != (marked or []) else no_update, text
-
-    return listed
-
-
 def _row(run: KeptRun) -> str:
     return f"{run.name}\n{', '.join(f'{label} {text}' for label, text in run.facts.items())}"
 
@@ -89,30 +109,3 @@ def possible(marked: Sequence[str] | None) -> tuple[bool, ...]:
     return count != 1, count != 1, count == 0, not 2 <= count <= MOST_COMPARED
 
 
-def open_callback(kept: KeptRuns) -> Callback:
-    """Return the callback that opens the page of the marked run, or returns to its settings."""
-
-    def opened(_open: int | None, _use: int | None, marked: Sequence[str] | None) -> Any:
-        try:
-            path = kept.find((marked or [""])[0])
-            if ctx.triggered_id == "use":
-                return no_update, kept.choice(path.name), ""
-            return {"page": kept.page(path / PAGE), "title": path.name}, no_update, ""
-        except InputError as error:
-            return no_update, no_update, str(error)
-
-    return opened
-
-
-def compare_callback(jobs: JobQueue, kept: KeptRuns) -> Callback:
-    """Return the callback that draws the page of a comparison in a worker process."""
-
-    def compare(_clicks: int, tab: str, marked: Sequence[str] | None) -> Any:
-        try:
-            runs, folder = kept.comparison(marked or [])
-            jobs.start(tab, f"comparison of {len(runs)} runs", DrawComparison(tuple(runs), folder))
-        except InputError as error:
-            return str(error), no_update
-        return "", BUSY_MS
-
-    return compare

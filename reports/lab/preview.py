@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -13,12 +13,10 @@ import lsmlab
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
 from lsmlab.reports.charts import L0, THROUGHPUT, of_run
-from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.timeline import Timeline
-from lsmlab.sim.runs.estimate import START, duration_text, estimate, job_seconds
-from lsmlab.sim.runs.expected import expected
+from lsmlab.sim.runs.estimate import START, duration_text, estimate, expected, job_seconds
 from lsmlab.sim.setting import Setting
 
 TARGET_S: Final = 0.15
@@ -44,7 +42,7 @@ class Curves:
     """Curves of a window from the start of a run, as plain data."""
 
     figures: list[dict[str, Any]]
-    """Plotly traces, layout, height and texts."""
+    """What `Figure.as_json` gives: Plotly traces and layout."""
     facts: list[dict[str, str]]
     """Label, text and note of headline numbers."""
     window: str
@@ -132,10 +130,10 @@ def _within(deadline_s: float) -> Callable[[float, float], None]:
 
 def _drawn(run: RunData, whole_s: float) -> Curves:
     timeline = Timeline.of(run.times_s)
-    figures = of_run((THROUGHPUT, L0), run, timeline)
+    figures = [figure.as_json() for figure in of_run((THROUGHPUT, L0), run, timeline)]
     whole = run.duration_s >= 0.999 * whole_s or whole_s - run.duration_s < _SHORTEST_S
     notes = list(run.summary["notes"])
-    return Curves([_plain(f) for f in figures], _facts(run), _window(run, whole_s, whole), run.duration_s, notes, whole)
+    return Curves(figures, _facts(run), _window(run, whole_s, whole), run.duration_s, notes, whole)
 
 
 def _facts(run: RunData) -> list[dict[str, str]]:
@@ -147,8 +145,3 @@ def _window(run: RunData, whole_s: float, whole: bool) -> str:
     if whole:
         return f"The whole run: {numbers.duration(run.duration_s)} simulated."
     return f"Preview: the first {numbers.duration(run.duration_s)} of about {numbers.duration(whole_s)}."
-
-
-def _plain(figure: Figure) -> dict[str, Any]:
-    keys = ("id", "title", "caption", "traces", "layout", "height_px", "empty")
-    return {key: value for key, value in asdict(figure).items() if key in keys}

@@ -1,5 +1,5 @@
 """Trace of a run for Perfetto's viewer: Chrome's JSON trace events.
 
-- Document: document. Events of the format: events. Tracks of jobs, stalls and memtables: tracks.
-- Arrows along blame chains: flows. Curves: counters.
+- Document, with arrows along blame chains: document. Events of the format: events.
+- Tracks of jobs, stalls and memtables: tracks. Curves: counters.
 """

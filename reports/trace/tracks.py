@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.reports.explorer.lanes import lanes_of
+from lsmlab.reports.explorer.jobs import lanes_of
 from lsmlab.reports.palette import stall_name
 from lsmlab.reports.run_data import RunData
-from lsmlab.reports.trace.events import Event, Place, complete, instant, place_of, track_names
+from lsmlab.reports.trace.events import Event, complete, instant, place_of, track_names
 
 STALLS, JOBS, MEMTABLES, COUNTERS = 1, 2, 3, 4
 """Processes of a trace in the order of the viewer."""
@@ -24,18 +24,17 @@ SWITCH: Final[tuple[str, ...]] = ("time_s", "shard", "column_family", "bytes", "
 _STALL_ARGS: Final = ("cause", "shard", "lost_ops", "unfinished")
 
 
-def job_slices(run: RunData) -> tuple[list[Event], list[Place]]:
-    """Return names and slices of all jobs, and the track of each job by its row."""
+def job_slices(run: RunData) -> list[Event]:
+    """Return names and slices of all jobs."""
     rows = np.arange(len(run.jobs.get("job", ())))
     lanes, names = lanes_of(run, rows, moves_share=False)
-    places = [place_of(JOBS, int(lane)) for lane in lanes]
     events = track_names(JOBS, "background jobs", dict(enumerate(names)))
     columns = _columns(run.jobs, _JOB_ARGS)
-    for row, place in zip(rows.tolist(), places, strict=True):
+    for row, lane in zip(rows.tolist(), lanes.tolist(), strict=True):
         args = {name: values[row] for name, values in columns.items()}
         times = (float(run.jobs["start_s"][row]), float(run.jobs["end_s"][row]))
-        events.append(complete(_job_name(args), "job", place, *times, args))
-    return events, places
+        events.append(complete(_job_name(args), "job", place_of(JOBS, lane), *times, args))
+    return events
 
 
 def _job_name(args: dict[str, Any]) -> str:
@@ -45,26 +44,25 @@ def _job_name(args: dict[str, Any]) -> str:
     return f"{kind.replace('_', ' ')} L{low} → L{high}" if high >= 0 else f"{kind} L{low}"
 
 
-def stall_slices(run: RunData) -> tuple[list[Event], list[Place]]:
-    """Return names and slices of all stalls, and the track of each stall: one per shard and kind of stall."""
+def stall_slices(run: RunData) -> list[Event]:
+    """Return names and slices of all stalls, with a track per shard and kind of stall."""
     count = len(run.stalls.get("start_s", ()))
     shards = run.stalls.get("shard", np.zeros(count, dtype=np.int64))
     several = bool(count) and len(np.unique(shards)) > 1
     threads: dict[tuple[int, bool], int] = {}
-    places, slices = [], []
+    slices = []
     columns = _columns(run.stalls, _STALL_ARGS)
     for row in range(count):
         cause = str(run.stalls["cause"][row])
         thread = threads.setdefault((int(shards[row]), cause.endswith("slowdown")), len(threads))
-        places.append(place_of(STALLS, thread))
         args = {name: values[row] for name, values in columns.items()} | {"chain_jobs": len(run.chain(row))}
         times = (float(run.stalls["start_s"][row]), float(run.stalls["end_s"][row]))
-        slices.append(complete(stall_name(cause), "stall", places[-1], *times, args))
+        slices.append(complete(stall_name(cause), "stall", place_of(STALLS, thread), *times, args))
     labels = {
         thread: f"{'slowdowns' if slow else 'stops'}{f' of shard {shard}' if several else ''}"
         for (shard, slow), thread in threads.items()
     }
-    return [*track_names(STALLS, "write stalls", labels), *slices], places
+    return [*track_names(STALLS, "write stalls", labels), *slices]
 
 
 def switches_of(run: RunData) -> dict[str, list[Any]]:

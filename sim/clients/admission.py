@@ -27,7 +27,7 @@ class Delay(NamedTuple):
     """Fixed sleep of each write group; 0: the sleep follows from the delayed write rate."""
     part: float
     """Writes to the database, relative to the mean over all databases."""
-    cause: StallCause | None
+    cause: StallCause
 
 
 class WriteLimits(NamedTuple):
@@ -37,31 +37,24 @@ class WriteLimits(NamedTuple):
     """
 
     databases: int
-    stopped: bool
-    """Whether a database stops writes."""
     stopped_by: StallCause | None
+    """Cause of the stop of the first database that stops writes; None: none does."""
     held: bool
     """Whether no write is admitted for another reason, which RocksDB does not count as a stall."""
-    delays: tuple[Delay, ...]
-    sleep_s: float
-    """Longest fixed sleep that a throttle asks for."""
+    delays: list[Delay]
     version: Version
 
     @classmethod
     def of(cls, databases: Sequence[Database], parts: Sequence[float], *, held: bool) -> WriteLimits:
         """Return the present conditions. `parts`: writes to each database, relative to the mean over all."""
-        first = next((database for database in databases if database.blocked), None)
-        return cls(
-            databases=len(databases), stopped=first is not None, stopped_by=None if first is None else first.blocked_by,
-            held=held,
-            delays=tuple(
-                Delay(controller.rate_bytes_per_s, controller.sleep_s, part, controller.delay_cause)
-                for database, part in zip(databases, parts, strict=True)
-                if (controller := database.write_controller).delayed
-            ),
-            sleep_s=max(database.write_controller.sleep_s for database in databases),
-            version=databases[0].families[0].latest_options.version,
-        )  # fmt: skip
+        stopped_by, delays = None, []
+        for database, part in zip(databases, parts, strict=True):
+            controller = database.write_controller
+            if database.blocked and stopped_by is None:
+                stopped_by = database.blocked_by
+            if (cause := controller.delay_cause) is not None:
+                delays.append(Delay(controller.rate_bytes_per_s, controller.sleep_s, part, cause))
+        return cls(len(databases), stopped_by, held, delays, databases[0].families[0].latest_options.version)
 
 
 class Admitted(NamedTuple):
@@ -74,7 +67,7 @@ class Admitted(NamedTuple):
 
 def admitted_writes(limits: WriteLimits, groups: Sequence[ClientGroup], times: OpTimes) -> Admitted:
     """Return the writes that the databases admit; the slowest of several limits every group that writes."""
-    if limits.stopped:
+    if limits.stopped_by is not None:
         return Admitted(0.0, limits.stopped_by)
     if limits.held:
         return Admitted(0.0)
@@ -112,8 +105,8 @@ class Sleeps(NamedTuple):
 def sleeps_of(limits: WriteLimits, admitted: Admitted, groups: Sequence[ClientGroup], costs: OpCosts) -> Sleeps:
     """Return the sleeps of delayed writers at the admitted rate, or of the length that the throttle asks for."""
     host, shape = costs.host, costs.shape
-    if limits.sleep_s > 0.0:
-        return fixed_sleep(limits.sleep_s, host)
+    if (asked_s := max(delay.sleep_s for delay in limits.delays)) > 0.0:
+        return fixed_sleep(asked_s, host)
     threads = sum(g.spec.threads for g in groups if g.closed and g.write_share > 0.0)
     group_bytes = max(1, threads) * shape.batch_bytes
     rate = admitted.writes_per_s / limits.databases * shape.batch_bytes

@@ -68,9 +68,11 @@ class ClientLoad:
             for database, part in zip(databases, parts, strict=True)
         ]
         self._bounded = [s for s in self._switches if s.bounded]
-        self._op_costs = OpCosts.of(machine.host, shape, self._fill.entries, synced=self._synced)
-        """Costs of operations at the last plan."""
         self._wal_reaches_device = setup.setting.wal_reaches_device
+        self._op_costs: OpCosts
+        """Costs of operations at the last plan; without those of reads after a change of memtable sizes."""
+        self._wal: WalWrites
+        self._measure_memtables()
         self._alarm = Alarm(env, self._wake)
         self._stopped = False
         """Whether a database stops writes."""
@@ -162,6 +164,13 @@ class ClientLoad:
         engine, shape = self.families[number].memtable_options, self._shapes[number]
         entries = engine.memtable_entries(shape.key_bytes, shape.value_bytes, shape.delete_share)
         self._fill.resize(number, entries, self._written)
+        self._measure_memtables()
+
+    def _measure_memtables(self) -> None:
+        """Compute what depends on the sizes of memtables: costs of writes, and writes during the life of a WAL."""
+        host, fill = self._machine.host, self._fill
+        self._op_costs = OpCosts.of(host, self.shape, fill.entries, synced=self._synced)
+        self._wal = WalWrites(self._wal_reaches_device, fill.slowest_entries * len(self.databases), host.dirty_expire)
 
     def _switch_full_memtables(self) -> None:
         for number, entries in self._fill.switch_full(self._written):
@@ -186,26 +195,25 @@ class ClientLoad:
         if elapsed_s <= 0.0:
             return
         start_s, self._last_s = self._last_s, now_s
-        rates, state = self._rates, self._state
-        self._device_bytes += rates.device_bytes_per_s * elapsed_s
+        allowed, state = self._rates.allowed, self._state
+        self._device_bytes += self._rates.use.device_bytes_per_s * elapsed_s
         for group in self.groups:
             self._written += group.advance(elapsed_s) * group.write_share / len(self.databases)
-        cause = rates.admitted.cause
-        if cause is not None and rates.waiting_share > 0.0:
-            sleeps = None if cause.stops else sleeps_of(state.limits, rates.admitted, self.groups, state.costs)
-            self.waits.add_stretch(start_s, now_s, cause, rates.waiting_share, sleeps)
+        cause = allowed.admitted.cause
+        if cause is not None and allowed.waiting_share > 0.0:
+            sleeps = None if cause.stops else sleeps_of(state.limits, allowed.admitted, self.groups, state.costs)
+            self.waits.add_stretch(start_s, now_s, cause, allowed.waiting_share, sleeps)
 
     # --- future: rates until the next change ----------------------------------------------------------------------------
 
     def _plan(self) -> None:
         """Solve for the rates until the next change, and set the clients' demand on the machine."""
         self._state = state = self._present_state()
-        rates, shares = solve(state, self._machine)
-        self._rates = rates
-        self._machine.serve(rates.demand)
-        self._machine.wals_on_device = rates.wals_on_device
-        times = OpTimes(state.costs, shares)
-        for group, own, runnable in zip(self.groups, rates.groups, rates.runnable, strict=True):
+        self._rates = rates = solve(state, self._machine)
+        self._machine.serve(rates.use.demand)
+        self._machine.wals_on_device = rates.use.wals_on_device
+        times = OpTimes(state.costs, rates.shares)
+        for group, own, runnable in zip(self.groups, rates.groups, rates.use.runnable, strict=True):
             group.capacity, group.demand_rate, group.served_rate, group.runnable = *own, runnable
             # operations until the next plan have the times of this plan, even if the device's grant changes before
             group.times = [times.parts(kind, group) for kind, _ in group.kinds]
@@ -228,14 +236,9 @@ class ClientLoad:
         held = self._writes_held() or now_s < self._cold_until_s
         self.waits.set_stopped(held or stopped, now_s)
         writing = not (held or stopped) and any(g.write_share > 0.0 and not g.finished for g in self.groups)
-        return LoadState(
-            groups=self.groups,
-            limits=WriteLimits.of(self.databases, self._parts, held=held),
-            costs=self._costs(writing),
-            wal=WalWrites(
-                self._wal_reaches_device, self._fill.slowest_entries * len(self.databases), self._machine.host.dirty_expire
-            ),
-        )
+        if self._reads is not None:
+            self._op_costs = self._with_reads(self._op_costs, self._reads, writing)
+        return LoadState(self.groups, WriteLimits.of(self.databases, self._parts, held=held), self._op_costs, self._wal)
 
     def _writes_held(self) -> bool:
         """Return whether the journal is locked for WAL writes (`Journal.locked`) or an OPTIONS file is being written."""
@@ -243,17 +246,8 @@ class ClientLoad:
         locked = journal is not None and journal.locked and self.shape.wal_bytes > 0.0
         return locked or any(database.options_file.holds_writers for database in self.databases)
 
-    def _costs(self, writing: bool) -> OpCosts:
-        """Return the costs of operations on the present trees and memtables."""
-        costs = self._op_costs
-        if costs.memtable_entries != self._fill.entries:
-            costs = OpCosts.of(self._machine.host, self.shape, self._fill.entries, synced=self._synced)
-        if self._reads is not None:
-            costs = self._with_reads(costs, self._reads, writing)
-        self._op_costs = costs
-        return costs
-
     def _with_reads(self, costs: OpCosts, reads: FamilyReads, writing: bool) -> OpCosts:
+        """Return the costs with those of reads on the present trees and memtables."""
         gets = sum(g.served * g.read_share for g in self.groups)
         scans = sum(g.served * g.scan_share for g in self.groups)
         classes = reads.costs(gets, scans, partial(self._fill.mean_active, self._written, writing))
@@ -265,7 +259,7 @@ class ClientLoad:
         """Update `rates` and call the observers of `rates_changed`."""
         before = self.rates
         reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
-        self.rates = ClientTraffic(writes_per_s(self.groups), reads, self._rates.device_bytes_per_s)
+        self.rates = ClientTraffic(writes_per_s(self.groups), reads, self._rates.use.device_bytes_per_s)
         if self.rates != before:
             self.rates_changed(before)
 

@@ -143,16 +143,13 @@ class TunerLoop:
 def start_control(
     env: simpy.Environment, databases: Sequence[Database], clients: ClientLoad, machine: Machine, workload: Workload,
     reads: FamilyReads | None,
-) -> list[LoadObservation | TunerLoop | Seeks]:
+) -> None:  # fmt: skip
     """Start the observation, tuning and seek charges that the engine uses."""
-    controls: list[LoadObservation | TunerLoop | Seeks] = []
     if databases[0].scheduler.window_s > 0.0:
-        controls.append(LoadObservation(env, databases, clients, machine, workload))
+        LoadObservation(env, databases, clients, machine, workload)
     for database in databases:
-        tuner = database.families[0].latest_options.tuner()
-        if tuner is not None:
-            controls.append(TunerLoop(env, database, tuner, clients, len(databases)))
+        if (tuner := database.families[0].latest_options.tuner()) is not None:
+            TunerLoop(env, database, tuner, clients, len(databases))
     picker = databases[0].families[0].latest_options.picker
     if reads is not None and picker.allowed_seeks(0) < math.inf:
-        controls.append(Seeks(env, databases, clients, reads, workload.entry_bytes))
-    return controls
+        Seeks(env, databases, clients, reads, workload.entry_bytes)

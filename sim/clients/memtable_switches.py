@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from lsmlab.sim.clients.memtable_fill import MemtableFill
@@ -46,12 +46,8 @@ class MemtableSwitches:
         memtables = sum(f.options.write_buffer_size * f.options.max_write_buffer_number for f in database.families)
         self.wal_limit = float(options.max_total_wal_size or 4 * memtables) if len(self._families) > 1 else _NEVER
         """`max_total_wal_size`; a database of one family has no limit."""
-        self._bounded = self.wal_limit < _NEVER or database.write_buffer_manager.buffer_bytes > 0.0
-
-    @property
-    def bounded(self) -> bool:
+        self.bounded = self.wal_limit < _NEVER or database.write_buffer_manager.buffer_bytes > 0.0
         """Whether WALs or memory can switch memtables that are not full."""
-        return self._bounded
 
     def next_at(self, written: float) -> float:
         """Writes to the database after which WALs or memory switch memtables; infinity if never as things are."""
@@ -94,9 +90,7 @@ class MemtableSwitches:
             self._database.force_flushes(chosen)
         return resized if switches else None
 
-    def _unfilled(
-        self, numbers: Iterator[int] | Sequence[int] | tuple[()], written: float, reason: str
-    ) -> Iterator[MemtableSwitch]:
+    def _unfilled(self, numbers: Iterable[int], written: float, reason: str) -> Iterator[MemtableSwitch]:
         for number in numbers:
             if self._fill.active(number, written) > _ROUNDING:
                 yield self._switch(number, self._fill.switch(number, written), written, reason)

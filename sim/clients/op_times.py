@@ -53,14 +53,19 @@ class OpTimes(NamedTuple):
     @property
     def sync_s(self) -> float:
         """Return the wait of a write for an fsync of the WAL by its writer alone, in s."""
-        return self._wal_fsync_s(1.0) + self._wake_ups_s(self.costs.sync_writes)
+        return self._fsync_s(1.0) if self.costs.sync_writes else 0.0
+
+    def _fsync_s(self, writes: float) -> float:
+        """Return the wait for an fsync of the WAL after `writes`, with the wake-ups after it."""
+        alone_s = self.shares.fsync_s * wal_fsync_factor(writes * self.costs.shape.wal_bytes)
+        return alone_s + self.costs.sync_writes * self.shares.queued_s + self._wake_ups_s(self.costs.sync_writes)
 
     def _group_sync_s(self, writers: int) -> float:
         """Return the time from one fsync of the WAL to the next, per write, of `writers` in a closed loop; 0 without syncs."""
         if not self.costs.sync_writes:
             return 0.0
         size, waking_s = synced_group(writers), group_wake_ups(writers).seconds(self._host)
-        return (self._wal_fsync_s(size) + self._wake_ups_s(self.costs.sync_writes) + waking_s) / size
+        return (self._fsync_s(size) + waking_s) / size
 
     def mean_s(self, kind: int) -> float:
         """Return the mean time of one operation in the database, without stalls."""
@@ -76,13 +81,6 @@ class OpTimes(NamedTuple):
         """Return the mean time of a read in requests to the device, with the wake-ups after them."""
         requests = cost.device_reads
         return requests * self.shares.read_latency_s + self._wake_ups_s(requests)
-
-    def _wal_fsync_s(self, writes: float) -> float:
-        """Return the time of an fsync of the WAL after `writes`; 0 if writes are not synced."""
-        if not self.costs.sync_writes:
-            return 0.0
-        alone_s = self.shares.fsync_s * wal_fsync_factor(writes * self.costs.shape.wal_bytes)
-        return alone_s + self.costs.sync_writes * self.shares.queued_s
 
     def _wake_ups_s(self, sleeps: float) -> float:
         """Return the mean time that a thread waits for a core in an operation, after its `sleeps` on the device."""

@@ -61,29 +61,44 @@ class GroupRates(NamedTuple):
     served: float
 
 
-class Rates(NamedTuple):
-    """Rates of all groups, and their effect on the machine."""
+class Allowed(NamedTuple):
+    """Rates that stores and machine allow the clients."""
 
-    groups: tuple[GroupRates, ...]
+    groups: list[GroupRates]
     admitted: Admitted
     waiting_share: float
     """Share of its time that the leader of the write group spends waiting for a stall."""
-    runnable: tuple[float, ...] = ()
+
+
+class Use(NamedTuple):
+    """Use of the machine by clients at their rates."""
+
+    runnable: list[float]
     """Mean number of threads of each group that want a core."""
-    demand: ClientDemand = ClientDemand()
-    wals_on_device: bool = False
+    demand: ClientDemand
+    wals_on_device: bool
     """Whether WAL bytes reach the device before the WAL is deleted."""
-    device_bytes_per_s: float = 0.0
+    device_bytes_per_s: float
     """Device traffic of the clients: reads, and WAL bytes that reach the device."""
 
 
-def rates_at(state: LoadState, shares: MachineShares) -> Rates:
+class Rates(NamedTuple):
+    """Rates at which clients, stores and machine agree."""
+
+    groups: list[GroupRates]
+    allowed: Allowed
+    use: Use
+    shares: MachineShares
+    """Shares of the machine at these rates."""
+
+
+def allowed_rates(state: LoadState, shares: MachineShares) -> Allowed:
     """Return the rates that stores and machine allow if clients have these shares of the machine."""
     times = OpTimes(state.costs, shares)
+    admitted = admitted_writes(state.limits, state.groups, times)
     capacities = [times.capacity(group) for group in state.groups]
     demands = [group.demand_at(capacity) for group, capacity in zip(state.groups, capacities, strict=True)]
-    admitted = admitted_writes(state.limits, state.groups, times)
-    wanted = sum(demand * group.write_share for demand, group in zip(demands, state.groups, strict=True))
+    wanted = sum([demand * group.write_share for demand, group in zip(demands, state.groups, strict=True)])
     factor = 1.0 if wanted <= admitted.writes_per_s else admitted.writes_per_s / wanted
     waiting_share, found = 0.0, []
     for group, capacity, demand in zip(state.groups, capacities, demands, strict=True):
@@ -93,36 +108,35 @@ def rates_at(state: LoadState, shares: MachineShares) -> Rates:
                 waiting_share = max(waiting_share, 1.0 - factor * demand / capacity)
             served *= factor
         found.append(GroupRates(capacity, demand, served))
-    return Rates(tuple(found), admitted, waiting_share)
+    return Allowed(found, admitted, waiting_share)
 
 
-def with_demand(rates: Rates, state: LoadState, shares: MachineShares) -> Rates:
-    """Return the rates with what they demand of cores and device, at these shares of the machine.
+def use_at(served: Sequence[float], state: LoadState, shares: MachineShares) -> Use:
+    """Return what clients demand of cores and device if they are served at these rates and have these shares.
 
     A thread wants a core while it computes and while it waits for a core.
     """
     costs = state.costs
-    read_iops = read_bytes = threads = 0.0
+    read_iops = read_bytes = writes = threads = 0.0
     runnable: list[float] = []
-    for group, own in zip(state.groups, rates.groups, strict=True):
+    for group, rate in zip(state.groups, served, strict=True):
         busy_s = costs.client_s(group)
         for kind, share in group.kinds:
             busy_s += share * costs.cpu_s(kind)
             if kind != WRITE:
                 cost = costs.read_cost(kind)
-                read_iops += own.served * share * cost.device_reads
-                read_bytes += own.served * share * cost.device_bytes
+                read_iops += rate * share * cost.device_reads
+                read_bytes += rate * share * cost.device_bytes
                 threads = max(threads, group.spec.threads)
-        runnable.append(min(group.spec.threads, own.served * busy_s / shares.core_share))
+        runnable.append(min(group.spec.threads, rate * busy_s / shares.core_share))
+        writes += rate * group.write_share
     wal_bytes = costs.shape.wal_bytes
-    log = sum(own.served * group.write_share for own, group in zip(rates.groups, state.groups, strict=True)) * wal_bytes
+    log = writes * wal_bytes
     on_device = state.wal.reach_device(wal_bytes, log)
     logged = log if on_device else 0.0
     request_bytes = read_bytes / read_iops if read_iops > 0.0 else costs.block_bytes
     demand = ClientDemand(sum(runnable), read_iops, request_bytes, max(1.0, threads), logged)
-    return Rates(
-        rates.groups, rates.admitted, rates.waiting_share, tuple(runnable), demand, on_device, read_bytes + logged
-    )
+    return Use(runnable, demand, on_device, read_bytes + logged)
 
 
 class Damping:
@@ -156,8 +170,8 @@ class Damping:
         return rate
 
 
-def solve(state: LoadState, machine: Machine) -> tuple[Rates, MachineShares]:
-    """Return the rates at which clients, stores and machine agree, and the shares of the machine at these rates.
+def solve(state: LoadState, machine: Machine) -> Rates:
+    """Return the rates at which clients, stores and machine agree.
 
     The machine is asked what it would grant; `Machine.serve` sets the demand.
     """
@@ -165,16 +179,18 @@ def solve(state: LoadState, machine: Machine) -> tuple[Rates, MachineShares]:
     served = [group.served_rate for group in state.groups]
     dampings = [Damping() for _ in state.groups]
     for _ in range(_MOST_ITERATIONS):
-        rates = rates_at(state, shares)
-        served = [d.next(rate, own.served) for d, rate, own in zip(dampings, served, rates.groups, strict=True)]
-        damped = (
-            GroupRates(own.capacity, own.demand * (rate / own.served) if own.served > 0.0 else own.demand, rate)
-            for own, rate in zip(rates.groups, served, strict=True)
-        )
-        rates = with_demand(Rates(tuple(damped), rates.admitted, rates.waiting_share), state, shares)
-        before, shares = shares, machine.shares(rates.demand)
-        pairs = ((shares.read_latency_s, before.read_latency_s), (shares.core_share, before.core_share))
-        settled = all(abs(new - old) <= _TOLERANCE * old for new, old in pairs)
-        if settled and all(damping.gap <= _TOLERANCE for damping in dampings):
+        allowed = allowed_rates(state, shares)
+        served = [d.next(rate, own.served) for d, rate, own in zip(dampings, served, allowed.groups, strict=True)]
+        use = use_at(served, state, shares)
+        before, shares = shares, machine.shares(use.demand)
+        if (
+            abs(shares.read_latency_s - before.read_latency_s) <= _TOLERANCE * before.read_latency_s
+            and abs(shares.core_share - before.core_share) <= _TOLERANCE * before.core_share
+            and max(damping.gap for damping in dampings) <= _TOLERANCE
+        ):
             break
-    return rates, shares
+    groups = [
+        GroupRates(own.capacity, own.demand * (rate / own.served) if own.served > 0.0 else own.demand, rate)
+        for own, rate in zip(allowed.groups, served, strict=True)
+    ]
+    return Rates(groups, allowed, use, shares)

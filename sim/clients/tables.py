@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsmlab.models.tree.content import EntryBytes
-from lsmlab.models.tree.sst import expected_entries_per_block
+from lsmlab.models.tree.sst import expected_block
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.store.column_family import ColumnFamily
@@ -24,11 +24,11 @@ class Tables(NamedTuple):
 
 def tables_of(own: FamilySetup, table_format: TableFormat, population: float) -> Tables:
     """Return the sizes of tables of one format with the entries of a column family."""
-    per_block = expected_entries_per_block(
+    block = expected_block(
         round(own.workload.key_size), own.workload.value_bytes, population=population, entries=population,
         block_format=table_format.block_format,
     )  # fmt: skip
-    return Tables(own.entry_in(table_format), per_block)
+    return Tables(own.entry_in(table_format), block.entries)
 
 
 def weighted_mean(weighed: Iterable[tuple[float, float]]) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
@@ -21,6 +22,35 @@ GROUPS: Final = (
 )  # fmt: skip
 _CONFIG_MODULE: Final = "lsmlab.configs"
 _COMMENT: Final = re.compile(r"(?P<line>(?:[^#'\"]|'[^']*'|\"[^\"]*\")*?)(?:(?:^|\s+)#\s*(?P<comment>.*))?")
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryFolder:
+    """Folder of an imported LOG that is only in memory. While the object lives, its name means it to studies."""
+
+    name: str
+    """Path that the folder would have."""
+    files: Mapping[str, str]
+    """Text of each file by its path in the folder, such as device/imported.yaml."""
+    summary: Mapping[str, Any]
+    """Numbers of the LOG, as in summary.json."""
+
+    def __post_init__(self) -> None:
+        self.register()
+
+    def register(self) -> None:
+        """Make the name known in this process; a worker that gets the object calls this."""
+        IN_MEMORY[self.name] = self
+
+    def has_group(self, key: str) -> bool:
+        """Return whether `key` is a configuration group of the folder."""
+        return any(path.startswith(f"{key}/") for path in self.files)
+
+
+IN_MEMORY: Final[WeakValueDictionary[str, MemoryFolder]] = WeakValueDictionary()
+"""Folders in memory by name."""
+ConfigFolder = Path | MemoryFolder
+"""Folder of configuration groups."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +159,9 @@ def packaged_folder() -> Path:
     return Path(spec.origin).parent
 
 
-def is_group(key: str, folders: Sequence[Path]) -> bool:
+def is_group(key: str, folders: Sequence[ConfigFolder]) -> bool:
     """Return whether `key` is a configuration group: a folder of LSMLab's entries or in one of the user's `folders`."""
-    return any((place / key).is_dir() for place in (packaged_folder(), *folders))
+    return any(
+        place.has_group(key) if isinstance(place, MemoryFolder) else (place / key).is_dir()
+        for place in (packaged_folder(), *folders)
+    )

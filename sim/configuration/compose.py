@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.catalogue import is_group, packaged_folder
-from lsmlab.sim.configuration.checks import check, check_keys
+from lsmlab.models.version import Version
+from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder, MemoryFolder, is_group, packaged_folder
 from lsmlab.sim.configuration.overrides import (
     HYDRA_LOCK,
     override_key,
@@ -28,7 +28,14 @@ from lsmlab.sim.configuration.overrides import (
     with_search_path,
 )
 from lsmlab.sim.configuration.parameters import apply_parameters
-from lsmlab.sim.configuration.trust import FOLDER_SCHEMES, TRUSTED, check_hydra_targets, names_hydra
+from lsmlab.sim.configuration.trust import (
+    FOLDER_SCHEMES,
+    MEMORY,
+    TRUSTED,
+    check_hydra_targets,
+    check_targets,
+    names_hydra,
+)
 
 if TYPE_CHECKING:
     from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -37,6 +44,11 @@ if TYPE_CHECKING:
 
 _MOST_TREES: Final = 1000
 """Largest number of composed trees in memory, about 20 KB each."""
+_KEYS: Final = (
+    "engine", "device", "host", "limits", "conditions", "workload", "keys", "prefill", "initial_tree", "seed",
+    "replications", "save", "checks", "report", "json", "description",
+)  # fmt: skip
+"""Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
 _MAIN: Final = "main"
 """Hydra's name for the folder of the primary configuration."""
 
@@ -62,7 +74,7 @@ class _Tree:
         return config
 
 
-def compose(overrides: Sequence[str] = (), folders: Sequence[str | Path] = ()) -> dict[str, Any]:
+def compose(overrides: Sequence[str] = (), folders: Sequence[str | ConfigFolder] = ()) -> dict[str, Any]:
     """Compose the configuration for Hydra `overrides` such as "device=sata", as plain nested dictionaries.
 
     `folders` contain further groups and entries. Raises InputError or an error of Hydra for anything that does not compose;
@@ -88,15 +100,43 @@ def complete(config: dict[str, Any], overrides: Iterable[str], hydra: Mapping[st
 
     Raises InputError for a configuration that must not run.
     """
-    check_keys(config)
+    _check_keys(config)
     runtime = hydra["runtime"]
-    sources = [s for s in runtime["config_sources"] if s["schema"] in FOLDER_SCHEMES and s["provider"] != _MAIN]
-    folders = [Path(source["path"]) for source in sources]
+    folders = [
+        IN_MEMORY[source["path"]] if source["schema"] == MEMORY else Path(source["path"])
+        for source in runtime["config_sources"]
+        if source["schema"] in FOLDER_SCHEMES and source["provider"] != _MAIN
+    ]
     apply_parameters(config, runtime["choices"].get("device"), map(override_key, overrides), folders)
     check(config)
 
 
-def output_directory(overrides: Sequence[str] = (), folders: Sequence[str | Path] = (), *, sweep: bool = False) -> Path:
+def _check_keys(config: Mapping[str, Any]) -> None:
+    """Raise InputError for an unknown top-level key, such as a misspelt key of an experiment or one added with +."""
+    for key in sorted(config.keys() - _KEYS):
+        if key == "experiment":
+            raise InputError("experiment: its file has no effect; its first line must be '# @package _global_'")
+        from lsmlab.sim.configuration.messages import unknown_key
+
+        raise unknown_key(key, dict.fromkeys(_KEYS))
+
+
+def check(config: Mapping[str, Any]) -> None:
+    """Raise InputError for a configuration that must not run: a `_target_` that is not allowed, or a bad version."""
+    version = config.get("engine", {}).get("version") if isinstance(config.get("engine"), Mapping) else None
+    if isinstance(version, int | float):
+        raise InputError(f"engine.version: {version} was read as a number; write major.minor, in a YAML file in quotes")
+    if isinstance(version, str):
+        try:
+            Version.parse(version)
+        except InputError as error:
+            raise InputError(f"engine.version: {error}") from None
+    check_targets(config)
+
+
+def output_directory(
+    overrides: Sequence[str] = (), folders: Sequence[str | ConfigFolder] = (), *, sweep: bool = False
+) -> Path:
     """Return the folder that Hydra's settings give for a run (or a sweep) that starts now."""
     from omegaconf import OmegaConf, open_dict
 
@@ -108,7 +148,7 @@ def output_directory(overrides: Sequence[str] = (), folders: Sequence[str | Path
         return Path(str((config.hydra.sweep if sweep else config.hydra.run).dir))
 
 
-def check_hydra(overrides: Sequence[str], folders: Sequence[str | Path] = ()) -> None:
+def check_hydra(overrides: Sequence[str], folders: Sequence[str | ConfigFolder] = ()) -> None:
     """Raise InputError if the overrides make Hydra call a function or class that is not allowed."""
     named = [text for text in prepare(overrides) if names_hydra(text.partition("=")[0])]
     if named or folders:  # without them, Hydra's settings are those that LSMLab ships
@@ -117,7 +157,7 @@ def check_hydra(overrides: Sequence[str], folders: Sequence[str | Path] = ()) ->
         check_hydra_targets(tree.hydra)
 
 
-def translated(error: Exception, overrides: Sequence[str], folders: Sequence[str | Path] = ()) -> Exception:
+def translated(error: Exception, overrides: Sequence[str], folders: Sequence[str | ConfigFolder] = ()) -> Exception:
     """Turn Hydra's errors about unknown keys and empty groups into InputErrors; return other errors unchanged."""
     from lsmlab.sim.configuration.messages import unknown_key
 
@@ -136,14 +176,14 @@ def translated(error: Exception, overrides: Sequence[str], folders: Sequence[str
     return error
 
 
-def _existing(folders: Sequence[str | Path]) -> tuple[Path, ...]:
+def _existing(folders: Sequence[str | ConfigFolder]) -> tuple[ConfigFolder, ...]:
     for folder in folders:
-        if not Path(folder).is_dir():
+        if not isinstance(folder, MemoryFolder) and not Path(folder).is_dir():
             raise InputError(f"--config-dir {folder}: no such folder")
-    return tuple(map(Path, folders))
+    return tuple(folder if isinstance(folder, MemoryFolder) else Path(folder) for folder in folders)
 
 
-def _chosen(prepared: Sequence[str], folders: Sequence[Path]) -> tuple[_Tree, list[Override]]:
+def _chosen(prepared: Sequence[str], folders: Sequence[ConfigFolder]) -> tuple[_Tree, list[Override]]:
     """Return the tree of the chosen entries, and the overrides that set values in it.
 
     Hydra itself applies all overrides if one of them is about Hydra's own settings, which may refer to the others.
@@ -159,7 +199,7 @@ def _chosen(prepared: Sequence[str], folders: Sequence[Path]) -> tuple[_Tree, li
     return _composed(tuple(with_search_path(entries, folders)), _stamps(places)), values
 
 
-def _sets_a_value(override: Override, folders: Sequence[Path]) -> bool:
+def _sets_a_value(override: Override, folders: Sequence[ConfigFolder]) -> bool:
     """Return whether an override sets a value, as opposed to an entry or a sweep, by the rule of Hydra's `Overrides`."""
     if override.is_sweep_override():
         return False
@@ -195,9 +235,12 @@ def _loader() -> ConfigLoaderImpl:
     return ConfigLoaderImpl(create_config_search_path(f"{TRUSTED}://{packaged_folder()}"))
 
 
-def _stamps(folders: Sequence[Path]) -> Stamps:
+def _stamps(folders: Sequence[ConfigFolder]) -> Stamps:
     stamps = []
     for folder in folders:
+        if isinstance(folder, MemoryFolder):
+            stamps.append((folder.name, hash(frozenset(folder.files.items())), len(folder.files)))
+            continue
         for place, names, entries in os.walk(folder):
             names[:] = [name for name in names if name != "__pycache__"]
             for name in entries:

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.trust import FOREIGN, REMEDY, TRUSTED, names_hydra
+from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder, MemoryFolder
+from lsmlab.sim.configuration.trust import FOREIGN, MEMORY, REMEDY, TRUSTED, names_hydra
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 from omegaconf import OmegaConf
 
@@ -32,7 +34,7 @@ class TrustedFolder(FileConfigSource):
     def load_config(self, config_path: str) -> ConfigResult:
         """Read a file of the folder. Raises InputError that names the file if it cannot be read."""
         path = Path(self.path, self._normalize_file_name(config_path))
-        text = read_yaml_text(path)
+        text = self.text(path)
         content = parse_yaml(text, path)
         if not isinstance(content, Mapping | None):
             raise InputError(f"{path}: must be a mapping of keys to values")
@@ -42,6 +44,10 @@ class TrustedFolder(FileConfigSource):
         except Exception as error:
             raise InputError(f"{path}: {' '.join(str(error).split())}") from None
         return ConfigResult(config=config, path=f"{self.scheme()}://{self.path}", provider=self.provider, header=header)
+
+    def text(self, path: Path) -> str:
+        """Return the text of a file. Raises InputError if it cannot be read."""
+        return read_yaml_text(path)
 
     def check(
         self, path: Path, config_path: str, content: Mapping[Any, Any], header: Mapping[str, str | None]
@@ -83,6 +89,34 @@ class ForeignFolder(TrustedFolder):
                 raise InputError(f"{path}: defaults: {place}: {entry}: may not lead out of the folder; {REMEDY}")
 
 
+class FolderInMemory(ForeignFolder):
+    """Folder of an imported LOG in memory. Its texts come from a foreign file, so the rules of foreign folders hold."""
+
+    @staticmethod
+    def scheme() -> str:
+        """Return the scheme of the folder's address."""
+        return MEMORY
+
+    def text(self, path: Path) -> str:
+        """Return the text of a file."""
+        return IN_MEMORY[self.path].files[str(path.relative_to(self.path))]
+
+    def is_group(self, config_path: str) -> bool:
+        """Return whether the folder has entries of a group."""
+        return not config_path or IN_MEMORY[self.path].has_group(config_path)
+
+    def is_config(self, config_path: str) -> bool:
+        """Return whether the folder has a file."""
+        return self._normalize_file_name(config_path) in IN_MEMORY[self.path].files
+
+    def list(self, config_path: str, results_filter: ObjectType | None) -> list[str]:
+        """Return the names of the entries of a group."""
+        found: list[str] = []
+        for name in {path.removeprefix(f"{config_path}/").partition("/")[0] for path in IN_MEMORY[self.path].files}:
+            self._list_add_result(found, f"{config_path}/{name}", name, results_filter)
+        return sorted(found)
+
+
 def _defaults(entries: object) -> Iterator[tuple[str, str]]:
     """Yield the group (or path) and the chosen entries of each item of a defaults list."""
     for item in entries if isinstance(entries, list) else []:
@@ -94,13 +128,20 @@ def _defaults(entries: object) -> Iterator[tuple[str, str]]:
             yield str(item), ""
 
 
-def addresses(folders: Sequence[Path], *, trusted: bool) -> list[str]:
+def addresses(folders: Sequence[ConfigFolder], *, trusted: bool) -> list[str]:
     """Return the addresses of folders for Hydra's search path, whose entries override LSMLab's."""
     register()
-    return [f"{TRUSTED if trusted else FOREIGN}://{folder.resolve()}" for folder in folders]
+    found = []
+    for folder in folders:
+        if isinstance(folder, MemoryFolder):
+            folder.register()
+            found.append(f"{MEMORY}://{folder.name}")
+        else:
+            found.append(f"{TRUSTED if trusted else FOREIGN}://{folder.resolve()}")
+    return found
 
 
 def register() -> None:
     """Make the schemes known to Hydra in this process."""
-    for source in (TrustedFolder, ForeignFolder):
+    for source in (TrustedFolder, ForeignFolder, FolderInMemory):
         Plugins.instance().register(source)

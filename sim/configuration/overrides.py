@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.catalogue import ConfigFolder
 from lsmlab.sim.configuration.trust import is_trusted
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def override_key(override: str) -> str:
     return override.partition("=")[0].lstrip("+~").partition("@")[0]
 
 
-def with_search_path(overrides: Sequence[str], config_dirs: Sequence[Path]) -> list[str]:
+def with_search_path(overrides: Sequence[str], config_dirs: Sequence[ConfigFolder]) -> list[str]:
     """Put the user's folders in front of the folders that an override `hydra.searchpath=[...]` names.
 
     Hydra reads these folders through `configuration.folders`, which refuses Hydra's own settings in them.
@@ -110,7 +111,7 @@ def with_search_path(overrides: Sequence[str], config_dirs: Sequence[Path]) -> l
     return [f"hydra.searchpath=[{','.join(places)}]", *(text for text in overrides if override_key(text) != _SEARCH_PATH)]
 
 
-def searched_folders(overrides: Sequence[str], config_dirs: Sequence[Path]) -> list[Path]:
+def searched_folders(overrides: Sequence[str], config_dirs: Sequence[ConfigFolder]) -> list[ConfigFolder]:
     """Return the user's folders with configuration groups. Raises InputError for a search path of something else."""
     folders = list(config_dirs)
     for text in overrides:

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.configuration.catalogue import packaged_folder
-from lsmlab.sim.yaml_text import read_yaml
+from lsmlab.sim.configuration.catalogue import ConfigFolder, MemoryFolder, packaged_folder
+from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
 _KEYS: Final = (
     "version", "description", "provenance", "host", "devices", "standard_errors", "model_errors", "alternative",
@@ -44,25 +44,30 @@ class ParameterSet:
     as "limits.iops_cap"."""
 
 
-def read_parameters(name: str, folders: Sequence[Path] = ()) -> ParameterSet:
+def read_parameters(name: str, folders: Sequence[ConfigFolder] = ()) -> ParameterSet:
     """Read the set called `name` from `folders`/parameters or configs/parameters; the first file found counts.
 
     Raises InputError that names file and key for an unknown set or invalid content.
     """
-    places = [*(folder / "parameters" for folder in folders), packaged_folder() / "parameters"]
-    for place in places:
-        path = place / f"{name}.yaml"
-        if path.is_file():
-            status = path.stat()
-            return _read(name, path, (status.st_mtime_ns, status.st_size))
-    known = sorted({p.stem for place in places for p in place.glob("*.yaml")})
-    raise InputError(f"host.parameters: no parameter set {name!r}; known: {', '.join(known)} (configs/parameters)")
+    file = f"parameters/{name}.yaml"
+    known: set[str] = set()
+    for folder in (*folders, packaged_folder()):
+        if isinstance(folder, MemoryFolder):
+            if file in folder.files:
+                return _read(name, Path(folder.name, file), folder.files[file])
+        elif (folder / file).is_file():
+            return _read(name, folder / file, read_yaml_text(folder / file))
+        else:
+            known |= {path.stem for path in (folder / "parameters").glob("*.yaml")}
+    raise InputError(
+        f"host.parameters: no parameter set {name!r}; known: {', '.join(sorted(known))} (configs/parameters)"
+    )
 
 
 @lru_cache(maxsize=100)
-def _read(name: str, path: Path, _state: tuple[int, int]) -> ParameterSet:
-    """Read the set of a file; `_state` (time and size of the file) makes the cache miss when the file changes."""
-    content = read_yaml(path)
+def _read(name: str, path: Path, text: str) -> ParameterSet:
+    """Read the set in the text of a file."""
+    content = parse_yaml(text, path)
     if not isinstance(content, Mapping):
         raise InputError(f"{path}: must be a mapping with the keys {', '.join(_KEYS)}")
     for key in sorted(map(str, content.keys() - _KEYS)):
@@ -115,7 +120,7 @@ def _number(value: Any, where: str) -> float:
 
 
 def apply_parameters(
-    config: dict[str, Any], device: str | None, given: Iterable[str], folders: Sequence[Path] = ()
+    config: dict[str, Any], device: str | None, given: Iterable[str], folders: Sequence[ConfigFolder] = ()
 ) -> None:
     """Put the constants of the set that `host.parameters` names into a composed configuration.
 

@@ -22,7 +22,9 @@ FOREIGN: Final = "foreign"
 """Scheme of the addresses of folders that may set LSMLab's own groups only (`configuration.folders`)."""
 TRUSTED: Final = "trusted"
 """Scheme of folders that may set everything."""
-FOLDER_SCHEMES: Final = (FOREIGN, TRUSTED)
+MEMORY: Final = "memory"
+"""Scheme of folders in memory, which may set no more than foreign ones."""
+FOLDER_SCHEMES: Final = (FOREIGN, TRUSTED, MEMORY)
 REMEDY: Final = "remove it, or add --trust if you trust its author"
 _ROOMS: Final = {
     "device": "lsmlab.models.devices", "workload": "lsmlab.models.workloads", "prefill": "lsmlab.models.workloads",

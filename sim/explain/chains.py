@@ -86,24 +86,20 @@ def chains(stalls: Sequence[StallInterval], find: Find, running: Sequence[JobRec
 def chain_summary(stalls: Sequence[tuple[StallInterval, Chain]]) -> dict[str, Any]:
     """Return bytes, levels and width of chains, over all stalls that waited for a compaction."""
     chains = [c for _, c in stalls if c.compactions]
-    if not chains:
-        return {
-            "chain_bytes": {"mean": 0.0, "max": 0.0},
-            "chain_levels": {"mean": 0.0, "max": 0, "distribution": {}},
-            "chain_width_bytes": {"mean": 0.0, "max": 0.0},
-        }
-    sizes = [c.size_bytes for c in chains]
-    widths = [c.size_bytes / c.compactions for c in chains]
     levels = [c.levels for c in chains]
     return {
-        "chain_bytes": {"mean": float(np.mean(sizes)), "max": float(max(sizes))},
+        "chain_bytes": _mean_max([float(c.size_bytes) for c in chains]),
         "chain_levels": {
-            "mean": float(np.mean(levels)),
-            "max": max(levels),
+            "mean": float(np.mean(levels or [0])),
+            "max": max(levels, default=0),
             "distribution": {str(n): levels.count(n) for n in sorted(set(levels))},
         },
-        "chain_width_bytes": {"mean": float(np.mean(widths)), "max": float(max(widths))},
+        "chain_width_bytes": _mean_max([c.size_bytes / c.compactions for c in chains]),
     }
+
+
+def _mean_max(values: Sequence[float]) -> dict[str, float]:
+    return {"mean": float(np.mean(values or [0.0])), "max": max(values, default=0.0)}
 
 
 def stall_rows(stalls: Sequence[tuple[StallInterval, Chain]], named: bool = False) -> list[dict[str, Any]]:

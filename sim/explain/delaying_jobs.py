@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.clients.latency import Floats
-from lsmlab.sim.store.job_log import RowIndex
+from lsmlab.sim.store.recorder import RowIndex
 from numpy.typing import NDArray
 
 Table = Mapping[str, Any]

@@ -37,7 +37,15 @@ def explain_run(
     families = [family for database in databases for family in database.families]
     stalls = [pair for database in databases for family in database.families for pair in _stalls_with_chains(family, database)]
     rows = stall_rows(stalls, named=len(setup.families) > 1)
-    data = stall_data(setup, machine, families, clients, usage, rows, result.jobs, result.series)
+    memtable = min(f.shape.memtable_entries / f.share.writes for f in setup.families if f.share.writes > 0.0)
+    data = StallData(
+        stalls=rows,
+        jobs=result.jobs,
+        series=result.series,
+        clients=client_curves((group_curve(g), g.write_share) for g in clients.groups),
+        memtable_writes=memtable * setup.workload.shards,
+        usage=_usage(setup, machine, families, usage, rows, result.jobs) if rows else {},
+    )
     for row, lost_ops in zip(rows, lost_operations(data), strict=True):
         row["lost_ops"] = lost_ops
     result.stalls = rows
@@ -58,22 +66,6 @@ def _stalls_with_chains(family: ColumnFamily, database: Database) -> list[tuple[
         return next((job for job in found if job is not None), None)
 
     return list(zip(family.recorder.stalls, chains(family.recorder.stalls, find, running), strict=True))
-
-
-def stall_data(
-    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, usage: UsageLog,
-    stalls: Sequence[Mapping[str, Any]], jobs: Table, series: Table,
-) -> StallData:  # fmt: skip
-    """Return the data that explain the stalls of a run; `stalls`: rows, `jobs` and `series`: columns of its tables."""
-    memtable = min(f.shape.memtable_entries / f.share.writes for f in setup.families if f.share.writes > 0.0)
-    return StallData(
-        stalls=stalls,
-        jobs=jobs,
-        series=series,
-        clients=client_curves((group_curve(g), g.write_share) for g in clients.groups),
-        memtable_writes=memtable * setup.workload.shards,
-        usage=_usage(setup, machine, families, usage, stalls, jobs) if stalls else {},
-    )
 
 
 def closed_loop(clients: ClientLoad) -> bool:

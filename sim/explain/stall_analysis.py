@@ -69,13 +69,10 @@ def _lost_by_cause(groups: Sequence[StallGroup]) -> dict[str, float]:
     return dict(sorted(total.items(), key=lambda item: -item[1]))
 
 
-def _chain(data: StallData, group: StallGroup) -> list[int]:
-    """Return the numbers of the jobs that the stalls of a group waited for."""
-    return list(dict.fromkeys(int(job) for row in group.stalls for job in data.stalls[row]["chain_jobs"]))
-
-
 def _delaying_jobs(data: StallData, jobs: JobTable, group: StallGroup) -> list[DelayingJob]:
-    return jobs.delaying(group.shard, _chain(data, group), group.start_s, group.end_s)
+    """Return the jobs that the stalls of a group waited for."""
+    waited_for = dict.fromkeys(int(job) for row in group.stalls for job in data.stalls[row]["chain_jobs"])
+    return jobs.delaying(group.shard, list(waited_for), group.start_s, group.end_s)
 
 
 def _group(data: StallData, jobs: JobTable, group: StallGroup, lost: float) -> dict[str, Any]:

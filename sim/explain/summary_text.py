@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, percent, reason_text, stall_group_text
+from lsmlab.sim.results.comparison_text import family_lines
 from lsmlab.sim.results.conditions import condition_sentences
-from lsmlab.sim.results.family_text import family_lines
 
 _LABEL: Final = 16
 _WIDTH: Final = 120

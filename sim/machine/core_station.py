@@ -28,7 +28,8 @@ class CoreStation:
         self._queue = SharedQueue()
         self._last_s = 0.0
         self._alarm = Alarm(env, self._wake)
-        self._clients = 0.0
+        self.clients = 0.0
+        """Mean number of client threads that want a core now."""
         self._copying = 0.0
         self.busy_s = 0.0
         """Core-seconds used by background work, without copies to a device."""
@@ -44,31 +45,32 @@ class CoreStation:
             self.busy_s += cpu_s
             return self._env.timeout(cpu_s)
         event = self._env.event()
-        self._sync()
+        self.settle()
         self._queue.join(cpu_s, event)
         self._replan()
         return event
 
-    def share_with(self, clients: float) -> tuple[float, float]:
-        """Return the share of a core that one thread gets if `clients` client threads want one, and all these threads."""
+    def share_with(self, clients: float) -> tuple[float, float, float]:
+        """Return the share of a core per thread if `clients` client threads want one, all threads then, and those of jobs."""
+        background = self.background
         if self.plenty:
-            return self.share, self.background
-        threads = self.background + clients
-        return core_share(threads, self.cores, self._core_contention), threads
+            return self.share, background, background
+        threads = background + clients
+        return core_share(threads, self.cores, self._core_contention), threads, background
 
     def set_clients(self, runnable: float) -> None:
         """Set the mean number of client threads that want a core now (any non-negative number).
 
         Observers of `changed` are not called: the clients know the share (`share_with`).
         """
-        if runnable != self._clients and not self.plenty:
-            self._sync()
-            self._clients = runnable
+        if runnable != self.clients and not self.plenty:
+            self.settle()
+            self.clients = runnable
             self._plan()
 
     def copying(self, change: float) -> None:
         """Change the mean number of threads that copy to a device by `change`: each has a core and runs at the device's rate."""
-        self._sync()
+        self.settle()
         self._copying += change
         if not self.plenty:
             self._replan()
@@ -81,7 +83,7 @@ class CoreStation:
     @property
     def runnable_threads(self) -> float:
         """Threads that want a core now."""
-        return self.background + self._clients
+        return self.background + self.clients
 
     @property
     def busy_probability(self) -> float:
@@ -93,23 +95,15 @@ class CoreStation:
         """Core-seconds of background work up to now; unlike `settle`, this changes no counter."""
         return self.busy_s + self._queue.rate * len(self._queue) * (self._env.now - self._last_s)
 
-    @property
-    def clients(self) -> float:
-        """Mean number of client threads that want a core now."""
-        return self._clients
-
     def settle(self) -> None:
         """Update the counters to the present time."""
-        self._sync()
-
-    def _sync(self) -> None:
         elapsed_s = self._env.now - self._last_s
         if elapsed_s > 0.0:
             self._last_s = self._env.now
             self.busy_s += self._queue.advance(elapsed_s)
 
     def _wake(self) -> None:
-        self._sync()
+        self.settle()
         self._replan()
 
     def _replan(self) -> None:

@@ -13,6 +13,9 @@ from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.observers import Observers
 
+ClientFlow = tuple[float, float, float, float]
+"""Demand of the clients: reads per second, bytes per read, queue depth, and bytes written per second."""
+
 
 class TransferLog:
     """Times of transfers, for the per-second series. Columns: consumer (0 = clients), start, end, bytes."""
@@ -56,21 +59,22 @@ class DeviceStation:
         self._planned = True
         """Whether rates and alarm are those of the present load."""
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
-        self._clients: tuple[float, float, float, float] = (0.0, 4096.0, 1.0, 0.0)
+        self.clients: ClientFlow = (0.0, 4096.0, 1.0, 0.0)
+        """Present demand of the clients: arguments of `set_clients`."""
         self._trimmed_bytes = 0.0
         self._small_writes = self._small_reads = 0.0
         self._flushing = 0
         """Flushes of the device's cache in progress."""
-        self._loads: dict[tuple[int, int, float], DeviceLoad] = {}
-        """Load by numbers of readers and writers and bytes per turn of a writer, at the present demand of the clients."""
         self._submitted: list[tuple[simpy.Event, float]] = []
         """End and bytes of each background write, of a device that takes turns."""
-        self._grants: dict[DeviceLoad, Grant] = {}
-        """Grant by load, in the present state of the device."""
+        self._loads: dict[tuple[int, int, float, ClientFlow], DeviceLoad] = {}
+        """Load by numbers of readers and writers, bytes per turn of a writer and demand of the clients."""
+        self._grants: dict[tuple[int, int, float, ClientFlow], Grant] = {}
+        """Grant by the same, in the present state of the device."""
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
         """Bytes read, bytes written, reads and writes during `_owed_s` that are not in the device's state yet."""
-        self._grant = self._allocate()
+        self._grant = self._granted(self.clients)
         self.read_bytes = 0.0
         self.write_bytes = 0.0
         self.busy_s = 0.0
@@ -91,27 +95,22 @@ class DeviceStation:
     def set_clients(self, read_iops: float, read_bytes: float, depth: float, write_bytes_per_s: float) -> None:
         """Set the clients' demand: reads per second, bytes per read, queue depth, and bytes written per second."""
         demand = (read_iops, read_bytes, depth, write_bytes_per_s)
-        if demand != self._clients:
+        if demand != self.clients:
             self._sync()
-            self._clients = demand
+            self.clients = demand
             self._loads.clear()
             if self._planned:
                 self._release()
                 self._plan()
 
-    def grant_with(self, demand: tuple[float, float, float, float]) -> Grant:
+    def grant_with(self, demand: ClientFlow) -> Grant:
         """Return the rates if the clients' demand were `demand` (arguments of `set_clients`), beside the present streams."""
-        if demand == self._clients:
+        if demand == self.clients:
             return self.grant
         self._sync()
         if self._planned:
             self._release()
-        return self._granted(DeviceLoad(*self._streams(), *self._shape, *demand, write_turn_bytes=self._turns()))
-
-    @property
-    def clients(self) -> tuple[float, float, float, float]:
-        """Present demand of the clients: arguments of `set_clients`."""
-        return self._clients
+        return self._granted(demand)
 
     def alone_s_per_byte(self, device: Device | None = None) -> tuple[float, float]:
         """Return the time per byte, read and written, of one background stream on the idle device without caps.
@@ -148,11 +147,6 @@ class DeviceStation:
         """Rates of the present load."""
         self._plan_if_needed()
         return self._grant
-
-    @property
-    def discards_per_file(self) -> float:
-        """Operations that a cap on operations counts for a deleted file (discards)."""
-        return self.device.file_discards
 
     def count_small(self, writes: float = 0.0, reads: float = 0.0) -> None:
         """Count small requests, whose bytes are negligible."""
@@ -218,7 +212,7 @@ class DeviceStation:
             return
         self._last_s = now_s
         grant, owed = self._grant, self._owed
-        iops, client_bytes, _, client_write = self._clients
+        iops, client_bytes, _, client_write = self.clients
         read_bytes, write_bytes = self._readers.advance(elapsed_s), self._writers.advance(elapsed_s)
         requests = read_bytes / self._shape[0]
         if iops > 0.0 and (reads := iops * grant.client_read_share * elapsed_s) > 0.0:
@@ -290,7 +284,7 @@ class DeviceStation:
         """
         self._planned = True
         readers, writers = self._readers, self._writers
-        before, grant = self._grant, self._allocate()
+        before, grant = self._grant, self._granted(self.clients)
         self._grant = grant
         readers.rate = grant.read_bytes_per_s
         writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
@@ -298,30 +292,25 @@ class DeviceStation:
         self._alarm.set(min(readers.next_departure_s(), writers.next_departure_s(), valid_s))
         return grant != before  # by value: equal grants may be different objects
 
-    def _allocate(self) -> Grant:
-        key = (*self._streams(), self._turns())
-        load = self._loads.get(key)
-        if load is None:
-            load = self._loads[key] = DeviceLoad(*key[:2], *self._shape, *self._clients, write_turn_bytes=key[2])
-        return self._granted(load)
-
-    def _streams(self) -> tuple[int, int]:
-        """Return the numbers of background readers and writers."""
-        return len(self._readers), len(self._writers)
-
-    def _granted(self, load: DeviceLoad) -> Grant:
-        grant = self._grants.get(load)
+    def _granted(self, demand: ClientFlow) -> Grant:
+        """Return the rates of the present streams beside this demand of the clients."""
+        turns = self._turns() if self.device.takes_turns else math.inf
+        key = len(self._readers), len(self._writers), turns, demand
+        grant = self._grants.get(key)
         if grant is None:
-            grant = self._grants[load] = self.device.allocate(self.state, load)
+            load = self._loads.get(key)
+            if load is None:
+                load = self._loads[key] = DeviceLoad(*key[:2], *self._shape, *demand, write_turn_bytes=key[2])
+            grant = self._grants[key] = self.device.allocate(self.state, load)
         return grant
 
     def _turns(self) -> float:
-        """Return the mean bytes of a writer's turn, in whole requests; infinity if only one stream or no device takes turns.
+        """Return the mean bytes of a writer's turn, in whole requests; infinity if only one stream takes turns.
 
         Writers get equal rates, so one that submits t bytes at a time begins 1/t turns per byte. Between two turns of the
         writer with the most turns there is at most one change to another writer and one back.
         """
-        if not self.device.takes_turns or sum(self._streams()) <= 1:
+        if len(self._readers) + len(self._writers) <= 1:
             return math.inf
         self._submitted = [write for write in self._submitted if not write[0].triggered]
         turns = [1.0 / size_bytes for _, size_bytes in self._submitted if size_bytes > 0.0]

@@ -17,13 +17,12 @@ from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
-from lsmlab.sim.machine.faults import Faults
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache
 from lsmlab.sim.machine.queues import Events as Events
-from lsmlab.sim.machine.space import DeviceSpace
+from lsmlab.sim.machine.space import DeviceSpace, Faults
 from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Step, StepProgress
 
 PORTIONS_PER_REFILL: Final = 4.0
@@ -155,12 +154,12 @@ class Machine:
 
     def shares(self, demand: ClientDemand) -> MachineShares:
         """Return the shares that clients with this demand would get now."""
-        device = self.device
-        core_share, runnable = self.cores.share_with(demand.runnable)
+        device, cores = self.device, self.cores.cores
+        core_share, runnable, background = self.cores.share_with(demand.runnable)
         grant = device.grant_with(demand[1:])
         return MachineShares(
-            core_share, runnable, self.cores.background, self.cores.cores, grant.client_read_latency_s, grant.queued_s,
-            self.wal_fsync_share * device.device.fsync_s(device.state), busy_probability(runnable, self.cores.cores),
+            core_share, runnable, background, cores, grant.client_read_latency_s, grant.queued_s,
+            self.wal_fsync_share * device.device.fsync_s(device.state), busy_probability(runnable, cores),
         )  # fmt: skip
 
     def serve(self, demand: ClientDemand) -> None:
@@ -286,21 +285,19 @@ class Machine:
         A single request for the whole step would empty the limiter's bucket in every step, and an auto-tuned limiter counts
         how often that happens.
         """
-        if self.limiter is None or step.write_bytes <= 0.0:
-            if step.cpu_s > 0.0:
-                since_s = self.env.now
-                yield self.cores.work(step.cpu_s)
-                if not self.cores.plenty:
-                    waits.core_wait_s += self.env.now - since_s - step.cpu_s
-            return
-        portion = max(BUFFER_BYTES, self.limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
-        count = max(1, int(step.write_bytes / portion))
+        limiter, count = self.limiter if step.write_bytes > 0.0 else None, 1
+        if limiter is not None:
+            portion = max(BUFFER_BYTES, limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
+            count = max(1, int(step.write_bytes / portion))
+        cpu_s = step.cpu_s / count
         for _ in range(count):
-            if step.cpu_s > 0.0:
+            if cpu_s > 0.0:
                 since_s = self.env.now
-                yield self.cores.work(step.cpu_s / count)
-                waits.core_wait_s += self.env.now - since_s - step.cpu_s / count
-            yield from self._limit(step.write_bytes / count, priority, waits)
+                yield self.cores.work(cpu_s)
+                if not self.cores.plenty:
+                    waits.core_wait_s += self.env.now - since_s - cpu_s
+            if limiter is not None:
+                yield from self._limit(step.write_bytes / count, priority, waits)
 
     def _point_reads(self, count: float, consumer: Consumer, waits: JobWaits) -> Events:
         """Read `count` blocks one after the other: takes the sum of their latencies, or the transfer time if longer."""
@@ -376,8 +373,8 @@ class Machine:
         self.discard(file.size_bytes)
         if file.wal_bytes:
             self.wal_deleted(file.wal_bytes)
-        if self.device.discards_per_file:
-            self.device.count_small(writes=self.device.discards_per_file)
+        if discards := self.device.device.file_discards:
+            self.device.count_small(writes=discards)
 
     def wal_deleted(self, wal_bytes: float) -> None:
         """Trim the bytes of a deleted WAL, if they have reached the device."""

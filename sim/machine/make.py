@@ -52,9 +52,13 @@ def make_machine(
         reads_in_order=not style.overlap_reads and (reads_capped or operations_capped),
         writes_in_order=not style.overlap_writes and (writes_capped or (direct_writes and operations_capped)),
     )  # fmt: skip
+    cache = PageCache(  # of two switches of RocksDB, one lets reads of clients and compactions pass the cache, one writes of jobs
+        device.page_cache_bytes, direct_reads=options.use_direct_reads,
+        direct_writes=options.use_direct_io_for_flush_and_compaction,
+    )  # fmt: skip
     machine = Machine(
         env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
-        _page_cache(options, device), host, style,
+        cache, host, style,
         LimiterStation(env, limiter, rng) if limiter is not None else None,
         None if direct_writes else _journal(
             env, station, device, rng.spawn(1)[0], capped=writes_capped, whole_files=style.whole_files
@@ -69,19 +73,6 @@ def _wal_fsync_share(device: DeviceSetup) -> float:
     """Return the time of an fsync of the WAL divided by that of other fsyncs."""
     latency, other_s = device.settings.wal_fsync_latency, device.device.fsync_s(device.device.initial())
     return 1.0 if latency is None or other_s == 0.0 else latency / other_s
-
-
-def _page_cache(options: RocksDbOptions, device: DeviceSetup) -> PageCache:
-    """Return the page cache: RocksDB's two switches decide apart which reads and which writes pass it.
-
-    `use_direct_reads` applies to clients and to inputs of compactions (OptimizeForCompactionTableRead), and
-    `use_direct_io_for_flush_and_compaction` to files that flushes and compactions write.
-    """
-    return PageCache(
-        device.page_cache_bytes,
-        direct_reads=options.use_direct_reads,
-        direct_writes=options.use_direct_io_for_flush_and_compaction,
-    )
 
 
 def io_style(options: RocksDbOptions, devices: Sequence[DeviceSetup], limiter: Limiter | None) -> IoStyle:

@@ -1,8 +1,28 @@
-"""Space of the device: bytes of SST files, of unfinished outputs and of closed WALs, and their limit over time."""
+"""What lets writes of jobs fail: space of the device that SST files, unfinished outputs and closed WALs take, and I/O errors."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+from lsmlab.models.devices.conditions import CompactionErrors
+
+
+class Faults:
+    """I/O errors that are still to come, for the compactions of all databases in the order in which they start."""
+
+    def __init__(self, errors: Sequence[CompactionErrors] = ()) -> None:
+        """`errors`: by time."""
+        self._left = [[error.at, error.count, error.done] for error in errors]
+
+    def next_compaction(self, now_s: float) -> float | None:
+        """Return the share of its output after which a compaction that starts now fails; None if it does not fail."""
+        for error in self._left:
+            at_s, count, done = error
+            if at_s <= now_s and count > 0:
+                error[1] -= 1
+                return done
+        return None
 
 
 class DeviceSpace:

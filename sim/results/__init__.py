@@ -1,9 +1,8 @@
 """Results of a run: numbers, tables and texts, and the directories that contain them.
 
 - One run: results. Numbers of summary.json: summary, level_tables. Series per second: series.
-  Column families as text: family_text.
 - Changes of the device and failed jobs: conditions.
-- Several runs side by side: comparison_text.
+- Several runs, or the column families of one, side by side: comparison_text.
 - Columns, types and meanings of every table: schema. Finished jobs and sums over them: job_sums.
 - Tree at a given time, from version edits: tree_replay.
 - Files: rundir, parquet and jsontext write them; leftovers names and removes unfinished ones;

@@ -39,10 +39,14 @@ def spread(start: Floats, end: Floats, amount: Floats, seconds: Floats) -> Float
 
 
 def step_values(times: Floats, values: Floats, at: Floats, before: float = 0.0) -> Floats:
-    """Return the values of a step function at the times `at`; `before` for times before its first step."""
+    """Return the values of step functions at the times `at`; `before` for times before their first step.
+
+    `values`: shape (..., len(times)); result: shape (..., len(at)).
+    """
+    if not len(times):
+        return np.full((*values.shape[:-1], len(at)), before)
     index = np.searchsorted(times, at, side="right") - 1
-    result: Floats = np.where(index >= 0, values[np.maximum(index, 0)], before) if len(times) else np.full(len(at), before)
-    return result
+    return np.where(index >= 0, values[..., np.maximum(index, 0)], before)
 
 
 def client_series(clients: ClientLoad, seconds: Floats) -> Table:
@@ -130,38 +134,26 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
     level. Counts and bytes are sums; the delayed write rate is the lowest one.
     """
     at = seconds[1:]
-    width = StoreRecorder.STATE_WIDTH
     levels = max(recorder.num_levels for recorder in recorders)
-    names = ("l0_files", "immutables", "pending_bytes")
-    table: Table = {name: np.zeros(len(at)) for name in names}
-    table["delayed_rate_bytes_per_s"] = np.full(len(at), np.inf)
-    table["running_flushes"] = np.zeros(len(at))
-    table["running_compactions"] = np.zeros(len(at))
-    for i in range(levels):
-        table[f"level_bytes_{i}"] = np.zeros(len(at))
-    for i in range(levels):
-        table[f"level_files_{i}"] = np.zeros(len(at))
+    counted, running = ("l0_files", "immutables", "pending_bytes"), ("running_flushes", "running_compactions")
+    rate = "delayed_rate_bytes_per_s"
+    sizes, files = [f"level_bytes_{i}" for i in range(levels)], [f"level_files_{i}" for i in range(levels)]
+    table: Table = {name: np.zeros(len(at)) for name in (*counted, rate, *running, *sizes, *files)}
+    table[rate] += np.inf
     for recorder in recorders:
-        states = np.frombuffer(recorder.states, dtype=np.float64).reshape(-1, width)
-        sizes = np.frombuffer(recorder.level_states, dtype=np.float64).reshape(-1, 2 * recorder.num_levels)
-        times = states[:, 0]
-        index = np.searchsorted(times, at, side="right") - 1
-        started = index >= 0
-        index = np.maximum(index, 0)
-        if len(times):
-            for column, name in enumerate(names, 1):
-                table[name] = table[name] + np.where(started, states[index, column], 0.0)
-            rate = np.where(started, states[index, 4], np.inf)
-            table["delayed_rate_bytes_per_s"] = np.minimum(table["delayed_rate_bytes_per_s"], rate)
-            own = recorder.num_levels
-            for i in range(own):
-                table[f"level_bytes_{i}"] = table[f"level_bytes_{i}"] + np.where(started, sizes[index, i], 0.0)
-                table[f"level_files_{i}"] = table[f"level_files_{i}"] + np.where(started, sizes[index, own + i], 0.0)
-        activity = np.frombuffer(recorder.activity, dtype=np.float64).reshape(-1, 3)
-        for column, name in ((1, "running_flushes"), (2, "running_compactions")):
-            table[name] = table[name] + step_values(activity[:, 0], np.cumsum(activity[:, column]), at)
-    rate = table["delayed_rate_bytes_per_s"]
-    table["delayed_rate_bytes_per_s"] = np.where(np.isinf(rate.astype(np.float64)), 0.0, rate)
+        own = recorder.num_levels
+        states = np.frombuffer(recorder.states, dtype=np.float64).reshape(-1, StoreRecorder.STATE_WIDTH).T
+        level_states = np.frombuffer(recorder.level_states, dtype=np.float64).reshape(-1, 2 * own).T
+        activity = np.frombuffer(recorder.activity, dtype=np.float64).reshape(-1, 3).T
+        for names, values in (
+            (counted, step_values(states[0], states[1:4], at)),
+            (sizes[:own] + files[:own], step_values(states[0], level_states, at)),
+            (running, step_values(activity[0], np.cumsum(activity[1:], axis=1), at)),
+        ):
+            for name, own_values in zip(names, values, strict=True):
+                table[name] += own_values
+        table[rate] = np.minimum(table[rate], step_values(states[0], states[4], at, np.inf))
+    table[rate][np.isinf(table[rate])] = 0.0
     return table
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.results.rundir import is_disk_full, make_directory
 from lsmlab.sim.runs.executor import Executor
@@ -19,6 +20,9 @@ from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.store import ABOUT, ERROR, FAILED, RunStore, copy_run, key_of_folder
 from lsmlab.sim.runs.task import Attempt, Task, attempt, reason_of
+
+_ALONE_S: Final = 5.0
+"""Longest time in s for which the command takes runs from the store before it asks workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,41 +73,48 @@ class Settings:
     """Show no progress."""
 
 
-def outcomes(jobs: Sequence[RunJob], settings: Settings) -> Iterator[RunOutcome]:
-    """Yield the outcome of every job as it ends; simulate jobs of the same configuration once.
+def outcomes(jobs: Iterable[RunJob], runs: Settings, count: int) -> Iterator[RunOutcome]:
+    """Yield the outcome of every one of `count` jobs as it ends; simulate jobs of the same configuration once.
 
-    A failed job does not stop the others. Jobs that failed in an earlier batch are tried again. Closing the iterator
-    (Ctrl-C) ends all work; finished runs stay in the store and in the jobs' directories.
+    Jobs are taken as they are needed, so that an iterator of many needs little memory. A failed job does not stop the others.
+    Jobs that failed in an earlier batch are tried again. Closing the iterator (Ctrl-C) ends all work; finished runs stay in
+    the store and in the jobs' directories.
     """
-    store, fresh = settings.store, settings.fresh
+    store, left, kept = runs.store, iter(jobs), 0
     store.clean()
-    by_key: dict[str, list[RunJob]] = {}
-    for job in jobs:
-        by_key.setdefault(run_key(job.config), []).append(job)
-    stored = [] if fresh else [key for key in by_key if store.find(key) is not None]
-    progress = RunProgress(len(by_key), len(stored), quiet=settings.quiet)
+    until_s = time.monotonic() + _ALONE_S
+    for job in left:
+        key = run_key(job.config)
+        if runs.fresh or store.find(key) is None or time.monotonic() > until_s:
+            left = itertools.chain([job], left)
+            break
+        kept += 1
+        yield _placed(store, key, job, kept=True)
+    waiting: dict[str, list[RunJob]] = {}  # jobs of the runs in progress
+    begun: set[str] = set()
+
+    def tasks() -> Iterator[Task]:
+        for job in left:
+            key = run_key(job.config)
+            waiting.setdefault(key, []).append(job)
+            if len(waiting[key]) == 1:
+                yield Task(key, job.config, store.root, runs.fresh and key not in begun)
+                begun.add(key)
+
+    progress = RunProgress(count, kept, quiet=runs.quiet)
     try:
-        for key in stored:
-            for job in by_key[key]:
-                yield _placed(store, key, job, kept=True)
-        tasks = [Task(k, js[0].config, store.root, fresh) for k, js in by_key.items() if k not in set(stored)]
-        numbers = {task.key: number for number, task in enumerate(tasks)}
-        with closing(settings.executor.run_tasks(attempt, tasks, progress.share)) as ends:
+        with closing(runs.executor.run_tasks(attempt, tasks(), progress.share)) as ends:
             for ended in ends:
-                progress.ended(numbers[ended.task.key])
-                for job in by_key[ended.task.key]:
+                first, *others = waiting.pop(ended.task.key)
+                outcome = _outcome(store, ended.task.key, first, ended.result)
+                progress.ended(ended.index, kept=outcome.kept)
+                yield outcome
+                for job in others:
+                    progress.ended(ended.index, kept=True)
                     yield _outcome(store, ended.task.key, job, ended.result)
     finally:
         progress.close()
         store.clean()
-
-
-def run_job(job: RunJob, store: RunStore, progress: Progress, *, fresh: bool = False) -> RunOutcome:
-    """Return the outcome of one job; simulate it in this process unless the store has the run."""
-    key = run_key(job.config)
-    if not fresh and store.find(key) is not None:
-        return _placed(store, key, job, kept=True)
-    return _outcome(store, key, job, attempt(Task(key, job.config, store.root, fresh), progress))
 
 
 def _outcome(store: RunStore, key: str, job: RunJob, result: Attempt | Exception) -> RunOutcome:
@@ -112,7 +123,7 @@ def _outcome(store: RunStore, key: str, job: RunJob, result: Attempt | Exception
             raise result  # all other runs would fail too
         result = Attempt(error=reason_of(result))
     if result.error is None:
-        return _placed(store, key, job, kept=False)
+        return _placed(store, key, job, kept=result.kept)
     store.fail(key, f"{result.error}\n{result.trace}".rstrip())
     if job.directory is not None:
         _remove_other(job.directory, key)

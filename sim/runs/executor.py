@@ -20,6 +20,8 @@ Watch = Callable[[int, float], None]
 class TaskResult(Generic[T, R]):
     """A finished task with its result."""
 
+    index: int
+    """Place of the task among the tasks."""
     task: T
     result: R | Exception
     """The result, or the exception that ended the task."""
@@ -58,4 +60,4 @@ class InProcess:
                 result: R | Exception = work(task, progress)
             except Exception as error:
                 result = error
-            yield TaskResult(task, result)
+            yield TaskResult(index, task, result)

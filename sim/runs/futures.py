@@ -110,7 +110,8 @@ class _Tasks:
                 self.start(one)
                 return None
         one.file.path.unlink()
-        return TaskResult(one.task, WorkerDiedError(f"{death}, {TRIES} times") if death is not None else self._result(future))
+        result = self._result(future) if death is None else WorkerDiedError(f"{death}, {TRIES} times")
+        return TaskResult(one.index, one.task, result)
 
     def _result(self, ended: Future[Any]) -> Any:
         name = self._engine.name

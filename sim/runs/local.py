@@ -39,7 +39,7 @@ class WorkerProcess:
 
 @dataclass(slots=True)
 class Processes:
-    """Engine (`futures.Engine`) of one-process pools, each started when there is a task for it."""
+    """Engine (`futures.WorkerEngine`) of one-process pools, each started when there is a task for it."""
 
     count: int
     name: str = "this machine"
@@ -70,10 +70,17 @@ class Processes:
             return None
         return _death(process.end())
 
+    def end_calls(self) -> None:
+        """End the processes in the middle of a call; the others stay for further calls."""
+        for process in self._busy.values():
+            process.end()
+        self._busy.clear()
+
     def close(self) -> None:
         """End all processes."""
-        for process in (*self._idle, *self._busy.values()):
-            process.end()
+        self.end_calls()
+        while self._idle:
+            self._idle.pop().end()
 
 
 class _Process(SpawnProcess):

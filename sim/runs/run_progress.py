@@ -54,17 +54,15 @@ class RunProgress:
         self._shares[index] = min(share, 1.0)
         self._report()
 
-    def ended(self, index: int) -> None:
-        """Record that a run ended or failed."""
+    def ended(self, index: int, *, kept: bool = False) -> None:
+        """Record that a run ended or failed; one that the store had (`kept`) tells nothing about the time of the others."""
         self._shares.pop(index, None)
         self._done += 1
-        self._report()
-
-    def kept(self) -> None:
-        """Record a run that the store has; it tells nothing about the time that the others take."""
-        self._kept += 1
-        self._done += 1
-        self._show()
+        if kept:
+            self._kept += 1
+            self._show()
+        else:
+            self._report()
 
     def close(self) -> None:
         """Remove the bar."""

@@ -142,3 +142,32 @@ def key_of_folder(folder: Path) -> str | None:
         return str(metadata["key"]) if complete else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+class StoredTable(Mapping[str, Any]):
+    """Columns of a Parquet file by name, as NumPy arrays."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read: dict[str, Any] = {}
+        self._names: list[str] | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._read:
+            import pyarrow.parquet as pq
+
+            if name not in list(self):
+                raise KeyError(f"{self._path.name} has no column {name!r}; it has {', '.join(self)}")
+            column = pq.read_table(self._path, columns=[name], use_threads=False)[name]
+            self._read[name] = column.combine_chunks().to_numpy(zero_copy_only=False)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        if self._names is None:
+            import pyarrow.parquet as pq
+
+            self._names = list(pq.read_schema(self._path).names)
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))

@@ -30,11 +30,12 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Result of a task: the wall time, or the error. The files of the run are in the store."""
+    """Result of a task. The files of the run are in the store, unless it failed."""
 
-    wall_s: float = 0.0
+    kept: bool = False
+    """Whether the store had the run already."""
     error: str | None = None
-    """Reason of the failure, in one line."""
+    """Reason of the failure, in one line; None if the run succeeded."""
     bad_input: bool = False
     """Whether the configuration caused the error: the same input fails again."""
     trace: str = ""
@@ -42,14 +43,17 @@ class Attempt:
 
 
 def attempt(task: Task, progress: Progress | None = None) -> Attempt:
-    """Simulate a task into the store; return errors as text, because not every exception can be pickled by a worker.
+    """Simulate a task into the store if needed; return errors as text, because not every exception can be pickled.
 
     Raises OSError if the disk is full.
     """
     from lsmlab.sim.configuration.messages import one_line
 
+    if not task.replace and RunStore(task.root).find(task.key) is not None:
+        return Attempt(kept=True)
     try:
-        return Attempt(simulate_task(task, progress))
+        simulate_task(task, progress)
+        return Attempt()
     except OSError as error:
         if is_disk_full(error):
             raise
@@ -73,8 +77,8 @@ def reason_of(error: Exception) -> str:
     return text
 
 
-def simulate_task(task: Task, progress: Progress | None = None) -> float:
-    """Simulate a task, publish its files in the store and return the wall time in seconds.
+def simulate_task(task: Task, progress: Progress | None = None) -> None:
+    """Simulate a task and publish its files in the store.
 
     Raises InputError for a configuration that cannot be simulated, OSError if the store cannot be written.
     """
@@ -88,10 +92,8 @@ def simulate_task(task: Task, progress: Progress | None = None) -> float:
     with store.staging() as folder:
         result = simulate(Setting.of(canonical(task.config), trusted_packages()), progress)
         result.save(folder)
-        wall_s = time.perf_counter() - began
         metadata = {
             "seed": result.summary["seed"], "version": result.summary["version"], "code": code_digest(),
-            "wall_s": round(wall_s, 3), "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            "wall_s": round(time.perf_counter() - began, 3), "ended": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         }  # fmt: skip
         store.publish(folder, task.key, metadata, replace=task.replace)
-    return wall_s

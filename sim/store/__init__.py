@@ -4,7 +4,7 @@
 - Column family: column_family, memtables, write_shape.
 - Flushes and compactions: jobs.
 - Failed jobs and the recovery from them: background_errors.
-- Events of a column family: store_events. Their observers: recorder, job_log, event_log; blocks contains their columns.
+- Events of a column family: store_events. Their observers: recorder, event_log; blocks contains their columns.
   Types of recorded rows: records.
 - Memory of all memtables: write_buffer_manager. Files of a database: wal_files, manifest, version_edits, options_file_writer,
   purge.

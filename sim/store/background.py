@@ -6,105 +6,42 @@ Source: `DBImpl::MaybeScheduleFlushOrCompaction`, `flush_queue_` and `compaction
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import simpy
-from lsmlab.models.options.options import RocksDbOptions
-from lsmlab.models.policies.decisions import Picker, Scope, StallInputs
+from lsmlab.models.policies.decisions import Scope
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.scheduling import (
     Action,
-    Discard,
     Hold,
     JobKind,
     JobView,
     Pause,
-    Resume,
     Scheduler,
     StartCompaction,
     StartFlush,
     StoreView,
 )
-from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.machine.queues import Events
+from lsmlab.sim.store.jobs.context import FamilyContext, FlushThreads
 from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.write_controller import WriteController
-
-
-class FlushThreads(Protocol):
-    """Flush threads of a column family (`Flushing`)."""
-
-    def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events:
-        """Run one flush. `group`: flush threads of all column families to flush together (atomic_flush)."""
-
-
-class CompactionThreads(Protocol):
-    """Compaction threads of a column family (`Compacting`)."""
-
-    def run(self, view: JobView, action: StartCompaction, parent: int) -> Events:
-        """Run one compaction."""
-
-    def pause(self, number: int, hold: Hold) -> None:
-        """Halt the job with this number at the end of its current step."""
-
-    def resume(self, number: int) -> None:
-        """Resume the halted job with this number."""
-
-    def discard(self, number: int) -> None:
-        """Abort the job with this number; the tree stays as it is."""
-
-
-class QueuedFamily(Protocol):
-    """Members of a column family that the job queues use; `ColumnFamily` documents each."""
-
-    tree: Tree
-    stall_inputs: StallInputs
-
-    @property
-    def options(self) -> RocksDbOptions:
-        """Latest values of RocksDB's options."""
-
-    @property
-    def picker(self) -> Picker:
-        """Compaction picker of the current version."""
-
-    @property
-    def flushing(self) -> FlushThreads:
-        """Flush threads of the column family."""
-
-    @property
-    def compacting(self) -> CompactionThreads:
-        """Compaction threads of the column family."""
-
 
 Request = TypeVar("Request")
 
 
-class RequestQueue(deque[Request]):
-    """Requests in the order of their arrival."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._added_s: deque[float] = deque()
-
-    def add(self, request: Request, now_s: float) -> None:
-        """Append a request at `now_s`."""
-        self.append(request)
-        self._added_s.append(now_s)
-
-    def take(self, now_s: float) -> tuple[Request, float]:
-        """Remove the oldest request. Return it and the time that it waited, in s."""
-        return self.popleft(), now_s - self._added_s.popleft()
+def _take(queue: dict[Request, float], now_s: float) -> tuple[Request, float]:
+    """Remove the oldest request of a queue. Return it and the time that it waited, in s."""
+    request = next(iter(queue))
+    return request, now_s - queue.pop(request)
 
 
 class Background:
     """Job queues and job slots that all column families of a database share."""
 
     def __init__(
-        self, env: simpy.Environment, families: Sequence[QueuedFamily], controller: WriteController,
+        self, env: simpy.Environment, families: Sequence[FamilyContext], controller: WriteController,
         scheduler: Scheduler, rng: np.random.Generator,
     ) -> None:  # fmt: skip
         """Start with empty queues.
@@ -119,11 +56,11 @@ class Background:
         """State that the scheduler reads; counts and bytes are sums over the column families."""
         self._rng = rng
         self._job_ids = itertools.count(1)
-        self._flush_queue: RequestQueue[tuple[FlushThreads, ...]] = RequestQueue()
-        """Flush requests: one column family per request, or with atomic_flush all families to flush together."""
-        self._compaction_queue: RequestQueue[QueuedFamily] = RequestQueue()
-        """Column families that need a compaction (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
-        self._l0_queue: RequestQueue[QueuedFamily] = RequestQueue()
+        self._flush_queue: dict[tuple[FlushThreads, ...], float] = {}
+        """Flush requests with their times, oldest first: one column family each, or with atomic_flush all families together."""
+        self._compaction_queue: dict[FamilyContext, float] = {}
+        """Column families that need a compaction, in the same form (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
+        self._l0_queue: dict[FamilyContext, float] = {}
         """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
         self.suspended = False
         """Whether a background error lets no job start (`ErrorHandler::IsBGWorkStopped`)."""
@@ -150,10 +87,9 @@ class Background:
 
     def enqueue_flush(self, *families: FlushThreads) -> None:
         """Queue one flush of these column families, unless it is queued already (EnqueuePendingFlush)."""
-        if families not in self._flush_queue:
-            self._flush_queue.add(families, self._env.now)
+        self._flush_queue.setdefault(families, self._env.now)
 
-    def enqueue_compaction(self, family: QueuedFamily) -> bool:
+    def enqueue_compaction(self, family: FamilyContext) -> bool:
         """Queue a column family if it needs a compaction (EnqueuePendingCompaction). Return whether it was added."""
         if family.options.disable_auto_compactions:
             return False
@@ -166,10 +102,10 @@ class Background:
         self.view.l0_waiting, self.view.compaction_waiting = bool(self._l0_queue), bool(self._compaction_queue)
         return l0 or deep
 
-    def _enqueue(self, queue: RequestQueue[QueuedFamily], family: QueuedFamily, scope: Scope) -> bool:
+    def _enqueue(self, queue: dict[FamilyContext, float], family: FamilyContext, scope: Scope) -> bool:
         if family in queue or not family.picker.needs_compaction(family.tree, self._env.now, scope):
             return False
-        queue.add(family, self._env.now)
+        queue[family] = self._env.now
         return True
 
     def io_priority(self, kind: JobKind) -> Priority:
@@ -218,16 +154,14 @@ class Background:
         for family in self._families:
             if isinstance(action, Pause):
                 family.compacting.pause(action.job, Hold.LOAD)
-            elif isinstance(action, Resume):
+            else:
                 family.compacting.resume(action.job)
-            elif isinstance(action, Discard):
-                family.compacting.discard(action.job)
         return False
 
     def _start_flush(self, action: StartFlush) -> bool:
         view = self.view
         view.flushes += 1
-        request, waited_s = self._flush_queue.take(self._env.now)
+        request, waited_s = _take(self._flush_queue, self._env.now)
         view.flush_waiting = bool(self._flush_queue)
         job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool, slot_wait_s=waited_s)
         view.jobs.append(job)
@@ -239,7 +173,7 @@ class Background:
         view.compactions += 1
         from_l0 = action.scope is Scope.L0
         queue = self._l0_queue if from_l0 else self._compaction_queue
-        family, waited_s = queue.take(self._env.now)
+        family, waited_s = _take(queue, self._env.now)
         if from_l0:
             view.l0_waiting = bool(queue)
         else:

@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-import simpy
-from lsmlab.models.options.options import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.policies.rocksdb.errors import POLL_S, Severity, WriteFailure, has_room, severity
-from lsmlab.models.version import Version
-from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import Events
+from lsmlab.sim.store.jobs.context import DatabaseContext
 
 _ORDER: Final = tuple(Severity)
 """Severities from the lowest: an error of a higher one replaces that of a lower one."""
@@ -33,37 +29,10 @@ class ErrorRecord:
     """Time of the recovery; None: not recovered at the end of the run."""
 
 
-class FailedDatabase(Protocol):
-    """Members of a database that its errors use; `Database` documents each."""
-
-    env: simpy.Environment
-    machine: Machine
-
-    @property
-    def first_options(self) -> tuple[Version, RocksDbOptions]:
-        """Release and latest options of the default column family."""
-
-    @property
-    def has_immutables(self) -> bool:
-        """Whether an immutable memtable is not flushed yet."""
-
-    def compaction_inputs(self) -> Iterator[int]:
-        """Bytes of the inputs of each running compaction."""
-
-    def stop_for_error(self) -> None:
-        """Accept no write and start no job."""
-
-    def start_jobs_again(self) -> None:
-        """Start jobs again, first the flush of all immutable memtables; accept no write yet."""
-
-    def resume_writes(self) -> None:
-        """Accept writes again."""
-
-
 class BackgroundErrors:
     """Error of a database (`ErrorHandler::bg_error_`) and its recovery."""
 
-    def __init__(self, database: FailedDatabase) -> None:
+    def __init__(self, database: DatabaseContext) -> None:
         self._database = database
         self.severity = Severity.NONE
         """Severity of the present error; NONE: no error."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Picker, StallInputs
 from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.content import Content
@@ -161,7 +161,7 @@ class ColumnFamily:
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
         """Start with a tree of these files. `levels`: (level, files) pairs."""
         apply_edit(self, NO_JOB, added=levels)
-        self.events.loaded(sum(f.entries for _, files in levels for f in files))
+        self.recorder.entries_preloaded = sum(f.entries for _, files in levels for f in files)
         for _, files in levels:
             for file in files:
                 self._begin_with(file)
@@ -171,7 +171,7 @@ class ColumnFamily:
         """Start with the tree that the prefill phase has left; its files keep their table format."""
         self.tree = tree
         self.table_formats = tuple(dict.fromkeys((*self.table_formats, *(f.table_format for f in tree.files()))))
-        self.events.loaded(tree.live_entries())
+        self.recorder.entries_preloaded = tree.live_entries()
         self.events.edited(opening_edit(tree, self.database.env.now))
         for file in tree.files():
             self._begin_with(file)

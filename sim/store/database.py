@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import simpy
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Compaction, StallCause, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
@@ -20,17 +20,17 @@ from lsmlab.models.policies.tuning import DB_OPTIONS, Changes
 from lsmlab.models.version import Version
 from lsmlab.sim.machine.machine import Events, Machine
 from lsmlab.sim.observers import Observers
-from lsmlab.sim.store.background import Background, FlushThreads, QueuedFamily
+from lsmlab.sim.store.background import Background
 from lsmlab.sim.store.background_errors import BackgroundErrors
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, MemtableSwitch
-from lsmlab.sim.store.jobs.context import FamilyState
+from lsmlab.sim.store.jobs.context import FamilyContext, FlushThreads
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.store.options_file_writer import OptionsFileWriter
 from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
-from lsmlab.sim.store.write_controller import TokenHolder, WriteController
+from lsmlab.sim.store.write_controller import WriteController
 
 
 class Database:
@@ -170,7 +170,7 @@ class Database:
 
     # --- versions and compactions -------------------------------------------------------------------------------------
 
-    def version_installed(self, family: FamilyState, *, by_writers: bool, job: int) -> None:
+    def version_installed(self, family: FamilyContext, *, by_writers: bool, job: int) -> None:
         """Recompute the stall condition, queue a compaction of the family if one is due, and start jobs.
 
         `by_writers`: a memtable switch of the writers has caused it; `job`: the job that has committed the version.
@@ -185,12 +185,12 @@ class Database:
         self.background.enqueue_compaction(family)
         self.background.schedule_after(job)
 
-    def compaction_due(self, family: QueuedFamily) -> None:
+    def compaction_due(self, family: FamilyContext) -> None:
         """Queue a compaction of a family, and start jobs."""
         self.background.enqueue_compaction(family)
         self.background.schedule()
 
-    def compaction_picked(self, family: QueuedFamily, parent: int, *, gave_way: bool) -> None:
+    def compaction_picked(self, family: FamilyContext, parent: int, *, gave_way: bool) -> None:
         """Queue the next compaction of a family; `gave_way`: other jobs were halted or aborted for the one that was picked."""
         if self.background.enqueue_compaction(family) or gave_way:
             self.background.schedule_after(parent)
@@ -207,14 +207,14 @@ class Database:
         """Look for work after all threads of a job have halted."""
         self.background.schedule()
 
-    def compaction_discarded(self, family: QueuedFamily, view: JobView) -> None:
+    def compaction_discarded(self, family: FamilyContext, view: JobView) -> None:
         """Forget an aborted job and queue its family again."""
         self.background.view.jobs.remove(view)
         if view.hold is not Hold.PREEMPTED:
             self.background.view.compactions -= 1
         self.background.enqueue_compaction(family)
 
-    def compaction_put_back(self, family: QueuedFamily) -> None:
+    def compaction_put_back(self, family: FamilyContext) -> None:
         """Queue the family of a job again that committed nothing."""
         self.background.enqueue_compaction(family)
 
@@ -302,7 +302,7 @@ class Database:
         self.background.free_slot(view)
         self.end_job(view.job, worked)
 
-    def _stall_conditions_changed(self, family: TokenHolder, before: ThrottleState, *, by_writers: bool) -> None:
+    def _stall_conditions_changed(self, family: FamilyContext, before: ThrottleState, *, by_writers: bool) -> None:
         """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`.
 
         `by_writers`: the writers have caused the change.

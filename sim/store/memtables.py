@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 from lsmlab.models.policies.decisions import Picker
-from lsmlab.models.tree.content import KeyWeights
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
+from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import Tombstones, merge_runs
 from numpy.typing import NDArray
 
@@ -62,7 +62,7 @@ class KeptHotKeys:
 class Memtables:
     """Contents of the active memtable of one column family, computed when it is full."""
 
-    def __init__(self, number: int, source: KeySource, sample: KeyWeights) -> None:
+    def __init__(self, number: int, source: KeySource, sample: KeySample) -> None:
         self._number = number
         self._source = source
         self._sample = sample

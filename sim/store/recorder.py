@@ -1,18 +1,97 @@
-"""Recorder of one column family: compact columns of its events, from which the tables of a run are made."""
+"""Recorder of one column family: its jobs, stalls and states in compact columns, from which the tables of a run are made."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Final
 
+import numpy as np
 from lsmlab.models.policies.decisions import StallCause, StallInputs, ThrottleState
 from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
-from lsmlab.sim.store.job_log import JobLog
+from lsmlab.sim.machine.steps import JobWaits
+from lsmlab.sim.store.blocks import Blocks, Columns
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.sim.store.store_events import StoreEvents
+from numpy.typing import NDArray
+
+_BLOCK: Final = 1024
+"""Records that are kept as objects until they become part of the columns."""
+_TYPES: Final = {"int": np.int64, "float": np.float64, "bool": np.bool_, "str": np.int16}
+_FIELDS: Final = {f.name: _TYPES[str(f.type)] for f in fields(JobRecord) if f.name != "waits"}
+_TEXTS: Final = tuple(f.name for f in fields(JobRecord) if str(f.type) == "str")
+_WAITS: Final = tuple(f.name for f in fields(JobWaits))
+
+
+class RowIndex:
+    """Index of the rows of a column of whole numbers."""
+
+    def __init__(self, numbers: NDArray[np.int64]) -> None:
+        self._rows = numbers.argsort(kind="stable")
+        self._sorted = numbers[self._rows]
+
+    def last(self, number: int) -> int | None:
+        """Return the last row with this number; None if there is none."""
+        place = int(self._sorted.searchsorted(number, side="right")) - 1
+        return int(self._rows[place]) if place >= 0 and self._sorted[place] == number else None
+
+
+class JobLog:
+    """Job records in the order in which they were added. Nobody changes a record after it was added."""
+
+    def __init__(self) -> None:
+        self._blocks = Blocks()
+        self._recent: list[JobRecord] = []
+        self._texts: dict[str, int] = {}
+        """Numbers of texts; a column of texts contains numbers until `columns` returns it."""
+        self._table: Columns = {}
+        self._index: RowIndex | None = None
+
+    def add(self, record: JobRecord) -> None:
+        """Add the record of a job."""
+        self._recent.append(record)
+        if len(self._recent) == _BLOCK:
+            self._store()
+
+    def recent(self) -> list[JobRecord]:
+        """Return the latest records, those that are not in columns yet: at most 1,023."""
+        return list(self._recent)
+
+    def columns(self) -> Columns:
+        """Return the fields of all records and of their waits by name, each of shape (jobs,). Add no record afterwards."""
+        if not self._table:
+            self._store()
+            texts = np.array(list(self._texts), dtype=object)
+            numbers = self._blocks.columns()
+            self._table = numbers | {name: texts[numbers[name]] for name in _TEXTS}
+        return self._table
+
+    def find(self, job: int) -> JobRecord | None:
+        """Return the record of job number `job`; None if the log has none."""
+        columns = self.columns()
+        if self._index is None:
+            self._index = RowIndex(columns["job"])
+        row = self._index.last(job)
+        if row is None:
+            return None
+        waits = JobWaits(**{name: columns[name].item(row) for name in _WAITS})
+        return JobRecord(**{name: columns[name].item(row) for name in _FIELDS}, waits=waits)
+
+    def _store(self) -> None:
+        """Turn the records that are kept as objects into columns."""
+        records, texts = self._recent, self._texts
+        for name in _TEXTS:
+            for value in {getattr(r, name) for r in records} - texts.keys():
+                texts[value] = len(texts)
+        read = {name: [getattr(r, name) for r in records] for name in _FIELDS}
+        read |= {name: [texts[value] for value in read[name]] for name in _TEXTS}
+        own: Columns = {name: np.array(read[name], dtype) for name, dtype in _FIELDS.items()}
+        waits = {name: np.array([getattr(r.waits, name) for r in records], np.float64) for name in _WAITS}
+        self._blocks.add(own | waits)
+        self._recent = []
 
 
 class StoreRecorder:
@@ -41,23 +120,19 @@ class StoreRecorder:
         self.options: list[tuple[float, Changes]] = []
         """(time in s, new values) of every change by a tuner."""
         self.entries_preloaded = 0.0
+        """Entries of the tree with which the run starts."""
         self.entries_dropped_by_drop = 0.0
         self._open: StallInterval | None = None
 
     def observe(self, events: StoreEvents) -> None:
         """Start to record the events of a column family."""
-        events.loaded.add(self._loaded)
         events.installed.add(self._installed)
         events.writers_released.add(self._writers_released)
         events.job_ended.add(self._job_ended)
-        events.flushes_changed.add(self._flushes_changed)
-        events.compactions_changed.add(self._compactions_changed)
-        events.retuned.add(self._retuned)
+        events.activity.add(lambda *row: self.activity.extend(row))
+        events.retuned.add(lambda now_s, changes: self.options.append((now_s, dict(changes))))
         events.dropped.add(self._dropped)
         events.closed.add(self._closed)
-
-    def _loaded(self, entries: float) -> None:
-        self.entries_preloaded = entries
 
     def _installed(
         self, now_s: float, tree: Tree, inputs: StallInputs, throttle: ThrottleState, running_compactions: int, blocked: bool
@@ -94,15 +169,6 @@ class StoreRecorder:
         self.jobs.add(record)
         if self._open is not None:
             self._open.ended_by = record.job
-
-    def _flushes_changed(self, now_s: float, change: int) -> None:
-        self.activity.extend((now_s, change, 0))
-
-    def _compactions_changed(self, now_s: float, change: int) -> None:
-        self.activity.extend((now_s, 0, change))
-
-    def _retuned(self, now_s: float, changes: Changes) -> None:
-        self.options.append((now_s, dict(changes)))
 
     def _dropped(self, files: Sequence[SortedFile]) -> None:
         self.entries_dropped_by_drop += sum(f.entries for f in files)

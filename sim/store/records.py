@@ -40,22 +40,22 @@ class JobRecord:
     """Time at which the output files are complete; the MANIFEST commit follows."""
     end_s: float
     """Time of the commit, which installs the new version."""
-    input_files: int
+    input_files: int = 0
     """Input files from levels other than the output level."""
-    input_files_output_level: int
-    output_files: int
-    read_bytes: int
+    input_files_output_level: int = 0
+    output_files: int = 0
+    read_bytes: int = 0
     """Sizes of all input files, as RocksDB counts them, even where reads hit the page cache."""
-    read_bytes_output_level: int
-    write_bytes: int
-    entries_in: float
-    entries_out: float
-    score: float
-    parent: int
+    read_bytes_output_level: int = 0
+    write_bytes: int = 0
+    entries_in: float = 0.0
+    entries_out: float = 0.0
+    score: float = 0.0
+    parent: int = NO_JOB
     """Job whose end started this job; -1: a memtable switch started it."""
-    shard: int
-    cpu_s: float
-    subcompactions: int
+    shard: int = 0
+    cpu_s: float = 0.0
+    subcompactions: int = 1
     moved_bytes: int = 0
     halted_s: float = 0.0
     """Time between start and end in which the scheduler had halted the job."""

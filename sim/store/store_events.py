@@ -19,13 +19,11 @@ class StoreEvents:
     """
 
     __slots__ = (
-        "abandoned", "closed", "compactions_changed", "dropped", "edited", "flushes_changed", "installed", "job_ended", "loaded",
-        "memtable_resized", "picked", "retuned", "switched", "writers_released",
+        "abandoned", "activity", "closed", "dropped", "edited", "installed", "job_ended", "memtable_resized",
+        "picked", "retuned", "switched", "writers_released",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.loaded = Observers[[float]]()
-        """Start of the run with a given tree. Argument: number of entries in the tree."""
         self.installed = Observers[[float, Tree, StallInputs, ThrottleState, int, bool]]()
         """New version or memtable list, after the stall condition was recomputed. Arguments: time, tree, inputs of the stall
         condition, throttle state, number of running compactions, whether writers were stopped before."""
@@ -37,10 +35,9 @@ class StoreEvents:
         """Release of stopped writers. Arguments: time, number of the job whose end released them (-1: none)."""
         self.memtable_resized = Observers[[int]]()
         """New size of the active memtable by an option change. Argument: number of the column family."""
-        self.flushes_changed = Observers[[float, int]]()
-        """Start (+1) or end (-1) of a flush. Arguments: time, change."""
-        self.compactions_changed = Observers[[float, int]]()
-        """Start or resumption (+1), end or halt (-1) of a compaction. Arguments: time, change."""
+        self.activity = Observers[[float, int, int]]()
+        """Start or resumption (+1), end or halt (-1) of a job. Arguments: time, change in running flushes, in running
+        compactions."""
         self.job_ended = Observers[[JobRecord]]()
         """Commit of a job, or end of an aborted job."""
         self.closed = Observers[[float, Sequence[JobRecord]]]()

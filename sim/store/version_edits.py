@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
-from lsmlab.sim.store.jobs.context import JobContext
+from lsmlab.sim.store.jobs.context import FamilyContext
 from lsmlab.sim.store.records import NO_JOB, Files, VersionEdit
 
 
 def apply_edit(
-    family: JobContext, job: int, removed: Sequence[Files] = (), added: Sequence[Files] = (),
+    family: FamilyContext, job: int, removed: Sequence[Files] = (), added: Sequence[Files] = (),
     placement: Placement = Placement.REPLACE,
 ) -> list[SortedFile]:  # fmt: skip
     """Apply the version edit of a job: remove files, add files. Return the unreferenced files (`Tree.install`)."""
@@ -24,7 +24,7 @@ def apply_edit(
     return unreferenced
 
 
-def apply_link(family: JobContext, job: int, level: int, output: int, files: Sequence[SortedFile]) -> None:
+def apply_link(family: FamilyContext, job: int, level: int, output: int, files: Sequence[SortedFile]) -> None:
     """Freeze files of `level` and link their slices to files of level `output` (LDC)."""
     links = family.tree.link(level, output, files)
     if family.events.edited:

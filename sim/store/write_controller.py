@@ -5,15 +5,8 @@ Source: `WriteController` in db/write_controller.h, `ColumnFamilyData::Recalcula
 
 from __future__ import annotations
 
-from typing import Protocol
-
-from lsmlab.models.policies.decisions import StallCause, StallInputs, Throttle, ThrottleState
-
-
-class TokenHolder(Protocol):
-    """Column family, which holds at most one token (stop, delay or compaction pressure)."""
-
-    throttle: ThrottleState
+from lsmlab.models.policies.decisions import StallCause, StallInputs, Throttle
+from lsmlab.sim.store.jobs.context import FamilyContext
 
 
 class WriteController:
@@ -23,11 +16,11 @@ class WriteController:
         """Start without tokens at the highest delayed write rate."""
         self.rate_bytes_per_s = rate_bytes_per_s
         """Delayed write rate of the database in bytes/s; it keeps its value while no column family delays writes."""
-        self.families: list[TokenHolder] = []
+        self.families: list[FamilyContext] = []
         self.failed = False
         """Whether a background error stops all writes; the default column family then holds a stop token."""
 
-    def recompute(self, family: TokenHolder, throttle: Throttle, inputs: StallInputs) -> None:
+    def recompute(self, family: FamilyContext, throttle: Throttle, inputs: StallInputs) -> None:
         """Recompute the token of `family` from `inputs` and from the tokens of the other column families."""
         state = family.throttle
         if len(self.families) > 1:
@@ -51,11 +44,6 @@ class WriteController:
     def stopped(self) -> bool:
         """Return whether a column family holds a stop token (`IsStopped`)."""
         return any(f.throttle.stopped for f in self.families)
-
-    @property
-    def delayed(self) -> bool:
-        """Return whether a column family holds a delay token (`NeedsDelay`)."""
-        return any(f.throttle.delayed for f in self.families)
 
     @property
     def speedup(self) -> bool:

@@ -20,7 +20,7 @@ from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidate
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.goals import GOALS, GoalLimits, limits_text, memory_bytes, read_goal, read_limits
-from lsmlab.sim.studies.model_errors import model_errors_of
+from lsmlab.sim.studies.metrics import model_errors_of
 from lsmlab.sim.studies.request import option
 from lsmlab.sim.studies.study import Outcome, Study, Variant
 from lsmlab.sim.studies.whatif import PRESENT
@@ -75,6 +75,16 @@ class Tried:
     """Bytes of memtables and block cache with the change."""
     differences: list[Difference]
     """Differences from the present state."""
+
+    @property
+    def is_pair(self) -> bool:
+        """Return whether these are two changes."""
+        return " + " in self.name
+
+    @property
+    def keys(self) -> set[str]:
+        """Return the keys that the change sets."""
+        return {text.partition("=")[0] for text in self.overrides}
 
     def of(self, metric: str) -> Difference | None:
         """Return the difference in a metric."""
@@ -154,15 +164,15 @@ def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -
     search = _Search(baseline, goal, limits, errors, request.replications, lambda study: study.run(runs))
     present = search.present()
     singles = search.singles(present)
-    tried = [*singles, *search.pairs(singles, present)]
-    best = advised(search.best(tried, present), goal)
-    first = next((t for t in best if t.kind is ChangeKind.OPTIONS), None)
+    everything = [*singles, *search.pairs(singles, present)]
+    best = advised(search.best(everything, present))
+    first = next((t for t in best if t.kind == ChangeKind.OPTIONS.value), None)
     summary = present.summaries[0]
     written = write_options(baseline, first.overrides, summary, folder) if first is not None and folder is not None else None
     advice = Advice(
         baseline.name, goal, limits_text(limits), present.seeds,
         bottleneck_text(summary) if summary.get("bottleneck") else None, PresentState(PRESENT, present.means()),
-        [t.as_tried(goal) for t in best], [t.as_tried(goal) for t in ranked(tried, goal)], search.refused, written,
+        best, ranked(everything), search.refused, written,
     )  # fmt: skip
     if baseline.stored is not None and folder is not None and (Path(request.store) / "config.yaml").is_file():
         short_form(advice, os.path.relpath(folder, request.store)).write(Path(request.store) / SHORT)
@@ -191,75 +201,39 @@ def _limits(request: AdviceRequest, present_bytes: float) -> GoalLimits:
     return limits
 
 
-@dataclass(frozen=True)
-class Trialled:
-    """A change, or a pair of changes, with its results by metric."""
-
-    parts: tuple[CandidateChange, ...]
-    memory_bytes: float
-    differences: Mapping[str, Difference]
-    broken: str | None
-
-    @property
-    def name(self) -> str:
-        """Return the names of its parts."""
-        return name_of(self.parts)
-
-    @property
-    def kind(self) -> ChangeKind:
-        """Return the kind of its first part."""
-        return self.parts[0].kind
-
-    @property
-    def overrides(self) -> list[str]:
-        """Return the overrides of all parts."""
-        return [text for part in self.parts for text in part.overrides]
-
-    def gain(self, goal: str) -> float:
-        """Return the improvement of the goal (`Tried.gain`)."""
-        metric = GOALS[goal]
-        found = self.differences.get(metric.name)
-        if found is None or found.tie:
-            return 0.0
+def tried(
+    parts: Sequence[CandidateChange], goal: str, memory: float, changed: list[Difference], broken: str | None
+) -> Tried:
+    """Return changes that are made together, with their results. `broken`: limit that they break."""
+    metric = GOALS[goal]
+    found = next((d for d in changed if d.metric == metric.name), None)
+    gain = 0.0
+    if found is not None and not found.tie:
         size = math.log1p(found.change) if found.relative and found.change > -1.0 else found.change
-        return size if metric.higher_is_better else -size
-
-    def helps(self, goal: str) -> bool:
-        """Return whether the change improves the goal by more than `_LEAST_GAIN` and meets the limits."""
-        return self.broken is None and self.gain(goal) > _LEAST_GAIN
-
-    def certain(self, goal: str) -> bool:
-        """Return whether the interval of the goal's change excludes no change."""
-        found = self.differences.get(GOALS[goal].name)
-        return found is not None and found.certain
-
-    def as_tried(self, goal: str) -> Tried:
-        """Return the content for the answer."""
-        why = "; ".join(dict.fromkeys(part.why for part in self.parts))
-        return Tried(
-            self.name, self.kind.value, why, self.overrides, self.gain(goal), self.helps(goal), self.certain(goal),
-            self.broken, self.memory_bytes, list(self.differences.values()),
-        )  # fmt: skip
+        gain = size if metric.higher_is_better else -size
+    return Tried(
+        name_of(parts), parts[0].kind.value, "; ".join(dict.fromkeys(part.why for part in parts)),
+        [text for part in parts for text in part.overrides], gain, broken is None and gain > _LEAST_GAIN,
+        found is not None and found.certain, broken, memory, changed,
+    )  # fmt: skip
 
 
-def pairs(singles: Sequence[Trialled], goal: str) -> list[tuple[CandidateChange, CandidateChange]]:
+def pairs(singles: Sequence[Tried]) -> list[tuple[Tried, Tried]]:
     """Return pairs of the best helpful options that do not set the same key, best first."""
-    best = [t for t in ranked(singles, goal) if t.kind is ChangeKind.OPTIONS and t.helps(goal)][:_PAIRED]
-    return [
-        (a.parts[0], b.parts[0]) for a, b in itertools.combinations(best, 2) if not a.parts[0].keys & b.parts[0].keys
-    ]
+    best = [t for t in ranked(singles) if t.kind == ChangeKind.OPTIONS.value and t.helps][:_PAIRED]
+    return [(a, b) for a, b in itertools.combinations(best, 2) if not a.keys & b.keys]
 
 
-def ranked(found: Sequence[Trialled], goal: str) -> list[Trialled]:
-    """Return changes by their gain; of equal gains the one with fewer parts first."""
-    return sorted(found, key=lambda t: (-t.gain(goal), len(t.parts), t.name))
+def ranked(found: Sequence[Tried]) -> list[Tried]:
+    """Return changes by their gain; of equal gains, a single change before a pair."""
+    return sorted(found, key=lambda t: (-t.gain, t.is_pair, t.name))
 
 
-def advised(found: Sequence[Trialled], goal: str) -> list[Trialled]:
+def advised(found: Sequence[Tried]) -> list[Tried]:
     """Return the best changes by kind, those with a certain gain first; a change that no longer helps is left out."""
-    order = list(ChangeKind)
-    helpful = [t for t in ranked(found, goal) if t.helps(goal)]
-    return sorted(helpful, key=lambda t: (order.index(t.kind), not t.certain(goal)))
+    order = [kind.value for kind in ChangeKind]
+    helpful = [t for t in ranked(found) if t.helps]
+    return sorted(helpful, key=lambda t: (order.index(t.kind), not t.certain))
 
 
 @dataclass
@@ -275,41 +249,45 @@ class _Search:
     run: Callable[[Study], Outcome]
     refused: dict[str, str] = field(default_factory=dict)
     """Changes that cannot run, with the reason."""
+    parts: dict[str, tuple[CandidateChange, ...]] = field(default_factory=dict)
+    """Changes that are made together, by the name of what was tried."""
 
     def present(self) -> Repeats:
         """Run the present state with all seeds."""
         return self.run(Study({PRESENT: Variant(self.baseline.compose())}, self.seeds)).repeats(PRESENT)
 
-    def singles(self, present: Repeats) -> list[Trialled]:
+    def singles(self, present: Repeats) -> list[Tried]:
         """Try each candidate with few seeds."""
         options = present.summaries[0]["options"]
         cores = float(present.summaries[0]["cpu"]["cores"])
         found = candidates(options, self.baseline.compose(), cores)
         return self._round([(c,) for c in found], present, min(_SCREENED, self.seeds))
 
-    def pairs(self, singles: Sequence[Trialled], present: Repeats) -> list[Trialled]:
+    def pairs(self, singles: Sequence[Tried], present: Repeats) -> list[Tried]:
         """Try pairs of the best options with few seeds."""
-        return self._round(pairs(singles, self.goal), present, min(_SCREENED, self.seeds))
+        both = [self.parts[a.name] + self.parts[b.name] for a, b in pairs(singles)]
+        return self._round(both, present, min(_SCREENED, self.seeds))
 
-    def best(self, found: Sequence[Trialled], present: Repeats) -> list[Trialled]:
+    def best(self, found: Sequence[Tried], present: Repeats) -> list[Tried]:
         """Run the best changes of each kind with all seeds and with perturbed constants."""
-        chosen: list[Trialled] = []
+        chosen: list[Tried] = []
         for kind in ChangeKind:
-            helpful = [t for t in ranked(found, self.goal) if t.kind is kind and t.helps(self.goal)]
+            helpful = [t for t in ranked(found) if t.kind == kind.value and t.helps]
             chosen += helpful[: _SHOWN if kind is ChangeKind.OPTIONS else 1]
-        return self._round([t.parts for t in chosen], present, self.seeds, perturbed=True)
+        return self._round([self.parts[t.name] for t in chosen], present, self.seeds, perturbed=True)
 
     def _round(
         self, changes: Sequence[tuple[CandidateChange, ...]], present: Repeats, seeds: int, *, perturbed: bool = False
-    ) -> list[Trialled]:
+    ) -> list[Tried]:
         """Run each change with the first `seeds` seeds and compare it with the present state.
 
         A change that RocksDB or the model refuses is left out and noted in `refused`; one that breaks the limit on memory
         does not run.
         """
-        ready: dict[str, tuple[tuple[CandidateChange, ...], float, Variant]] = {}
+        ready: dict[str, tuple[float, Variant]] = {}
         for parts in changes:
             name = name_of(parts)
+            self.parts[name] = parts
             try:
                 config = self.baseline.compose([text for p in parts for text in p.overrides])
                 memory = memory_bytes(config)
@@ -319,16 +297,16 @@ class _Search:
             if self.limits.memory_bytes is not None and memory > self.limits.memory_bytes:
                 self.refused[name] = f"memtables and block cache of {format_bytes(memory)}"
                 continue
-            ready[name] = parts, memory, Variant(config)
-        outcome = self.run(Study({name: variant for name, (*_, variant) in ready.items()}, seeds, perturbed))
+            ready[name] = memory, Variant(config)
+        outcome = self.run(Study({name: variant for name, (_, variant) in ready.items()}, seeds, perturbed))
         before = Repeats(present.summaries[:seeds], present.perturbed if perturbed else ())
         found = []
-        for name, (parts, memory, _) in ready.items():
+        for name, (memory, _) in ready.items():
             try:
                 after = outcome.repeats(name)
             except InputError as error:
                 self.refused[name] = str(error)
                 continue
-            changed = {d.metric: d for d in differences(before, after, self.errors)}
-            found.append(Trialled(parts, memory, changed, self.limits.broken(after.summaries[0], memory)))
+            changed, broken = differences(before, after, self.errors), self.limits.broken(after.summaries[0], memory)
+            found.append(tried(self.parts[name], self.goal, memory, changed, broken))
         return found

@@ -1,17 +1,28 @@
-"""Baseline of a study: the store in question, from an imported LOG, a finished run, or overrides."""
+"""Baseline of a study: the store in question, from an imported LOG, a finished run, or overrides; and changes to it."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder
+from lsmlab.sim.configuration.compose import check, compose
+from lsmlab.sim.configuration.overrides import override_key, parsed, prepare
 from lsmlab.sim.results.reading import SUMMARY, read_summary
 from lsmlab.sim.studies.request import Request, argument, option
-from lsmlab.sim.studies.stored_configuration import changed, read_config
+from lsmlab.sim.yaml_text import read_yaml
+
+_POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter"))
+_REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "conditions", "workload", "keys")
+"""Groups whose entry a change may replace."""
+_OF_THE_DEPLOYMENT: Final = ("page_cache", "write_cap", "read_cap", "iops_cap")
+"""Keys of the device group that belong to memory and limits of the machine: they stay with another drive."""
+_OF_THE_STORE: Final = ("version", "families", "options_file")
+"""Keys of the engine group that belong to the store: they stay with other policies."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +44,7 @@ class Baseline:
     """Folder or override by which the user named it."""
     overrides: tuple[str, ...] = ()
     """Overrides of the present state; without `stored` they choose its entries too."""
-    folders: tuple[Path, ...] = ()
+    folders: tuple[ConfigFolder, ...] = ()
     """Folders of configuration groups."""
     stored: Mapping[str, Any] | None = None
     """Configuration of a finished run; None: the overrides give it."""
@@ -54,22 +65,110 @@ class Baseline:
 
 
 def read_baseline(name: str, overrides: Sequence[str] = (), folders: Sequence[Path] = ()) -> Baseline:
-    """Return the store that `name` means: a folder of `lsmlab import`, the folder of a run, or an override.
+    """Return the store that `name` means: a folder of `lsmlab import`, on disk or in memory, that of a run, or an override.
 
     `overrides` apply to the present state and to all alternatives. Raises InputError for any other folder.
     """
+    if (in_memory := IN_MEMORY.get(name)) is not None:
+        return _imported(name, in_memory, in_memory.summary, overrides, folders)
     folder = Path(name)
     if not folder.exists() and "=" in name:
         return Baseline(name, (name, *overrides), tuple(folders))
     if not folder.is_dir():
         raise InputError(f"{name}: no such folder; name a folder of 'lsmlab import', a run's folder, or experiment=NAME")
     if (folder / "experiment").is_dir():
-        recorded = read_summary(folder)
-        experiment = (recorded.get("import") or {}).get("experiment", "imported")
-        own = (f"experiment={experiment}", *overrides)
-        return Baseline(name, own, (folder, *folders), recorded=recorded, from_a_log=True)
+        return _imported(name, folder, read_summary(folder), overrides, folders)
     first = folder if (folder / "config.yaml").is_file() else folder / "seed_1"
     if not (first / "config.yaml").is_file():
         raise InputError(f"{name}: contains no experiment/ of an import and no config.yaml of a run; choose such a folder")
     summary = read_summary(first) if (first / SUMMARY).is_file() else None
-    return Baseline(name, tuple(overrides), tuple(folders), stored=read_config(first / "config.yaml"), recorded=summary)
+    return Baseline(name, tuple(overrides), tuple(folders), stored=_read_config(first / "config.yaml"), recorded=summary)
+
+
+def _imported(
+    name: str, folder: ConfigFolder, recorded: Mapping[str, Any], overrides: Sequence[str], folders: Sequence[Path]
+) -> Baseline:
+    """Return the store of a LOG with the load that repeats the real one."""
+    experiment = (recorded.get("import") or {}).get("experiment", "imported")
+    return Baseline(
+        name, (f"experiment={experiment}", *overrides), (folder, *folders), recorded=recorded, from_a_log=True
+    )
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    """Return the configuration of a run. Raises InputError if the file is damaged."""
+    content = read_yaml(path)
+    if not isinstance(content, dict) or not isinstance(content.get("engine"), dict):
+        raise InputError(f"{path}: is not the configuration of a run; repeat the run")
+    return content
+
+
+def changed(
+    config: Mapping[str, Any], overrides: Sequence[str], folders: Sequence[ConfigFolder] = ()
+) -> dict[str, Any]:
+    """Return a copy of a run's configuration with the changes of `overrides`.
+
+    An entry of a group replaces the group, except the facts that do not depend on it: another drive leaves page cache and
+    caps, other policies leave release, column families and those options that they do not set themselves. Raises
+    InputError for an unknown key or an override that a finished run cannot take.
+    """
+    result = copy.deepcopy(dict(config))
+    chosen = [text for text in prepare(overrides) if override_key(text) in _REPLACED and "." not in override_key(text)]
+    values = [text for text in prepare(overrides) if text not in chosen]
+    if chosen:
+        entries = compose(chosen, folders)
+        for group in map(override_key, chosen):
+            if group in _POLICIES:
+                part = group.partition("/")[2]
+                result["engine"] = {**result["engine"], part: entries["engine"][part]}
+                continue
+            result[group] = _replaced(group, entries[group], config.get(group) or {})
+            _forget_errors(result, group)
+    for text in values:
+        _set(result, text)
+    check(result)
+    return result
+
+
+def _replaced(group: str, entry: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    if group == "device":
+        return {**entry, **{key: before[key] for key in _OF_THE_DEPLOYMENT if before.get(key)}}
+    if group == "engine":
+        kept = {key: before[key] for key in _OF_THE_STORE if before.get(key)}
+        return {**entry, **kept, "options": _filled(entry.get("options") or {}, before.get("options") or {})}
+    return dict(entry)
+
+
+def _filled(options: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `options` with the values of `before` where they have none."""
+    filled = dict(options)
+    for key, value in before.items():
+        own = filled.get(key)
+        if isinstance(own, Mapping) and isinstance(value, Mapping):
+            filled[key] = _filled(own, value)
+        elif own is None and key in filled:
+            filled[key] = value
+    return filled
+
+
+def _forget_errors(config: dict[str, Any], group: str) -> None:
+    """Drop the standard errors of the constants of a group that was replaced."""
+    known = config.get("parameters")
+    if isinstance(known, Mapping):
+        errors = {k: v for k, v in (known.get("standard_errors") or {}).items() if not k.startswith(f"{group}.")}
+        config["parameters"] = {**known, "standard_errors": errors}
+
+
+def _set(config: dict[str, Any], text: str) -> None:
+    from lsmlab.sim.configuration.messages import unknown_key
+
+    (override,) = parsed([text])
+    *path, last = override.key_or_group.split(".")
+    node: Any = config
+    for part in path:
+        node = node.get(part) if isinstance(node, dict) else None
+    if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):
+        raise unknown_key(override.key_or_group, config)
+    if not override.type.name == "CHANGE" or override.is_sweep_override():
+        raise InputError(f"{text}: a finished run takes overrides of the form key=value; compose other ones with 'lsmlab run'")
+    node[last] = override.value()

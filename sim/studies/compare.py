@@ -16,7 +16,7 @@ from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.model_errors import model_errors_of
+from lsmlab.sim.studies.metrics import model_errors_of
 from lsmlab.sim.studies.request import Request, argument, option
 from lsmlab.sim.studies.study import RunRow, Study, Variant
 

@@ -52,6 +52,17 @@ class Point:
 
 
 @dataclass(frozen=True)
+class PointTried:
+    """Point that was simulated in full."""
+
+    point: str
+    """Its overrides."""
+    values: dict[str, float]
+    """Value of each goal."""
+    holds_limits: bool
+
+
+@dataclass(frozen=True)
 class SearchProblem:
     """Goals and limits of a search over one store."""
 
@@ -257,22 +268,17 @@ def best_points(study: optuna.Study, objective: SearchProblem) -> list[tuple[str
     return sorted(front.items(), key=lambda entry: (-signs[0] * entry[1][0], entry[0]))
 
 
-def history(study: optuna.Study, objective: SearchProblem) -> list[dict[str, Any]]:
-    """Return the points that were simulated in full, in the order of the search.
-
-    Keys: `point` (its overrides), `values` (of each goal), `holds_limits`.
-    """
+def history(study: optuna.Study, objective: SearchProblem) -> list[PointTried]:
+    """Return the points that were simulated in full, in the order of the search."""
     from optuna.trial import TrialState
 
-    done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     return [
-        {
-            "point": str(trial.user_attrs[_NAME]),
-            "values": dict(zip(objective.goals, trial.values, strict=True)),
-            "holds_limits": all(excess <= 0.0 for excess in trial.user_attrs[_EXCESS]),
-        }
-        for trial in done
-    ]
+        PointTried(
+            str(trial.user_attrs[_NAME]), dict(zip(objective.goals, trial.values, strict=True)),
+            all(excess <= 0.0 for excess in trial.user_attrs[_EXCESS]),
+        )
+        for trial in study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    ]  # fmt: skip
 
 
 def importances(study: optuna.Study, objective: SearchProblem) -> dict[str, float]:

@@ -17,9 +17,10 @@ from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.goals import GOALS, read_goal, read_limits
-from lsmlab.sim.studies.model_errors import read_model_errors
+from lsmlab.sim.studies.metrics import read_model_errors
 from lsmlab.sim.studies.optuna_search import (
     WINDOW,
+    PointTried,
     SearchProblem,
     best_points,
     history,
@@ -89,16 +90,6 @@ class TuningVerdict:
 
 
 @dataclass(frozen=True)
-class PointTried:
-    """Point that was simulated in full."""
-
-    point: str
-    values: dict[str, float]
-    """Value of each goal."""
-    holds_limits: bool
-
-
-@dataclass(frozen=True)
 class Tuning(Document):
     """Result of a search; the content of tuning.json."""
 
@@ -152,7 +143,7 @@ def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
         baseline.name, list(goals), list(request.space),
         PointCounts(states.count("COMPLETE"), states.count("PRUNED"), states.count("FAIL")),
         [(name, list(values)) for name, values in front], best, verdict, importances(study, objective),
-        [PointTried(**one) for one in history(study, objective)], options,
+        history(study, objective), options,
     )  # fmt: skip
 
 

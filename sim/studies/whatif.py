@@ -1,27 +1,30 @@
-"""What if: differences between a store and alternatives to it, over common seeds."""
+"""What if: differences between a store and alternatives to it, over common seeds, and the present state against its LOG."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.units import format_bytes
 from lsmlab.sim.configuration.combinations import expand
 from lsmlab.sim.configuration.names import folder_names
+from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
+from lsmlab.sim.runs.index import flat, typed_value
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
-from lsmlab.sim.studies.changes import changes_of, kept_facts
-from lsmlab.sim.studies.differences import Difference, Repeats, differences
+from lsmlab.sim.studies.differences import Difference, Reproduction, differences, reproduction
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.model_errors import model_errors_of
-from lsmlab.sim.studies.reproduction import Reproduction, reproduction
+from lsmlab.sim.studies.metrics import model_errors_of
 from lsmlab.sim.studies.request import argument
 from lsmlab.sim.studies.study import Study, Variant
 
 PRESENT: Final = "present state"
+GROUPS: Final = ("engine", "device", "host", "limits", "conditions", "workload", "keys", "experiment")
+_CAPS: Final = ("write_cap", "read_cap", "iops_cap")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +125,7 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
     errors = model_errors_of(configs[0], from_a_log=baseline.from_a_log, changed=True)
     return WhatIfAnswer(
         baseline.name, list(baseline.overrides), present.seeds, Present(PRESENT, asked.folders[0], present.means()),
-        _reproduction(baseline, errors, present),
+        reproduction(present, baseline.recorded, errors) if baseline.recorded and baseline.from_a_log else None,
         [
             ComparedAlternative(
                 one.name, place, changes_of(one.overrides, configs[0], config), kept_facts(one.overrides, config),
@@ -131,10 +134,6 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
             for one, place, config in zip(asked.alternatives, asked.folders[1:], configs[1:], strict=True)
         ],
     )  # fmt: skip
-
-
-def _reproduction(baseline: Baseline, errors: dict[str, float], present: Repeats) -> Reproduction | None:
-    return reproduction(present, baseline.recorded, errors) if baseline.recorded and baseline.from_a_log else None
 
 
 def alternatives(arguments: Sequence[str]) -> list[Alternative]:
@@ -158,3 +157,79 @@ def alternatives(arguments: Sequence[str]) -> list[Alternative]:
 def _named(text: str, chosen: dict[str, str]) -> str:
     key = text.partition("=")[0]
     return f"{key}={chosen[key]}" if key in chosen else text
+
+
+def changes_of(overrides: Sequence[str], present: Mapping[str, Any], alternative: Mapping[str, Any]) -> list[str]:
+    """Return one text for each change: `device: imported -> sata`, `host.cores: 16 -> 4`.
+
+    Options that another engine sets itself follow the engine; other values of a replaced group are left out.
+    """
+    before, after = dict(flat(present)), dict(flat(alternative))
+    texts: list[str] = []
+    for override in overrides:
+        key = override_key(override)
+        if key in GROUPS:
+            texts.append(f"{key}: {_name(present, key)} -> {override.partition('=')[2]}")
+            if key == "engine":
+                texts += [
+                    f"{name}: {_text(present, name)} -> {_text(alternative, name)}"
+                    for name, value in after.items()
+                    if name.startswith("engine.options.") and value is not None and before.get(name) != value
+                ]
+        else:
+            texts.append(f"{key}: {_text(present, key)} -> {_text(alternative, key)}")
+    return list(dict.fromkeys(texts))
+
+
+def kept_facts(overrides: Sequence[str], alternative: Mapping[str, Any]) -> list[str]:
+    """Return the facts that stay although an entry was replaced, as sentences."""
+    keys = {override_key(text) for text in overrides}
+    facts = []
+    if "device" in keys:
+        facts.append("the load, the options and the CPU costs stay")
+        caps = _caps(alternative)
+        if caps and "limits" not in keys:
+            stay = "stays" if len(caps) == 1 else "stay"
+            facts.append(f"{', '.join(caps)} {stay} although the drive is another one; limits=none lifts caps")
+        cache = typed_value((alternative.get("device") or {}).get("page_cache"))
+        if isinstance(cache, int | float) and cache > 0:
+            facts.append(f"the page cache of {format_bytes(cache)} stays")
+    if "engine" in keys:
+        version = (alternative.get("engine") or {}).get("version")
+        facts.append(f"the load, the machine, release {version} and all options that the engine does not set stay")
+    if "workload" in keys:
+        facts.append("the options and the machine stay")
+    return facts
+
+
+def _caps(config: Mapping[str, Any]) -> list[str]:
+    """Return the caps in force, by key with value."""
+    limits, device = config.get("limits") or {}, config.get("device") or {}
+    found = []
+    for key in _CAPS:
+        group = "device" if device.get(key) is not None else "limits"
+        value = device.get(key) if group == "device" else limits.get(key)
+        if value is not None:
+            found.append(f"{group}.{key}={_rate(value) if key != 'iops_cap' else value}")
+    return found
+
+
+def _rate(value: object) -> str:
+    number = typed_value(value)
+    return f"{number / 1e6:,.0f}MB/s" if isinstance(number, int | float) else str(value)
+
+
+def _name(config: Mapping[str, Any], group: str) -> str:
+    entry = config.get(group)
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    return str(name) if name else "present"
+
+
+def _text(config: Mapping[str, Any], key: str) -> str:
+    """Return a value as the configuration writes it; whole numbers of KiB with their unit."""
+    value: Any = config
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 2**16 and value % 1024 == 0:
+        return format_bytes(value)
+    return "default" if value is None else str(value)

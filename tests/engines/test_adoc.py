@@ -7,18 +7,15 @@ Scaled down: memtables of 4 MiB instead of 64, limits on pending bytes in propor
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 import pytest
-from lsmlab.reports.figures.tuning import tuned_options
+from lsmlab.reports.figures.over_time import tuned_options
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.timeline import Timeline
-from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.setting import Setting
-from running import configuration, run
+from running import phase_of, simulate
 
 pytestmark = pytest.mark.xdist_group("adoc")  # one process computes the runs that these tests share
 
@@ -36,21 +33,18 @@ COMMON = (
     "engine.options.soft_pending_compaction_bytes_limit=512MiB",
     "engine.options.hard_pending_compaction_bytes_limit=1GiB", "keys.samples_per_file=64",
 )  # fmt: skip
-TUNED = ("engine.tuner.least_batch=4MiB", "engine.tuner.most_batch=32MiB")
+TUNED = ("engine.tuner.least_batch=4MiB", "engine.tuner.most_batch=32MiB", "engine.tuner.step_batch=4MiB")
 
 
-@lru_cache
 def sweep(jobs: int) -> Result:
     """Return 40 s of closed-loop writes on RocksDB without a tuner."""
-    return run(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=40s",
-                             f"engine.options.max_background_jobs={jobs}"))  # fmt: skip
+    return simulate(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=40s",
+                    f"engine.options.max_background_jobs={jobs}")  # fmt: skip
 
 
-@lru_cache
-def tuned(engine: str, *more: str) -> Result:
+def tuned(engine: str) -> Result:
     """Return the same run with a tuner."""
-    steps = () if "code" in engine else ("engine.tuner.step_batch=4MiB",)
-    return run(configuration(*COMMON, f"engine={engine}", "workload.duration=40s", *TUNED, *steps, *more))
+    return simulate(*COMMON, f"engine={engine}", "workload.duration=40s", *TUNED)
 
 
 def job_speed(result: Result, kind: str, deep: bool = False) -> float:
@@ -99,10 +93,9 @@ def test_halving_the_batch_raises_pending_bytes_at_once() -> None:
 
 def pending_around_a_halving() -> tuple[int, int, int]:
     """Return pending bytes of a filled store before its batch of 32 MiB is halved, after it, and then with L1 scaled."""
-    config = configuration(*COMMON, "engine=adoc", "workload.duration=40s", "engine/tuner=none",
-                           "engine.options.write_buffer_size=32MiB", "engine.options.target_file_size_base=32MiB",
-                           "engine.options.max_bytes_for_level_base=128MiB")  # fmt: skip
-    phase = Phase(Setting.of(config), np.random.SeedSequence(5).spawn(SEEDS))
+    phase = phase_of(*COMMON, "engine=adoc", "workload.duration=40s", "engine/tuner=none",
+                     "engine.options.write_buffer_size=32MiB", "engine.options.target_file_size_base=32MiB",
+                     "engine.options.max_bytes_for_level_base=128MiB")  # fmt: skip
     phase.run()
     store = phase.families[0]
     found = []
@@ -118,8 +111,7 @@ def pending_around_a_halving() -> tuple[int, int, int]:
 
 def test_a_change_of_the_batch_applies_to_the_active_memtable() -> None:
     """RocksDB resizes the active memtable: a smaller size may make it full at once, a larger one delays its switch."""
-    phase = Phase(Setting.of(configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=5s")),
-                  np.random.SeedSequence(5).spawn(SEEDS))  # fmt: skip
+    phase = phase_of(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=5s")
     store = phase.families[0]
 
     def retune() -> object:
@@ -137,9 +129,7 @@ def test_a_change_of_the_batch_applies_to_the_active_memtable() -> None:
 @pytest.mark.parametrize(("version", "reverts"), [("7.7", True), ("9.11", False)])
 def test_jobs_restore_their_options(version: str, reverts: bool) -> None:
     """Before 9.11 a job installs its version with the options at its start, which also restores the memtable size."""
-    config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", f'engine.version="{version}"',
-                           "workload.duration=10s")  # fmt: skip
-    phase = Phase(Setting.of(config), np.random.SeedSequence(5).spawn(SEEDS))
+    phase = phase_of(*COMMON, "engine=adoc", "engine/tuner=none", f'engine.version="{version}"', "workload.duration=10s")
     store = phase.families[0]
     seen: list[int] = []
 
@@ -194,9 +184,8 @@ def test_the_page_shows_tuned_options(tmp_path: Path) -> None:
 
 def test_a_change_of_threads_resets_the_delayed_rate() -> None:
     """SetDBOptions with a change sets the delayed write rate to its maximum; SetOptions lowers it."""
-    config = configuration(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=15s",
-                           "engine.options.level0_slowdown_writes_trigger=4")  # fmt: skip
-    phase = Phase(Setting.of(config), np.random.SeedSequence(5).spawn(SEEDS))
+    phase = phase_of(*COMMON, "engine=adoc", "engine/tuner=none", "workload.duration=15s",
+                     "engine.options.level0_slowdown_writes_trigger=4")  # fmt: skip
     store = phase.families[0]
     rates: list[int] = []
 

@@ -9,10 +9,8 @@ import pytest
 from draining import drain
 from lsmlab.models.policies.decisions import DoNothing, Scope
 from lsmlab.models.policies.scheduling import JobState
-from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.setting import Setting
 from lsmlab.sim.store.column_family import ColumnFamily
-from running import configuration
+from running import phase_of
 from shadow import Shadow, shadowed
 
 ENGINES = sorted(p.stem for p in (Path(__file__).parents[2] / "configs" / "engine").glob("*.yaml"))
@@ -63,14 +61,6 @@ LOOKUPS = 2000
 """Keys looked up at the end."""
 
 
-def phase_of(engine: str, load: str) -> Phase:
-    """Return the phase of a short run before it starts, with checks=true: the tree is checked after every install."""
-    config = configuration(f"engine={engine}", *SMALL, *OWN.get(engine, ()), *LOADS[load])
-    phase = Phase(Setting.of(config), np.random.SeedSequence(7).spawn(SEEDS))
-    phase.preload()
-    return phase
-
-
 @pytest.mark.parametrize("load", LOADS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_store_idles_while_work_is_due_and_no_entry_is_lost(engine: str, load: str) -> None:
@@ -80,7 +70,8 @@ def test_no_store_idles_while_work_is_due_and_no_entry_is_lost(engine: str, load
     drops a tombstone that hides an older version in a deeper level or older run. After the last write, all memtables are
     flushed and all jobs end: no file stays busy, no job stays paused, and flushed entries are live or dropped.
     """
-    phase = phase_of(engine, load)
+    phase = phase_of(f"engine={engine}", *SMALL, *OWN.get(engine, ()), *LOADS[load], seed=7)
+    phase.preload()
     store = phase.families[0]
     idle: list[str] = []
 

@@ -5,20 +5,12 @@ Source: (background/ldc.md, The arithmetic).
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pytest
 from engine_goldens import engine_of
 from goldens import parse_tree, show_pick
-from ldc_formulas import (
-    mix_throughput,
-    rewritten_per_moved_byte,
-    write_amplification,
-    write_tail_latency_s,
-)
 from lsmlab.sim.results.results import Result
-from running import configuration, run
+from running import simulate
 
 pytestmark = pytest.mark.xdist_group("ldc")  # one process computes the runs that these tests share
 
@@ -44,15 +36,9 @@ READING = (
 )  # fmt: skip
 
 
-@lru_cache
-def result(*overrides: str) -> Result:
-    """Return a run, shared between tests."""
-    return run(configuration(*overrides))
-
-
 def paced(engine: str) -> Result:
     """Return the run of an engine under the paced load."""
-    return result(f"engine={engine}", *PACED)
+    return simulate(f"engine={engine}", *PACED)
 
 
 def deep_compactions(of: Result) -> np.ndarray:
@@ -72,7 +58,7 @@ def test_compaction_io_is_about_halved() -> None:
 
 def test_jobs_are_small() -> None:
     """A compaction of UDC reads a file and the fan-out times as much below it; one of LDC about two files' worth."""
-    udc, ldc = result("engine=leveldb", *FULL), result("engine=ldc", *FULL)
+    udc, ldc = simulate("engine=leveldb", *FULL), simulate("engine=ldc", *FULL)
     udc_read = np.asarray(udc.jobs["read_bytes"])[deep_compactions(udc)].mean() / FILE_BYTES
     ldc_read = np.asarray(ldc.jobs["read_bytes"])[deep_compactions(ldc)].mean() / FILE_BYTES
 
@@ -94,25 +80,10 @@ def test_links_have_no_io_and_are_merged_later() -> None:
 
 def test_the_threshold_follows_throughput() -> None:
     """LDC-adaptive changes T_s during the run and loses at most a tenth of the throughput of a fixed T_s."""
-    adaptive, fixed = result("engine=ldc_adaptive", *READING), result("engine=ldc", *READING)
+    adaptive, fixed = simulate("engine=ldc_adaptive", *READING), simulate("engine=ldc", *READING)
 
     assert adaptive.summary["ops_per_s"] > 0.9 * fixed.summary["ops_per_s"]
     assert adaptive.summary["link_count"] > 0
-
-
-def test_formulas() -> None:
-    """The formulas give the paper's own examples (behaviour/evaluations.md, LDC's evaluation)."""
-    assert mix_throughput(0.5, 10.0, 1.0) == pytest.approx(1.82, abs=0.005)
-    assert mix_throughput(0.5, 5.0, 2.0) == pytest.approx(2.86, abs=0.005)
-    assert mix_throughput(0.5, 5.0, 2.0) / mix_throughput(0.5, 10.0, 1.0) == pytest.approx(1.57, abs=0.005)
-    assert rewritten_per_moved_byte(10, linked=False) == pytest.approx(10.0)
-    assert rewritten_per_moved_byte(10, linked=True) == pytest.approx(1.0)
-    udc, ldc = (write_amplification(10, 1e10, 2e6, linked=linked) for linked in (False, True))
-    assert udc / ldc == pytest.approx(10.0)
-    assert ldc == pytest.approx(np.log(5000) / np.log(10))
-    slow = write_tail_latency_s(10, 1, 2e6, 200e6, 50e6, linked=False)
-    assert slow == pytest.approx(22e6 / 150e6)
-    assert slow / write_tail_latency_s(10, 1, 2e6, 200e6, 50e6, linked=True) == pytest.approx(5.5)
 
 
 def test_a_mix_has_the_harmonic_mean() -> None:
@@ -126,9 +97,11 @@ def test_a_mix_has_the_harmonic_mean() -> None:
     common = ("engine=leveldb", "device=nvme", "device.page_cache=1GiB", "workload=readrandomwriterandom",
               "workload.num=20000", "workload.value_size=100", "workload.duration=1s", "host.read_op=3us",
               *(f"host.{name}=0" for name in places))  # fmt: skip
-    parts = [result(*common, f"workload.readwritepercent={percent}").summary["ops_per_s"] for percent in (0, 100, 50)]
+    writes, reads, both = (
+        simulate(*common, f"workload.readwritepercent={percent}").summary["ops_per_s"] for percent in (0, 100, 50)
+    )
 
-    assert mix_throughput(0.5, parts[0], parts[1]) == pytest.approx(parts[2], rel=0.01)
+    assert 1.0 / (0.5 / writes + 0.5 / reads) == pytest.approx(both, rel=0.01)
 
 
 def test_seeks_link_or_merge() -> None:

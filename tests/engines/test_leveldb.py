@@ -5,8 +5,6 @@ Source: (behaviour/leveldb.md, LevelDB rules).
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pytest
 from engine_goldens import engine_of
@@ -14,7 +12,7 @@ from goldens import parse_file, parse_tree, show_pick
 from lsmlab.models.tree.memtable import leveldb_memtable_entries
 from lsmlab.sim.clients.seeks import files_at
 from lsmlab.sim.results.results import Result
-from running import configuration, run
+from running import simulate
 
 pytestmark = pytest.mark.xdist_group("leveldb")  # one process computes the runs that these tests share
 
@@ -29,12 +27,6 @@ READS = (
 """A workload of lookups only, in a store with three levels and no due compaction."""
 
 
-@lru_cache
-def result(*overrides: str) -> Result:
-    """Return a run, shared between tests."""
-    return run(configuration(*overrides))
-
-
 @pytest.mark.parametrize(
     ("buffer", "key", "value", "entries"),
     [(4 << 20, 16, 100, 28_240), (2 << 20, 16, 100, 14_127), (4 << 20, 16, 1024, 3_892), (4 << 20, 24, 1000, 3_950)],
@@ -46,7 +38,7 @@ def test_entries_of_a_memtable(buffer: int, key: int, value: int, entries: int) 
 
 def test_one_thread_runs_all_jobs() -> None:
     """No two jobs run at the same time, except a flush inside a compaction, which is halted for it."""
-    jobs = result(*THROTTLED).jobs
+    jobs = simulate(*THROTTLED).jobs
     kind = np.asarray(jobs["kind"])
     merge, flush = kind == "compaction", kind == "flush"
     start, end = np.asarray(jobs["start_s"]), np.asarray(jobs["end_s"])
@@ -63,7 +55,7 @@ def test_one_thread_runs_all_jobs() -> None:
 
 def test_writes_are_delayed_by_a_millisecond_or_run_at_full_speed() -> None:
     """With eight files in L0, the writer sleeps 1 ms per write; otherwise only full memtables limit it."""
-    rate = np.asarray(result(*THROTTLED).series["write_ops"], dtype=float)
+    rate = np.asarray(simulate(*THROTTLED).series["write_ops"], dtype=float)
 
     assert 0.3 < (rate < 1200).mean() < 0.9
     assert rate[rate < 1200].max() < 1000
@@ -72,7 +64,7 @@ def test_writes_are_delayed_by_a_millisecond_or_run_at_full_speed() -> None:
 
 def test_seeks_cause_compactions() -> None:
     """Files without remaining seeks are compacted with no level above its target, so lookups search fewer files."""
-    with_seeks, without = result(*READS), result(*READS, "engine.picker.seek_compaction=false")
+    with_seeks, without = simulate(*READS), simulate(*READS, "engine.picker.seek_compaction=false")
 
     assert "SeekCompaction" in with_seeks.jobs["reason"].tolist()
     assert 0 == len(without.jobs["reason"])
@@ -81,7 +73,7 @@ def test_seeks_cause_compactions() -> None:
 
 def test_tables_beyond_the_table_cache_are_reopened() -> None:
     """With a hundred tables and room for thirty, most lookups open a table, which takes longer than the lookup."""
-    few, all_open = result(*READS, "engine.options.max_open_files=40"), result(*READS)
+    few, all_open = simulate(*READS, "engine.options.max_open_files=40"), simulate(*READS)
 
     assert 0.0 == all_open.summary["block_cache"]["opens_per_read"]
     assert 0.3 < few.summary["block_cache"]["opens_per_read"] < 2.0
@@ -92,8 +84,8 @@ def test_tables_beyond_the_table_cache_are_reopened() -> None:
 def test_lookups_of_mapped_tables_read_around() -> None:
     """A miss in a mapped file reads 128 KiB; RocksDB's lookup reads a block."""
     cold = (*(o for o in READS if "page_cache" not in o), "device.page_cache=1MiB", "engine.options.cache_size=0")
-    mapped = result(*cold, "engine.picker.seek_compaction=false").summary
-    direct = result(*cold, "engine=rocksdb").summary
+    mapped = simulate(*cold, "engine.picker.seek_compaction=false").summary
+    direct = simulate(*cold, "engine=rocksdb").summary
     per_block = [s["device_bytes_read"] / s["operations"] / s["read_amplification"] for s in (mapped, direct)]
 
     assert per_block[0] == pytest.approx(128 * 1024, rel=0.02)
@@ -102,7 +94,7 @@ def test_lookups_of_mapped_tables_read_around() -> None:
 
 def test_flushes_without_overlap_go_to_l2() -> None:
     """With keys in order, every flush is written to L2, and there is no compaction."""
-    ordered = result(
+    ordered = simulate(
         "engine=leveldb", "device=nvme", "workload=fillseq", "workload.num=100000", "workload.value_size=1000"
     )
     ended = ~np.asarray(ordered.jobs["unfinished"], dtype=bool)
@@ -118,8 +110,8 @@ def test_a_flush_writes_every_version() -> None:
         "device=nvme", "workload=ycsb_a", "workload.recordcount=1000", "workload.loaded=false", "workload.value_size=1000",
         "workload.readproportion=0", "workload.updateproportion=1", "workload.operationcount=50000",
     )  # fmt: skip
-    leveldb = result("engine=leveldb", *hot)
-    rocksdb = result("engine=rocksdb", "engine.options.write_buffer_size=4MiB", *hot)
+    leveldb = simulate("engine=leveldb", *hot)
+    rocksdb = simulate("engine=rocksdb", "engine.options.write_buffer_size=4MiB", *hot)
 
     def mean_flush(of: Result) -> float:
         return float(of.summary["flush_bytes"]) / int(of.summary["flush_count"])

@@ -5,7 +5,6 @@ Source: (background/pebblesdb.md, What it changes).
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -13,10 +12,9 @@ import pytest
 from lsmlab.models.policies.pebblesdb.guards import Guards, hash_fractions
 from lsmlab.models.policies.pebblesdb.picker import PebblesPicker
 from lsmlab.models.tree.sst import bloom_filter_bytes
-from lsmlab.sim.phase import SEEDS, Phase
+from lsmlab.sim.phase import Phase
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.setting import Setting
-from running import configuration, run
+from running import phase_of, simulate
 
 pytestmark = pytest.mark.xdist_group("pebblesdb")  # one process computes the runs that these tests share
 
@@ -37,17 +35,14 @@ SLOW, FAST = "workload.benchmark_write_rate_limit=10MB/s", "workload.benchmark_w
 """Write rates that both engines sustain, and that leveled compaction does not sustain."""
 
 
-@lru_cache
 def loaded(*overrides: str) -> Result:
     """Return a load, simulated once per process."""
-    return run(configuration(*LOAD, *overrides))
+    return simulate(*LOAD, *overrides)
 
 
-@lru_cache
 def settled() -> Phase:
     """Return a store after its load, when no job is due."""
-    config = configuration(*LOAD, *PEBBLES, SLOW, "workload.num=500k")
-    phase = Phase(Setting.of(config), np.random.SeedSequence(1).spawn(SEEDS))
+    phase = phase_of(*LOAD, *PEBBLES, SLOW, "workload.num=500k", seed=1)
     phase.run()
     phase.run_until_idle()
     return phase
@@ -135,7 +130,7 @@ def test_seeks_compact_all_levels_into_the_last() -> None:
     seeks = ("workload=seekrandom", "workload.num=500k", "workload.duration=20s", "prefill=filluniquerandom",
              "prefill.num=500k", "prefill.value_size=1000")  # fmt: skip
     driven, left_alone = (
-        run(configuration(*LOAD, *PEBBLES, *seeks, f"engine/tuner={tuner}")) for tuner in ("pebblesdb_seeks", "none")
+        simulate(*LOAD, *PEBBLES, *seeks, f"engine/tuner={tuner}") for tuner in ("pebblesdb_seeks", "none")
     )
     reasons = np.asarray(driven.jobs["reason"])
 

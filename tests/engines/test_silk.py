@@ -8,12 +8,10 @@ RocksDB's 100 ms a flush of 0.13 s would mostly wait for refills.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pytest
 from lsmlab.sim.results.results import Result
-from running import configuration, run
+from running import simulate
 
 pytestmark = pytest.mark.xdist_group("silk")  # one process computes the runs that these tests share
 
@@ -34,11 +32,9 @@ SCALED = (
 )  # fmt: skip
 
 
-@lru_cache
 def result(scheduler: str) -> Result:
     """Return the run with a scheduler, on the same store and load."""
-    scaled = () if scheduler == "rocksdb" else SCALED
-    return run(configuration(*COMMON, f"engine/scheduler={scheduler}", *scaled))
+    return simulate(*COMMON, f"engine/scheduler={scheduler}", *(() if scheduler == "rocksdb" else SCALED))
 
 
 def flush_s(scheduler: str) -> np.ndarray:
@@ -91,11 +87,31 @@ def test_l0_stays_low_and_halted_jobs_resume() -> None:
 
 def test_divided_bandwidth_keeps_flushes_and_compactions_apart() -> None:
     """In settings D, P and O compactions never write more than their quarter, even if flushes use less than theirs."""
-    divided = run(configuration(
+    divided = simulate(
         *COMMON, "engine/scheduler=silk_split", "engine.scheduler.total_bandwidth=40MB/s", "engine.scheduler.chunk=1MiB",
         f"workload.duration={3 * PEAK_S}s",
-    ))  # fmt: skip
+    )  # fmt: skip
     compacted = sum(np.asarray(divided.series[f"write_bytes_{name}_per_s"]) for name in ("l0", "deeper"))
 
     assert compacted[5:].mean() < 10.2e6
     assert np.convolve(compacted, np.ones(5) / 5, "valid").max() < 11.5e6
+
+
+def test_each_worker_has_its_own_queue() -> None:
+    """A write waits behind reads in its worker's queue, so its P99 is about a read's duration, unlike with one queue.
+
+    Source: (behaviour/evaluations.md, SILK's evaluation).
+    """
+    common = (
+        "experiment=silk_motivation", "engine.options.disable_auto_compactions=true", "initial_tree=null", "workload.num=1M",
+        "engine.options.cache_size=8MiB", "workload.duration=3s",
+    )  # fmt: skip
+    own, shared = (
+        simulate(*common, f"workload.queue_per_thread={own}").summary["write_latency_s"]
+        for own in ("true", "false")
+    )
+    read_s = 120e-6
+
+    assert own["p50"] == pytest.approx(shared["p50"], rel=0.2)
+    assert shared["p99"] < 0.1 * read_s
+    assert 0.5 * read_s < own["p99"] < 5.0 * read_s

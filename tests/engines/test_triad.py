@@ -5,16 +5,13 @@ Source: (background/triad.md, What it changes).
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import pytest
+from engine_goldens import engine_of
 from lsmlab.models.policies.triad import Triad, overlap_ratio
 from lsmlab.models.tree.files import SortedFile
-from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.setting import Setting
-from running import configuration, run
+from running import phase_of, simulate
 from shadow import shadowed
 
 pytestmark = pytest.mark.xdist_group("triad")  # one process computes the runs that these tests share
@@ -40,10 +37,9 @@ def only(technique: str) -> tuple[str, ...]:
     return tuple(o for o in OFF if technique not in o)
 
 
-@lru_cache
 def result(*overrides: str) -> Result:
     """Return a run of the common store."""
-    return run(configuration(*COMMON, *overrides))
+    return simulate(*COMMON, *overrides)
 
 
 def l0_compactions(of: Result) -> np.ndarray:
@@ -75,8 +71,6 @@ def test_hot_keys_are_the_most_updated_up_to_the_cap() -> None:
 
 
 def _hot(rules: Triad, updates: np.ndarray, keys: np.ndarray, entries: float) -> list[bool]:
-    from engine_goldens import engine_of
-
     picker = engine_of("engine=triad").picker
     picker.triad = rules  # type: ignore[attr-defined]
     return [bool(mark) for mark in picker.hot(updates, keys, entries)]  # type: ignore[attr-defined]
@@ -134,8 +128,8 @@ def _l0_merging_s(of: Result) -> float:
 @pytest.mark.parametrize("technique", ["hot_keys", "deferred_l0", "wal_as_l0"])
 def test_the_newest_version_is_found(technique: str) -> None:
     """With exact keys under skew, every written key is found in its newest version."""
-    config = configuration(*COMMON, *SKEWED, *only(technique), "workload.num=20000", "workload.duration=15s", "keys=exact")
-    phase = Phase(Setting.of(config), np.random.SeedSequence(7).spawn(SEEDS))
+    exact = ("workload.num=20000", "workload.duration=15s", "keys=exact")
+    phase = phase_of(*COMMON, *SKEWED, *only(technique), *exact, seed=7)
     phase.preload()
     store = phase.families[0]
     with shadowed(store) as shadow:

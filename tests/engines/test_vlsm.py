@@ -10,7 +10,6 @@ loop.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -24,7 +23,7 @@ from lsmlab.models.policies.vlsm.picker import GOOD
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.results.results import Result
-from running import configuration, run
+from running import simulate
 
 pytestmark = pytest.mark.xdist_group("vlsm")  # one process computes the runs that these tests share
 
@@ -54,10 +53,9 @@ def vlsm(kib: int, *more: str) -> tuple[str, ...]:
     return ("engine=vlsm", "engine.l0_gap_files=3", *sizes(kib), *l2, *more)
 
 
-@lru_cache
 def result(*overrides: str) -> Result:
     """Return a run on the small stores."""
-    return run(configuration(*COMMON, *overrides))
+    return simulate(*COMMON, *overrides)
 
 
 def stalls(*overrides: str) -> tuple[np.ndarray, np.ndarray]:
@@ -253,7 +251,7 @@ def test_the_overlap_check_costs_cpu_per_key() -> None:
     """
     costs = {}
     for cost in ("0", "1us"):
-        jobs = run(configuration(*COMMON, *vlsm(512), f"host.overlap_check={cost}", "workload.duration=4s")).jobs
+        jobs = result(*vlsm(512), f"host.overlap_check={cost}", "workload.duration=4s").jobs
         first = np.flatnonzero((np.asarray(jobs["kind"]) == "compaction") & (jobs["start_level"] == 0))[0]
         deep = np.flatnonzero((np.asarray(jobs["kind"]) == "compaction") & (jobs["start_level"] > 0))[0]
         costs[cost] = [(jobs["cpu_s"][i], jobs["entries_in"][i], jobs["entries_out"][i]) for i in (first, deep)]
@@ -280,7 +278,7 @@ def test_the_gap_of_l0_is_one_parameter_of_every_engine(engine: str, gap: int) -
 def test_a_small_hard_limit_does_not_stop_the_store_for_ever(engine: str, limit: str) -> None:
     """Writers who wait for pending compaction bytes to fall always have a compaction that makes them fall."""
     hard = f"engine.options.hard_pending_compaction_bytes_limit={limit}"
-    found = run(configuration(*COMMON, f"engine={engine}", hard))
+    found = simulate(*COMMON, f"engine={engine}", hard)
     writes = np.asarray(found.series["write_ops"])
 
     assert writes[len(writes) // 2 :].sum() > 0

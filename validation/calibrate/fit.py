@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.costs.assertions import ASSERTED
-from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.prior import priors_of
+from lsmlab.models.costs.host import Host, priors_of
 from lsmlab.models.devices.make import DeviceSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
@@ -96,7 +95,8 @@ def calibrate_cases(folder: Path) -> Calibration:
     _one({str(block.get("cpu", "")) for _, block in recorded}, folder, "record.cpu")
     if cores < 1:
         raise InputError(f"{folder}: a case.yaml has no record.cores; record the case again with 'lsmlab record'")
-    device = _one({_device(case) for case, _ in recorded}, folder, "device.base")
+    devices = {next((o.partition("=")[2] for o in case.overrides if o.startswith("device=")), "nvme") for case, _ in recorded}
+    device = _one(devices, folder, "device.base")
     for config in configs.values():
         config["host"]["cores"] = cores
     runs = [
@@ -190,10 +190,6 @@ def constants_for(device: str, equations: Sequence[Equation]) -> list[FitConstan
 def _record_block(case: Case) -> Mapping[str, Any]:
     block = read_yaml(case.directory / "case.yaml").get("record")
     return block if isinstance(block, Mapping) else {}
-
-
-def _device(case: Case) -> str:
-    return next((o.partition("=")[2] for o in case.overrides if o.startswith("device=")), "nvme")
 
 
 def _one(found: set[str], folder: Path, key: str) -> str:

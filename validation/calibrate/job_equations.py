@@ -1,4 +1,4 @@
-"""Equations of background jobs: costs of compactions, flushes and their files (models/costs: jobs, transfers, cores).
+"""Equations of background jobs: costs of compactions, flushes and their files (models/costs: jobs, cost, cores).
 
 Device rates come from jobs that ran alone in runs without a cap, because their times include neither a queue nor a wait
 for a core.
@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.cores import busy_probability, contended, excess, wake_ups
+from lsmlab.models.costs.cost import fsyncs, reads, writes
 from lsmlab.models.costs.jobs import deletions as deletion_of
 from lsmlab.models.costs.jobs import file_ends, job_start
-from lsmlab.models.costs.transfers import fsyncs, reads, writes
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
 from lsmlab.validation.calibrate.terms import DurationRow, job_cpu, linear

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,8 +21,9 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.models.workloads.reads import TableClass, false_positive_rate
 from lsmlab.validation.calibrate.searched_runs import SortedRun, manifest_of, searches, sorted_runs, whole_run
+from lsmlab.validation.logs.bench_output import Histogram, bench_output, recorded_file
 from lsmlab.validation.logs.history.builder import jobs_of
-from lsmlab.validation.logs.history.fills import Fill, in_utc, unstalled_fills
+from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.text import read_text
@@ -31,22 +31,6 @@ from lsmlab.validation.logs.timings.timed_jobs import TimedJob, timed_jobs
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")
 """Files that each repeat of a recorded case must have."""
-_RESULT: Final = re.compile(r"^(\w+) +: +[\d.]+ micros/op \d+ ops/sec ([\d.]+) seconds (\d+) operations", re.M)
-_STALL: Final = re.compile(r"Cumulative stall: (\d+):(\d+):([\d.]+) H:M:S")
-_HISTOGRAM: Final = re.compile(r"^Microseconds per (\w+):\n(.*?)(?=\n\n|\nMicroseconds|\Z)", re.M | re.S)
-_AVERAGE: Final = re.compile(r"Count: (\d+) Average: ([\d.]+)")
-_FOUND: Final = re.compile(r"\((\d+) of (\d+) found\)")
-_BUCKET: Final = re.compile(r"[\[(] *(\d+), +(\d+) \] +(\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """Latency histogram of db_bench."""
-
-    count: int
-    mean_s: float
-    buckets: tuple[tuple[float, float, int], ...]
-    """(lower bound exclusive, upper bound inclusive, count); bounds in microseconds."""
 
 
 @dataclass(frozen=True)
@@ -193,33 +177,31 @@ class RecordedRun:
 
 def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     """Read one repeat of a recorded case. Raises InputError if a file is missing, unreadable or has no result."""
-    paths = [find_file(folder, name) for name in FILES]
-    log_text, output, counters = (read_text(path) for path in paths)
+    paths = [recorded_file(folder, name) for name in FILES]
+    log_text, printed, counters = (read_text(path) for path in paths)
     digest = hashlib.sha256()
     manifest = manifest_of(folder)
-    for text in (log_text, output, counters, *([read_text(manifest)] if manifest else [])):
+    for text in (log_text, printed, counters, *([read_text(manifest)] if manifest else [])):
         digest.update(text.encode("utf-8", errors="replace"))
-    result = _RESULT.search(output)
-    if result is None:
-        raise InputError(f"{paths[1]}: db_bench printed no result; record the case again")
+    output = bench_output(printed)
+    duration_s, operations = output.first_result(paths[1])
     log = log_of(paths[0], log_text)
     history = jobs_of(log)
     entry_bytes = _entry_bytes(config)
     jobs = [job for job in timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes) if job.wall_s]
-    histograms = _histograms(output)
+    histograms = output.histograms
     if int(config["workload"].get("batch_size") or 1) > 1 and "read" in histograms:
         raise InputError(f"{paths[1]}: latencies are those of MultiGets; constants are fitted to gets (readrandom)")
     if "read" not in histograms and not any(job.kind == "flush" for job in jobs):
         raise InputError(f"{paths[0]}: contains no finished flush; record the case again for a longer time")
-    stall, reads = _STALL.search(output), _FOUND.search(output)
     return RecordedRun(
-        name=f"{case}/{folder.name}", case=case, config=config, duration_s=float(result[2]), operations=int(result[3]),
-        stall_s=sum(float(x) * u for x, u in zip(stall.groups(), (3600.0, 60.0, 1.0), strict=True)) if stall else 0.0,
+        name=f"{case}/{folder.name}", case=case, config=config, duration_s=duration_s, operations=operations,
+        stall_s=output.stall_s,
         jobs=tuple(jobs), histograms=histograms, counters=_counters(counters, paths[2]),
-        fills=tuple(in_utc(unstalled_fills(log, history.done("flush")), log)), files_per_level=_files_per_level(log),
+        fills=tuple(unstalled_fills(log, history.done("flush"))), files_per_level=_files_per_level(log),
         sorted_runs=sorted_runs(folder, log, config, idle=not jobs),
-        found_share=int(reads[1]) / max(1, int(reads[2])) if reads else 1.0,
-        assertions=WARNING in output, digest=digest.hexdigest(),
+        found_share=output.found_share,
+        assertions=WARNING in printed, digest=digest.hexdigest(),
     )  # fmt: skip
 
 
@@ -230,24 +212,6 @@ def _files_per_level(log: RocksDbLog) -> tuple[tuple[int, ...], ...]:
 
 def _entry_bytes(config: Mapping[str, Any]) -> float:
     return sum(parse_quantity(config["workload"][key], "bytes") for key in ("key_size", "value_size"))
-
-
-def find_file(folder: Path, name: str) -> Path:
-    """Return the path of a repeat's file, plain or compressed. Raises InputError if there is none."""
-    for end in ("", ".xz", ".gz"):
-        if (folder / f"{name}{end}").is_file():
-            return folder / f"{name}{end}"
-    raise InputError(f"{folder}: {name} is missing; record the case again with 'lsmlab record --again'")
-
-
-def _histograms(output: str) -> dict[str, Histogram]:
-    found = {}
-    for kind, body in _HISTOGRAM.findall(output):
-        head = _AVERAGE.search(body)
-        if head is not None:
-            buckets = tuple((float(a), float(b), int(n)) for a, b, n in _BUCKET.findall(body))
-            found[kind] = Histogram(int(head[1]), float(head[2]) * 1e-6, buckets)
-    return found
 
 
 def _counters(text: str, path: Path) -> tuple[Mapping[str, float], ...]:

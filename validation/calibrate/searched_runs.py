@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from lsmlab.models.units import parse_quantity
 from lsmlab.models.workloads.reads import TableClass
+from lsmlab.validation.logs.bench_output import find_file
 from lsmlab.validation.logs.manifest import AddedFile, read_manifest
 from lsmlab.validation.logs.records import RocksDbLog
 from numpy.typing import NDArray
@@ -19,8 +20,6 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_MANIFESTS: Final = ("MANIFEST.txt", "MANIFEST.txt.xz")
-"""Names of the MANIFEST dump of a repeat, if it has one."""
 _NUMBER_BYTES: Final = 8
 """Bytes at the beginning of a key that have its number (db_bench's GenerateKeyFromInt)."""
 _HALVINGS: Final = 60
@@ -81,8 +80,7 @@ def manifest_of(folder: Path) -> Path | None:
 
     `lsmlab record` keeps that of the first repeat; the prefill of the others wrote the same keys.
     """
-    kept = [place / name for place in (folder, folder.parent / "1") for name in _MANIFESTS]
-    return next((path for path in kept if path.is_file()), None)
+    return find_file(folder, "MANIFEST.txt") or find_file(folder.parent / "1", "MANIFEST.txt")
 
 
 def searches(runs: Sequence[SortedRun], found_share: float, false_positive: float) -> list[TableClass]:

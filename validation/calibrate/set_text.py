@@ -6,53 +6,22 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.calibrate.fit import Calibration
 from lsmlab.validation.calibrate.parameter_file import UNDETERMINED, SetText, quantity_text
 from lsmlab.validation.calibrate.scaled_defaults import CODEC_SOURCE, READ_SOURCE, READS, codec_costs, read_costs
 from lsmlab.validation.calibrate.solve import Solution
 
+COMMAND: Final = "lsmlab calibrate"
+"""Command in the parameter file. Its arguments are left out, since they are paths of one machine."""
 VERSION: Final = 2
 """Version of the fitted sets; version 1 had the defaults."""
-_SOURCES: Final[Mapping[str, str]] = {
-    "host.cores": "record.cores of the recorded cases",
-    "host.assertions": "output of db_bench; the constants below are those of a release build (docs/decisions/0048)",
-    "host.core_contention": "time of jobs beyond their CPU time, reads and writes, by number of concurrent threads",
-    "host.time_slice": "as core_contention, by number of requests after which all cores were in use",
-    "host.write_op": "time per write of memtables that were filled without a stall, and of the run outside stalls",
-    "host.write_byte": "as write_op, by size of the value",
-    "host.memtable_depth": "as write_op, by doublings of the memtable beyond 8 MiB",
-    "host.wal_op": "as write_op, runs with a WAL against runs without",
-    "host.wal_byte": "as wal_op, by size of the value",
-    "host.write_serial": "as write_op, runs with several threads against runs with one",
-    "host.write_spread": "histograms of writes up to 10 us, with the clock's rounding to whole microseconds",
-    "host.interrupt_every": "CPU time of writes divided by the number of writes of 22 to 170 us",
-    "host.interrupt": "mean time of writes of 22 to 170 us minus that of short writes",
-    "host.sleep_penalty": "as write_op, by number of sleeps per write",
-    "host.read_op": "CPU time per read and mean time of a read",
-    "host.read_run": "as read_op",
-    "host.read_request": "as read_op, blocks that come from the device",
-    "host.device_read_spread": "histograms of reads of 22 to 380 us",
-    "host.flush_record": "CPU time of flushes, by records and bytes",
-    "host.flush_byte": "as flush_record",
-    "host.compaction_record": "CPU time of compactions, by records, bytes and doublings of their sorted runs",
-    "host.compaction_byte": "as compaction_record",
-    "host.compaction_compare": "as compaction_record",
-    "host.job_start": "time from the end of a job to the start of the next",
-    "host.file_overhead": "time from a job's last byte to its commit, by number of files",
-    "host.unlink": "time between two file deletions of a job",
-    "host.sleep_step": "RocksDB's stall time divided by the number of sleeps in the histogram",
-    "device.read_bandwidth": "reads of compactions that ran alone, without a cap",
-    "device.write_bandwidth": "write calls of jobs that ran alone, without a cap",
-    "device.read_latency": "mean time of reads of one block",
-    "device.read_iops": "as read_latency, runs with several clients against runs with one",
-    "device.write_latency": "as write_bandwidth, by number of requests",
-    "device.fsync_latency": "part of the time from a job's last byte to its commit that does not depend on the number of files",
-    "device.throttle_io": "bytes per write operation that the block layer counts, without the small writes of each file",
-}
+_SOURCES: Final = Path(__file__).with_name("sources.yaml")
 _ASSERTED: Final = ("RocksDB was built with assertions; the constants are those of a release build (host.assertions).", "")
 _WEAK: Final = 1.0
 """If the singular value of a combination of constants is below this, the priors determine it better than the data
@@ -61,7 +30,7 @@ _STRONG: Final = 0.3
 """Least component of a combination (a unit vector) for its constant to be named."""
 
 
-def parameter_text(found: Calibration, command: str) -> str:
+def parameter_text(found: Calibration) -> str:
     """Return the content of the parameter file; the same recordings give the same bytes."""
     undetermined = set(found.solution.undetermined())
     fitted = {group: found.fitted(group) for group in ("host", "device")}
@@ -71,7 +40,7 @@ def parameter_text(found: Calibration, command: str) -> str:
     }
     return str(
         SetText(
-            about=(f"Written by: {command}",),
+            about=(f"Written by: {COMMAND}",),
             head=(
                 f"version: {VERSION}",
                 f"description: {found.cores} cores, the machine of the recorded cases",
@@ -79,7 +48,7 @@ def parameter_text(found: Calibration, command: str) -> str:
                 f"  runs: {len(found.runs)} runs of db_bench {found.release}, recorded {found.recorded}",
                 f"  cases: [{', '.join(found.cases)}]",
                 f"  inputs_sha256: {found.digest}",
-                f"  method: {command}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
+                f"  method: {COMMAND}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
             ),
             host={"cores": found.cores, "assertions": float(found.assertions), **fitted["host"], **_scaled(fitted["host"])},
             devices={found.device: fitted["device"]},
@@ -101,12 +70,12 @@ def _scaled(fitted: Mapping[str, float]) -> dict[str, float]:
 
 
 def _sources(found: Calibration) -> dict[str, str]:
-    """Return the source of each constant: from `_SOURCES`, otherwise the names of the equations that contain it."""
+    """Return the source of each constant: from sources.yaml, otherwise the names of the equations that contain it."""
     names: dict[str, list[str]] = {}
     for equation in found.equations:
         for key in equation.keys:
             names.setdefault(key, []).append(equation.name)
-    return {key: ", ".join(equations) for key, equations in names.items()} | dict(_SOURCES)
+    return {**{key: ", ".join(equations) for key, equations in names.items()}, **read_yaml(_SOURCES)}
 
 
 def report_text(found: Calibration) -> str:

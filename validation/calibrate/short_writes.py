@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 from lsmlab.sim.clients.latency import loglogistic_cdf
-from lsmlab.validation.calibrate.recorded import Histogram, RecordedRun
+from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
+from lsmlab.validation.logs.bench_output import Histogram
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, seen_below
 from scipy.optimize import minimize
 

@@ -7,9 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.costs.cost import DEVICE, HOST, Cost, contribution
-from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.host import Host, priors_of
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
-from lsmlab.models.costs.prior import priors_of
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
@@ -53,15 +52,11 @@ def design(costs: Sequence[tuple[Cost, Host]], keys: Sequence[str] | None = None
     if keys is None:
         keys = [key for key in counted if is_estimated(key)]
     fixed = [
-        sum(count * getattr(host, _name(key)) for key, count in row.items() if key not in keys)
+        sum(count * getattr(host, key.removeprefix(f"{HOST}.")) for key, count in row.items() if key not in keys)
         for row, (_, host) in zip(rows, costs, strict=True)
     ]
     columns = {key: np.array([row.get(key, 0.0) for row in rows], dtype=np.float64) for key in keys}
     return Design(columns, np.array(fixed, dtype=np.float64))
-
-
-def _name(key: str) -> str:
-    return key.removeprefix(f"{HOST}.")
 
 
 def keys_of(costs: Sequence[Cost]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
@@ -76,6 +77,12 @@ def cumulative_distance(a: Floats, b: Floats) -> float:
     n = min(len(a), len(b))
     total = float(a[:n].sum())
     return float(np.abs(np.cumsum(a[:n]) - np.cumsum(b[:n])).max()) / total if total > 0 else 0.0
+
+
+DISTANCES: Final = {
+    "throughput.ks": ks_distance, "throughput.area": area_distance, "throughput.cumulative": cumulative_distance,
+}  # fmt: skip
+"""Distances by their names in the scorecard."""
 
 
 def _distributions(a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:

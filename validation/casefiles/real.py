@@ -11,7 +11,7 @@ import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.casefiles.case import Case
-from lsmlab.validation.casefiles.curves import Floats, area_distance, cumulative_distance, ks_distance, read_series
+from lsmlab.validation.casefiles.curves import DISTANCES, Floats, read_series
 from lsmlab.validation.casefiles.values import flat, level_values, pair_values, stall_shares
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -26,6 +26,8 @@ _KNOWN: Final = 0.8
 """Share of the measured time for which a level's size must be known before its mean is taken."""
 _INTERVALS: Final = "stall_interval_seconds."
 _WAITS: Final = "stall_seconds."
+_COUNTED: Final = "stall_measured.seconds"
+"""RocksDB's own total of waits, which not every LOG has."""
 _STALLED: Final = 0.01
 """Stall fraction below which a run has no dominant cause."""
 
@@ -79,12 +81,12 @@ def with_waits(runs: Sequence[Mapping[str, float]], waited: float | None) -> lis
     the measured share of the run in which writers waited, is known, slowdowns are shortened to it. Otherwise `stall_seconds`
     and `stall_fraction` of all LOGs are left out, and `stall_interval_seconds` has the lengths of the stalls.
     """
-    if waited is None and any(_slowed(run) and not _counted(run) for run in runs):
+    if waited is None and any(_slowed(run) and _COUNTED not in run for run in runs):
         return [{k: v for k, v in run.items() if k != "stall_fraction" and not k.startswith(_WAITS)} for run in runs]
     found = []
     for run in runs:
         known = {k: v for k, v in run.items() if not k.startswith(_INTERVALS)}
-        if waited is not None and _slowed(run) and not _counted(run):
+        if waited is not None and _slowed(run) and _COUNTED not in run:
             intervals = _by_cause(run, _INTERVALS)
             scale = slowed_share(intervals, waited * run["duration_s"])
             known |= {f"{_WAITS}{cause}": intervals[cause] * scale for cause in _slowed(run)}
@@ -95,11 +97,6 @@ def with_waits(runs: Sequence[Mapping[str, float]], waited: float | None) -> lis
 def _slowed(run: Mapping[str, float]) -> list[str]:
     """Return the causes of slowdowns in a LOG."""
     return [cause for cause, seconds in _by_cause(run, _INTERVALS).items() if seconds > 0.0 and cause.endswith("slowdown")]
-
-
-def _counted(run: Mapping[str, float]) -> bool:
-    """Whether a LOG has RocksDB's own total of waits."""
-    return "stall_measured.seconds" in run
 
 
 def _duration(case: Case, config: Mapping[str, Any], series: Sequence[Floats]) -> float | None:
@@ -218,10 +215,4 @@ def common_dominant_cause(values: Mapping[str, float], repeats: Sequence[Mapping
 def _curve_noise(series: Sequence[Floats]) -> dict[str, float]:
     """Return the distances between the throughput curves of repeats, averaged over all pairs."""
     pairs = [(a, b) for i, a in enumerate(series) for b in series[i + 1 :]]
-    if not pairs:
-        return {}
-    return {
-        "throughput.ks": float(np.mean([ks_distance(a, b) for a, b in pairs])),
-        "throughput.area": float(np.mean([area_distance(a, b) for a, b in pairs])),
-        "throughput.cumulative": float(np.mean([cumulative_distance(a, b) for a, b in pairs])),
-    }
+    return {name: float(np.mean([distance(a, b) for a, b in pairs])) for name, distance in DISTANCES.items() if pairs}

@@ -14,8 +14,7 @@ from lsmlab.models.costs.operations import (
     wal_fsync_factor,
     write_cpu,
 )
-from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates
-from lsmlab.validation.importer.observation import Observation
+from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates, Observation
 from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.history.fills import of_all_families, unstalled
 

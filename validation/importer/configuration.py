@@ -14,10 +14,9 @@ from lsmlab.models.version import Version
 from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.clients import idle_clients
-from lsmlab.validation.importer.estimates import Estimate, Estimates
-from lsmlab.validation.importer.fsyncs import ROTATING_S
+from lsmlab.validation.importer.device import ROTATING_S
+from lsmlab.validation.importer.estimates import Estimate, Estimates, Observation, wal_is_used
 from lsmlab.validation.importer.load import load_of
-from lsmlab.validation.importer.observation import Observation, wal_is_used
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.workload import InferredWorkload
 
@@ -56,7 +55,7 @@ class Inferred:
     device: Mapping[str, Any]
     """Keys of the device group besides the constants of `parameters`: write cap (a limit) and page cache."""
     parameters: SetText
-    """Parameter set: constants of host and device, with standard errors."""
+    """Parameter set: constants of host and of the device `NAME`, with standard errors."""
     load: Mapping[str, Any]
     """Entry sizes, keys, mix of operations and clients, without a schedule."""
     notes: Sequence[str]
@@ -225,13 +224,13 @@ def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
     sources = {estimate.name: estimate.basis for estimate in rates.estimates}
     if base == "hdd" and "write_bandwidth" in device and "read_bandwidth" not in device:
         device["read_bandwidth"] = device["write_bandwidth"]
-        sources["hdd.read_bandwidth"] = "assumption: equal to write_bandwidth"
+        sources[f"{NAME}.read_bandwidth"] = "assumption: equal to write_bandwidth"
     head = {"version": 1, "description": f"the machine that wrote {reading.path.name}"}
     return SetText(
         about=("Written by: lsmlab import",),
         head=to_yaml(head, width=1000, unicode=True).splitlines(),
-        host=host, devices={base: device} if device else {}, host_errors=host_errors,
-        device_errors={base: device_errors} if device_errors else {},
+        host=host, devices={NAME: device} if device else {}, host_errors=host_errors,
+        device_errors={NAME: device_errors} if device_errors else {},
         errors_from="from the spread between jobs or periods of this LOG; none for constants without such a spread",
         sources=sources, alternative=_alternative(reading, rates, device),
         alternative_from="limits that the LOG does not exclude, as [found, instead]",

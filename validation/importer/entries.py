@@ -6,17 +6,14 @@ Store, load, machine and limits are separate entries, so that a what-if replaces
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.devices.make import DeviceCaps
 from lsmlab.sim.yaml_text import to_yaml
-from lsmlab.validation.calibrate.parameter_file import SetText
-from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, Inferred, infer, limited_by_store
-from lsmlab.validation.importer.estimates import Estimates
-from lsmlab.validation.importer.load import full_speed, operations, schedule
-from lsmlab.validation.importer.observation import Observation
+from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, Inferred
+from lsmlab.validation.importer.load import full_speed, schedule, trace_text
 from lsmlab.validation.importer.workload import InferredWorkload
 
 _LIMITS: Final = tuple(f.name for f in fields(DeviceCaps))
@@ -38,41 +35,29 @@ class _Entry:
     own_values_last: bool = True
     """Whether the content replaces values of the entries in `defaults`."""
 
+    def __str__(self) -> str:
+        """Return the text of the file."""
+        lines = [*(f"# {_one_line(text)}" for text in self.comments), "# Written by: lsmlab import", "defaults:"]
+        lines += [f"  - {text}" for text in [*self.defaults, *(["_self_"] if self.own_values_last else [])]]
+        body = to_yaml(_literal(self.content), width=120, unicode=True) if self.content else ""
+        return "\n".join([*lines, "", body])
 
-def write_configuration(
-    observation: Observation, workload: InferredWorkload, rates: Estimates, directory: Path, final: Path,
-    kind: str | None = None,
-) -> tuple[str, Sequence[str]]:  # fmt: skip
-    """Write the entries, the experiments, parameters/imported.yaml and trace.csv into `directory`.
 
-    `final` is the folder to which the files will be moved: the load contains the path of its trace. `kind`: see `infer`.
-    Returns the assumptions and, before them, the name of the experiment that repeats the real load: `FULL_SPEED` if stalls
-    limited the clients, otherwise `NAME`.
+def configuration_files(
+    inferred: Inferred, workload: InferredWorkload, source: str, trace: Path | None = None
+) -> dict[str, str]:
+    """Return the texts of the entries, the experiments and parameters/imported.yaml, by path in the configuration folder.
+
+    `source`: name of the LOG. `trace`: file of the trace, which the texts then include; None: the load contains the trace.
     """
-    source = observation.reading.path.name
-    inferred = infer(observation.reading, workload, rates, kind)
-    loads = {NAME: schedule(workload, final), FULL_SPEED: full_speed(workload)}
-    for entry in (*_machine(inferred, source), *_store(inferred, source), *_loads(inferred, loads, source)):
-        _write(directory, entry)
-    for name in loads:
-        _write(directory, _experiment(inferred, name, source))
-    (directory / "parameters").mkdir(parents=True, exist_ok=True)
-    text = str(_renamed(inferred.parameters, inferred.device_base))
-    (directory / "parameters" / f"{NAME}.yaml").write_text(text, encoding="utf-8")
-    if len(workload.seconds) >= 2:
-        rows = "".join(f"{t:.3f},{n:.3f}\n" for t, n in zip(workload.seconds, operations(workload), strict=True))
-        (directory / "trace.csv").write_text(f"seconds,operations\n{rows}", encoding="utf-8")
-    return (FULL_SPEED if limited_by_store(observation) else NAME), inferred.notes
-
-
-def _renamed(constants: SetText, base: str) -> SetText:
-    """Return the parameter set with the constants of `base` under the drive's own name."""
-    return replace(
-        constants,
-        devices={NAME: constants.devices[base]} if base in constants.devices else {},
-        device_errors={NAME: constants.device_errors[base]} if base in constants.device_errors else {},
-        sources={key.replace(f"{base}.", f"{NAME}.", 1): text for key, text in constants.sources.items()},
-    )
+    loads = {NAME: schedule(workload, trace), FULL_SPEED: full_speed(workload)}
+    found = [*_machine(inferred, source), *_store(inferred, source), *_loads(inferred, loads, source)]
+    found += [_experiment(inferred, name, source) for name in loads]
+    texts = {f"{entry.path}.yaml": str(entry) for entry in found}
+    texts[f"parameters/{NAME}.yaml"] = str(inferred.parameters)
+    if trace is not None and (rows := trace_text(workload)):
+        texts[trace.name] = rows
+    return texts
 
 
 def _machine(inferred: Inferred, source: str) -> Iterator[_Entry]:
@@ -116,15 +101,6 @@ def _experiment(inferred: Inferred, name: str, source: str) -> _Entry:
     comments = ("@package _global_", f"Store, machine, limits and load of {source}, {_WAYS[name]}.", *inferred.notes)
     overrides = [f"override /{group}: {entry}" for group, entry in chosen.items()]
     return _Entry(f"experiment/{name}", overrides, content, comments, own_values_last=False)
-
-
-def _write(directory: Path, entry: _Entry) -> None:
-    lines = [*(f"# {_one_line(text)}" for text in entry.comments), "# Written by: lsmlab import", "defaults:"]
-    lines += [f"  - {text}" for text in [*entry.defaults, *(["_self_"] if entry.own_values_last else [])]]
-    path = directory / f"{entry.path}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    body = to_yaml(_literal(entry.content), width=120, unicode=True) if entry.content else ""
-    path.write_text("\n".join([*lines, "", body]), encoding="utf-8")
 
 
 def _one_line(text: str) -> str:

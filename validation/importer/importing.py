@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from lsmlab.models.options.values import plain
+from lsmlab.sim.configuration.catalogue import MemoryFolder
 from lsmlab.sim.explain.sentences import bottleneck_text
-from lsmlab.sim.explain.stall_analysis import analyse_stalls
-from lsmlab.sim.results.jsontext import write_json
+from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls
+from lsmlab.sim.results.jsontext import to_json, write_json
+from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.rundir import RunDirectory
 from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.sim.studies.request import argument, option
-from lsmlab.validation.importer.configuration import DRIVES
-from lsmlab.validation.importer.entries import write_configuration
-from lsmlab.validation.importer.estimates import Estimates
-from lsmlab.validation.importer.estimators import estimate
-from lsmlab.validation.importer.families import infer_database
-from lsmlab.validation.importer.observation import Observation, observe
+from lsmlab.validation.importer.clients import sleep_penalty, wal_fsync, write_op
+from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, Inferred, infer, limited_by_store
+from lsmlab.validation.importer.device import FLUSH_CPU, fsync_bandwidth, small_fsync, streams, throughput
+from lsmlab.validation.importer.entries import configuration_files
+from lsmlab.validation.importer.estimates import Earlier, Estimates, Observation, observe
+from lsmlab.validation.importer.jobs import codec_cpu, compaction_cpu, file_overhead, flush_cpu, job_start
+from lsmlab.validation.importer.load import infer_database
 from lsmlab.validation.importer.reading import Reading, families, read
-from lsmlab.validation.importer.tables import write_tables
+from lsmlab.validation.importer.tables import Tables, tables_of
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import PROBLEMS
 from lsmlab.validation.logs.records import TROUBLES
@@ -46,34 +52,98 @@ class ImportedStore:
     """A real store, as its LOG tells: history, load and machine."""
 
     reading: Reading
-    summary: dict[str, Any]
-    """Content of summary.json."""
+    facts: dict[str, Any]
+    """Numbers of summary.json that need no tables."""
     workload: InferredWorkload
     observation: Observation
     estimates: Estimates
+    device: str | None = None
+    """Kind of drive, one of `DRIVES`; None: inferred."""
 
-    def write(self, folder: Path, device: str | None = None) -> dict[str, Any]:
-        """Write tables, configuration and summary into a folder, in one step; return the summary.
+    @cached_property
+    def inferred(self) -> Inferred:
+        """Store, machine and load as keys of the configuration."""
+        return infer(self.reading, self.workload, self.estimates, self.device)
 
-        `device`: kind of drive, one of `DRIVES`; None: inferred.
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """The facts with the notes on the configuration, and the name of the experiment that repeats the real load.
+
+        It is `FULL_SPEED` if stalls limited the clients, otherwise `NAME`.
         """
-        summary = dict(self.summary)
-        with RunDirectory(folder) as place:
-            experiment, notes = write_configuration(
-                self.observation, self.workload, self.estimates, place.staging, folder.resolve(), device
-            )
-            summary["import"] = {**summary["import"], "notes": [*summary["import"]["notes"], *notes], "experiment": experiment}
-            about = {"version": summary["version"], "seed": 0, "config": {"log": str(self.reading.path)}}
-            summary |= analyse_stalls(write_tables(self.reading, self.workload, place.staging, about))
-            summary["bottleneck"]["text"] = bottleneck_text(summary)
-            write_json(place.staging / "summary.json", summary)
-            _publish(place)
+        about = self.facts["import"]
+        experiment = FULL_SPEED if limited_by_store(self.observation) else NAME
+        return {
+            **self.facts,
+            "import": {**about, "notes": [*about["notes"], *self.inferred.notes], "experiment": experiment},
+        }
+
+    @cached_property
+    def tables(self) -> tuple[Tables, StallData]:
+        """Tables with their schemas, and the data that explain the stalls."""
+        return tables_of(self.reading, self.workload)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Content of summary.json."""
+        summary = self.described | analyse_stalls(self.tables[1])
+        summary["bottleneck"]["text"] = bottleneck_text(summary)
         return summary
+
+    def write(self, folder: Path) -> None:
+        """Write tables, configuration and summary into a folder, in one step."""
+        about = {"version": self.facts["version"], "seed": 0, "config": {"log": str(self.reading.path)}}
+        with RunDirectory(folder) as place:
+            trace = folder.resolve() / "trace.csv"
+            for path, text in configuration_files(self.inferred, self.workload, self.reading.path.name, trace).items():
+                (place.staging / path).parent.mkdir(parents=True, exist_ok=True)
+                (place.staging / path).write_text(text, encoding="utf-8")
+            for schema, columns in self.tables[0]:
+                write_table(place.staging, schema, columns, about)
+            write_json(place.staging / "summary.json", self.summary)
+            _publish(place)
+
+    def in_memory(self, name: str) -> MemoryFolder:
+        """Return the configuration as a folder in memory, about which studies can be asked by its name."""
+        files = configuration_files(self.inferred, self.workload, self.reading.path.name)
+        return MemoryFolder(name, files, json.loads(to_json(self.described)))
 
 
 def read_store(request: ImportRequest) -> ImportedStore:
     """Read a LOG and infer load and machine. Raises InputError if a file is unreadable or of the wrong kind."""
-    return summarised(read(request.log, request.options, request.report_csv))
+    return replace(summarised(read(request.log, request.options, request.report_csv)), device=request.device)
+
+
+class Estimator(NamedTuple):
+    """One step from the observation to estimates."""
+
+    estimate: Callable[[Observation, Earlier], Estimates]
+    needs: tuple[str, ...] = ()
+    """Names of the earlier estimates that the step gets."""
+
+
+ESTIMATORS: Final = (
+    Estimator(compaction_cpu),
+    Estimator(flush_cpu, ("host.compaction_record", "host.compress_byte")),
+    Estimator(codec_cpu, ("host.compaction_byte", "host.compress_byte", "host.decompress_byte")),
+    Estimator(job_start),
+    Estimator(file_overhead),
+    Estimator(streams),
+    Estimator(small_fsync),
+    Estimator(fsync_bandwidth, ("device.fsync_latency", *FLUSH_CPU)),
+    Estimator(throughput, ("device.write_bandwidth", *FLUSH_CPU)),
+    Estimator(write_op),
+    Estimator(wal_fsync),
+    Estimator(sleep_penalty, ("host.write_op",)),
+)
+
+
+def estimate(observation: Observation) -> Estimates:
+    """Run all estimators in order; return all estimates and notes."""
+    found = Estimates()
+    for step in ESTIMATORS:
+        found += step.estimate(observation, {name: found.get(name) for name in step.needs})
+    return found
 
 
 def summarised(reading: Reading) -> ImportedStore:
@@ -83,8 +153,7 @@ def summarised(reading: Reading) -> ImportedStore:
     rates = estimate(observation)
     summary = dict(reading.summary)
     if workload.until_s > 0:  # more exact than the last statistics dump, which rounds to 97M keys
-        ends = [*workload.seconds[1:], workload.until_s]
-        operations = sum(r * (b - a) for r, a, b in zip(workload.rate_per_s, workload.seconds, ends, strict=True))
+        operations = float(workload.operations.sum())
         summary |= {"operations": operations, "operations_until_s": workload.until_s}
         summary |= {"write_ops_per_s": operations / workload.until_s}
         summary |= {"user_bytes_written": operations * observation.entry_bytes}

@@ -6,27 +6,25 @@ import bisect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.options.options import RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.sim.explain.chains import Chain, chains, stall_rows
 from lsmlab.sim.explain.lost_operations import curves_of_series
 from lsmlab.sim.explain.stall_analysis import StallData, lost_operations
-from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_JOBS, STATISTICS
 from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import Table, spread, step_values
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
-from lsmlab.validation.importer.observation import log_writes
+from lsmlab.validation.importer.device import job_spans
+from lsmlab.validation.importer.estimates import log_writes
 from lsmlab.validation.importer.reading import Floats, Reading, families, grid
-from lsmlab.validation.importer.throughput import job_spans
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.history.summary import busy_s
-from lsmlab.validation.logs.history.tree import LevelTracker, states
+from lsmlab.validation.logs.history.tree import LevelTracker, states, total
 
 _COMMIT_S: Final = 2e-3
 """A job ended a stall if its commit is this close in time to the stall's end. Times of stall line and commit event
@@ -35,13 +33,12 @@ _SUCCESSOR_S: Final = 0.02
 """A job that starts within this time after another job's end on the same thread was waiting for that job."""
 
 
-def write_tables(
-    reading: Reading, workload: InferredWorkload, directory: Path, about: Mapping[str, Any]
-) -> StallData:  # fmt: skip
-    """Write the tables jobs, stalls, series, levels, statistics, compaction_tables and latency as Parquet files.
+Tables = Sequence[tuple[TableSchema, Table]]
+"""Tables with their schemas."""
 
-    Return those that explain the stalls.
-    """
+
+def tables_of(reading: Reading, workload: InferredWorkload) -> tuple[Tables, StallData]:
+    """Return the tables jobs, stalls, series, levels, statistics, compaction_tables and latency, and the data of stalls."""
     records = job_records(reading)
     stalls = stall_rows(stall_records(reading, records), named=len(reading.jobs.families) > 1)
     statistics, rows = statistics_tables(reading)
@@ -49,7 +46,7 @@ def write_tables(
     data = _stall_data(reading, workload, stalls, jobs, series)
     for stall, lost_ops in zip(stalls, lost_operations(data), strict=True):
         stall["lost_ops"] = lost_ops
-    tables: list[tuple[TableSchema, Table]] = [
+    return [
         (LOG_JOBS, jobs),
         (STALLS, STALLS.table(stalls)),
         (SERIES, series),
@@ -57,10 +54,7 @@ def write_tables(
         (STATISTICS, columns_of(statistics, STATISTICS)),
         (COMPACTION_TABLES, columns_of(rows, COMPACTION_TABLES)),
         (LATENCY, LATENCY.empty()),
-    ]
-    for schema, columns in tables:
-        write_table(directory, schema, columns, about)
-    return data
+    ], data
 
 
 def _stall_data(
@@ -151,7 +145,7 @@ def series_table(reading: Reading, workload: InferredWorkload) -> Table:
     step_s = float(edges[1])
     writes = np.zeros(len(edges) - 1)
     if len(workload.seconds):
-        curve = np.concatenate(([0.0], np.cumsum(workload.rate_per_s * _lengths(workload))))
+        curve = np.concatenate(([0.0], np.cumsum(workload.operations)))
         borders = np.append(workload.seconds, workload.until_s)
         writes = np.diff(np.interp(edges, borders, curve)) / step_s
     table: Table = {
@@ -166,10 +160,6 @@ def series_table(reading: Reading, workload: InferredWorkload) -> Table:
         end = np.array([reading.seconds(s.end_us) for s in mine], dtype=np.float64)
         table[f"stall_{cause.value}_s"] = spread(start, end, end - start, edges) / step_s
     return table | _transfers(reading, workload, edges) | _states(reading, edges)
-
-
-def _lengths(workload: InferredWorkload) -> Floats:
-    return np.diff(np.append(workload.seconds, workload.until_s))
 
 
 def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> Table:
@@ -198,13 +188,14 @@ def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> T
 def _states(reading: Reading, edges: Floats) -> Table:
     """Return files and bytes per level, immutable memtables, pending bytes, delayed rate and running jobs by second."""
     at = edges[1:]
-    rows = [(reading.seconds(job.end_us or 0), *_levels_now(trackers)) for job, trackers in states(reading.jobs)]
+    sizes_of = LevelTracker.estimated_sizes
+    rows = [(reading.seconds(job.end_us or 0), *total(trackers, sizes_of)) for job, trackers in states(reading.jobs)]
     levels = max((len(counts) for _, counts, _ in rows), default=0)
     times = np.array([t for t, _, _ in rows], dtype=np.float64)
     table: Table = {"l0_files": _column(times, [c[0] if c else 0 for _, c, _ in rows], at)}
     waiting = [(s.time_us, s.immutables) for s in reading.stalls.states if s.immutables is not None]
     waiting += [(j.end_us or 0, j.immutables) for j in reading.jobs.done("flush") if j.immutables is not None]
-    waiting += [(r.time_us, r.immutables + 1) for r in _switches(reading)]
+    waiting += [(r.time_us, r.immutables + 1) for r in reading.log.switches()]
     waiting.sort()
     table["immutables"] = _column(_times(reading, [t for t, _ in waiting]), [n for _, n in waiting], at)
     debt = [(s.time_us, s.pending_bytes) for s in reading.stalls.states if s.pending_bytes is not None]
@@ -218,21 +209,6 @@ def _states(reading: Reading, edges: Floats) -> Table:
         table[f"level_bytes_{level}"] = _column(times, sizes, at)
         table[f"level_files_{level}"] = _column(times, [c[level] if level < len(c) else 0 for _, c, _ in rows], at)
     return table
-
-
-def _levels_now(trackers: Mapping[str, LevelTracker]) -> tuple[list[int], list[int]]:
-    """Return files and bytes per level, summed over column families; unknown file sizes are estimated."""
-    width = max((len(t.counts) for t in trackers.values()), default=0)
-    counts, sizes = [0] * width, [0] * width
-    for tracker in trackers.values():
-        for level, (count, size) in enumerate(zip(tracker.counts, tracker.estimated_sizes(), strict=True)):
-            counts[level] += count
-            sizes[level] += size
-    return counts, sizes
-
-
-def _switches(reading: Reading) -> list[Any]:
-    return list(reading.log.switches())
 
 
 def _times(reading: Reading, times_us: Sequence[int]) -> Floats:

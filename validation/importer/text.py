@@ -9,8 +9,7 @@ from typing import Any, Final
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.sentences import CAUSE_WORDS
 from lsmlab.sim.explain.summary_text import costliest_lines
-from lsmlab.sim.results.comparison_text import in_columns
-from lsmlab.sim.results.family_text import family_lines
+from lsmlab.sim.results.comparison_text import family_lines, in_columns
 from lsmlab.validation.importer.estimates import LABELS
 
 _LABEL: Final = 16

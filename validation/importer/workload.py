@@ -6,10 +6,11 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import numpy as np
-from lsmlab.models.tree.sst import expected_entry_bytes
+from lsmlab.models.tree.sst import expected_block
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
@@ -77,6 +78,11 @@ class InferredWorkload:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def operations(self) -> Floats:
+        """Writes in each interval of `rate_per_s`."""
+        return self.rate_per_s * np.diff(np.append(self.seconds, self.until_s))
+
+    @property
     def write_bytes(self) -> float:
         """Mean key and value of a write of one column family; a delete has no value."""
         return (self.key_bytes or 0.0) + (1.0 - self.delete_share) * (self.value_bytes or 0.0)
@@ -138,12 +144,12 @@ def _compression_ratio(found: InferredWorkload, reading: Reading) -> float | Non
     if not files or found.key_bytes is None:
         return None
     stored, keys = max(found.stored_keys, found.entries_before, 1.0), round(found.key_bytes)
-    density = {"population": max(found.keys or stored, stored), "entries": stored}
+    block = partial(expected_block, keys, population=max(found.keys or stored, stored), entries=stored)
     tombstones = sum(f.deletions for f in files)
     puts = sum(f.entries or 0 for f in files) - tombstones
     value_bytes = sum(f.raw_value_bytes for f in files) / puts if puts else 0.0
-    raw_bytes = puts * expected_entry_bytes(keys, value_bytes, **density)
-    raw_bytes += tombstones * expected_entry_bytes(keys, 0.0, **density) if tombstones else 0.0
+    raw_bytes = puts * block(value_bytes).entry_bytes
+    raw_bytes += tombstones * block(0.0).entry_bytes if tombstones else 0.0
     return sum(f.data_bytes for f in files) / raw_bytes
 
 

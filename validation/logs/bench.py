@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-NUMBER: Final = r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)"
+NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 """Regular expression of a number as RocksDB prints it."""
 _BENCH: Final = re.compile(
-    rf"^\s*(\w+)\s+:\s+{NUMBER} micros/op (?:{NUMBER} ops/sec)?;?"
-    rf"(?:\s+{NUMBER} seconds (\d+) operations;)?(?:\s+{NUMBER} MB/s)?"
+    rf"^\s*(\w+)\s+:\s+{NUMBER} micros/op (?:({NUMBER}) ops/sec)?;?(?:\s+({NUMBER}) seconds (\d+) operations;)?"
 )
 _SETUP: Final = re.compile(r"^\s*(RocksDB|Keys|Values|Entries): +(?:version )?([\d.]+)")
-_TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : {NUMBER}\s*$")
+_TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : ({NUMBER})\s*$")
 _HISTOGRAM: Final = re.compile(r"^\s*(rocksdb\.[\w.]+) P50 : (.*)")
 _PERCENTILES: Final = re.compile(r"Percentiles: P50: (\S+) P75: \S+ (?:P90: \S+ )?P99: (\S+) P99\.9: (\S+) P99\.99: (\S+)")
 _LONGEST: Final = re.compile(r"Max: ([0-9.]+)")
@@ -42,7 +41,7 @@ class BenchReader:
     def take(self, text: str) -> bool:
         """Read one line; return True if it is a result, setting, ticker or histogram."""
         if "micros/op" in text and (found := _BENCH.search(text)):
-            rate, seconds, operations = found[3], found[4], found[5]
+            rate, seconds, operations = found[2], found[3], found[4]
             self.benchmarks.append(
                 Benchmark(
                     found[1], float(rate) if rate else None, float(seconds) if seconds else None,
@@ -58,7 +57,7 @@ class BenchReader:
                 self.tickers[found[1]] = float(found[2])
                 return True
             if found := _HISTOGRAM.search(text):
-                pairs = re.findall(rf"(P\d+|COUNT|SUM) : {NUMBER}", f"P50 : {found[2]}")
+                pairs = re.findall(rf"(P\d+|COUNT|SUM) : ({NUMBER})", f"P50 : {found[2]}")
                 self.histograms[found[1]] = {name: float(value) for name, value in pairs}
                 return True
         return False

@@ -6,6 +6,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -26,33 +27,8 @@ class Damaged(Exception):  # noqa: N818  (a state of the file, which its callers
     """The compressed data are damaged or end early; all that could be decompressed has been yielded."""
 
 
-class _Gzip:
-    """One member of a gzip file, with the interface of the decompressors of lzma and bz2."""
-
-    def __init__(self) -> None:
-        self._inner = zlib.decompressobj(wbits=31)
-        self._waiting = b""
-
-    @property
-    def eof(self) -> bool:
-        return self._inner.eof
-
-    @property
-    def unused_data(self) -> bytes:
-        return self._inner.unused_data
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._waiting
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        text = self._inner.decompress(self._waiting + data, max_length)
-        self._waiting = self._inner.unconsumed_tail
-        return text
-
-
 _OPENERS: Final[tuple[tuple[bytes, Any], ...]] = (
-    (b"\x1f\x8b", _Gzip), (b"\xfd7zXZ\x00", lzma.LZMADecompressor), (b"BZh", bz2.BZ2Decompressor),
+    (b"\x1f\x8b", partial(zlib.decompressobj, 31)), (b"\xfd7zXZ\x00", lzma.LZMADecompressor), (b"BZh", bz2.BZ2Decompressor),
 )  # fmt: skip
 
 
@@ -113,12 +89,12 @@ def _members(path: Path, opener: Any, first: bytes, file: IO[bytes]) -> Iterator
         unpacker = opener()
         try:
             while not unpacker.eof:
-                if unpacker.needs_input and not raw:
+                if not raw and getattr(unpacker, "needs_input", True):  # zlib keeps no input: the rest is in unconsumed_tail
                     raw = file.read(_STEP_BYTES)
                     if not raw:
                         raise Damaged
                 part = unpacker.decompress(raw, _STEP_BYTES)
-                raw = b""
+                raw = getattr(unpacker, "unconsumed_tail", b"")
                 if part:
                     yield part
         except _ERRORS:

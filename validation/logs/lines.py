@@ -1,29 +1,17 @@
-"""Single lines of a RocksDB LOG: split into time stamp and message, and converted to records."""
+"""Single lines of a RocksDB LOG: split into time stamp and message, converted to records, and the JSON of events."""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from sys import intern
-from typing import Final
+from typing import Any, Final
 
+from lsmlab.validation.logs import records
 from lsmlab.validation.logs.clock import Clock
-from lsmlab.validation.logs.records import (
-    DeletedLine,
-    DroppingLine,
-    IdlePick,
-    InstalledLine,
-    JobLine,
-    MovedLine,
-    MovingLine,
-    OptionsChange,
-    Record,
-    ReleasedLine,
-    StallLine,
-    StartSummary,
-    SwitchLine,
-)
+from lsmlab.validation.logs.record_list import Record
 
 _STAMP: Final = r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}"
 _LINE: Final = re.compile(rf"({_STAMP}) (\S+) (?:\(Original Log Time ({_STAMP})\) )?")
@@ -43,24 +31,7 @@ _MESSAGE: Final = re.compile(
 )
 """Beginnings of the messages to read. Needed where the embedding program puts a prefix of unknown length before
 them."""
-_HEAD: Final = re.compile(
-    r"(?:\[(?:WARN|ERROR|FATAL|HEADER|DEBUG)\] ?)?(?:\[[^\]]*:\d+\] ?)?(?:\[([^\]]*)\]:? )?(?:\[JOB (\d+)\] )?"
-)
-
-_STALL: Final = re.compile(
-    r"(?:Stalling writes because (?:we have \d+ (?:immutable memtables \(waiting for flush\), "
-    r"max_write_buffer_number is set to \d+|level-0 files)|of estimated pending compaction bytes \d+) rate \d+|"
-    r"Stopping writes because (?:we have \d+ (?:immutable memtables \(waiting for flush\), "
-    r"max_write_buffer_number is set to \d+|level-0 files)|of estimated pending compaction bytes \d+)|"
-    r"Increasing compaction threads because (?:we have \d+ (?:level-0 files|files marked for compaction)|"
-    r"of estimated pending compaction bytes \d+))\s*$"
-)
-_SWITCH: Final = re.compile(r"New memtable created with log file: #(\d+)\. Immutable memtables: (\d+)\.")
-_MOVING: Final = re.compile(r"Moving #(\d+) to level-(\d+) (\d+) bytes")
-_MOVED: Final = re.compile(r"Moved #(\d+) files to level-(\d+) (\d+) bytes \S+: .*?files\[([\d ]+)\]")
-_RELEASED: Final = re.compile(r"Level-0 commit (?:flush result of )?table #(\d+).*: memtable #(\d+) done")
-_SUMMARY: Final = re.compile(r"Compaction start summary: Base version (\d+) Base level (\d+), inputs: (.*)")
-_INSTALLED: Final = re.compile(r"compacted to: .*?files\[([\d ]+)\]")
+_HEAD: Final = re.compile(r"(?:\[(?:WARN|ERROR|FATAL|HEADER|DEBUG)\] ?)?(?:\[[^\]]*:\d+\] ?)?(?:\[([^\]]*)\]:? )?")
 _NEAR: Final = re.compile(
     r"writes because|compaction threads|immutable memtables|level-0 files|pending compaction bytes \d+( rate|\s*$)|"
     r"\"time_micros\": |"
@@ -68,7 +39,7 @@ _NEAR: Final = re.compile(
     r"files to L\d|lumn_family\.cc|Level-0 commit table #\d+: |memtables?: \d+\.$"
 )
 _NOT_DAMAGED: Final = re.compile(
-    r"(?:Level-0 commit (?:flush result of )?table #\d+.* started|Level-0 flush table #\d+: started|"
+    r"(?:\[JOB \d+\] )?(?:Level-0 commit (?:flush result of )?table #\d+.* started|Level-0 flush table #\d+: started|"
     r"Compaction error|Flushing|Column family|Level summary: )"
 )
 
@@ -79,6 +50,15 @@ KNOWN_EVENTS: Final = frozenset(
         "recovery_started", "recovery_finished", "ingest_finished", "refit_level", "stats",
     )
 )  # fmt: skip
+
+_FIELD: Final = re.compile(r'"(\w+)": (-?\d+\.?\d*(?:[eE][-+]?\d+)?(?=[,}\]])|"(?:[^"\\]|\\.)*"|\[[^\]\[]*\]|\{)')
+_PROPERTIES: Final = frozenset(
+    (
+        "data_size", "index_size", "raw_key_size", "raw_value_size", "num_entries", "num_deletions", "kDeletedKeys",
+        "compression",
+    )
+)  # fmt: skip
+"""Table properties that are read. An event has 35 of them, which would be most of the memory for a large LOG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +139,14 @@ def read_line(message: str, time_us: int, thread: str, number: int, opening: int
     """Convert a message to its record; None for a message of any other kind than those in `records`."""
     head = _HEAD.match(message)
     assert head is not None
-    rest = message[head.end() :]
-    reader = _FIRST_WORDS.get(rest.split(" ", 1)[0])
-    if reader is None:
-        return None
-    return reader(_Context(time_us, intern(thread), number, opening, intern(head[1] or "default"), head[2]), rest)
+    text = message[head.end() :]
+    for kind in _KINDS.get(text.split(" ", 1)[0], ()):
+        if found := kind.PATTERN.match(text):
+            values = {name: _CONVERTERS.get(name, int)(value) for name, value in found.groupdict().items()}
+            family = sys.intern(head[1] or "default")
+            record: Record = kind(time_us, sys.intern(thread), number, opening, family, **values)
+            return record
+    return None
 
 
 def looks_damaged(message: str) -> bool:
@@ -174,101 +157,61 @@ def looks_damaged(message: str) -> bool:
     return not _NOT_DAMAGED.match(message, head.end() if head else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Context:
-    time_us: int
-    thread: str
-    number: int
-    opening: int
-    family: str
-    job: str | None
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object whose names, and short texts, are in memory once for all events."""
+    return {sys.intern(name): sys.intern(value) if isinstance(value, str) and len(value) < 40 else value for name, value in pairs}
 
 
-def _stall(c: _Context, text: str) -> Record | None:
-    if not _STALL.match(text):
-        return None
-    return StallLine(c.time_us, c.thread, c.number, text.rstrip(), c.family, opening=c.opening)
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def _switch(c: _Context, text: str) -> Record | None:
-    found = _SWITCH.match(text)
-    return found and SwitchLine(c.time_us, c.thread, c.number, int(found[2]), c.family, opening=c.opening)
+def parse_event(text: str) -> tuple[dict[str, Any], bool]:
+    """Return the fields of an event's JSON, and whether the JSON is complete. Ignore text after the closing brace."""
+    try:
+        value, _ = _DECODER.raw_decode(text)
+        if isinstance(value, dict):
+            return _needed(value), True
+    except (ValueError, RecursionError):
+        pass
+    data: dict[str, Any] = {}
+    target = data
+    for name, value in _FIELD.findall(text):
+        if value == "{":  # table_properties, the only nested object of an event and its last field
+            target = data[name] = {}
+            continue
+        try:
+            target[name] = json.loads(value)
+        except ValueError:
+            continue
+    return data, False
 
 
-def _moving(c: _Context, text: str) -> Record | None:
-    found = _MOVING.match(text)
-    return found and MovingLine(
-        c.time_us, c.thread, c.number, int(found[1]), int(found[2]), int(found[3]), c.family, opening=c.opening
-    )
-
-
-def _moved(c: _Context, text: str) -> Record | None:
-    found = _MOVED.match(text)
-    return found and MovedLine(
-        c.time_us, c.thread, c.number, _numbers(found[4]), c.family, int(found[1]), int(found[3]), int(found[2]),
-        opening=c.opening,
-    )  # fmt: skip
-
-
-def _level0(c: _Context, text: str) -> Record | None:
-    if found := _RELEASED.match(text):
-        return ReleasedLine(c.time_us, c.thread, c.number, int(found[1]), int(found[2]), c.family, opening=c.opening)
-    return _job(c, text) if text.startswith("Level-0 flush") else None
-
-
-def _compaction(c: _Context, text: str) -> Record | None:
-    if found := _SUMMARY.match(text):
-        return StartSummary(c.time_us, c.thread, c.number, int(found[1]), int(found[2]), found[3], opening=c.opening)
-    return IdlePick(c.time_us, c.thread, c.number, opening=c.opening) if "nothing to do" in text else None
-
-
-def _deleted(c: _Context, text: str) -> Record | None:
-    found = re.match(r"Deleted (\d+) files\s*$", text)
-    return found and DeletedLine(c.time_us, c.thread, c.number, int(found[1]), c.family, opening=c.opening)
-
-
-def _dropping(c: _Context, text: str) -> Record | None:
-    found = re.match(r"FIFO compaction: picking file (\d+) with", text)
-    return found and DroppingLine(c.time_us, c.thread, c.number, int(found[1]), c.family, opening=c.opening)
-
-
-def _set_options(c: _Context, text: str) -> Record | None:
-    if text.rstrip() != "SetOptions() succeeded":
-        return None
-    return OptionsChange(c.time_us, c.thread, c.number, c.family, opening=c.opening)
-
-
-def _installed(c: _Context, text: str) -> Record | None:
-    found = _INSTALLED.match(text)
-    return found and InstalledLine(c.time_us, c.thread, c.number, c.family, _numbers(found[1]), text, opening=c.opening)
-
-
-def _job(c: _Context, text: str) -> Record | None:
-    if c.job is None:
-        return None
-    return JobLine(c.time_us, c.thread, c.number, int(c.job), c.family, text, opening=c.opening)
+def _needed(event: dict[str, Any]) -> dict[str, Any]:
+    properties = event.get("table_properties")
+    if isinstance(properties, dict):
+        event["table_properties"] = {name: properties[name] for name in _PROPERTIES if name in properties}
+    return event
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(int(n) for n in text.split())
 
 
-_FIRST_WORDS: Final[dict[str, Callable[[_Context, str], Record | None]]] = {
-    "Stalling": _stall,
-    "Stopping": _stall,
-    "Increasing": _stall,
-    "New": _switch,
-    "Moving": _moving,
-    "Moved": _moved,
-    "Level-0": _level0,
-    "Compaction": _compaction,
-    "compacted": _installed,
-    "Compacting": _job,
-    "Compacted": _job,
-    "Generated": _job,
-    "Flushing": _job,
-    "Flush": _job,
-    "Deleted": _deleted,
-    "FIFO": _dropping,
-    "SetOptions()": _set_options,
+_CONVERTERS: Final[dict[str, Callable[[str], Any]]] = {"text": str, "inputs": str, "lsm_state": _numbers}
+"""Functions that convert the groups of a `PATTERN`; all others are integers."""
+_KINDS: Final[dict[str, tuple[type[Any], ...]]] = {
+    "Stalling": (records.StallLine,),
+    "Stopping": (records.StallLine,),
+    "Increasing": (records.StallLine,),
+    "New": (records.SwitchLine,),
+    "Moving": (records.MovingLine,),
+    "Moved": (records.MovedLine,),
+    "Level-0": (records.ReleasedLine,),
+    "Compaction": (records.StartSummary, records.IdlePick),
+    "compacted": (records.InstalledLine,),
+    "[JOB": (records.JobLine,),
+    "Deleted": (records.DeletedLine,),
+    "FIFO": (records.DroppingLine,),
+    "SetOptions()": (records.OptionsChange,),
 }
+"""Kinds of records by the first word of their text."""

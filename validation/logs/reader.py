@@ -18,25 +18,10 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.event_times import EventTimes
 from lsmlab.validation.logs.hash_set import HashSet
-from lsmlab.validation.logs.json_text import parse_event
-from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, read_line, split_line
-from lsmlab.validation.logs.records import (
-    Event,
-    IdlePick,
-    InstalledLine,
-    JobLine,
-    MovedLine,
-    MovingLine,
-    Opening,
-    Record,
-    ReleasedLine,
-    RocksDbLog,
-    StallLine,
-    StartSummary,
-    SwitchLine,
-)
+from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, parse_event, read_line, split_line
+from lsmlab.validation.logs.records import Event, JobLine, Opening, RocksDbLog, StallLine, SwitchLine
 from lsmlab.validation.logs.stats import StatsReader
-from lsmlab.validation.logs.text import TextLines, read_text
+from lsmlab.validation.logs.text import TextLines
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
@@ -102,6 +87,8 @@ class _Parser:
         self.stats = StatsReader()
         self.seen = HashSet()
         self.times = EventTimes(self.log, self.clock)
+        self.opens = 0
+        """Number of version lines."""
         self.opening = 0
         self.skipping = False
         """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show
@@ -136,7 +123,7 @@ class _Parser:
         log.bench_setup = bench.setup
         log.version = log.version or log.bench_setup.get("RocksDB", "")
         if not log.openings and (log.records or log.dumps):
-            self._opened(0, log.first_us or 0, "")
+            self._opened(log.first_us or 0, "")
         return log
 
     def _line(self, line: Line, number: int) -> None:
@@ -148,80 +135,80 @@ class _Parser:
                 self._event(message[at + 13 :], line, number)
             return
         if not line.stamped:
-            self._unstamped(line, number)
+            self._unstamped(line)
             return
         if "Options" in message and "SetOptions()" not in message:
             self._option(message)
             return
-        if self._mark(message, line, number):
+        if self._mark(line):
             return
         record = read_line(message, line.time_us, line.thread, number, self.opening)
         if record is not None:
             if not self._repeated(line):
-                self._before(number)
+                self._before()
                 log.records.append(record)
         elif looks_damaged(message):
             log.troubles["unreadable_lines"] += 1
         elif self.clock.wrapped:
-            self._statistics(line, number)
+            self._statistics(line)
 
-    def _unstamped(self, line: Line, number: int) -> None:
-        if self._statistics(line, number):
+    def _unstamped(self, line: Line) -> None:
+        if self._statistics(line):
             return
         if "Options" in line.message or "RocksDB version" in line.message:
             self._option(line.message)
-            self._mark(line.message, line, number)
+            self._mark(line)
         elif looks_damaged(line.message):
             self.log.troubles["unreadable_lines"] += 1
 
-    def _statistics(self, line: Line, number: int) -> bool:
+    def _statistics(self, line: Line) -> bool:
         if self.skipping:
             return False
-        return self.stats.take(line.message, number, self.clock.last_us if self.clock.any else None, self.opening)
+        return self.stats.take(line.message, self.clock.last_us if self.clock.any else None, self.opening)
 
-    def _mark(self, message: str, line: Line, number: int) -> bool:
+    def _mark(self, line: Line) -> bool:
         """Read a line that marks an open, a shutdown or a statistics dump; return False for other lines."""
+        message = line.message
         if "RocksDB version" in message and (version := _VERSION.search(message)):
             if not self._repeated(line):
-                self._opened(number, line.stated_us if line.stamped else line.time_us, version[1])
+                self._opened(line.stated_us if line.stamped else line.time_us, version[1])
             return True
         if "DUMPING STATS" in message:
             self.skipping = self._repeated(line)
             if not self.skipping:
-                self.stats.begin(line.time_us, number, self.opening)
+                self.stats.begin(line.time_us, self.opening)
             return True
         if "DB pointer " in message:
-            if self.log.ready_us:
-                self.log.ready_us[-1] = line.time_us
+            if self.log.openings:
+                self.log.openings[-1].ready_us = line.time_us
             return True
         if message.startswith("SST files in ") and (files := _SST_FILES.search(message)) and self.log.openings:
             opening = self.log.openings[-1]
             opening.sst_files = (opening.sst_files or 0) + int(files[1])
             return True
         if "Shutdown: canceling" in message:
-            self.log.closing_us[self.opening] = line.time_us
+            self._before()
+            self.log.openings[self.opening].closing_us = line.time_us
             return True
         if "Shutdown complete" in message:
             self.log.shutdowns += not self._repeated(line)
             return True
         return False
 
-    def _opened(self, number: int, time_us: int, version: str) -> None:
+    def _opened(self, time_us: int, version: str) -> None:
         log = self.log
-        if version:
-            log.opens += 1
-            log.version = log.version or version
-        log.openings.append(Opening(number, time_us, version))
-        log.ready_us.append(time_us)
+        self.opens += bool(version)
+        log.version = log.version or version
+        log.openings.append(Opening(version, time_us))
         self.opening = len(log.openings) - 1
 
-    def _before(self, number: int) -> None:
+    def _before(self) -> None:
         """Begin an open without a version if there is none: records before the first version line belong to it."""
         if not self.log.openings:
-            self._opened(number, self.clock.first_us or 0, "")
+            self._opened(self.clock.first_us or 0, "")
 
     def _option(self, message: str) -> None:
-        option = _OPTION.search(message) if self.log.opens <= 1 else None
+        option = _OPTION.search(message) if self.opens <= 1 else None
         if option:
             self.log.options.setdefault(option[1], option[2].strip())
 
@@ -245,13 +232,6 @@ class _Parser:
             return
         if name not in KNOWN_EVENTS:
             troubles["unknown_events"] += 1
-        self._before(number)
+        self._before()
         time_us = self.times.of(data.get("time_micros"), line)
-        self.log.records.append(Event(time_us, intern(line.thread), number, name, job, data, complete, opening=self.opening))
-
-
-__all__ = [
-    "Event", "IdlePick", "InstalledLine", "JobLine", "MovedLine", "MovingLine", "Opening", "Record", "ReleasedLine",
-    "RocksDbLog", "StallLine", "StartSummary", "SwitchLine", "log_of", "log_of_lines", "parse_event",
-    "parse_log", "read_log", "read_text",
-]  # fmt: skip
+        self.log.records.append(Event(time_us, intern(line.thread), number, self.opening, name, job, data))

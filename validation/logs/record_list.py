@@ -12,9 +12,8 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from operator import attrgetter
-from typing import Any, BinaryIO, ClassVar, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, BinaryIO, Final, Generic, TypeVar, cast
 
 _MOST: Final = 50_000
 """Records in memory (30 MB); a LOG with more goes to a temporary file."""
@@ -22,22 +21,22 @@ _BLOCK: Final = 5_000
 """Records per block of the file."""
 
 
-class Timed(Protocol):
-    """A record: a dataclass with time and place in the file."""
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Fields that all records have."""
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    time_us: int
+    """Time of the record: local wall clock in microseconds since 1970, from the line's own time stamp."""
+    thread: str
+    line: int
+    """Line number in the file, from 1."""
+    opening: int
+    """Number of the open of the store that wrote the record, from 0. Job ids and file numbers are unique within one
+    open."""
 
-    @property
-    def time_us(self) -> int:
-        """Time in microseconds."""
 
-    @property
-    def line(self) -> int:
-        """Line number in the file."""
-
-
-_R = TypeVar("_R", bound=Timed)
-_K = TypeVar("_K", bound=Timed)
+_R = TypeVar("_R", bound=Record)
+_K = TypeVar("_K", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class _Block:
     length: int
     first: tuple[int, int]
     """Time and line of its earliest record."""
-    last: Timed
+    last: Record
     """Its latest record."""
 
 
@@ -62,6 +61,8 @@ class RecordList(Generic[_R]):
         self._end = 0
         self._kinds: list[type[_R]] = []
         """Classes of the records in the file; its rows have their index."""
+        self._getters: list[Callable[[_R], tuple[Any, ...]]] = []
+        """By class: getter of a record's values in the order of its constructor."""
         self.last: _R | None = None
         """Latest record; known after `sort`."""
         self.sort()
@@ -141,7 +142,9 @@ class RecordList(Generic[_R]):
         for record in records:
             if (kind := type(record)) not in self._kinds:
                 self._kinds.append(kind)
-            rows.append((self._kinds.index(kind), *_values(kind)(record)))
+                self._getters.append(attrgetter(*(f.name for f in fields(kind))))
+            number = self._kinds.index(kind)
+            rows.append((number, *self._getters[number](record)))
         packed = zlib.compress(marshal.dumps(rows), 1)
         self._file.seek(self._end)
         self._file.write(packed)
@@ -153,14 +156,8 @@ class RecordList(Generic[_R]):
         self._file.seek(block.at)
         classes: dict[int, Any] = {n: kind for n, kind in enumerate(self._kinds) if issubclass(kind, kinds)}
         rows: list[tuple[Any, ...]] = marshal.loads(zlib.decompress(self._file.read(block.length)))
-        return (classes[row[0]](*row[1:-1], opening=row[-1]) for row in rows if row[0] in classes)
+        return (classes[row[0]](*row[1:]) for row in rows if row[0] in classes)
 
 
-@cache
-def _values(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return the getter of a record's values in the order of its constructor, its opening last."""
-    return attrgetter(*(f.name for f in fields(kind) if f.name != "opening"), "opening")
-
-
-def _moment(record: Timed) -> tuple[int, int]:
+def _moment(record: Record) -> tuple[int, int]:
     return record.time_us, record.line

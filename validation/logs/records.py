@@ -6,30 +6,21 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from lsmlab.validation.logs.record_list import RecordList
+from lsmlab.validation.logs.record_list import Record, RecordList
 
 if TYPE_CHECKING:
     from lsmlab.validation.logs.bench import Benchmark
     from lsmlab.validation.logs.stats import StatsDump
 
+_FULL: Final = (
+    r"we have \d+ (?:immutable memtables \(waiting for flush\), max_write_buffer_number is set to \d+|level-0 files)|"
+    r"of estimated pending compaction bytes \d+"
+)
+"""Conditions of which RocksDB slows down or stops writes."""
 _RATE: Final = re.compile(r" rate (\d+)$")
 _PENDING: Final = re.compile(r"estimated pending compaction bytes (\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """Fields that all records have."""
-
-    time_us: int
-    """Time of the record: local wall clock in microseconds since 1970, from the line's own time stamp."""
-    thread: str
-    line: int
-    """Line number in the file, from 1."""
-    opening: int = field(default=0, kw_only=True)
-    """Number of the open of the store that wrote the record, from 0. Job ids and file numbers are unique within one
-    open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +30,7 @@ class Event(Record):
     name: str
     job: int
     data: dict[str, Any]
-    complete: bool = True
-    """False if the JSON was cut off: `data` then has the fields that could be recovered."""
+    """Fields of the JSON; if it was cut off, those that could be recovered."""
 
     def whole(self, name: str) -> int | None:
         """Return an integer field; None if the field is missing or not an integer."""
@@ -56,15 +46,30 @@ class Event(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class StallLine(Record):
+class TextLine(Record):
+    """A line without JSON. `PATTERN` matches its text after source, column family; its groups are the fields of the class."""
+
+    column_family: str
+
+    PATTERN: ClassVar[re.Pattern[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class StallLine(TextLine):
     """Line "Stalling", "Stopping" or "Increasing", printed when RocksDB recomputes its write-stall state.
 
     Source: (behaviour/log-and-statistics.md, Stall lines).
     """
 
     text: str
-    """Text without the column family and trailing blanks, in the form of `ThrottleState.line`."""
-    column_family: str = "default"
+    """Text without trailing blanks, in the form of `ThrottleState.line`."""
+
+    PATTERN: ClassVar = re.compile(
+        rf"(?P<text>Stalling writes because (?:{_FULL}) rate \d+|"
+        rf"Stopping writes because (?:{_FULL})|"
+        r"Increasing compaction threads because (?:we have \d+ (?:level-0 files|files marked for compaction)|"
+        r"of estimated pending compaction bytes \d+))\s*$"
+    )
 
     @property
     def rate_bytes_per_s(self) -> int | None:
@@ -80,113 +85,132 @@ class StallLine(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchLine(Record):
-    """Line "New memtable created": the active memtable became immutable."""
+class SwitchLine(TextLine):
+    """The active memtable became immutable."""
 
     immutables: int
     """Number of immutable memtables before the switch."""
-    column_family: str = "default"
+
+    PATTERN: ClassVar = re.compile(r"New memtable created with log file: #\d+\. Immutable memtables: (?P<immutables>\d+)\.")
 
 
 @dataclass(frozen=True, slots=True)
-class ReleasedLine(Record):
-    """Line "Level-0 commit ... done": a memtable was released because its SST file was committed."""
+class ReleasedLine(TextLine):
+    """A memtable was released because its SST file was committed."""
 
     file: int
     place: int
     """Position among the memtables of one commit: 1, 2, …"""
-    column_family: str = "default"
+
+    PATTERN: ClassVar = re.compile(
+        r"Level-0 commit (?:flush result of )?table #(?P<file>\d+).*: memtable #(?P<place>\d+) done"
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class MovingLine(Record):
-    """Line "Moving #...": one file of a trivial move. One line per file precedes the trivial_move event."""
+class MovingLine(TextLine):
+    """One file of a trivial move. One line per file precedes the trivial_move event."""
 
     file: int
     level: int
     size_bytes: int
-    column_family: str = "default"
+
+    PATTERN: ClassVar = re.compile(r"Moving #(?P<file>\d+) to level-(?P<level>\d+) (?P<size_bytes>\d+) bytes")
 
 
 @dataclass(frozen=True, slots=True)
-class MovedLine(Record):
-    """Line "Moved #...": end of a trivial move. The line follows the event on the same thread."""
-
-    lsm_state: tuple[int, ...]
-    """Files per level after the commit."""
-    column_family: str = "default"
-    files: int = 0
-    size_bytes: int = 0
-    level: int = -1
-    """Level to which the files were moved."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeletedLine(Record):
-    """Line "Deleted n files" of FIFO compaction. One `DroppingLine` per file precedes it on the same thread."""
+class MovedLine(TextLine):
+    """End of a trivial move. The line follows the event on the same thread."""
 
     files: int
-    column_family: str = "default"
+    size_bytes: int
+    lsm_state: tuple[int, ...]
+    """Files per level after the commit."""
+
+    PATTERN: ClassVar = re.compile(
+        r"Moved #(?P<files>\d+) files to level-\d+ (?P<size_bytes>\d+) bytes \S+: .*?files\[(?P<lsm_state>[\d ]+)\]"
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class DroppingLine(Record):
-    """Line "FIFO compaction: picking file ...": one file that FIFO compaction is about to delete."""
+class DeletedLine(TextLine):
+    """End of FIFO compaction. One `DroppingLine` per file precedes it on the same thread."""
+
+    files: int
+
+    PATTERN: ClassVar = re.compile(r"Deleted (?P<files>\d+) files\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class DroppingLine(TextLine):
+    """One file that FIFO compaction is about to delete."""
 
     file: int
-    column_family: str = "default"
+
+    PATTERN: ClassVar = re.compile(r"FIFO compaction: picking file (?P<file>\d+) with")
 
 
 @dataclass(frozen=True, slots=True)
-class OptionsChange(Record):
+class OptionsChange(TextLine):
     """A successful SetOptions() call: options of a column family changed while the store was open."""
 
-    column_family: str = "default"
+    PATTERN: ClassVar = re.compile(r"SetOptions\(\) succeeded\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class StartSummary(Record):
-    """Line "Compaction start summary"; precedes the compaction_started event on the same thread."""
+class StartSummary(TextLine):
+    """Line before the compaction_started event on the same thread."""
 
     base_version: int
     """Number of the version in which the compaction was picked."""
-    start_level: int
-    inputs: str = ""
+    inputs: str
     """File numbers with rounded sizes by input level, such as "[19(6632KB) 18(6632KB)], [12(8233KB)]"."""
 
+    PATTERN: ClassVar = re.compile(
+        r"Compaction start summary: Base version (?P<base_version>\d+) Base level \d+, inputs: (?P<inputs>.*)"
+    )
+
 
 @dataclass(frozen=True, slots=True)
-class IdlePick(Record):
-    """Line "Compaction nothing to do": a compaction thread found no compaction to pick."""
+class IdlePick(TextLine):
+    """A compaction thread found no compaction to pick."""
+
+    PATTERN: ClassVar = re.compile(r"Compaction .*nothing to do")
 
 
 @dataclass(frozen=True, slots=True)
-class JobLine(Record):
+class JobLine(TextLine):
     """Text line of a job. It repeats numbers of the job's events, so the two can be compared."""
 
     job: int
-    column_family: str
     text: str
     """Text after "[JOB n] ", such as "Compacted 4@0 + 4@1 files to L1 => 51719312 bytes"."""
 
+    PATTERN: ClassVar = re.compile(
+        r"\[JOB (?P<job>\d+)\] (?P<text>(?:Compact(?:ing|ed)|Generated|Flush(?:ing)?|Level-0 flush)(?: .*)?)$"
+    )
+
 
 @dataclass(frozen=True, slots=True)
-class InstalledLine(Record):
-    """Line "compacted to:" at the end of a compaction; the compaction_finished event follows on the same thread."""
+class InstalledLine(TextLine):
+    """End of a compaction; the compaction_finished event follows on the same thread."""
 
-    column_family: str
-    lsm_state: tuple[int, ...]
     text: str
+    lsm_state: tuple[int, ...]
+
+    PATTERN: ClassVar = re.compile(r"(?P<text>compacted to: .*?files\[(?P<lsm_state>[\d ]+)\].*)")
 
 
 @dataclass(slots=True)
 class Opening:
     """One open of the store, and the part of the file that belongs to it."""
 
-    line: int
-    time_us: int
     version: str
     """RocksDB version, such as 7.8.3; empty if the file begins after the open."""
+    ready_us: int
+    """Time of the "DB pointer" line (the store is ready for use); without that line, time of the open's first line."""
+    closing_us: int | None = None
+    """Time at which the store began to close; None if the LOG does not show it."""
     sst_files: int | None = None
     """Number of SST files that the open found; None if the LOG does not print it."""
 
@@ -204,13 +228,8 @@ class RocksDbLog:
     are those of the first column family."""
     records: RecordList[Record] = field(default_factory=RecordList)
     """In time order."""
-    opens: int = 0
-    """Number of opens of the store that the file shows."""
     openings: list[Opening] = field(default_factory=list)
     """Opens in file order. The first has no version if the file begins after the open."""
-    ready_us: list[int] = field(default_factory=list)
-    """By open: time of the "DB pointer" line (the store is ready for use); without that line, time of the open's first
-    line."""
     dumps: list[StatsDump] = field(default_factory=list)
     """Statistics dumps, in file order."""
     benchmarks: list[Benchmark] = field(default_factory=list)
@@ -223,8 +242,6 @@ class RocksDbLog:
     """Time of the earliest line with a time stamp."""
     last_us: int | None = None
     """Time of the latest line with a time stamp."""
-    closing_us: dict[int, int] = field(default_factory=dict)
-    """By open: time at which the store began to close."""
     shutdowns: int = 0
     """Number of "Shutdown complete" lines."""
     troubles: Counter[str] = field(default_factory=Counter)

@@ -52,7 +52,7 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
         result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
         result["compaction_count"] = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
-    return result | _operations(log, dump, uptime)
+    return result | operations(dump, uptime, log.tickers)
 
 
 def _flushed(family: FamilyStats) -> float:
@@ -108,17 +108,19 @@ def _files(levels: list[dict[str, Any]]) -> list[int]:
     return counts
 
 
-def _operations(log: RocksDbLog, dump: StatsDump, uptime_s: float) -> dict[str, Any]:
-    writes = (
-        dump.db.get("cumulative_keys")
-        or dump.db.get("cumulative_writes")
-        or log.tickers.get("rocksdb.number.keys.written")
-    )
-    if not writes or not uptime_s:
+def operations(dump: StatsDump, until_s: float, tickers: Mapping[str, float]) -> dict[str, Any]:
+    """Return the writes up to a dump, which ends `until_s` seconds after the begin; empty if the dump has none.
+
+    `tickers` are used where the dump has no number. Pipelined writes leave the dump's "writes" at 0, so its "keys" count.
+    """
+    names = ("cumulative_keys", "cumulative_writes")
+    writes = next((n for name in names if (n := dump.db.get(name))), tickers.get("rocksdb.number.keys.written"))
+    if not writes or not until_s:
         return {}
+    ingested = dump.db.get("cumulative_ingest_bytes")
     return {
         "operations": writes,
-        "operations_until_s": uptime_s,
-        "write_ops_per_s": writes / uptime_s,
-        "user_bytes_written": dump.db.get("cumulative_ingest_bytes") or log.tickers.get("rocksdb.bytes.written"),
+        "operations_until_s": until_s,
+        "write_ops_per_s": writes / until_s,
+        "user_bytes_written": ingested or tickers.get("rocksdb.bytes.written", ingested),
     }

@@ -10,42 +10,38 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.validation.logs.bench import NUMBER, BenchReader
 
 _UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
-_COUNTS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_COUNTS: Final = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 """RocksDB prints counts of entries with decimal suffixes (util/string_util.cc:NumberToString)."""
 _SECTION: Final = re.compile(r"\*\* (DB Stats|Compaction Stats \[(.*?)\]|File Read Latency Histogram By Level.*?) \*\*")
-_UPTIME: Final = re.compile(rf"Uptime\(secs\): {NUMBER} total, {NUMBER} interval")
+_UPTIME: Final = re.compile(rf"Uptime\(secs\): ({NUMBER}) total, ({NUMBER}) interval")
 _HEADER: Final = re.compile(r"(Level|Priority)\s+Files\s+Size.*")
 _ROW: Final = re.compile(r"(?:^|\s)(L\d+|Sum|Int|Low|High|User|Bottom)\s+(\d+/\d+\s.*)")
 _ROW_START: Final = re.compile(r"\s*(?:L\d+|Sum|Int|Low|High|User|Bottom)\s")
-_WRITES: Final = re.compile(
-    r"(Cumulative|Interval) writes: (\d+)([KMGT]?) writes, (\d+)([KMGT]?) keys, (\d+)([KMGT]?) (?:commit groups|batches), "
-    rf"{NUMBER} writes per (?:commit group|batch), ingest: {NUMBER} ([KMGT]?B), {NUMBER} MB/s"
+_DB: Final = tuple(
+    re.compile(f"(Cumulative|Interval) {line}".replace("BYTES", "N [KMGT]?B").replace("COUNT", "N[KMGT]?").replace("N", NUMBER))
+    for line in (
+        r"writes: (?P<writes>COUNT) writes, (?P<keys>COUNT) keys, (?P<commit_groups>COUNT) (?:commit groups|batches), "
+        r"N writes per (?:commit group|batch), ingest: (?P<ingest_bytes>BYTES), (?P<ingest_bytes_per_s>BYTES)/s",
+        r"WAL: (?P<wal_writes>COUNT) writes, (?P<wal_syncs>COUNT) syncs, N writes per sync, written: (?P<wal_bytes>BYTES)",
+        r"stall: (?P<stall_s>\d+:\d\d:N) H:M:S, (?P<stall_percent>N) percent",
+        r"compaction: (?P<compaction_write_bytes>BYTES) write, BYTES/s write, (?P<compaction_read_bytes>BYTES) read, "
+        r"BYTES/s read, (?P<compaction_s>N) seconds",
+    )
 )
-_WAL: Final = re.compile(
-    r"(Cumulative|Interval) WAL: (\d+)([KMGT]?) writes, (\d+)([KMGT]?) syncs, "
-    rf"{NUMBER} writes per sync, written: {NUMBER} (?:([KMGT]?B)|MB)"
-)
-_STALL: Final = re.compile(rf"(Cumulative|Interval) stall: (\d+):(\d\d):{NUMBER} H:M:S, {NUMBER} percent")
-_FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative {NUMBER}, interval {NUMBER}")
-_COMPACTION: Final = re.compile(
-    rf"(Cumulative|Interval) compaction: {NUMBER} GB write, {NUMBER} MB/s write, {NUMBER} GB read, "
-    rf"{NUMBER} MB/s read, {NUMBER} seconds"
-)
-_OLD_STALLS: Final = re.compile(r"Stalls\(count\): (.*)")
-_NEW_STALLS: Final = re.compile(r"^(?:.*\s)?Write Stall \(count\): (.*)")
-_PENDING: Final = re.compile(r"Estimated pending compaction bytes: (\d+)")
-_OLD_COUNTS: Final = {
+"""Lines of the DB statistics; the groups are the names of `StatsDump.db`."""
+_FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative ({NUMBER}), interval {NUMBER}")
+_STALLS: Final = re.compile(r"Stalls\(count\): (?P<old>.*)|^(?:.*\s)?Write Stall \(count\): (?P<new>.*)")
+_CAUSES: Final = {
     "level0_slowdown": "l0_slowdown",
     "level0_numfiles": "l0_stop",
     "stop for pending_compaction_bytes": "pending_stop",
     "slowdown for pending_compaction_bytes": "pending_slowdown",
     "memtable_compaction": "memtable_stop",
     "memtable_slowdown": "memtable_slowdown",
-}
-_NEW_COUNTS: Final = {
     "l0-file-count-limit-delays": "l0_slowdown",
     "l0-file-count-limit-stops": "l0_stop",
     "memtable-limit-delays": "memtable_slowdown",
@@ -53,6 +49,7 @@ _NEW_COUNTS: Final = {
     "pending-compaction-bytes-delays": "pending_slowdown",
     "pending-compaction-bytes-stops": "pending_stop",
 }
+"""Causes by their names in the lines "Stalls(count)" before 8.1 and "Write Stall (count)" since then."""
 
 
 @dataclass
@@ -67,7 +64,6 @@ class FamilyStats:
     """"Flush(GB): cumulative" in bytes; RocksDB prints it to 0.001 GB."""
     stall_counts: dict[str, int] = field(default_factory=dict)
     """Cumulative stall counters by cause, with the cause names of summary.json."""
-    pending_bytes: int | None = None
 
     def row(self, name: str) -> dict[str, Any] | None:
         """Return the row of the table by level with this name, such as "Sum"; None if there is none."""
@@ -80,7 +76,6 @@ class StatsDump:
 
     time_us: int | None
     """Time of the last line with a time stamp before the dump; None in db_bench's output, which has no time stamps."""
-    line: int
     opening: int = 0
     uptime_s: float | None = None
     interval_s: float | None = None
@@ -106,18 +101,18 @@ class StatsReader:
         self._loose = False
         """Whether the current dump has no "DUMPING STATS" line, as in db_bench's output."""
 
-    def begin(self, time_us: int | None, line: int, opening: int, *, loose: bool = False) -> None:
+    def begin(self, time_us: int | None, opening: int, *, loose: bool = False) -> None:
         """Begin a dump, at its line "DUMPING STATS" or (`loose`) at its first section if that line is absent."""
-        self._dump, self._loose = StatsDump(time_us, line, opening), loose
+        self._dump, self._loose = StatsDump(time_us, opening), loose
         self.dumps.append(self._dump)
         self._family, self._header = None, []
 
-    def take(self, text: str, line: int, time_us: int | None, opening: int) -> bool:
+    def take(self, text: str, time_us: int | None, opening: int) -> bool:
         """Read one line; return True if it belongs to a dump or to db_bench's results."""
         for mark, reader in _READERS:
             if mark in text:
                 if self._dump is None or (mark == "Stats" and self._complete()):
-                    self.begin(time_us, line, opening, loose=True)
+                    self.begin(time_us, opening, loose=True)
                 return reader(self, text)
         if self._header and (row := _ROW.search(text)):
             self._row(row[1], row[2])
@@ -165,15 +160,11 @@ class StatsReader:
         at = 0
         try:
             for column in self._header[1:]:
-                if column == "Size" and at + 1 < len(cells) and cells[at + 1] in _UNITS:
-                    values[column] = float(cells[at]) * _UNITS[cells[at + 1]]
-                    at += 2
-                    continue
-                values[column] = cells[at] if column == "Files" else _count(cells[at])
-                at += 1
+                words = 2 if column == "Size" and at + 1 < len(cells) and cells[at + 1] in _UNITS else 1
+                values[column] = cells[at] if column == "Files" else float(_amount(" ".join(cells[at : at + words])))
+                at += words
         except (IndexError, ValueError):
-            self._damaged()
-            return
+            at = -1
         if at != len(cells):
             self._damaged()
             return
@@ -184,28 +175,12 @@ class StatsReader:
     def _db(self, text: str) -> bool:
         assert self._dump is not None
         db = self._dump.db
-        if found := _WRITES.search(text):
-            prefix = found[1].lower()
-            db[f"{prefix}_writes"] = int(found[2]) * _COUNTS[found[3]]
-            db[f"{prefix}_keys"] = int(found[4]) * _COUNTS[found[5]]
-            db[f"{prefix}_commit_groups"] = int(found[6]) * _COUNTS[found[7]]
-            db[f"{prefix}_ingest_bytes"] = float(found[9]) * _UNITS[found[10]]
-            db[f"{prefix}_ingest_bytes_per_s"] = float(found[11]) * _UNITS["MB"]
-        elif found := _WAL.search(text):
-            prefix = found[1].lower()
-            db[f"{prefix}_wal_writes"] = int(found[2]) * _COUNTS[found[3]]
-            db[f"{prefix}_wal_syncs"] = int(found[4]) * _COUNTS[found[5]]
-            db[f"{prefix}_wal_bytes"] = float(found[7]) * _UNITS[found[8] or "MB"]
-        elif found := _STALL.search(text):
-            prefix = found[1].lower()
-            db[f"{prefix}_stall_s"] = int(found[2]) * 3600 + int(found[3]) * 60 + float(found[4])
-            db[f"{prefix}_stall_percent"] = float(found[5])
-        elif found := _COMPACTION.search(text):
-            prefix = found[1].lower()
-            db[f"{prefix}_compaction_write_bytes"] = float(found[2]) * _UNITS["GB"]
-            db[f"{prefix}_compaction_read_bytes"] = float(found[4]) * _UNITS["GB"]
-            db[f"{prefix}_compaction_s"] = float(found[6])
-        elif not re.search(r"(?:Cumulative|Interval) (?:compaction|writes_|WAL_)", text):
+        for line in _DB:
+            if found := line.search(text):
+                prefix = found[1].lower()
+                db |= {f"{prefix}_{name}": _amount(value) for name, value in found.groupdict().items()}
+                return True
+        if not re.search(r"(?:Cumulative|Interval) (?:compaction|writes_|WAL_)", text):
             return self._damaged()
         return True
 
@@ -215,24 +190,17 @@ class StatsReader:
             return False
         if found := _FLUSH.search(text):
             family.flush_bytes = float(found[1]) * _UNITS["GB"]
-        elif found := _OLD_STALLS.search(text):
-            counts = {name: int(n) for n, name in re.findall(r"(\d+) ([\w ]+?)(?=,|$)", found[1])}
-            family.stall_counts = {ours: counts[theirs] for theirs, ours in _OLD_COUNTS.items() if theirs in counts}
-            self._require_all_causes(family.stall_counts)
-        elif found := _NEW_STALLS.search(text):
-            if "cf-l0" in text or "memtable-limit" in text:
-                counts = {name: int(n) for name, n in re.findall(r"([\w-]+): (\d+)", found[1])}
-                family.stall_counts = {ours: counts[theirs] for theirs, ours in _NEW_COUNTS.items() if theirs in counts}
-                self._require_all_causes(family.stall_counts)
-        elif found := _PENDING.search(text):
-            family.pending_bytes = int(found[1])
+        elif found := _STALLS.search(text):
+            if found["old"] is None and "cf-l0" not in text and "memtable-limit" not in text:
+                return True  # stalls of the whole database, by the write buffer manager
+            counts = {name: int(n) for n, name in re.findall(r"(\d+) ([\w ]+?)(?=,|$)", found["old"] or "")}
+            counts |= {name: int(n) for name, n in re.findall(r"([\w-]+): (\d+)", found["new"] or "")}
+            family.stall_counts = {ours: counts[theirs] for theirs, ours in _CAUSES.items() if theirs in counts}
+            if len(family.stall_counts) < len(THROTTLE_CAUSES):
+                self._damaged()
         else:
             return self._damaged()
         return True
-
-    def _require_all_causes(self, counts: dict[str, int]) -> None:
-        if len(counts) < len(_OLD_COUNTS):
-            self._damaged()
 
     def _damaged(self) -> bool:
         assert self._dump is not None
@@ -249,15 +217,21 @@ _READERS: Final = (
     ("Flush(GB)", StatsReader._family_line),
     ("Stalls(count)", StatsReader._family_line),
     ("Write Stall (count)", StatsReader._family_line),
-    ("Estimated pending compaction bytes: ", StatsReader._family_line),
 )
 """Text that identifies a kind of line, and the method that reads it."""
 
 
-def _count(text: str) -> float:
-    """Convert a number with RocksDB's decimal suffix, such as 139K."""
-    suffix = text[-1:] if text[-1:] in _COUNTS else ""
-    return float(text.removesuffix(suffix) if suffix else text) * _COUNTS[suffix]
+def _amount(text: str) -> float:
+    """Convert a number with a decimal suffix (139K), a unit of bytes (64.00 MB), or hours and minutes before the seconds."""
+    if ":" in text:
+        hours, minutes, seconds = text.split(":")
+        return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+    number, _, unit = text.partition(" ")
+    if unit:
+        return float(number) * _UNITS[unit]
+    factor = _COUNTS.get(number[-1:])
+    digits = number[:-1] if factor else number
+    return (int(digits) if digits.isdigit() else float(digits)) * (factor or 1)
 
 
 def total_stalls(dump: StatsDump) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import Final
 from lsmlab.validation.checkout import HOME
 from lsmlab.validation.markdown import digest_comment, digest_of, table
 from lsmlab.validation.papers.released import Released
+from lsmlab.validation.papers.reproduce import Reproduction
 from lsmlab.validation.papers.suite import PAPERS, Paper
 from lsmlab.validation.papers.text import accepted_text, figure_text, sentences, simulated_text, verdict_counts
 from lsmlab.validation.papers.verdict import REPRODUCED, Found
@@ -29,29 +30,25 @@ def digest(home: Path = HOME) -> str:
     return digest_of(home, paths)
 
 
-def write_document(
-    papers: Sequence[Paper], found: Sequence[Found], released_runs: Sequence[Released], seeds: int
-) -> None:
+def write_document(found: Reproduction) -> None:
     """Write docs/papers.md."""
-    FILE.write_text(document_text(papers, found, released_runs, seeds), encoding="utf-8")
+    FILE.write_text(document_text(found), encoding="utf-8")
 
 
-def document_text(
-    papers: Sequence[Paper], found: Sequence[Found], released_runs: Sequence[Released], seeds: int
-) -> str:
+def document_text(found: Reproduction) -> str:
     """Return the whole document."""
     parts = [
         "# The papers' figures: paper, released code, simulation",
         digest_comment(digest()),
         "`lsmlab papers --write-docs` writes this page; do not edit it. [How the suite works](reference/papers.md).",
-        f"{len(found)} claims: {verdict_counts(found)}. {seeds} simulated runs of each setting; brackets contain the "
-        "90 % interval of their mean. *Reproduced*: inside the accepted range; *direction only*: the effect has the "
+        f"{len(found.found)} claims: {verdict_counts(found.found)}. {found.seeds} simulated runs of each setting; brackets "
+        "contain the 90 % interval of their mean. *Reproduced*: inside the accepted range; *direction only*: the effect has the "
         "right direction; *not reproduced*: neither. [Ranges and choices that were written after the first "
         "results](reference/papers.md).",
     ]
-    for paper in papers:
-        parts += list(_paper(paper, [f for f in found if f.paper == paper.name], released_runs))
-    parts += list(_released(released_runs))
+    for paper in found.papers:
+        parts += _paper(paper, found.of(paper), found.released_runs)
+    parts += _released(found.released_runs)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -61,7 +58,7 @@ def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Release
     rows = [
         [
             f"`{f.claim.id}`", f.claim.setting, f"{figure_text(f.claim.published)} (accepted: {accepted_text(f)})",
-            _code(f, released_runs), simulated_text(f), _verdict(f),
+            _code(f, released_runs), simulated_text(f), f.verdict if f.verdict == REPRODUCED else f"**{f.verdict}**",
         ]
         for f in found
     ]  # fmt: skip
@@ -72,10 +69,6 @@ def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Release
 def _code(found: Found, released_runs: Sequence[Released]) -> str:
     counterparts = [r for r in released_runs if r.belongs_to(found.claim.id)]
     return "; ".join(f"{figure_text(r.recorded)} ({r.counterpart.figure}, {r.setting})" for r in counterparts)
-
-
-def _verdict(found: Found) -> str:
-    return found.verdict if found.verdict == REPRODUCED else f"**{found.verdict}**"
 
 
 def _why(found: Found) -> str:

@@ -27,6 +27,11 @@ _PLACE: Final = re.compile(r"\{([^{}:]+):([^{}:]*)\}")
 NOT_SIMULATED: Final = "(not simulated)"
 
 
+_Runs = Mapping[str, PaperRun]
+_Part = Callable[[_Runs], Any]
+"""Returns the value of a part of an expression."""
+
+
 class Expression:
     """A checked expression; a call with the runs of one seed, by name, returns its value."""
 
@@ -38,95 +43,83 @@ class Expression:
         self.text = text
         self._where = where
         self._known = known
-        names: dict[str, None] = {}
+        self._names: dict[str, None] = {}
         try:
-            self._body = ast.parse(text, mode="eval").body
+            body = ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError) as error:
             column = getattr(error, "offset", None) or len(text) + 1
             raise InputError(f"{where}: column {column} of '{text}': {getattr(error, 'msg', error)}") from None
-        self._check(self._body, names)
-        self.runs = tuple(names)
+        self._value = self._number(body)
+        self.runs = tuple(self._names)
         """Names of the runs, in the order of the text."""
 
-    def __call__(self, runs: Mapping[str, PaperRun]) -> float:
+    def __call__(self, runs: _Runs) -> float:
         """Return the value. Raises InputError for a key that a summary lacks; other errors of a measure pass through."""
-        return float(self._value(self._body, runs))
+        return float(self._value(runs))
 
     def _error(self, node: ast.expr, problem: str) -> InputError:
         return InputError(f"{self._where}: column {node.col_offset + 1} of '{self.text}': {problem}")
 
-    def _check(self, node: ast.expr, names: dict[str, None]) -> None:
-        """Check that a node is a number of this language; add the runs in it to `names`."""
+    def _number(self, node: ast.expr) -> _Part:
+        """Return the function of a number of this language."""
         match node:
-            case ast.Constant(value=int() | float()) if not isinstance(node.value, bool):
-                pass
+            case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+                return lambda _runs: value
             case ast.Name(id=name) if name in CONSTANTS:
-                pass
+                return lambda _runs: CONSTANTS[name]
             case ast.Name(id=name):
-                self._check_run(node, names)
+                self._run(node)
                 raise self._error(node, f"the run {name} is no number; add a key of its summary.json, such as {name}.ops_per_s")
             case ast.Attribute():
-                self._check_run(_path(node)[0], names)
+                return self._key(node)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                self._check(operand, names)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-                self._check(left, names)
-                self._check(right, names)
+                inner = self._number(operand)
+                return lambda runs: -inner(runs)
+            case ast.BinOp(left=first, op=op, right=second) if type(op) in _OPERATORS:
+                combine, left, right = _OPERATORS[type(op)], self._number(first), self._number(second)
+                return lambda runs: combine(left(runs), right(runs))
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
                 if name not in FUNCTIONS:
                     raise self._error(node, f"no function {name}; the functions are {', '.join(sorted(FUNCTIONS))}")
-                for argument in arguments:
-                    self._check_argument(argument, names)
-            case _:
-                raise self._error(node, "only numbers, keys of runs, + - * / and functions are allowed")
+                parts = [self._argument(argument) for argument in arguments]
+                return lambda runs: FUNCTIONS[name](*(part(runs) for part in parts))
+        raise self._error(node, "only numbers, keys of runs, + - * / and functions are allowed")
 
-    def _check_argument(self, node: ast.expr, names: dict[str, None]) -> None:
+    def _argument(self, node: ast.expr) -> _Part:
         match node:
             case ast.Name(id=name) if name not in CONSTANTS:
-                self._check_run(node, names)
-            case ast.Constant(value=str()):
-                pass
+                self._run(node)
+                return lambda runs: runs[name]
+            case ast.Constant(value=str() as text):
+                return lambda _runs: text
             case ast.Dict(keys=keys, values=values):
-                for part in (*keys, *values):
-                    self._check(part or node, names)
-            case _:
-                self._check(node, names)
+                pairs = [(self._number(key or node), self._number(value)) for key, value in zip(keys, values, strict=True)]
+                return lambda runs: {key(runs): value(runs) for key, value in pairs}
+        return self._number(node)
 
-    def _check_run(self, node: ast.expr, names: dict[str, None]) -> None:
+    def _run(self, node: ast.expr) -> str:
+        """Return the name of a run, and remember it."""
         if not isinstance(node, ast.Name):
             raise self._error(node, "a dotted path begins with the name of a run")
         if self._known is not None and node.id not in self._known:
             raise self._error(node, f"no run {node.id}; the runs are the names below 'settings'")
-        names[node.id] = None
+        self._names[node.id] = None
+        return node.id
 
-    def _value(self, node: ast.expr, runs: Mapping[str, PaperRun]) -> Any:
-        match node:
-            case ast.Constant(value=value):
-                return value
-            case ast.Name(id=name):
-                return CONSTANTS[name] if name in CONSTANTS else runs[name]
-            case ast.Attribute():
-                return self._number(node, runs)
-            case ast.UnaryOp(operand=operand):
-                return -self._value(operand, runs)
-            case ast.BinOp(left=left, op=op, right=right):
-                return _OPERATORS[type(op)](self._value(left, runs), self._value(right, runs))
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return FUNCTIONS[name](*(self._value(argument, runs) for argument in arguments))
-            case ast.Dict(keys=keys, values=values):
-                return {self._value(k, runs): self._value(v, runs) for k, v in zip(keys, values, strict=True) if k is not None}
-        raise AssertionError(f"unchecked {ast.dump(node)}")
-
-    def _number(self, node: ast.Attribute, runs: Mapping[str, PaperRun]) -> float:
+    def _key(self, node: ast.Attribute) -> _Part:
+        """Return the function of a number in a run's summary."""
         start, keys = _path(node)
-        name = ast.unparse(start)
-        found: Any = runs[name].summary
-        whole = ".".join(keys)
-        for key in [whole] if whole in found else keys:  # numbers of recorded runs have dotted names
-            found = found.get(key) if isinstance(found, Mapping) else None
-        if isinstance(found, bool) or not isinstance(found, int | float):
-            raise self._error(node, f"the summary of {name} has no number {whole}")
-        return float(found)
+        name, whole = self._run(start), ".".join(keys)
+
+        def value(runs: _Runs) -> float:
+            found: Any = runs[name].summary
+            for key in [whole] if whole in found else keys:  # numbers of recorded runs have dotted names
+                found = found.get(key) if isinstance(found, Mapping) else None
+            if isinstance(found, bool) or not isinstance(found, int | float):
+                raise self._error(node, f"the summary of {name} has no number {whole}")
+            return float(found)
+
+        return value
 
 
 def _path(node: ast.expr) -> tuple[ast.expr, list[str]]:

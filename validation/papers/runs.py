@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import Final
 
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
+from lsmlab.sim.runs.batch import RunJob, Settings
 from lsmlab.sim.runs.places import LocalProcesses
-from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.runs.stored_table import StoredTable
+from lsmlab.sim.runs.store import StoredTable, default_store
 from lsmlab.sim.runs.task import reason_of
+from lsmlab.validation.grouped_runs import finished_groups
 from lsmlab.validation.papers.claim import PaperRun, PaperSetting
 
 DEFAULT_SEEDS: Final = 2
@@ -69,25 +68,12 @@ def run_settings(
             for seed in numbers
         ]  # fmt: skip
     store = default_store()
-    _carry_out(runs, jobs, Settings(store, LocalProcesses(store, processes), fresh, quiet), report)
-    return {run.setting.overrides: run for run in runs}
-
-
-def _carry_out(
-    runs: list[SettingRun], jobs: Mapping[int, Sequence[RunJob]], settings: Settings, report: Callable[[str], None]
-) -> None:
-    mine = {id(job): number for number, some in jobs.items() for job in some}
-    left = Counter(mine.values())
-    ended = len(runs) - len(left)
-    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
-        number = mine[id(outcome.job)]
+    for number, ended, left in finished_groups(jobs, Settings(store, LocalProcesses(store, processes), fresh, quiet)):
         run = runs[number]
-        run.error = run.error or outcome.error
-        run.wall_s += outcome.wall_s
-        left[number] -= 1
-        if left[number] == 0:
-            ended += 1
-            report(f"{ended}/{len(runs)} {run.paper} {run.setting.name}: {run.error or f'{run.wall_s:.1f} s'}")
+        run.error = next((one.error for one in ended if one.error), None)
+        run.wall_s = sum(one.wall_s for one in ended)
+        report(f"{len(runs) - left}/{len(runs)} {run.paper} {run.setting.name}: {run.error or f'{run.wall_s:.1f} s'}")
+    return {run.setting.overrides: run for run in runs}
 
 
 def read_outcome(directory: Path) -> PaperRun:

@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from lsmlab.validation.papers.released import Released
-from lsmlab.validation.papers.suite import Paper
+from lsmlab.validation.papers.reproduce import Reproduction
 from lsmlab.validation.papers.verdict import Found, counts
 
 _WIDTH: Final = 120
@@ -56,20 +55,20 @@ def verdict_counts(found: Sequence[Found]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict, n in counts(found).items())
 
 
-def claims_text(papers: Sequence[Paper], found: Sequence[Found], released_runs: Sequence[Released], seeds: int) -> str:
+def claims_text(found: Reproduction) -> str:
     """Return the text that `lsmlab papers` prints."""
-    lines = [f"{len(found)} claims: {verdict_counts(found)}; {seeds} simulated runs of each setting, 90 % intervals"]
-    for paper in papers:
-        mine = [f for f in found if f.paper == paper.name]
-        lines += ["", f"{paper.name}: {paper.citation}", f"  {verdict_counts(mine)}"]
-        for one in mine:
+    counted = f"{len(found.found)} claims: {verdict_counts(found.found)}"
+    lines = [f"{counted}; {found.seeds} simulated runs of each setting, 90 % intervals"]
+    for paper in found.papers:
+        lines += ["", f"{paper.name}: {paper.citation}", f"  {verdict_counts(found.of(paper))}"]
+        for one in found.of(paper):
             lines += ["", *_claim_lines(one)]
-    if released_runs:
+    if found.released_runs:
         lines += ["", "released code on a throttled disk, and its simulation in the same setting"]
         lines += [
             f"  {r.setting:<18} {r.counterpart.figure:<52} recorded {figure_text(r.recorded):>7}"
             f"  simulated {figure_text(r.simulated):>7}"
-            for r in released_runs
+            for r in found.released_runs
         ]
     return "\n".join(lines) + "\n"
 

@@ -86,8 +86,5 @@ def number(value: Any) -> Flag:
 
 def as_arguments(flags: Mapping[str, Flag]) -> tuple[str, ...]:
     """Return the flags as arguments, in the order of their names."""
-    return tuple(f"--{name}={_text(value)}" for name, value in sorted(flags.items()))
-
-
-def _text(value: Flag) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in flags.items()}
+    return tuple(f"--{name}={text}" for name, text in sorted(texts.items()))

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.errors import InputError
+from lsmlab.validation.logs.bench_output import bench_output, recorded_file
 from lsmlab.validation.logs.history.summary import summarise_log
-from lsmlab.validation.logs.reader import read_log, read_text
+from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.text import read_text
 
-_RESULT: Final = re.compile(r"^\w+ +: +[\d.]+ micros/op (\d+) ops/sec ([\d.]+) seconds (\d+) operations", re.M)
-_STALL: Final = re.compile(r"Cumulative stall: \S+ H:M:S, ([\d.]+) percent")
-_HISTOGRAM: Final = re.compile(
-    r"^Microseconds per (write|read|seek):\nCount: (\d+) Average: ([\d.]+) .*\nMin: \d+ +Median: [\d.]+ +Max: (\d+)\n"
-    r"Percentiles: P50: ([\d.]+) P75: [\d.]+ P99: ([\d.]+) P99\.9: ([\d.]+) P99\.99: ([\d.]+)",
-    re.M,
-)
-_VERSION: Final = re.compile(r"RocksDB: +version ([\d.]+)")
+_OPERATIONS: Final = {"write": "write", "read": "read", "seek": "scan"}
+"""Operations of summary.json by their names in db_bench's output."""
 _FROM_LOG: Final = (
     "write_amplification", "flush_count", "flush_bytes", "compaction_count", "trivial_move_count",
     "compaction_read_bytes", "compaction_write_bytes",
@@ -34,34 +28,27 @@ def read_outcome(folder: Path) -> dict[str, Any]:
     LOG and counters are cut at the end of the measured interval, because both continue until the store is closed.
     Raises InputError if db_bench's result line is missing.
     """
-    text = read_text(_one(folder, "stdout.txt"))
-    result = _RESULT.search(text)
-    if result is None:
-        raise InputError(f"{folder}: the driver printed no result; record the case again")
-    duration_s = float(result[2])
+    path = recorded_file(folder, "stdout.txt")
+    output = bench_output(read_text(path))
+    duration_s, operations = output.first_result(path)
     measured: dict[str, Any] = {
         "duration_s": duration_s,
-        "operations": int(result[3]),
-        "ops_per_s": int(result[3]) / duration_s,
+        "operations": operations,
+        "ops_per_s": operations / duration_s,
     }
-    stall = _STALL.search(text)
-    if stall:
-        measured["stall_fraction"] = float(stall[1]) / 100.0
-    for found in _HISTOGRAM.finditer(text):
-        mean, longest, *percentiles = (float(x) * 1e-6 for x in found.groups()[2:])
-        operation = "scan" if found[1] == "seek" else found[1]
-        measured[f"{operation}_latency_s"] = dict(
-            zip(("p50", "p99", "p999", "p9999", "max", "mean"), (*percentiles, longest, mean), strict=True)
-        )
-    log = summarise_log(read_log(_one(folder, "LOG")), duration_s)
+    if output.stall_fraction is not None:
+        measured["stall_fraction"] = output.stall_fraction
+    for kind, histogram in output.histograms.items():
+        if kind in _OPERATIONS:
+            measured[f"{_OPERATIONS[kind]}_latency_s"] = {**histogram.percentiles, "mean": histogram.mean_s}
+    log = summarise_log(read_log(recorded_file(folder, "LOG")), duration_s)
     measured |= {name: log[name] for name in _FROM_LOG if log.get(name) is not None}
     return measured | _device_bytes(folder, duration_s)
 
 
 def recorded_version(folder: Path) -> str:
     """Return the RocksDB release that db_bench printed; empty if it printed none."""
-    found = _VERSION.search(read_text(_one(folder, "stdout.txt")))
-    return found[1] if found else ""
+    return bench_output(read_text(recorded_file(folder, "stdout.txt"))).version
 
 
 def combine(outcomes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -88,7 +75,7 @@ def _short(value: float) -> float | int:
 
 def _device_bytes(folder: Path, until_s: float) -> dict[str, float]:
     """Return the bytes written to and read from the device until `until_s`, interpolated between two readings."""
-    rows = list(csv.DictReader(io.StringIO(read_text(_one(folder, "counters.csv")))))
+    rows = list(csv.DictReader(io.StringIO(read_text(recorded_file(folder, "counters.csv")))))
     before = {"second": 0.0, "read_bytes": 0.0, "write_bytes": 0.0}
     for row in rows:
         after = {key: float(row[key]) for key in before}
@@ -100,10 +87,3 @@ def _device_bytes(folder: Path, until_s: float) -> dict[str, float]:
             return {"device_bytes_read": moved["read_bytes"], "device_bytes_written": moved["write_bytes"]}
         before = after
     return {}
-
-
-def _one(folder: Path, name: str) -> Path:
-    for end in ("", ".xz", ".gz"):
-        if (folder / f"{name}{end}").is_file():
-            return folder / f"{name}{end}"
-    raise InputError(f"{folder}: {name} is missing; record the case again")

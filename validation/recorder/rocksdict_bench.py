@@ -19,21 +19,17 @@ from typing import Any, Final
 import numpy as np
 
 _SETTERS: Final = {
-    "write_buffer_size": "set_write_buffer_size", "max_write_buffer_number": "set_max_write_buffer_number",
-    "min_write_buffer_number_to_merge": "set_min_write_buffer_number_to_merge",
-    "target_file_size_base": "set_target_file_size_base", "target_file_size_multiplier": "set_target_file_size_multiplier",
-    "max_bytes_for_level_base": "set_max_bytes_for_level_base", "num_levels": "set_num_levels",
-    "max_bytes_for_level_multiplier": "set_max_bytes_for_level_multiplier",
-    "level_compaction_dynamic_level_bytes": "set_level_compaction_dynamic_level_bytes",
-    "level0_file_num_compaction_trigger": "set_level_zero_file_num_compaction_trigger",
-    "level0_slowdown_writes_trigger": "set_level_zero_slowdown_writes_trigger",
-    "level0_stop_writes_trigger": "set_level_zero_stop_writes_trigger", "max_background_jobs": "set_max_background_jobs",
-    "soft_pending_compaction_bytes_limit": "set_soft_pending_compaction_bytes_limit",
-    "hard_pending_compaction_bytes_limit": "set_hard_pending_compaction_bytes_limit",
-    "subcompactions": "set_max_subcompactions", "max_compaction_bytes": "set_max_compaction_bytes",
-    "use_direct_reads": "set_use_direct_reads",
-    "use_direct_io_for_flush_and_compaction": "set_use_direct_io_for_flush_and_compaction",
-    "open_files": "set_max_open_files", "bytes_per_sync": "set_bytes_per_sync", "arena_block_size": "set_arena_block_size",
+    **{name: f"set_{name}" for name in (
+        "write_buffer_size", "max_write_buffer_number", "min_write_buffer_number_to_merge", "target_file_size_base",
+        "target_file_size_multiplier", "max_bytes_for_level_base", "num_levels", "max_bytes_for_level_multiplier",
+        "level_compaction_dynamic_level_bytes", "max_background_jobs", "soft_pending_compaction_bytes_limit",
+        "hard_pending_compaction_bytes_limit", "max_compaction_bytes", "use_direct_reads",
+        "use_direct_io_for_flush_and_compaction", "bytes_per_sync", "arena_block_size",
+    )},
+    **{f"level0_{name}": f"set_level_zero_{name}" for name in (
+        "file_num_compaction_trigger", "slowdown_writes_trigger", "stop_writes_trigger",
+    )},
+    "subcompactions": "set_max_subcompactions", "open_files": "set_max_open_files",
 }  # fmt: skip
 """Method of rocksdict's Options for each flag of db_bench that sets one option."""
 _KNOWN: Final = {

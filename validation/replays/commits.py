@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeGuard
 
+from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.manifest import VersionEdit
-from lsmlab.validation.logs.reader import Event, MovedLine, MovingLine, Record, ReleasedLine, RocksDbLog
-from lsmlab.validation.logs.records import DeletedLine, DroppingLine
+from lsmlab.validation.logs.record_list import Record
+from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, ReleasedLine, RocksDbLog
 from lsmlab.validation.replays.steps import Commit
 
 FIRST_VERSION: Final = 2
@@ -26,34 +27,6 @@ _MOST_GROUPED: Final = 8  # largest number of commits tried for one MANIFEST wri
 
 Moment = ReleasedLine | DeletedLine | Event
 """Records of a LOG that report a commit."""
-
-
-@dataclass(slots=True)
-class TrivialMove:
-    """One trivial move: time of its pick, its event, file numbers, and files per level after it."""
-
-    picked_us: int
-    event: Event
-    files: frozenset[int]
-    lsm_state: tuple[int, ...]
-
-
-def trivial_moves(records: Iterable[Record]) -> dict[int, TrivialMove]:
-    """Return the trivial moves by job."""
-    waiting: dict[str, list[MovingLine]] = defaultdict(list)
-    latest: dict[str, TrivialMove] = {}
-    moves: dict[int, TrivialMove] = {}
-    for record in records:
-        if isinstance(record, MovingLine):
-            waiting[record.thread].append(record)
-        elif isinstance(record, Event) and record.name == "trivial_move":
-            lines = waiting.pop(record.thread, [])
-            files = frozenset(line.file for line in lines)
-            move = TrivialMove(min((x.time_us for x in lines), default=record.time_us), record, files, ())
-            moves[record.job] = latest[record.thread] = move
-        elif isinstance(record, MovedLine) and record.thread in latest:
-            latest.pop(record.thread).lsm_state = record.lsm_state
-    return moves
 
 
 @dataclass(slots=True)
@@ -86,7 +59,7 @@ class Committer:
         self,
         edits: Sequence[VersionEdit],
         created: Mapping[int, Sequence[Event]],
-        moves: Mapping[int, TrivialMove],
+        moves: Mapping[int, LogJob],
         num_levels: int,
     ) -> None:
         """`created` are the table_file_creation events by job, `moves` the trivial moves."""
@@ -97,7 +70,7 @@ class Committer:
         self.creator: dict[int, int] = {}
         for job, events in created.items():
             self.creator.update({event.data["file_number"]: job for event in events})
-        moved_by = {(m.event.data["destination_level"], m.files): job for job, m in moves.items()}
+        moved_by = {(m.output_level, frozenset(m.inputs[m.start_level])): job for job, m in moves.items()}
         self.job_of_edit = [_job_of(edit, self.creator, moved_by) for edit in edits]
         self.edit_of_job = {job: index for index, job in enumerate(self.job_of_edit)}
         self.edit_of_drop = {frozenset(n for _, n in e.deleted): i for i, e in enumerate(edits) if not e.added}
@@ -134,7 +107,7 @@ class Committer:
                 move = self.moves.get(moment.job)
                 commit.recomputes, commit.thread, commit.lsm_state = True, moment.thread, state
                 commit.immutables = moment.data.get("immutable_memtables")
-                commit.since_us = move.picked_us if move else None
+                commit.since_us = move.start_us if move else None
             found.append(commit)
         return found
 
@@ -169,7 +142,7 @@ class Committer:
         if not isinstance(moment, Event):
             return ()
         move = self.moves.get(moment.job)
-        return move.lsm_state if move else tuple(moment.data.get("lsm_state", ()))
+        return (move.lsm_state or ()) if move else tuple(moment.data.get("lsm_state", ()))
 
     def _apply(self, own: int, state: tuple[int, ...]) -> range:
         """Return the newly committed edits: all up to `own`, then further ones until the tree has the shape `state`."""

@@ -16,8 +16,8 @@ from lsmlab.models.tree.merge import unique_sorted
 from lsmlab.models.tree.sst import index_bytes
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.mt19937 import FillRandomKeys
-from lsmlab.validation.logs.reader import Event
-from lsmlab.validation.replays.match_counts import FLUSHES, INDEXES, OUTPUTS
+from lsmlab.validation.logs.records import Event
+from lsmlab.validation.replays.match_counts import Check
 from lsmlab.validation.replays.recording import BenchWorkload
 from lsmlab.validation.replays.timeline import ReplayTimeline
 
@@ -83,7 +83,7 @@ class Contents:
         expected = list(pairwise(bounds))
         for place, file in enumerate(sorted(new, key=lambda f: f.lo)):
             start, end = expected[place] if place < len(expected) else (0, 0)
-            yield from self._compare(OUTPUTS, layout, keys, (start, end), logged[file.number])
+            yield from self._compare(Check.OUTPUTS, layout, keys, (start, end), logged[file.number])
             first, last = keys.searchsorted((file.lo, file.hi + 1))
             _fill(file, keys[first:last])
 
@@ -92,7 +92,7 @@ class Contents:
         keys = unique_sorted(self._stream.take(int(flush.data["num_entries"])))
         layout = self._layout(keys)
         for file in new:
-            yield from self._compare(FLUSHES, layout, keys, (0, len(keys)), logged[file.number])
+            yield from self._compare(Check.FLUSHES, layout, keys, (0, len(keys)), logged[file.number])
             _fill(file, keys)
 
     def _layout(self, keys: KeyArray) -> BlockLayout:
@@ -116,7 +116,7 @@ class Contents:
         if recorded == expected:
             index = index_bytes(keys, layout, start, end, self._workload.key_size, shorten_last=True)
             size = properties["index_size"]
-            yield INDEXES, index == size, f"file {number}: LOG has {size}, model {index}"
+            yield Check.INDEXES, index == size, f"file {number}: LOG has {size}, model {index}"
 
 
 def _deeper(tree: Tree, output: int, lo: int, hi: int) -> bool:

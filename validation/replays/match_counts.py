@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final
 
-PENDING: Final = "pending bytes"
-LINES: Final = "stall lines"
-STATE: Final = "files per level"
-IMMUTABLES: Final = "immutable memtables"
-PICKS: Final = "compaction picks"
-MOVES: Final = "trivial moves"
-IDLE: Final = "empty picks"
-FLUSHES: Final = "flushed files"
-OUTPUTS: Final = "compaction outputs"
-INDEXES: Final = "index bytes"
 
+class Check(StrEnum):
+    """Kind of question to the model."""
+
+    PENDING = "pending bytes"
+    LINES = "stall lines"
+    STATE = "files per level"
+    IMMUTABLES = "immutable memtables"
+    PICKS = "compaction picks"
+    MOVES = "trivial moves"
+    IDLE = "empty picks"
+    FLUSHES = "flushed files"
+    OUTPUTS = "compaction outputs"
+    INDEXES = "index bytes"
+
+
+CONTENT_CHECKS: Final = (Check.FLUSHES, Check.OUTPUTS, Check.INDEXES)
+"""Checks of the contents of files, which need the keys of the workload."""
 SHOWN_MISMATCHES: Final = 5
 """Number of mismatches of which a check keeps a description."""
 

@@ -12,8 +12,11 @@ from lsmlab.models.engines.engine import Engine, EngineSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.version import Version
+from lsmlab.validation.logs.bench_output import find_file
 from lsmlab.validation.logs.manifest import VersionEdit, read_manifest
-from lsmlab.validation.logs.reader import RocksDbLog, read_log, read_text
+from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.text import read_text
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,11 @@ def load_recording(directory: Path) -> Recording:
 
     Without an OPTIONS file, options come from the LOG's header. Raises InputError for a missing or unreadable file.
     """
-    log_path = _find(directory, "LOG")
-    manifest_path = _find(directory, "MANIFEST.txt")
+    log_path = find_file(directory, "LOG")
+    manifest_path = find_file(directory, "MANIFEST.txt")
     if log_path is None or manifest_path is None:
         raise InputError(f"{directory}: needs LOG and MANIFEST.txt (each may be .gz or .xz)")
-    options_path = _find(directory, "OPTIONS") or log_path
+    options_path = find_file(directory, "OPTIONS") or log_path
     overrides = read_options(read_text(options_path)).overrides
     return Recording(
         directory.name,
@@ -62,10 +65,6 @@ def load_recording(directory: Path) -> Recording:
         overrides,
         _workload(directory / "meta.json"),
     )
-
-
-def _find(directory: Path, name: str) -> Path | None:
-    return next((path for end in ("", ".gz", ".xz") if (path := directory / f"{name}{end}").is_file()), None)
 
 
 def _workload(path: Path) -> BenchWorkload | None:

@@ -23,20 +23,7 @@ from lsmlab.validation.logs.history.file_properties import StoreProperties
 from lsmlab.validation.logs.manifest import AddedFile, VersionEdit
 from lsmlab.validation.replays.commits import FIRST_VERSION
 from lsmlab.validation.replays.contents import Contents
-from lsmlab.validation.replays.match_counts import (
-    FLUSHES,
-    IDLE,
-    IMMUTABLES,
-    INDEXES,
-    LINES,
-    MOVES,
-    OUTPUTS,
-    PENDING,
-    PICKS,
-    STATE,
-    MatchCount,
-    ReplayResult,
-)
+from lsmlab.validation.replays.match_counts import CONTENT_CHECKS, Check, MatchCount, ReplayResult
 from lsmlab.validation.replays.recording import Recording, load_recording
 from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, SwitchStep
 from lsmlab.validation.replays.timeline import ReplayTimeline, build_timeline
@@ -52,10 +39,8 @@ class Replay:
         self.engine = recording.engine()
         self.tree = Tree(self.engine.options.num_levels)
         self.timeline: ReplayTimeline = build_timeline(recording.log, recording.edits, self.tree.num_levels)
-        names = [PENDING, LINES, STATE, IMMUTABLES, PICKS, MOVES, IDLE]
-        if recording.workload is not None:
-            names += [FLUSHES, OUTPUTS, INDEXES]
-        self.checks = {name: MatchCount(name) for name in names}
+        known = [check for check in Check if check not in CONTENT_CHECKS or recording.workload is not None]
+        self.checks: dict[str, MatchCount] = {name: MatchCount(name) for name in known}
         self.properties = StoreProperties(recording.log.events("table_file_creation"))
         self.throttle = self.engine.throttle.initial()
         self.immutables = 0
@@ -80,7 +65,8 @@ class Replay:
                         self._take(self._ask(), step)
                 case Idle():
                     pick = self._settle(step.time_us)
-                    self.checks[IDLE].add_answer(isinstance(pick, DoNothing), f"at {step.time_us}: model picks {_show(pick)}")
+                    explanation = f"at {step.time_us}: model picks {_show(pick)}"
+                    self.checks[Check.IDLE].add_answer(isinstance(pick, DoNothing), explanation)
         return self.checks
 
     # ---- stalls ----
@@ -96,10 +82,10 @@ class Replay:
         recorded = step.line.text if step.line else None
         expected = self.throttle.line.rstrip() if self.throttle.line else None
         if recorded is not None or expected is not None:
-            self.checks[LINES].add_answer(recorded == expected, f"at {step.time_us}: LOG {recorded!r}, model {expected!r}")
+            self.checks[Check.LINES].add_answer(recorded == expected, f"at {step.time_us}: LOG {recorded!r}, model {expected!r}")
         if step.line is not None and step.line.pending_bytes is not None:
             in_log = step.line.pending_bytes
-            self.checks[PENDING].add_answer(
+            self.checks[Check.PENDING].add_answer(
                 in_log == pending, f"at {step.time_us}: LOG {in_log}, model {pending}; {self._state()}"
             )
         if step.line is not None and step.line.rate_bytes_per_s is not None:  # continue with the recorded rate
@@ -153,7 +139,7 @@ class Replay:
             and (step.score is None or float(f"{pick.score:.6g}") == step.score)
         )
         recorded = f"{_number_map(inputs)} to L{step.output_level}, score {step.score}"
-        self.checks[MOVES if step.move else PICKS].add_answer(
+        self.checks[Check.MOVES if step.move else Check.PICKS].add_answer(
             same, f"job {step.job}: LOG {recorded}; model {_show(pick)}; {self._state()}"
         )
         if isinstance(pick, Compaction | Move) and same and pick.cursor is not None:
@@ -192,11 +178,11 @@ class Replay:
             self._apply(job, edit)
         if step.lsm_state:
             recorded = list(step.lsm_state)
-            self.checks[STATE].add_answer(
+            self.checks[Check.STATE].add_answer(
                 recorded == self.tree.files_per_level(), f"at {step.time_us}: LOG {recorded}, model {self._state()}"
             )
         if step.immutables is not None:
-            self.checks[IMMUTABLES].add_answer(
+            self.checks[Check.IMMUTABLES].add_answer(
                 step.immutables == self.immutables,
                 f"at {step.time_us}: LOG {step.immutables}, model {self.immutables}",
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lsmlab.validation.logs.manifest import VersionEdit
-from lsmlab.validation.logs.reader import StallLine
+from lsmlab.validation.logs.records import StallLine
 
 
 @dataclass(slots=True)

@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.jobs import LogJob
 from lsmlab.validation.logs.manifest import VersionEdit
-from lsmlab.validation.logs.reader import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
-from lsmlab.validation.replays.commits import Committer, TrivialMove, trivial_moves
+from lsmlab.validation.logs.records import Event, IdlePick, RocksDbLog, StallLine, StartSummary, SwitchLine
+from lsmlab.validation.replays.commits import Committer
 from lsmlab.validation.replays.steps import Commit, Idle, LoggedPick, ReplayStep, SwitchStep
 
 
@@ -36,7 +38,7 @@ def build_timeline(log: RocksDbLog, edits: Sequence[VersionEdit], num_levels: in
         created[event.job].append(event)
     timeline.created = dict(created)
     timeline.flushes = {event.job: event for event in log.events("flush_started")}
-    moves = trivial_moves(log.records)
+    moves = {job.job: job for job in jobs_of(log).done("trivial_move")}
     commits = Committer(edits, timeline.created, moves, num_levels).commits(log)
     switches = [SwitchStep(r.time_us, r.thread) for r in log.records if isinstance(r, SwitchLine)]
     lines = [r for r in log.records if isinstance(r, StallLine)]
@@ -65,7 +67,7 @@ def _give_lines(steps: Sequence[SwitchStep | Commit], lines: Sequence[StallLine]
                 before[-1].time_us = line.time_us
 
 
-def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[LoggedPick]:
+def _picks(log: RocksDbLog, moves: dict[int, LogJob]) -> list[LoggedPick]:
     ends = {event.job: event for event in log.events("compaction_finished")}
     summary: dict[str, StartSummary] = {}
     picks = []
@@ -85,8 +87,8 @@ def _picks(log: RocksDbLog, moves: dict[int, TrivialMove]) -> list[LoggedPick]:
                 )
             )  # fmt: skip
     for job, move in moves.items():
-        level = move.event.data["destination_level"]
-        picks.append(LoggedPick(move.picked_us, job, True, "", {-1: tuple(sorted(move.files))}, level, None))
+        files = {-1: tuple(sorted(move.inputs[move.start_level]))}
+        picks.append(LoggedPick(move.start_us, job, True, "", files, move.output_level, None))
     return picks
 
 

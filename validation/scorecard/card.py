@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from lsmlab.validation.casefiles.curves import reduced_curve
 from lsmlab.validation.scorecard.findings import missed_targets, read_findings
-from lsmlab.validation.scorecard.metrics import DIFFERENCE, error_text
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import ScoreRow, Total, as_json, coverage, rows_of, totals
 from lsmlab.validation.scorecard.theory import TheoryCheck
@@ -28,21 +28,13 @@ FROM_A_LOG: Final = (RERUNS, WHAT_IFS)
 SCORED: Final = (TEST, PUBLIC, QUARANTINE)
 """Sets that make the score; constants were fitted to the calibration runs, so their table is separate."""
 SET_TITLES: Final = {
-    TEST: "own recordings, test part", PUBLIC: "public runs", QUARANTINE: "own recordings, quarantine",
-    WIDER: "own recordings of other kinds", ENGINES: "recorded runs of ADOC, SILK and LevelDB",
+    TEST: "own recordings, test part", WIDER: "own recordings of other kinds", PUBLIC: "public runs",
+    QUARANTINE: "own recordings, quarantine", PUBLIC_2: "public runs, second half",
+    UNEXPRESSED: "public runs, second half, with an option that LSMLab does not have",
+    ENGINES: "recorded runs of ADOC, SILK and LevelDB", RERUNS: "reruns from a LOG alone", WHAT_IFS: "what-ifs from a LOG",
     CALIBRATION: "calibration runs (not in the score)",
-    PUBLIC_2: "public runs, second half", UNEXPRESSED: "public runs, second half, with an option that LSMLab does not have",
-    RERUNS: "reruns from a LOG alone", WHAT_IFS: "what-ifs from a LOG",
-    "replay": "exact replays", "theory": "theory checks",
 }  # fmt: skip
-_ENGINE_GOALS: Final = {"ops_per_s": 0.10, "write_amplification": 0.08, "stall_fraction": 0.08, "slow_seconds": 0.08}
-"""Largest accepted error (issue 4): relative, or points for shares; an error up to twice the noise is always
-accepted."""
-_ENGINE_NUMBERS: Final = {
-    "ops_per_s": "throughput", "write_amplification": "W-Amp", "stall_fraction": "stalled",
-    "slow_seconds": "seconds below 1200 op/s",
-}  # fmt: skip
-_ORDER: Final = (TEST, WIDER, PUBLIC, QUARANTINE, PUBLIC_2, UNEXPRESSED, ENGINES, RERUNS, WHAT_IFS, CALIBRATION)
+"""Titles of the sets of cases, in the order of the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +47,7 @@ class ReplayCheck:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class EngineRow:
-    """One number of one recorded run of another engine: there are few runs, and each exercises another mechanism."""
-
-    case: str
-    metric: str
-    real: str
-    simulated: str
-    error: str
-    met: bool
-
-
-@dataclass(slots=True)
+@dataclass
 class Scorecard:
     """Results of one `lsmlab validate`."""
 
@@ -79,14 +59,11 @@ class Scorecard:
     """Notes on cases, sets and replays that were left out, with the reason."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
     """Case files that could not be read: (file, reason)."""
-    _rows: list[ScoreRow] | None = None
 
-    @property
+    @cached_property
     def rows(self) -> list[ScoreRow]:
         """Rows of all simulated cases."""
-        if self._rows is None:
-            self._rows = [row for run in self.runs for row in rows_of(run)]
-        return self._rows
+        return [row for run in self.runs for row in rows_of(run)]
 
     def of(self, *sets: str) -> list[ScoreRow]:
         """Return the rows of the named sets."""
@@ -106,7 +83,7 @@ class Scorecard:
     def sets(self) -> list[str]:
         """Sets with at least one case."""
         present = {run.set for run in self.runs if run.error is None}
-        return [name for name in _ORDER if name in present]
+        return [name for name in SET_TITLES if name in present]
 
     def document(self) -> dict[str, Any]:
         """Return the document that `lsmlab validate --json` prints."""
@@ -130,6 +107,7 @@ class Scorecard:
             "trends": trend_shares(self.trends),
             "missed": missed_targets(self.scored, self.of(*SCORED), read_findings()),
             "seeds": self.seeds,
+            "replayed": len({check.recording for check in self.replays}),
             "failed": [{"name": name, "reason": reason} for name, reason in self.failures],
             "skipped": list(self.skipped),
         }  # fmt: skip
@@ -156,26 +134,6 @@ class Scorecard:
             for run in self.runs
             if run.real is not None and run.replications
         ]  # fmt: skip
-
-
-def engine_rows(card: Scorecard) -> list[EngineRow]:
-    """Return all numbers with a goal of the recorded runs of other engines, by case."""
-    return list(_engine_rows(card.of(ENGINES)))
-
-
-def _engine_rows(rows: Sequence[ScoreRow]) -> Iterator[EngineRow]:
-    for row in rows:
-        if row.metric in _ENGINE_GOALS and isinstance(row.real, float) and isinstance(row.simulated, float):
-            limit = max(_ENGINE_GOALS[row.metric], 2.0 * (row.noise or 0.0))
-            kind = row.scored_by.kind
-            share = kind is DIFFERENCE
-            real, simulated = (_number(v, share=share) for v in (row.real, row.simulated))
-            error = error_text(row.error, kind, signed=True)
-            yield EngineRow(row.case, _ENGINE_NUMBERS[row.metric], real, simulated, error, abs(row.error) <= limit + 1e-12)
-
-
-def _number(value: float, *, share: bool) -> str:
-    return f"{100 * value:.1f} %" if share else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def replay_shares(checks: Sequence[ReplayCheck]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from lsmlab.sim.configuration.overrides import literal
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 from lsmlab.validation.casefiles.overrides import FAMILIES
 from lsmlab.validation.casefiles.public.cases import public_cases
-from lsmlab.validation.importer.configuration import DRIVES, Inferred, infer, limited_by_store
+from lsmlab.validation.importer.configuration import DRIVES, NAME, Inferred, infer, limited_by_store
 from lsmlab.validation.importer.importing import summarised
 from lsmlab.validation.importer.load import full_speed
 from lsmlab.validation.importer.reading import read
@@ -79,7 +79,7 @@ class LogMachine:
         constants = inferred.parameters
         return [
             f"device={inferred.device_base}",
-            *_flat("device", {**constants.devices.get(inferred.device_base, {}), **inferred.device}),
+            *_flat("device", {**constants.devices.get(NAME, {}), **inferred.device}),
             f"host.cores={literal(cores)}",
             *_flat("host", constants.host),
         ]

@@ -6,8 +6,10 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.logs.histogram_clock import bucket_of
 
 
@@ -86,54 +88,12 @@ class ScoredMetric:
         return re.fullmatch(re.escape(self.name).replace(r"\*", r"[^.]+"), name) is not None
 
 
-METRICS: Final = (
-    ScoredMetric("ops_per_s", "throughput", RELATIVE, 0.03, 0.10, interval=True),
-    ScoredMetric("write_amplification", "W-Amp, total", RELATIVE, 0.03, 0.08, interval=True),
-    ScoredMetric("pairs.*.bytes", "compaction bytes per level pair (> 10 % of all)", RELATIVE, 0.08, 0.25, interval=True),
-    ScoredMetric("device_bytes_written", "bytes written to the device", RELATIVE, 0.03, 0.10, interval=True),
-    ScoredMetric("stall_fraction", "stall fraction", DIFFERENCE, 0.03, 0.08, interval=True),
-    ScoredMetric("slow_seconds", "seconds in which each write sleeps (LevelDB)", DIFFERENCE, None, 0.08),
-    ScoredMetric("dominant_cause", "dominant stall cause", WRONG, 0.05, None),
-    ScoredMetric("write_latency_s.p50", "write latency P50", BUCKETS, interval=True),
-    ScoredMetric("write_latency_s.p99", "write latency P99", BUCKETS, 1.0, 2.0, interval=True),
-    ScoredMetric("write_latency_s.p999", "write latency P99.9", BUCKETS, 1.0, 2.0, interval=True),
-    ScoredMetric("write_latency_s.p9999", "write latency P99.99", BUCKETS, 1.0, 2.0, interval=True),
-    ScoredMetric("write_latency_s.max", "longest write", FACTOR, 1.0, None, interval=True),
-    ScoredMetric("throughput.ks", "per-second throughput, distributions (KS)", DISTANCE, 2.0, None),
-    ScoredMetric("throughput.area", "per-second throughput, area between distributions", DISTANCE),
-    ScoredMetric("throughput.cumulative", "throughput curve, largest cumulative difference", DISTANCE),
-    ScoredMetric("flush_count", "flushes", RELATIVE, interval=True),
-    ScoredMetric("flush_bytes", "bytes written by flushes", RELATIVE),
-    ScoredMetric("compaction_count", "compactions", RELATIVE, interval=True),
-    ScoredMetric("trivial_move_count", "trivial moves", RELATIVE, least=10),
-    ScoredMetric("compaction_read_bytes", "bytes read by compactions", RELATIVE, interval=True),
-    ScoredMetric("compaction_write_bytes", "bytes written by compactions", RELATIVE, interval=True),
-    ScoredMetric("pairs.*.read_bytes", "bytes read per level pair (> 10 % of all)", RELATIVE),
-    ScoredMetric("pairs.*.write_bytes", "bytes written per level pair (> 10 % of all)", RELATIVE),
-    ScoredMetric("levels.*.w_amp", "W-Amp by level", RELATIVE, least=0.1),
-    ScoredMetric("levels.*.bytes", "bytes per level at the end (> 10 % of all)", RELATIVE),
-    ScoredMetric("levels.*.mean_bytes", "bytes per level, mean over time (> 10 % of all)", RELATIVE),
-    ScoredMetric("levels.*.files", "files per level at the end", RELATIVE, least=10),
-    ScoredMetric("live_bytes", "bytes of all files at the end", RELATIVE),
-    ScoredMetric("operations", "operations", RELATIVE),
-    ScoredMetric("device_bytes_read", "bytes read from the device", RELATIVE, least=1e8),
-    ScoredMetric("stall_share.*", "stall time by cause, as a share of the run", DIFFERENCE),
-    ScoredMetric("stall_interval_share.*", "length of stalls by cause, as a share of the run, if waits are unknown", DIFFERENCE),
-    ScoredMetric("stall_count.*", "stall count by cause", RELATIVE, least=20),
-    ScoredMetric("read_latency_s.p50", "read latency P50", BUCKETS),
-    ScoredMetric("read_latency_s.p99", "read latency P99", BUCKETS),
-    ScoredMetric("read_latency_s.p999", "read latency P99.9", BUCKETS),
-    ScoredMetric("read_latency_s.p9999", "read latency P99.99", BUCKETS),
-    ScoredMetric("read_latency_s.max", "longest read", FACTOR),
-    ScoredMetric("write_latency_s.*", "write latency, other percentiles and mean", BUCKETS),
-    ScoredMetric("read_latency_s.*", "read latency, other percentiles and mean", BUCKETS),
-    ScoredMetric("scan_latency_s.p50", "scan latency P50", BUCKETS),
-    ScoredMetric("scan_latency_s.p99", "scan latency P99", BUCKETS),
-    ScoredMetric("scan_latency_s.p999", "scan latency P99.9", BUCKETS),
-    ScoredMetric("scan_latency_s.max", "longest scan", FACTOR),
-    ScoredMetric("scan_latency_s.*", "scan latency, other percentiles and mean", BUCKETS),
+KINDS: Final = {kind.name: kind for kind in (RELATIVE, DIFFERENCE, BUCKETS, FACTOR, DISTANCE, WRONG)}
+"""Kinds by their names in metrics.yaml and in the JSON document."""
+METRICS: Final = tuple(
+    ScoredMetric(**{**row, "kind": KINDS[row["kind"]]}) for row in read_yaml(Path(__file__).with_name("metrics.yaml"))
 )
-"""All metrics in the order of the tables; most of the first ones have targets."""
+"""All metrics in the order of the tables."""
 
 SHARE: Final = 0.10
 """Smallest share of all bytes from which a level pair or a level is scored; smaller ones are noise.
@@ -157,7 +117,3 @@ def metric_of(name: str) -> ScoredMetric | None:
     'compaction bytes per level pair (> 10 % of all)'
     """
     return next((m for m in METRICS if m.matches(name)), None)
-
-
-KINDS: Final = {kind.name: kind for kind in (RELATIVE, DIFFERENCE, BUCKETS, FACTOR, DISTANCE, WRONG)}
-"""Kinds by their names in the JSON document."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.studies.model_errors import CHANGED, FILE, FITTED, FROM_A_LOG, forget_model_errors
+from lsmlab.sim.studies.metrics import CHANGED, FITTED, FROM_A_LOG, MODEL_ERRORS, forget_model_errors
 from lsmlab.validation.scorecard.card import PUBLIC, PUBLIC_2, RERUNS, TEST, WHAT_IFS, WIDER
 from lsmlab.validation.scorecard.metrics import METRICS
 from lsmlab.validation.scorecard.runs import CaseRun
@@ -63,7 +63,7 @@ def fit_model_errors(runs: Sequence[CaseRun]) -> dict[str, float]:
     return {m.name: round(found[m.name], 5) for m in METRICS if m.name in found}
 
 
-def write_model_errors(runs: Sequence[CaseRun], path: Path = FILE) -> None:
+def write_model_errors(runs: Sequence[CaseRun], path: Path = MODEL_ERRORS) -> None:
     """Fit the model errors and write them to the file; machines of `_BY_MACHINE` have errors of their own."""
     about = "standard deviation of the model's own error by metric; lsmlab validate --write-docs, from one half of the runs"
     errors = {name: fit_model_errors([r for r in runs if r.set == of]) for name, of in _LEARNT_FROM.items()}

@@ -21,7 +21,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
 from lsmlab.validation.casefiles.real import means_and_ranges
 from lsmlab.validation.casefiles.values import SLOW_OPS
-from lsmlab.validation.logs.bench import percentiles
+from lsmlab.validation.logs.bench_output import BenchOutput, bench_output, recorded_file
 from lsmlab.validation.logs.silk_driver import LEAST_LATENCY_S, WORKERS, block_read_s, offered_rates
 from lsmlab.validation.logs.text import read_text
 
@@ -29,8 +29,6 @@ DATA: Final = Path("../shared/data/real_engines")
 """Folder of the data, relative to the root of the source tree."""
 STORES: Final = ("adoc", "silk", "leveldb")
 _REPEAT: Final = re.compile(r"_rep\d+$")
-_STALL: Final = re.compile(r"Cumulative stall: \S+ H:M:S, ([\d.]+) percent")
-_RATE: Final = re.compile(r"\bfillrandom +: +[\d.]+ micros/op (\d+) ops/sec ([\d.]+) seconds")
 _SECOND: Final = re.compile(r"^SEC,write,[\d.]+,(\d+)$", re.MULTILINE)
 _OPTIONS: Final = (
     "write_buffer_size", "max_write_buffer_number", "max_bytes_for_level_base", "max_bytes_for_level_multiplier",
@@ -72,8 +70,7 @@ class _Run:
 
     def text(self, name: str) -> str:
         """Read a text file, plain or compressed."""
-        path = self.directory / name
-        return read_text(path if path.is_file() else path.with_name(f"{name}.gz"))
+        return read_text(recorded_file(self.directory, name))
 
     @property
     def device(self) -> dict[str, Any]:
@@ -248,27 +245,26 @@ def _leveldb(group: list[_Run]) -> dict[str, Any]:
 
 
 def _adoc_measured(run: _Run) -> dict[str, float]:
-    text = run.text("stdout.txt")
-    result = _RATE.search(text)
-    if result is None:
+    output = bench_output(run.text("stdout.txt"))
+    result = next((result for result in output.results if result.name == "fillrandom"), None)
+    if result is None or result.ops_per_s is None or result.seconds is None:
         raise InputError(f"{run.directory}: stdout.txt has no result line of fillrandom; copy or record this run again")
-    return {"ops_per_s": float(result[1]), "duration_s": float(result[2]), **_latency_and_stalls(text)}
+    return {"ops_per_s": result.ops_per_s, "duration_s": result.seconds, **_latency_and_stalls(output)}
 
 
 def _silk_measured(run: _Run) -> dict[str, float]:
     rows = [line.split(",")[1] for line in run.text("report.csv").splitlines()[1:]]
     operations = [float(n) for n in rows]
-    text = run.text("stdout.txt")
     rate = sum(operations) / len(operations)
-    others = {k: v for k, v in _latency_and_stalls(text).items() if "latency" not in k or v >= LEAST_LATENCY_S}
+    output = bench_output(run.text("stdout.txt"))
+    others = {k: v for k, v in _latency_and_stalls(output).items() if "latency" not in k or v >= LEAST_LATENCY_S}
     return {"ops_per_s": rate, "duration_s": float(run.flags["duration"]), **others}
 
 
-def _latency_and_stalls(text: str) -> dict[str, float]:
-    stalls = _STALL.findall(text)
-    writes = text.rpartition("Microseconds per write")[2]
-    found = {f"write_latency_s.{name}": value for name, value in percentiles(writes).items()}
-    return found | ({"stall_fraction": float(stalls[-1]) / 100.0} if stalls else {})
+def _latency_and_stalls(output: BenchOutput) -> dict[str, float]:
+    writes = output.histograms.get("write")
+    found = {f"write_latency_s.{name}": value for name, value in (writes.percentiles if writes else {}).items()}
+    return found | ({} if output.stall_fraction is None else {"stall_fraction": output.stall_fraction})
 
 
 def _leveldb_measured(run: _Run) -> dict[str, float]:

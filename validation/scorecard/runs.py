@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,16 +10,16 @@ from typing import Any, Final
 from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.batch import RunJob, Settings, outcomes
+from lsmlab.sim.runs.batch import RunJob, Settings
 from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.places import LocalProcesses
-from lsmlab.sim.runs.store import default_store
-from lsmlab.sim.runs.stored_table import StoredTable
+from lsmlab.sim.runs.store import StoredTable, default_store
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.curves import Floats
 from lsmlab.validation.casefiles.real import RealRun, real_run
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
+from lsmlab.validation.grouped_runs import finished_groups
 
 DEFAULT_PROCESSES: Final = 2
 DEFAULT_SEEDS: Final = 5
@@ -82,32 +81,32 @@ def run_cases(
     executor = LocalProcesses(store, processes)
     _read_measured(runs, configs, executor)
     jobs = {number: _jobs(runs[number].case, config, seeds) for number, config in configs.items()}
-    _simulate(runs, jobs, Settings(store, executor, fresh, quiet), report)
+    for number, ended, left in finished_groups(jobs, Settings(store, executor, fresh, quiet)):
+        run = runs[number]
+        run.error = run.error or next((one.error for one in ended if one.error), None)
+        run.wall_s = sum(one.wall_s for one in ended if one.folder is not None)
+        if run.error is None:
+            read = [read_replication(one.folder) for one in ended if one.folder is not None]
+            run.replications, run.perturbed = read[:seeds], read[seeds:]
+        report(f"{len(runs) - left}/{len(runs)} {run.case.name}: {run.error or f'{run.wall_s:.1f} s'}")
     return runs
 
 
 def _read_measured(runs: list[CaseRun], configs: Mapping[int, dict[str, Any]], executor: Executor) -> None:
-    tasks = [_Measured(number, runs[number].case, config) for number, config in configs.items()]
+    tasks = [(number, runs[number].case, config) for number, config in configs.items()]
     for ended in executor.run_tasks(_measured, tasks, lambda _index, _share: None):
-        run = runs[ended.task.number]
+        run = runs[ended.task[0]]
         if isinstance(ended.result, RealRun):
             run.real = ended.result
         else:
             run.error = ended.result if isinstance(ended.result, str) else reason_of(ended.result)
 
 
-@dataclass(frozen=True, slots=True)
-class _Measured:
-    """Task of reading one recorded run."""
-
-    number: int
-    case: Case
-    config: dict[str, Any]
-
-
-def _measured(task: _Measured, _progress: Progress) -> RealRun | str:
+def _measured(task: tuple[int, Case, dict[str, Any]], _progress: Progress) -> RealRun | str:
+    """Read the measurements of a case, whose number is the first item; return the reason if that is not possible."""
+    _, case, config = task
     try:
-        return real_run(task.case, task.config)
+        return real_run(case, config)
     except Exception as error:
         return reason_of(error)
 
@@ -118,32 +117,6 @@ def _jobs(case: Case, config: dict[str, Any], seeds: int) -> list[RunJob]:
     jobs = [RunJob(f"{case.name} seed {first + i}", {**config, "seed": first + i}) for i in range(seeds)]
     pair = perturbed(config) if seeds > 1 else []  # a single seed is a quick check without an interval
     return jobs + [RunJob(f"{case.name} constants {i}", changed) for i, changed in enumerate(pair, 1)]
-
-
-def _simulate(
-    runs: list[CaseRun], jobs: Mapping[int, list[RunJob]], settings: Settings, report: Callable[[str], None]
-) -> None:
-    """Simulate all jobs and assign the replications to their runs."""
-    mine = {id(job): number for number, some in jobs.items() for job in some}
-    left = Counter(mine.values())
-    found: dict[int, Replication] = {}
-    for outcome in outcomes([job for some in jobs.values() for job in some], settings):
-        number = mine[id(outcome.job)]
-        run = runs[number]
-        left[number] -= 1
-        if outcome.folder is None:
-            run.error = run.error or outcome.error
-        else:
-            run.wall_s += outcome.wall_s
-            found[id(outcome.job)] = read_replication(outcome.folder)
-        if left[number] == 0:
-            ended = len(runs) - sum(1 for n in left.values() if n > 0)
-            report(f"{ended}/{len(runs)} {run.case.name}: {run.error or f'{run.wall_s:.1f} s'}")
-    for number, some in jobs.items():
-        if runs[number].error is None:
-            all_ = [found[id(job)] for job in some]
-            off = sum(1 for job in some if " constants " in job.name)
-            runs[number].replications, runs[number].perturbed = all_[: len(all_) - off], all_[len(all_) - off :]
 
 
 def read_replication(folder: Path) -> Replication:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.validation.casefiles.case import FEWEST_FLUSHES
-from lsmlab.validation.casefiles.curves import area_distance, cumulative_distance, ks_distance
+from lsmlab.validation.casefiles.curves import DISTANCES
 from lsmlab.validation.casefiles.real import dominant_cause
 from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import (
@@ -102,7 +102,8 @@ def _number_row(run: CaseRun, name: str) -> ScoreRow | None:
     real = run.real.values[name]
     if metric is None or not _worth_scoring(metric, name, real, run.real.values):
         return None
-    found = [r.values.get(name, 0.0 if _counts_from_zero(name) else None) for r in run.replications]
+    absent = 0.0 if name.startswith(("levels.", "pairs.")) else None  # a summary omits levels and pairs without files
+    found = [r.values.get(name, absent) for r in run.replications]
     values = [v for v in found if v is not None]
     if not values or len(values) < len(found):
         return None
@@ -116,11 +117,6 @@ def _number_row(run: CaseRun, name: str) -> ScoreRow | None:
     error = metric.kind.error(simulated, real)
     low, high = interval or (None, None)
     return ScoreRow(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise, run.learning)
-
-
-def _counts_from_zero(name: str) -> bool:
-    """Whether a summary omits this number when it is 0 (levels and level pairs without files)."""
-    return name.startswith(("levels.", "pairs."))
 
 
 def _worth_scoring(metric: ScoredMetric, name: str, real: float, values: Mapping[str, float]) -> bool:
@@ -157,15 +153,10 @@ def _noise(metric: ScoredMetric, relative: float | None, real: float) -> float |
     return relative if metric.kind is RELATIVE else relative * abs(real)
 
 
-_CURVES: Final = {
-    "throughput.ks": ks_distance, "throughput.area": area_distance, "throughput.cumulative": cumulative_distance,
-}  # fmt: skip
-
-
 def _curve_rows(run: CaseRun) -> list[ScoreRow]:
     assert run.real is not None
     rows = []
-    for name, distance in _CURVES.items():
+    for name, distance in DISTANCES.items():
         found = [distance(a, r.series) for a in run.real.series for r in run.replications if len(r.series)]
         if found:
             value = float(np.mean(found))

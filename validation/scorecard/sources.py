@@ -66,8 +66,7 @@ def gather_public(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, 
     """Return (set, case) for all public runs; without their folder, none and a note in `card.skipped`."""
     from lsmlab.validation.casefiles.public.cases import public_cases
 
-    if not data.is_dir():
-        card.skipped.append(f"public runs: the folder {data} is missing")
+    if _missing(card, "public runs", data):
         return []
     cases = [(CALIBRATION if case.part == "calibration" else PUBLIC, case) for case in public_cases(data)]
     return _with_measurements(card, cases)
@@ -78,15 +77,13 @@ def gather_second(card: Scorecard, data: Path = PUBLIC_DATA) -> list[tuple[str, 
     from lsmlab.validation.casefiles.public.cases import public_cases
     from lsmlab.validation.casefiles.public.table import SECOND
 
-    if not data.with_name("public_runs_2").is_dir():
-        card.skipped.append(f"public runs, second half: the folder public_runs_2 is missing beside {data}")
+    if _missing(card, "public runs, second half", data.with_name("public_runs_2")):
         return []
     sets = {"calibration": CALIBRATION}
-    cases = [
-        (UNEXPRESSED if case.not_expressed else sets.get(case.part, PUBLIC_2), case)
-        for case in public_cases(data, folder=SECOND)
-    ]
-    return _with_measurements(card, cases)
+    cases = public_cases(data, folder=SECOND)
+    return _with_measurements(
+        card, [(UNEXPRESSED if case.not_expressed else sets.get(case.part, PUBLIC_2), case) for case in cases]
+    )
 
 
 def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str, Case]]:
@@ -96,8 +93,7 @@ def gather_engines(card: Scorecard, data: Path = ENGINE_DATA) -> list[tuple[str,
     """
     from lsmlab.validation.scorecard.real_engines import real_engine_cases
 
-    if not data.is_dir():
-        card.skipped.append(f"recorded engines: the folder {data} is missing")
+    if _missing(card, "recorded engines", data):
         return []
     found: list[tuple[str, Case]] = []
     for case in real_engine_cases(data):
@@ -116,6 +112,13 @@ def gather_logs(data: Path = PUBLIC_DATA) -> list[tuple[str, Case]]:
         *((RERUNS, case) for case in reruns(OWN_CASES, data)),
         *((WHAT_IFS, case) for case in what_ifs(OWN_CASES, data)),
     ]
+
+
+def _missing(card: Scorecard, what: str, data: Path) -> bool:
+    """Return whether a folder of data is missing, with a note on the card."""
+    if not data.is_dir():
+        card.skipped.append(f"{what}: the folder {data} is missing")
+    return not data.is_dir()
 
 
 def _with_measurements(card: Scorecard, cases: list[tuple[str, Case]]) -> list[tuple[str, Case]]:

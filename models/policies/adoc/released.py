@@ -1,6 +1,4 @@
-"""ADOC's tuner in the released code, which follows the speed of flushes.
-
-See (background/adoc.md, What the released code does).
+"""ADOC's tuner in the released code, which follows the speed of flushes (background/adoc.md, What the released code does).
 
 The code differs from the paper in its inputs. It never detects an overflow of L0, because it counts the files of L1. Its
 memory overflow is a flush speed of less than half of the best so far. A memtable that waits for its flush adds threads.
@@ -59,18 +57,13 @@ class AdocCodeTuner(KnobTuner):
             return {}
         self.best_speed = max(self.best_speed, speed)
         slow = speed < self.settings.slow_flush * self.best_speed
-        redundancy = self._pending_share(interval) >= 1.0
+        redundancy = 0 < self.options.soft_pending_compaction_bytes_limit <= interval.pending_bytes
         changes: dict[str, Any] = {}
         if self.settings.threads:
             changes |= self._tune_threads(interval, slow, redundancy)
         if self.settings.batch:
             changes |= self._tune_batch(interval, slow, redundancy)
         return changes
-
-    def _pending_share(self, interval: Interval) -> float:
-        """Compute p: pending bytes over the soft limit."""
-        soft = self.options.soft_pending_compaction_bytes_limit
-        return interval.pending_bytes / soft if soft > 0 else 0.0
 
     def _tune_threads(self, interval: Interval, slow: bool, redundancy: bool) -> dict[str, Any]:
         l1_files = interval.files_per_level[1] if len(interval.files_per_level) > 1 else 0

@@ -14,6 +14,7 @@ from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import CutContext, Cutter, StallCause, StallInputs, Throttle, ThrottleState
 from lsmlab.models.policies.leveldb.picker import GRANDPARENT_FILES
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.rocksdb.boundaries import ends
 from lsmlab.models.policies.scheduling import (
     Action,
     JobState,
@@ -54,18 +55,15 @@ class LevelDbCutter(Cutter):
         """
         data, target = merged.cumulative_bytes, context.target_bytes
         most, n = GRANDPARENT_FILES * target, len(merged.keys)
-        passed = merged.keys.searchsorted(context.grandparent_hi, side="right")
-        inside = (passed > 0) & (passed < n)  # files that end before the first key do not count
-        steps = list(zip(passed[inside].tolist(), context.grandparent_size[inside].tolist(), strict=True))
+        steps = list(zip(*ends(merged.keys, context, after=0), strict=True))
         cuts: list[int] = []
         start = step = overlap = 0
         while True:
             at = min(max(int(data.searchsorted(data[start] + target, side="left")), start + 1), n)
             while step < len(steps) and steps[step][0] <= at:
-                position = steps[step][0]
-                while step < len(steps) and steps[step][0] == position:
-                    overlap += steps[step][1]
-                    step += 1
+                position, passed_bytes = steps[step]
+                overlap += passed_bytes
+                step += 1
                 if overlap > most:
                     at, overlap = position, 0
                     break

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, first_pick
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
-from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
+from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range, overlapping
 from lsmlab.models.policies.rocksdb.l0 import closure
 from lsmlab.models.policies.rocksdb.levels import LevelRules
 from lsmlab.models.tree.files import SortedFile
@@ -44,6 +44,9 @@ Files = tuple[SortedFile, ...]
 class LevelDbPicking(PolicySettings[Picker]):
     """`engine/picker=leveldb`. Level targets, file size and the L0 trigger are those of the options."""
 
+    levels_only: ClassVar[str] = (
+        "LevelDB's picker needs levels, not {style}; set engine.options.compaction_style to level"
+    )
     order: str = "round_robin"
     """Order of the files of a level: "round_robin" by key, or "min_overlap" with the next level (an ablation)."""
     seek_compaction: bool = True
@@ -57,17 +60,11 @@ class LevelDbPicking(PolicySettings[Picker]):
         """Build the picker of the options."""
         return LevelDbPicker(base.options, base.version, self)
 
-    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+    def refuses(self, parts: Parts, base: Base) -> str | None:
         """Refuse options without levels."""
-        options = base.options
-        if options.compaction_style is not CompactionStyle.LEVEL:
-            return (
-                f"LevelDB's picker needs levels, not {options.compaction_style.value}; set engine.options.compaction_style "
-                "to level"
-            )
-        if options.num_levels < 2:
+        if base.options.num_levels < 2:
             return "LevelDB's picker needs a level below L0; set engine.options.num_levels to 2 or more"
-        return None
+        return super().refuses(parts, base)
 
 
 @dataclass(frozen=True)
@@ -116,34 +113,29 @@ class LevelDbPicker(Picker):
         self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
     ) -> Pick:
         """Pick from the level with the highest score, the shallower of two equal ones; else a file over its allowed seeks."""
+        return first_pick(self._picks(tree, running), scope)
+
+    def _picks(self, tree: Tree, running: Sequence[RunningJob]) -> Iterator[Pick]:
+        """Yield the jobs in the order of preference, NOTHING for a level or file that a running job blocks."""
         scores = self.scores(tree)
         for level in sorted(range(len(scores)), key=lambda i: -scores[i]):
             if scores[level] < 1.0:
                 break
-            pick = in_scope(self._size_pick(tree, running, level, scores[level]), scope)
-            if pick is not NOTHING:
-                return pick
-        return self._seek_pick(tree, running, scope)
+            yield self._size_pick(tree, running, level, scores[level])
+        for level, file in tree.exhausted:
+            if not file.busy and (file in tree.l0 if level == 0 else tree.levels[level].holds(file)):
+                yield self._seek_pick(tree, running, level, file)
 
     def _size_pick(self, tree: Tree, running: Sequence[RunningJob], level: int, score: float) -> Pick:
         if level == 0:
             return self._l0_pick(tree, running, self.first_of_l0(tree), "LevelL0FilesNum", score)
-        for file in self.candidates(tree, level):
-            pick = self._pick_file(tree, running, level, (file,), "LevelMaxLevelSize", score)
-            if pick is not NOTHING:
-                return pick
-        return NOTHING
+        files = self.candidates(tree, level)
+        return first_pick(self._pick_file(tree, running, level, (file,), "LevelMaxLevelSize", score) for file in files)
 
-    def _seek_pick(self, tree: Tree, running: Sequence[RunningJob], scope: Scope) -> Pick:
-        for level, file in live_exhausted(tree):
-            if level == 0:
-                pick = self._l0_pick(tree, running, file, "SeekCompaction", 0.0)
-            else:
-                pick = self._pick_file(tree, running, level, (file,), "SeekCompaction", 0.0)
-            pick = in_scope(pick, scope)
-            if pick is not NOTHING:
-                return pick
-        return NOTHING
+    def _seek_pick(self, tree: Tree, running: Sequence[RunningJob], level: int, file: SortedFile) -> Pick:
+        if level == 0:
+            return self._l0_pick(tree, running, file, "SeekCompaction", 0.0)
+        return self._pick_file(tree, running, level, (file,), "SeekCompaction", 0.0)
 
     def _l0_pick(
         self, tree: Tree, running: Sequence[RunningJob], first: SortedFile, reason: str, score: float
@@ -171,10 +163,7 @@ class LevelDbPicker(Picker):
     def _pick_file(
         self, tree: Tree, running: Sequence[RunningJob], level: int, upper: Files, reason: str, score: float
     ) -> Pick:
-        """Complete the inputs of a compaction of `upper`; return NOTHING if a running job conflicts.
-
-        See (behaviour/leveldb.md, LevelDB inputs).
-        """
+        """Complete the inputs of a job of `upper`; NOTHING if a running job conflicts (behaviour/leveldb.md, LevelDB inputs)."""
         below = tree.levels[level + 1]
         lo, hi = key_range(upper)
         i, j = below.overlapping(lo, hi)
@@ -193,7 +182,7 @@ class LevelDbPicker(Picker):
     def _grown(self, tree: Tree, level: int, upper: Files, lower: Files) -> Files:
         """Add files of the upper level if they add none of the lower one."""
         lo, hi = key_range((*upper, *lower))
-        grown = _overlapping(tree, level, lo, hi)
+        grown = tuple(overlapping(tree, level, lo, hi))
         if len(grown) <= len(upper):
             return upper
         size = sum(f.size_bytes for f in (*grown, *lower))
@@ -235,21 +224,6 @@ class LevelDbPicker(Picker):
     def allowed_seeks(self, size_bytes: int) -> float:
         """Misses that a file may have before its compaction; infinity without seek compactions."""
         return float(max(LEAST_SEEKS, size_bytes // SEEK_BYTES)) if self.settings.seek_compaction else float("inf")
-
-
-def live_exhausted(tree: Tree) -> Iterator[tuple[int, SortedFile]]:
-    """Yield (level, file) of the files over their allowed seeks that are still in their level and free."""
-    for level, file in tree.exhausted:
-        if not file.busy and (file in tree.l0 if level == 0 else tree.levels[level].holds(file)):
-            yield level, file
-
-
-def _overlapping(tree: Tree, level: int, lo: int, hi: int) -> Files:
-    if level == 0:
-        return tuple(closure(tree.l0, lo, hi))
-    run = tree.levels[level]
-    i, j = run.overlapping(lo, hi)
-    return tuple(run.files[i:j])
 
 
 def _between_busy(tree: Tree, lo: int, hi: int) -> bool:

@@ -130,10 +130,6 @@ class Guards:
         bits = max(0, self.top_level_bits - self.bits_per_level * level)
         return 1.0 if bits == 0 else -float(np.expm1(keys * np.log1p(-(0.5**bits))))
 
-    def select_guards(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
-        """Select the guards of a level from `keys`, each of which represents `weight` keys."""
-        return keys[hash_fractions(keys) < self.probability(level, weight)]
-
     def _divide(self, tree: Tree) -> _Divided:
         divided = self._divided.get(tree)
         if divided is None:

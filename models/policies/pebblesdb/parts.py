@@ -1,7 +1,4 @@
-"""PebblesDB's cutter, write throttle, and compactions driven by seeks (DBImpl of the released code).
-
-See (background/pebblesdb.md, What it changes).
-"""
+"""PebblesDB's cutter, write throttle, and compactions driven by seeks: DBImpl (background/pebblesdb.md, What it changes)."""
 
 from __future__ import annotations
 

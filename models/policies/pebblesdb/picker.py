@@ -14,10 +14,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
-from lsmlab.models.policies.pebblesdb.guards import GuardedLevel, Guards
+from lsmlab.models.policies.pebblesdb.guards import GuardedLevel, Guards, hash_fractions
+from lsmlab.models.policies.rocksdb.inputs import key_range
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.models.units import quantity
@@ -32,6 +33,7 @@ _SMALL: Final = 1.5
 class PebblesDb(PolicySettings[Picker]):
     """`engine/picker=pebblesdb`. File and guard sizes are multiples of the option target_file_size_base."""
 
+    levels_only: ClassVar[str] = "guards replace {style}; choose engine/picker=rocksdb for this style"
     top_level_bits: int = 27
     """A key is a guard of level i if the low top_level_bits - bits_per_level * i bits of its hash are set."""
     bits_per_level: int = 2
@@ -60,12 +62,10 @@ class PebblesDb(PolicySettings[Picker]):
         """Build the picker of the options."""
         return PebblesPicker(base.options, self)
 
-    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
+    def refuses(self, parts: Parts, base: Base) -> str | None:
         """Refuse RocksDB's other compaction styles, which guards replace, and fewer than 3 levels."""
-        options = base.options
-        if options.compaction_style is not CompactionStyle.LEVEL:
-            return f"guards replace {options.compaction_style.value}; choose engine/picker=rocksdb for this style"
-        return "guards need engine.options.num_levels of 3 or more" if options.num_levels < 3 else None
+        few = "guards need engine.options.num_levels of 3 or more" if base.options.num_levels < 3 else None
+        return super().refuses(parts, base) or few
 
 
 @dataclass
@@ -163,8 +163,7 @@ class PebblesPicker(Picker):
     def _compact(
         self, tree: Tree, level: int, output: int, inputs: Sequence[tuple[int, tuple[SortedFile, ...]]], reason: str
     ) -> Compaction:
-        lo = min(f.lo for _, files in inputs for f in files)
-        hi = max(f.hi for _, files in inputs for f in files)
+        lo, hi = key_range([f for _, files in inputs for f in files])
         guards = self.guards.keys(tree, output)
         borders = guards[guards.searchsorted(lo, side="right") : guards.searchsorted(hi, side="right")]
         return Compaction(
@@ -241,7 +240,7 @@ class PebblesPicker(Picker):
 
     def borders(self, keys: KeyArray, weight: float, level: int) -> KeyArray:
         """Select the guards of `level` from `keys`."""
-        return self.guards.select_guards(keys, weight, level)
+        return keys[hash_fractions(keys) < self.guards.probability(level, weight)]
 
     def metadata_bytes(self, tree: Tree) -> int:
         """Memory of all guards in bytes."""

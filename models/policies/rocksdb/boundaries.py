@@ -1,7 +1,4 @@
-"""Crossings of the file boundaries of the grandparent level by a merged key stream.
-
-See (behaviour/compaction-jobs.md, Output cutting).
-"""
+"""Crossings of the file boundaries of the grandparent level by a key stream (behaviour/compaction-jobs.md, Output cutting)."""
 
 from __future__ import annotations
 
@@ -60,16 +57,17 @@ def crossings(keys: KeyArray, context: CutContext) -> Crossings:
     return walk._replace(first_inside_bytes=first_inside)
 
 
-def ends(keys: KeyArray, context: CutContext) -> tuple[list[int], list[int]]:
+def ends(keys: KeyArray, context: CutContext, after: int) -> tuple[list[int], list[int]]:
     """Return (position, bytes): keys after the end of grandparent files, and the bytes of the files that end there.
 
-    RocksDB up to 7.7 counts from the second key of the stream on; files that end before that key do not count.
+    Files that end before the key at position `after` do not count: RocksDB up to 7.7 counts from the second key of the
+    stream on (1), LevelDB from the first (0).
     """
     sizes = context.grandparent_size
     if not len(sizes):
         return [], []
     passed = keys.searchsorted(context.grandparent_hi, side="right")
-    begin, end = int(passed.searchsorted(1, side="right")), int(passed.searchsorted(len(keys), side="left"))
+    begin, end = int(passed.searchsorted(after, side="right")), int(passed.searchsorted(len(keys), side="left"))
     if begin == end:
         return [], []
     steps = np.flatnonzero(np.diff(passed[begin:end], prepend=-1))

@@ -1,7 +1,4 @@
-"""Compression: the type of each level's files, and the CPU costs of the types, relative to those of LZ4.
-
-See (behaviour/compaction-jobs.md, Compression of outputs).
-"""
+"""Compression: types of the levels' files, and their CPU costs (behaviour/compaction-jobs.md, Compression of outputs)."""
 
 from __future__ import annotations
 

@@ -43,10 +43,7 @@ class RocksDbCutter(Cutter):
     version: Version
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """First level below the output that overlaps the job, up to 5.7 exactly the next one; None for other styles.
-
-        See (behaviour/compaction-jobs.md, Output cutting).
-        """
+        """First level below that overlaps the job, up to 5.7 the next one (behaviour/compaction-jobs.md, Output cutting)."""
         if self.options.compaction_style is not CompactionStyle.LEVEL:
             return None
         levels = range(output_level + 1, tree.num_levels)
@@ -135,7 +132,7 @@ def _cuts_by_overlap(
     ends a file for its size does not update the overlap: files that end in this step count one key later. `every_key`: 5.7
     tests the limit at every key, later releases where a grandparent file ends.
     """
-    positions, passed = ends(keys, context)
+    positions, passed = ends(keys, context, after=1)
     n, target, most = len(keys), context.target_bytes, context.max_compaction_bytes
     cuts: list[int] = []
     start, step, overlap = 0, 0, 0

@@ -1,7 +1,4 @@
-"""Sleep of a delayed writer: RocksDB's delay credit, WriteController::GetDelay.
-
-See (behaviour/write-stalls.md, Delay bucket; Sleeps and stops).
-"""
+"""Sleep of a delayed writer: WriteController::GetDelay (behaviour/write-stalls.md, Delay bucket; Sleeps and stops)."""
 
 from __future__ import annotations
 

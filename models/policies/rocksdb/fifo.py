@@ -1,7 +1,4 @@
-"""RocksDB's FIFO compaction picker: compaction_picker_fifo.cc.
-
-See (behaviour/universal-and-fifo.md, Order of FIFO checks).
-"""
+"""RocksDB's FIFO compaction picker: compaction_picker_fifo.cc (behaviour/universal-and-fifo.md, Order of FIFO checks)."""
 
 from __future__ import annotations
 
@@ -57,10 +54,7 @@ class FifoPicker(Picker):
         return not self.options.disable_auto_compactions and self._score(tree, now_s) >= 1
 
     def scores(self, tree: Tree) -> Sequence[float]:
-        """Score of level 0 without the part of expired files, which needs the time; 0 for other levels.
-
-        See (behaviour/universal-and-fifo.md, FIFO score).
-        """
+        """Score of level 0 without the part of expired files; 0 for others (behaviour/universal-and-fifo.md, FIFO score)."""
         return [self._score(tree, -math.inf)] + [0.0] * (tree.num_levels - 2)
 
     def _score(self, tree: Tree, now_s: float) -> float:
@@ -114,10 +108,7 @@ class FifoPicker(Picker):
         return taken if remaining <= self._most_bytes else []
 
     def _by_size(self, tree: Tree, level: int, excess: int) -> list[SortedFile]:
-        """Oldest files of level 0, or files with the smallest keys of the level to drain: PickSizeCompaction.
-
-        See (behaviour/universal-and-fifo.md, FIFO with several levels).
-        """
+        """Oldest files of L0, or first files of a level to drain (behaviour/universal-and-fifo.md, FIFO with several levels)."""
         if level and excess <= 0 and self.version >= _DRAINS_ONLY_EXCESS_SINCE:
             return []
         taken: list[SortedFile] = []

@@ -97,10 +97,7 @@ class InputRules:
                 return
 
     def growth_limit(self) -> int:
-        """Upper bound in bytes on the inputs of both levels after their growth.
-
-        See (behaviour/leveled-compaction.md, Growing the inputs).
-        """
+        """Upper bound in bytes on the inputs of both levels (behaviour/leveled-compaction.md, Growing the inputs)."""
         if self.version < (7, 8) or (self.version < (9, 0) and not self.options.ignore_max_compaction_bytes_for_input):
             return self.options.max_compaction_bytes
         return NO_LIMIT if self.version < (9, 2) else 2 * self.options.max_compaction_bytes
@@ -115,7 +112,7 @@ class InputRules:
         all_lo, all_hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
         room = self.growth_limit() - below.compensated_bytes_of(a, b)
         from_lo = lo if self.round_robin and seed.level else all_lo
-        grown = self._overlapping(tree, seed.level, from_lo, all_hi)
+        grown = overlapping(tree, seed.level, from_lo, all_hi)
         if self._fits(grown, seed, room):
             c, d = below.overlapping(*key_range(grown))
             if d - c == b - a and not below.any_busy(c, d):
@@ -130,18 +127,19 @@ class InputRules:
             seed.files = grown
 
     @staticmethod
-    def _overlapping(tree: Tree, number: int, lo: int, hi: int) -> list[SortedFile]:
-        if number == 0:
-            return l0.closure(tree.l0, lo, hi)
-        i, j = tree.levels[number].overlapping(lo, hi)
-        return tree.levels[number].files[i:j]
-
-    @staticmethod
     def _fits(grown: Sequence[SortedFile], seed: Seed, room: int) -> bool:
         """Return whether the files are more than before, all free, and their compensated bytes below `room`."""
         if len(grown) <= len(seed.files) or any(f.busy for f in grown):
             return False
         return sum(f.compensated_bytes for f in grown) < room
+
+
+def overlapping(tree: Tree, level: int, lo: int, hi: int) -> list[SortedFile]:
+    """Files of a level that overlap [lo, hi]; those of L0 directly or through others, newest first."""
+    if level == 0:
+        return l0.closure(tree.l0, lo, hi)
+    i, j = tree.levels[level].overlapping(lo, hi)
+    return tree.levels[level].files[i:j]
 
 
 def key_range(files: Sequence[SortedFile]) -> tuple[int, int]:

@@ -1,7 +1,4 @@
-"""RocksDB's rules for level 0: closure of overlapping files, trivial moves, intra-L0 compactions.
-
-See (behaviour/leveled-compaction.md, L0 compactions).
-"""
+"""RocksDB's rules for level 0: overlaps, moves, intra-L0 compactions (behaviour/leveled-compaction.md, L0 compactions)."""
 
 from __future__ import annotations
 

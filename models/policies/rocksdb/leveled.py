@@ -1,7 +1,4 @@
-"""RocksDB's levelled compaction picker: compaction_picker_level.cc, compaction_picker.cc.
-
-See (behaviour/leveled-compaction.md, Leveled compaction).
-"""
+"""RocksDB's levelled picker: compaction_picker_level.cc (behaviour/leveled-compaction.md, Leveled compaction)."""
 
 from __future__ import annotations
 
@@ -251,10 +248,7 @@ class LeveledPicker(Picker):
         return Compaction(start, output, inputs, seed.reason, seed.score, seed.cursor, next_key=next_key)
 
     def _is_trivial_move(self, tree: Tree, targets: Targets, seed: Seed) -> bool:
-        """Return whether inputs without output-level files can move: Compaction::IsTrivialMove.
-
-        See (behaviour/leveled-compaction.md, Trivial moves).
-        """
+        """Return whether such inputs can move: Compaction::IsTrivialMove (behaviour/leveled-compaction.md, Trivial moves)."""
         if self.options.compaction_options_universal.allow_trivial_move and self.version < (7, 0):
             return False  # the option of the universal style prevents all moves of this one
         if seed.level == 0 and not seed.disjoint:

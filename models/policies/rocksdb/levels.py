@@ -1,7 +1,4 @@
-"""RocksDB's level targets, compaction scores and compaction debt: VersionStorageInfo.
-
-See (behaviour/leveled-compaction.md, Leveled compaction).
-"""
+"""RocksDB's level targets, scores and debt: VersionStorageInfo (behaviour/leveled-compaction.md, Leveled compaction)."""
 
 from __future__ import annotations
 
@@ -130,10 +127,7 @@ class LevelRules:
         return Targets(base, tuple(target), unnecessary, factor)
 
     def _fit_to_l0(self, tree: Tree, base: int, base_size: int, largest: int) -> tuple[int, float]:
-        """Raise the size of the base level to that of a backlogged L0 and reduce the multiplier to fit (5.18 to 7.4).
-
-        See (behaviour/leveled-compaction.md, Dynamic targets).
-        """
+        """Fit base level and multiplier to a backlogged L0, 5.18 to 7.4 (behaviour/leveled-compaction.md, Dynamic targets)."""
         l0_bytes = tree.size_bytes(0)
         factor = self.options.max_bytes_for_level_multiplier
         backlogged = l0_bytes > self.options.max_bytes_for_level_base or (

@@ -58,10 +58,7 @@ class RocksDbScheduling(PolicySettings[Scheduler]):
     """`engine/scheduler=rocksdb`: slots from max_background_jobs, and the rate limiter of the options."""
 
     pressure: bool = True
-    """Whether compactions run in parallel only under pressure; false: always all slots.
-
-    See (behaviour/jobs-and-threads.md, Pressure rule).
-    """
+    """Whether compactions run in parallel only under pressure; false: always (behaviour/jobs-and-threads.md, Pressure rule)."""
 
     def make(self, base: Base) -> RocksDbScheduler:
         """Build the scheduler of the options."""

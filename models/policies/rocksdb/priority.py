@@ -1,7 +1,4 @@
-"""Order in which RocksDB considers the files of a level: UpdateFilesByCompactionPri.
-
-See (behaviour/leveled-compaction.md, File priority).
-"""
+"""Order of the files of a level: UpdateFilesByCompactionPri (behaviour/leveled-compaction.md, File priority)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""RocksDB's scheduler: slots, the pressure rule, and the rate limiter of the options.
-
-See (behaviour/jobs-and-threads.md, Slots; Rate limiter).
-"""
+"""RocksDB's scheduler: slots, pressure rule, rate limiter (behaviour/jobs-and-threads.md, Slots; Rate limiter)."""
 
 from __future__ import annotations
 

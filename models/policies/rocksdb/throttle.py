@@ -56,10 +56,7 @@ class RocksDbThrottle(Throttle):
         return ThrottleState(cause, rate, inputs.pending_bytes, pressure, line)
 
     def cause(self, inputs: StallInputs) -> StallCause | None:
-        """Return the first stall condition that is true, stops before slowdowns: GetWriteStallConditionAndCause.
-
-        See (behaviour/write-stalls.md, Stall conditions).
-        """
+        """Return the first stall condition that is true, stops before slowdowns (behaviour/write-stalls.md, Stall conditions)."""
         immutables, compacts = inputs.immutables, not self.options.disable_auto_compactions
         soft, hard = self.options.soft_pending_compaction_bytes_limit, self.options.hard_pending_compaction_bytes_limit
         if immutables >= self.options.max_write_buffer_number:

@@ -1,7 +1,4 @@
-"""RocksDB's universal compaction picker: compaction_picker_universal.cc.
-
-See (behaviour/universal-and-fifo.md, Universal and FIFO compaction).
-"""
+"""RocksDB's universal picker: compaction_picker_universal.cc (behaviour/universal-and-fifo.md, Universal and FIFO compaction)."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions, StopStyle, UniversalOptions
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, first_pick
 from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
 from lsmlab.models.policies.rocksdb.l0 import disjoint
 from lsmlab.models.tree.files import SortedFile
@@ -88,17 +85,11 @@ class UniversalPicker(Picker):
         return self._score(tree) >= 1 or self._is_periodic_due(tree, now_s)
 
     def stall_run_count(self, tree: Tree) -> int:
-        """Number of sorted runs, busy ones included, which the L0 triggers compare.
-
-        See (behaviour/universal-and-fifo.md, Stalls under universal compaction).
-        """
+        """Number of sorted runs, busy ones included (behaviour/universal-and-fifo.md, Stalls under universal compaction)."""
         return len(tree.l0) + sum(len(level) > 0 for level in tree.levels[1:])
 
     def scores(self, tree: Tree) -> Sequence[float]:
-        """Score of level 0; 0 for other levels.
-
-        See (behaviour/universal-and-fifo.md, When a universal compaction is tried).
-        """
+        """Score of level 0; 0 for other levels (behaviour/universal-and-fifo.md, When a universal compaction is tried)."""
         return [self._score(tree)] + [0.0] * (tree.num_levels - 2)
 
     def _score(self, tree: Tree) -> float:
@@ -128,10 +119,7 @@ class UniversalPicker(Picker):
     # ---- picking ----
 
     def pick(self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY) -> Pick:
-        """Choose the next job, PickCompaction: periodic, size amplification, size ratio, number of runs.
-
-        See (behaviour/universal-and-fifo.md, Order of universal checks).
-        """
+        """Choose the next job, PickCompaction (behaviour/universal-and-fifo.md, Order of universal checks)."""
         runs = sorted_runs(tree)
         if self._is_periodic_due(tree, now_s):
             span = self._periodic(runs, now_s)
@@ -139,16 +127,13 @@ class UniversalPicker(Picker):
                 return self._job(tree, runs, span, "PeriodicCompaction")
         if len(runs) < self.options.level0_file_num_compaction_trigger:
             return NOTHING
-        for reason, span in (
+        spans = (
             ("UniversalSizeAmplification", self._size_amplification(runs)),
             ("UniversalSizeRatio", self._merge_runs(runs, self._style.size_ratio, self._style.max_merge_width)),
             ("UniversalSortedRunNum", self._run_number(runs)),
-        ):
-            if span is not None and not self._conflicts(runs, span, running):
-                job = in_scope(self._job(tree, runs, span, reason), scope)
-                if job is not NOTHING:
-                    return job
-        return NOTHING
+        )
+        free = ((reason, span) for reason, span in spans if span is not None and not self._conflicts(runs, span, running))
+        return first_pick((self._job(tree, runs, span, reason) for reason, span in free), scope)
 
     def _is_periodic_due(self, tree: Tree, now_s: float) -> bool:
         limit_s = now_s - self.options.periodic_compaction_seconds

@@ -1,1 +1,1 @@
-"""SILK's schedulers. scheduler: by the paper; released: by the released code; split_limiter: fixed shares of bandwidth."""
+"""SILK's schedulers. scheduler: by the paper; released: by the released code."""

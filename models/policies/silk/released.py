@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
-from lsmlab.models.policies.rate_limiter import RateLimiter
+from lsmlab.models.policies.rate_limiter import RateLimiter, with_rate
 from lsmlab.models.policies.rocksdb.scheduler import slots
 from lsmlab.models.policies.scheduling import (
     Action,
@@ -26,7 +26,6 @@ from lsmlab.models.policies.scheduling import (
     StartFlush,
     StoreView,
 )
-from lsmlab.models.policies.silk.split_limiter import with_rate
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
 

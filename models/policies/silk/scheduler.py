@@ -13,7 +13,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
-from lsmlab.models.policies.rate_limiter import Limiter, Priority, RateLimiter
+from lsmlab.models.policies.rate_limiter import Limiter, Priority, RateLimiter, SplitLimiter, with_rate
 from lsmlab.models.policies.scheduling import (
     Action,
     ClientWindow,
@@ -29,7 +29,6 @@ from lsmlab.models.policies.scheduling import (
     StartFlush,
     StoreView,
 )
-from lsmlab.models.policies.silk.split_limiter import SplitLimiter, with_rate
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
 

@@ -1,16 +1,13 @@
-"""vLSM's write throttle: a full L0 queue holds flushes, and only full memtables stop writes.
-
-See (behaviour/vlsm.md, vLSM flush and L0).
-"""
+"""vLSM's throttle: a full L0 queue holds flushes, only full memtables stop writes (behaviour/vlsm.md, vLSM flush and L0)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import StallInputs, Throttle, ThrottleState
-from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.parts import Base, PolicySettings
 from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
 
 _NEVER: Final = 1 << 30
@@ -21,20 +18,15 @@ _NEVER: Final = 1 << 30
 class L0Queue(PolicySettings[Throttle]):
     """`engine/throttle=l0_queue`. The queue's length Q0 is `level0_stop_writes_trigger`."""
 
+    levels_only: ClassVar[str] = (
+        "l0_queue holds flushes until compactions empty L0, which {style} does not do; choose engine/throttle=rocksdb"
+    )
+
     def make(self, base: Base) -> L0QueueThrottle:
         """Build RocksDB's throttle with held flushes in place of its L0 triggers."""
         unlimited = replace(base.options, level0_slowdown_writes_trigger=_NEVER, level0_stop_writes_trigger=_NEVER)
         l0_files = RocksDbThrottle(base.options, base.version).pressure_l0_files
         return L0QueueThrottle(base.options, l0_files, RocksDbThrottle(unlimited, base.version))
-
-    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """Refuse styles that do not compact L0 into a deeper level, which would never empty the queue."""
-        if base.options.compaction_style is not CompactionStyle.LEVEL:
-            return (
-                f"l0_queue holds flushes until compactions empty L0, which {base.options.compaction_style.value} does "
-                "not do; choose engine/throttle=rocksdb"
-            )
-        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, Picker, RunningJob, Scope, in_scope
-from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.parts import Base, PolicySettings
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
@@ -22,21 +22,15 @@ from lsmlab.models.units import quantity
 class Overflow(PolicySettings[Picker]):
     """`engine/picker=overflow`."""
 
+    levels_only: ClassVar[str] = (
+        "an overflow limit needs levels with targets, not {style}; set engine.options.compaction_style to level"
+    )
     overflow_limit: int = quantity("bytes", 64 << 20)
     """Bytes by which a level may exceed its target; 0 = RocksDB-IO, without compaction debt."""
 
     def make(self, base: Base) -> OverflowPicker:
         """Build RocksDB's levelled picker with the limit."""
         return OverflowPicker(base.options, base.version, self.overflow_limit)
-
-    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """Refuse styles without level targets."""
-        if base.options.compaction_style is not CompactionStyle.LEVEL:
-            return (
-                f"an overflow limit needs levels with targets, not {base.options.compaction_style.value}; set "
-                "engine.options.compaction_style to level"
-            )
-        return None
 
 
 @dataclass

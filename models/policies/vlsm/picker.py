@@ -9,14 +9,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, in_scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
-from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, key_range
+from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, key_range, overlapping
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, multiply
 from lsmlab.models.policies.vlsm.overflow import OverflowPicker, staying_l1_bytes
 from lsmlab.models.policies.vlsm.vsst import Overlap, VsstCutting
@@ -38,6 +37,9 @@ POOR: Final = "VsstPoor"
 class Vlsm(PolicySettings[Picker]):
     """`engine/picker=vlsm`. S_M is target_file_size_base, f is max_bytes_for_level_multiplier."""
 
+    levels_only: ClassVar[str] = (
+        "vlsm needs levels with targets, not {style}; set engine.options.compaction_style to level"
+    )
     l1_capacity: int | None = quantity("bytes", None, low=1)
     """Target of L1, instead of max_bytes_for_level_base; None: f x S_M."""
     l2_capacity: int | None = quantity("bytes", 2 << 30, low=1)
@@ -62,18 +64,13 @@ class Vlsm(PolicySettings[Picker]):
 
     def refuses(self, parts: Parts, base: Base) -> str | None:
         """Refuse styles without levels, and a cutter with another measure of overlap."""
-        if base.options.compaction_style is not CompactionStyle.LEVEL:
-            return (
-                f"vlsm needs levels with targets, not {base.options.compaction_style.value}; set "
-                "engine.options.compaction_style to level"
-            )
         cutter = parts.cutter
         if isinstance(cutter, VsstCutting) and self.vssts and cutter.overlap is not self.overlap:
             return (
                 f"vSSTs are built by overlap {cutter.overlap.value} and picked by overlap {self.overlap.value}; set "
                 "engine.picker.overlap and engine.cutter.overlap to the same"
             )
-        return None
+        return super().refuses(parts, base)
 
 
 @dataclass(frozen=True)
@@ -172,7 +169,7 @@ class VlsmPicker(OverflowPicker):
         if level.any_busy(i, j) or conflicts(running, 1, *key_range([oldest, *files])):
             return NOTHING
         score = self.scores(tree)[0]
-        if not files and oldest.size_bytes <= self.unit_bytes and self._is_free(tree, oldest, 2):
+        if not files and oldest.size_bytes <= self.unit_bytes and not overlapping(tree, 2, oldest.lo, oldest.hi):
             return Move(0, 1, ((0, (oldest,)),), "LevelL0FilesNum", score)
         inputs = ((0, (oldest,)), (1, files)) if files else ((0, (oldest,)),)
         return Compaction(0, 1, inputs, "LevelL0FilesNum", score)
@@ -221,12 +218,6 @@ class VlsmPicker(OverflowPicker):
     def _may_move(self, tree: Tree, level: Level, taken: Sequence[int]) -> bool:
         files = [level.files[i] for i in taken]
         return self._is_trivial_move(tree, self._targets(tree), Seed(1, 2, files, 0.0))
-
-    @staticmethod
-    def _is_free(tree: Tree, file: SortedFile, level: int) -> bool:
-        """Return whether no file of `level` overlaps `file`."""
-        i, j = tree.levels[level].overlapping(file.lo, file.hi)
-        return i == j
 
 
 def overlaps(level: Level, below: Level) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,19 +1,16 @@
-"""vLSM's cutter: variable-size SSTs (vSSTs) in L1, fixed-size files below.
-
-See (behaviour/vlsm.md, vLSM output cutting).
-"""
+"""vLSM's cutter: variable-size SSTs (vSSTs) in L1, fixed-size files below (behaviour/vlsm.md, vLSM output cutting)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
-from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import CutContext, Cutter
-from lsmlab.models.policies.parts import Base, Parts, PolicySettings
+from lsmlab.models.policies.parts import Base, PolicySettings
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Tree
@@ -47,17 +44,12 @@ class FixedCutting(PolicySettings[Cutter]):
 class VsstCutting(PolicySettings[Cutter]):
     """`engine/cutter=vsst`: outputs to L1 as vSSTs, all others at the target size."""
 
+    levels_only: ClassVar[str] = "vSSTs need levels, not {style}; choose engine/cutter=rocksdb"
     overlap: Overlap = Overlap.COUNT
 
     def make(self, base: Base) -> VsstCutter:
         """Build the cutter with f = max_bytes_for_level_multiplier."""
         return VsstCutter(base.options, self.overlap, FixedCutting().make(base))
-
-    def refuses(self, parts: Parts, base: Base) -> str | None:  # noqa: ARG002
-        """Refuse styles without levels: the cutter needs the files of L2."""
-        if base.options.compaction_style is not CompactionStyle.LEVEL:
-            return f"vSSTs need levels, not {base.options.compaction_style.value}; choose engine/cutter=rocksdb"
-        return None
 
 
 @dataclass(frozen=True, slots=True)

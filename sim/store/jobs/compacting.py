@@ -11,9 +11,16 @@ from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
-from lsmlab.sim.store.jobs.context import JobContext
-from lsmlab.sim.store.jobs.job import Job, PickedWork, running_job
-from lsmlab.sim.store.jobs.rows import compaction_job_record, discarded_record, edit_record, unfinished_compaction
+from lsmlab.sim.store.jobs.context import FamilyContext
+from lsmlab.sim.store.jobs.job import (
+    Job,
+    PickedWork,
+    compaction_job_record,
+    discarded_record,
+    edit_record,
+    running_job,
+    unfinished_compaction,
+)
 from lsmlab.sim.store.jobs.work import CompactionWork, compaction_work
 from lsmlab.sim.store.purge import NOTHING as NO_FILES
 from lsmlab.sim.store.purge import Obsolete
@@ -27,7 +34,7 @@ _BEFORE_END: Final = 1.0 - 1e-9
 class Compacting:
     """Compaction threads of one column family."""
 
-    def __init__(self, family: JobContext) -> None:
+    def __init__(self, family: FamilyContext) -> None:
         self._family = family
         self.jobs: dict[int, Job] = {}
         """Jobs that have picked their inputs and are neither committed nor aborted, by number."""
@@ -58,7 +65,7 @@ class Compacting:
             yield from database.commit_edit()
             job.progress.waits.sync_wait_s += database.env.now - merged_s
             self._commit_compaction(job, work, merged_s)
-            family.events.compactions_changed(database.env.now, -1)
+            family.events.activity(database.env.now, 0, -1)
             obsolete = family.purge.end(job.number)
             yield from database.machine.unlink(*obsolete)
         else:
@@ -97,7 +104,7 @@ class Compacting:
             if numbers and not more:
                 continue
             for job in more:
-                self._unlock(job.pick)
+                self._lock(job.pick, busy=False)
             lifted += more
             running = [job.running for job in self.jobs.values() if job not in lifted]
             pick = family.picker.pick(family.tree, running, family.database.env.now, action.scope)
@@ -124,13 +131,10 @@ class Compacting:
             if victim is not None:
                 self.halt(victim, Hold.PREEMPTED)
 
-    def _lock(self, pick: PickedWork) -> None:
+    def _lock(self, pick: PickedWork, busy: bool = True) -> None:
+        """Lock the input files of a job, or unlock them."""
         for level, files in pick.inputs:
-            self._family.tree.mark(level, files, True)
-
-    def _unlock(self, pick: PickedWork) -> None:
-        for level, files in pick.inputs:
-            self._family.tree.mark(level, files, False)
+            self._family.tree.mark(level, files, busy)
 
     # --- halting ----------------------------------------------------------------------------------------------------
 
@@ -141,7 +145,7 @@ class Compacting:
         job.gate.close()
         job.view.state, job.view.hold = JobState.HALTING, hold
         job.halted_since_s = self._family.database.env.now
-        self._family.events.compactions_changed(self._family.database.env.now, -1)
+        self._family.events.activity(self._family.database.env.now, 0, -1)
         if hold is Hold.PREEMPTED:
             self._family.database.compaction_preempted()
 
@@ -160,14 +164,14 @@ class Compacting:
             self._family.database.compaction_resumed()
         job.view.state, job.view.hold = JobState.RUNNING, None
         job.halted_s += self._family.database.env.now - job.halted_since_s
-        self._family.events.compactions_changed(self._family.database.env.now, 1)
+        self._family.events.activity(self._family.database.env.now, 0, 1)
         job.gate.open()
 
     def discard(self, number: int) -> None:
         """Abort the job with this number; the tree stays as it is."""
         job = self.jobs.get(number)
         if job is not None and job.gate is not None:
-            self._unlock(job.pick)
+            self._lock(job.pick, busy=False)
             self._discard(job)
 
     def _discard(self, job: Job) -> None:
@@ -176,7 +180,7 @@ class Compacting:
         assert job.gate is not None
         del self.jobs[job.number]
         if job.view.state is JobState.RUNNING:
-            family.events.compactions_changed(family.database.env.now, -1)
+            family.events.activity(family.database.env.now, 0, -1)
         job.gate.discard()
         family.database.compaction_discarded(family, job.view)
 
@@ -189,7 +193,7 @@ class Compacting:
     def _compact(self, job: Job, work: CompactionWork) -> Events:
         family, database = self._family, self._family.database
         machine = database.machine
-        family.events.compactions_changed(database.env.now, 1)
+        family.events.activity(database.env.now, 0, 1)
         gate = job.gate
         if database.halt_bytes is not None:
             gate = job.gate = Gate(database.env, partial(self._halted, job.view))
@@ -220,7 +224,7 @@ class Compacting:
         family, database = self._family, self._family.database
         self.resume(job.number)  # a thread that fails does not wait at the gate
         database.job_failed(failure, flush=False)
-        family.events.compactions_changed(database.env.now, -1)
+        family.events.activity(database.env.now, 0, -1)
         family.events.abandoned(database.env.now, job.number, job.pick.inputs)
         family.events.job_ended(discarded_record(job, database.number, database.env.now))
         obsolete = family.purge.end(job.number)
@@ -229,7 +233,7 @@ class Compacting:
     def _put_back(self, job: Job, view: JobView, obsolete: Obsolete = NO_FILES, written_bytes: float = 0.0) -> Events:
         """Unlock the inputs of a job that commits nothing, queue its compaction again, and wait with the slot."""
         family, database = self._family, self._family.database
-        self._unlock(job.pick)
+        self._lock(job.pick, busy=False)
         del self.jobs[job.number]
         database.compaction_put_back(family)
         yield database.env.timeout(RETRY_S)
@@ -265,7 +269,7 @@ class Compacting:
                 database.machine.deleted(file)
             family.events.dropped(files)
         elif isinstance(pick, Link):
-            self._unlock(pick)
+            self._lock(pick, busy=False)
             apply_link(family, job.number, pick.start_level, pick.output_level, pick.inputs[0][1])
         else:
             apply_edit(family, job.number, pick.inputs, [(pick.output_level, files)])

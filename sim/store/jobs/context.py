@@ -1,108 +1,53 @@
-"""Protocols for the members of a database and of a column family that background jobs use."""
+"""Protocols of database and column family for the modules that both consist of; the classes themselves document each member."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import simpy
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.policies.decisions import Compaction
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.decisions import Compaction, Picker, StallInputs, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
-from lsmlab.models.policies.scheduling import JobKind, JobView
+from lsmlab.models.policies.scheduling import Hold, JobKind, JobView, StartCompaction
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.table_format import TableFormat
-from lsmlab.sim.machine.machine import Events, Machine
+from lsmlab.models.tree.tree import Tree
+from lsmlab.models.version import Version
+from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.observers import Observers
-from lsmlab.sim.store.background import FlushThreads, QueuedFamily
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.store_events import StoreEvents
-from lsmlab.sim.store.write_controller import TokenHolder
 
 
-class DatabaseContext(Protocol):
-    """What column families and jobs tell their database, which then acts; `Database` documents each member."""
+class FlushThreads(Protocol):
+    """Flush threads of a column family (`Flushing`)."""
 
-    number: int
-    env: simpy.Environment
-    machine: Machine
-    file_numbers: Iterator[int]
-    memory_freed: Observers[[]]
-
-    @property
-    def halt_bytes(self) -> float | None:
-        """Bytes after which a compaction can be halted; None: the scheduler halts none."""
-
-    def io_priority(self, kind: JobKind) -> Priority:
-        """Return the rate limiter's priority for the I/O of a job."""
-
-    def admits(self, pick: Compaction) -> bool:
-        """Return whether a compaction may start in spite of a background error."""
-
-    def commit_edit(self) -> Events:
-        """Make one version edit durable in the MANIFEST."""
-
-    def version_installed(self, family: FamilyState, *, by_writers: bool, job: int) -> None:
-        """Act on a new version or memtable list of a column family."""
-
-    def flush_requested(self, threads: FlushThreads) -> None:
-        """Queue a flush of one column family."""
-
-    def wal_closed(self, family: int, size_bytes: float) -> int:
-        """Close the WAL of a memtable switch. Return the number of the oldest WAL with data of the memtable."""
-
-    def compaction_picked(self, family: QueuedFamily, parent: int, *, gave_way: bool) -> None:
-        """Queue the next compaction of a family; `gave_way`: other jobs were halted or aborted for the one that was picked."""
-
-    def compaction_preempted(self) -> None:
-        """Give the slot of a job that is halted to the job that it gives way to."""
-
-    def compaction_halted(self) -> None:
-        """Look for work after all threads of a job have halted."""
-
-    def compaction_resumed(self) -> None:
-        """Take the slot back for a job that had given way."""
-
-    def compaction_discarded(self, family: QueuedFamily, view: JobView) -> None:
-        """Forget an aborted job and queue its family again."""
-
-    def compaction_put_back(self, family: QueuedFamily) -> None:
-        """Queue the family of a job again that committed nothing."""
-
-    def job_failed(self, failure: WriteFailure, *, flush: bool) -> None:
-        """Set the background error that a failed write causes."""
-
-    def end_job(self, job: int, worked: bool = True) -> None:
-        """End a job whose slot is free; `worked` is False if its thread found nothing to do."""
-
-    def finish_job(self, view: JobView, worked: bool = True) -> None:
-        """Free the slot of a job and end the job."""
-
-    def commit_flushes(self, job: int) -> None:
-        """Commit the finished flushes of all column families (atomic_flush)."""
-
-    def delete_wals(self) -> list[float]:
-        """Delete the WALs without unflushed data of any column family. Return their sizes in bytes, oldest first."""
+    def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events: ...
 
 
-class FamilyState(QueuedFamily, TokenHolder, Protocol):
-    """Members of a column family that decide its stall condition; `ColumnFamily` documents each."""
+class CompactionThreads(Protocol):
+    """Compaction threads of a column family (`Compacting`)."""
 
-    version_options: Engine
-    events: StoreEvents
-
-    @property
-    def running_compactions(self) -> int:
-        """Number of compactions that have picked their inputs and are neither committed nor aborted."""
+    def run(self, view: JobView, action: StartCompaction, parent: int) -> Events: ...
+    def pause(self, number: int, hold: Hold) -> None: ...
+    def resume(self, number: int) -> None: ...
+    def discard(self, number: int) -> None: ...
 
 
-class JobContext(QueuedFamily, Protocol):
-    """Members of a column family that its jobs use; `ColumnFamily` documents each."""
+class FamilyContext(Protocol):
+    """Column family, for its jobs and for the database's queues and write controller."""
 
     name: str
+    tree: Tree
     latest_options: Engine
+    version_options: Engine
+    stall_inputs: StallInputs
+    throttle: ThrottleState
     content: Content
     written_bytes: dict[int, int]
     table_formats: tuple[TableFormat, ...]
@@ -111,11 +56,54 @@ class JobContext(QueuedFamily, Protocol):
     purge: Purge
 
     @property
-    def database(self) -> DatabaseContext:
-        """Database of the column family."""
+    def database(self) -> DatabaseContext: ...
+    @property
+    def options(self) -> RocksDbOptions: ...
+    @property
+    def picker(self) -> Picker: ...
+    @property
+    def flushing(self) -> FlushThreads: ...
+    @property
+    def compacting(self) -> CompactionThreads: ...
+    @property
+    def running_compactions(self) -> int: ...
+    def request_flush(self, forced: bool = False) -> None: ...
+    def install_after(self, job: int, began_with: Engine) -> None: ...
 
-    def request_flush(self, forced: bool = False) -> None:
-        """Queue a flush if enough memtables wait for one."""
 
-    def install_after(self, job: int, began_with: Engine) -> None:
-        """Install the version that `job` has committed. `began_with`: engine with the options at the start of the job."""
+class DatabaseContext(Protocol):
+    """Database, which column families, jobs and background errors tell what has happened."""
+
+    number: int
+    env: simpy.Environment
+    machine: Machine
+    file_numbers: Iterator[int]
+    memory_freed: Observers[[]]
+
+    @property
+    def first_options(self) -> tuple[Version, RocksDbOptions]: ...
+    @property
+    def halt_bytes(self) -> float | None: ...
+    @property
+    def has_immutables(self) -> bool: ...
+    def io_priority(self, kind: JobKind) -> Priority: ...
+    def version_installed(self, family: FamilyContext, *, by_writers: bool, job: int) -> None: ...
+    def flush_requested(self, threads: FlushThreads) -> None: ...
+    def wal_closed(self, family: int, size_bytes: float) -> int: ...
+    def delete_wals(self) -> list[float]: ...
+    def commit_edit(self) -> Events: ...
+    def commit_flushes(self, job: int) -> None: ...
+    def compaction_picked(self, family: FamilyContext, parent: int, *, gave_way: bool) -> None: ...
+    def compaction_preempted(self) -> None: ...
+    def compaction_halted(self) -> None: ...
+    def compaction_resumed(self) -> None: ...
+    def compaction_discarded(self, family: FamilyContext, view: JobView) -> None: ...
+    def compaction_put_back(self, family: FamilyContext) -> None: ...
+    def compaction_inputs(self) -> Iterator[int]: ...
+    def finish_job(self, view: JobView, worked: bool = True) -> None: ...
+    def end_job(self, job: int, worked: bool = True) -> None: ...
+    def admits(self, pick: Compaction) -> bool: ...
+    def job_failed(self, failure: WriteFailure, *, flush: bool) -> None: ...
+    def stop_for_error(self) -> None: ...
+    def start_jobs_again(self) -> None: ...
+    def resume_writes(self) -> None: ...

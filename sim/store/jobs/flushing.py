@@ -12,8 +12,8 @@ from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import JobWaits, StepProgress
-from lsmlab.sim.store.jobs.context import JobContext
-from lsmlab.sim.store.jobs.rows import failed_flush_record, unfinished_record
+from lsmlab.sim.store.jobs.context import FamilyContext
+from lsmlab.sim.store.jobs.job import failed_flush_record, unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.records import JobRecord
@@ -40,7 +40,7 @@ class _Flush:
 class Flushing:
     """Flush threads of one column family."""
 
-    def __init__(self, family: JobContext) -> None:
+    def __init__(self, family: FamilyContext) -> None:
         self._family = family
         self._flushes: list[_Flush] = []
 
@@ -102,7 +102,7 @@ class Flushing:
         """Write the L0 file of a flush."""
         family, database = self._family, self._family.database
         machine, file = database.machine, flush.work.file
-        family.events.flushes_changed(database.env.now, 1)
+        family.events.activity(database.env.now, 1, 0)
         yield from machine.start_job()
         priority = database.io_priority(view.kind)
         yield from machine.run_steps(flush.work.steps, Consumer.FLUSH, priority, flush.progress)
@@ -121,7 +121,7 @@ class Flushing:
         obsolete = family.purge.end(view.job)
         machine = family.database.machine
         yield from machine.unlink(obsolete.files + 1, obsolete.cached_bytes, obsolete.wal_bytes + flush.freed_wal_bytes)
-        family.events.flushes_changed(family.database.env.now, -1)
+        family.events.activity(family.database.env.now, -1, 0)
 
     def _fail(self, view: JobView, begun: Sequence[tuple[Flushing, _Flush]], failure: WriteFailure) -> Events:
         """End a flush job whose write failed: its memtables wait for another flush (`RollbackMemtableFlush`).
@@ -133,7 +133,7 @@ class Flushing:
             flush.progress.failure = failure
             written_bytes += thread._roll_back(flush)
             obsolete.append(thread._family.purge.end(view.job))
-            thread._family.events.flushes_changed(database.env.now, -1)
+            thread._family.events.activity(database.env.now, -1, 0)
         database.job_failed(failure, flush=True)
         yield database.env.timeout(RETRY_S)
         database.machine.discard(written_bytes)
@@ -210,9 +210,8 @@ class Flushing:
         return JobRecord(
             job=view.job, kind="flush", reason=picked[0].reason, start_level=-1, output_level=0, queued_s=start_s,
             start_s=start_s, merged_s=start_s, end_s=start_s, input_files=len(picked),
-            input_files_output_level=0, output_files=int(file is not None), read_bytes=0,
-            read_bytes_output_level=0, write_bytes=file.size_bytes if file is not None else 0,
+            output_files=int(file is not None), write_bytes=file.size_bytes if file is not None else 0,
             entries_in=sum(m.entries for m in picked), entries_out=file.entries if file is not None else 0.0,
-            score=0.0, parent=parent, shard=database.number, cpu_s=work.cpu_s, subcompactions=1, pool=view.pool.value,
+            parent=parent, shard=database.number, cpu_s=work.cpu_s, pool=view.pool.value,
             waits=JobWaits(slot_wait_s=view.slot_wait_s),
         )  # fmt: skip

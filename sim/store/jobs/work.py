@@ -25,7 +25,7 @@ from lsmlab.sim.machine.steps import (
     with_file_ends,
     with_point_reads,
 )
-from lsmlab.sim.store.jobs.context import JobContext
+from lsmlab.sim.store.jobs.context import FamilyContext
 from numpy.typing import NDArray
 
 FINE_STEPS: Final = 16
@@ -59,7 +59,7 @@ class CompactionWork:
     cpu_s: float
 
 
-def flush_work(family: JobContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
+def flush_work(family: FamilyContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
     """Compute a flush to one L0 file. The flush reads overwritten entries but does not write them.
 
     See (behaviour/flush.md, Flush execution).
@@ -97,7 +97,7 @@ def _keep_versions(content: Content, file: SortedFile, entries: float, data_byte
     file.entries = entries
 
 
-def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
+def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     """Compute a compaction: merge the picked files, cut the outputs, and list the steps of each subcompaction."""
     database, content, tree = family.database, family.content, family.tree
     keys, tombstones = merge_files(pick.inputs)
@@ -135,7 +135,7 @@ def compaction_work(family: JobContext, pick: Compaction) -> CompactionWork:
 
 
 def _outputs(
-    family: JobContext, pick: Compaction, inputs: Sequence[SortedFile], part: MergedStream, entries: NDArray[np.float64],
+    family: FamilyContext, pick: Compaction, inputs: Sequence[SortedFile], part: MergedStream, entries: NDArray[np.float64],
     tombstones: Tombstones, start: int,
 ) -> list[SortedFile]:  # fmt: skip
     """Return the output files of one subcompaction, which writes the keys from position `start` of the job on."""
@@ -150,7 +150,7 @@ def _outputs(
     )
 
 
-def _values_from_wal(family: JobContext, inputs: Sequence[SortedFile]) -> float:
+def _values_from_wal(family: FamilyContext, inputs: Sequence[SortedFile]) -> float:
     """Return the number of values to read from WALs on the device, one read per value (TRIAD).
 
     WALs are recent, so reads hit the page cache if it has room for all WALs that L0 files refer to.
@@ -180,7 +180,7 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
 
 
 def _compaction_cpu_s(
-    family: JobContext, pick: Compaction, compression: Compression, runs: int, entries_in: float, entries_out: float,
+    family: FamilyContext, pick: Compaction, compression: Compression, runs: int, entries_in: float, entries_out: float,
     file_bytes: float, slept_files: int,
 ) -> float:  # fmt: skip
     host, engine = family.database.machine.host, family.latest_options
@@ -208,7 +208,7 @@ def _compaction_cpu_s(
     ).seconds(host)  # fmt: skip
 
 
-def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compression, float]]:
+def _compressed_inputs(family: FamilyContext, pick: Compaction) -> list[tuple[Compression, float]]:
     """Return (compression, entries) of the input files of each compressed level, without those of other table formats.
 
     A file keeps no note of its compression; its level's present one is taken.
@@ -226,13 +226,13 @@ def _compressed_inputs(family: JobContext, pick: Compaction) -> list[tuple[Compr
     ]
 
 
-def _of_other_formats(family: JobContext, pick: Compaction) -> list[SortedFile]:
+def _of_other_formats(family: FamilyContext, pick: Compaction) -> list[SortedFile]:
     """Return the input files whose blocks were written with other table options than those of this run."""
     own, *others = family.table_formats
     return [f for _, files in pick.inputs for f in files if not f.table_format.same_blocks(own)] if others else []
 
 
-def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
+def _cuts(family: FamilyContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
     """Return the indices of keys at which output files begin: at `Compaction.cut_keys`, and where the cutter cuts."""
     if pick.output_level == 0:
         return ()  # an L0 output is never split
@@ -246,7 +246,7 @@ def _cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[
     return cuts[1:]
 
 
-def _cutter_cuts(family: JobContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
+def _cutter_cuts(family: FamilyContext, pick: Compaction, part: MergedStream) -> Sequence[int]:
     engine, tree = family.latest_options, family.tree
     lo, hi = int(part.keys[0]), int(part.keys[-1])
     grandparents = engine.cutter.guide_level(tree, pick.output_level, lo, hi)
@@ -289,7 +289,7 @@ def _runs(pick: Compaction) -> list[list[int]]:
 
 
 def _steps(
-    family: JobContext, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
+    family: FamilyContext, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
     cpu_s: float,
 ) -> list[Step]:  # fmt: skip
     """Return the steps of one subcompaction, which reads `share` of every sorted run."""
@@ -305,7 +305,7 @@ def _steps(
     return _even_steps(family, len(files), size, read_bytes, cpu_s)
 
 
-def _piece_bytes(family: JobContext) -> float | None:
+def _piece_bytes(family: FamilyContext) -> float | None:
     """Return the bytes to write per step; None if the order of reads and writes does not change the duration of the job.
 
     The order matters with a cap or a rate limiter, unless writes overlap with computing or whole files are written by fsync.
@@ -314,7 +314,7 @@ def _piece_bytes(family: JobContext) -> float | None:
     return None if style.whole_files or style.overlap_writes else style.piece_bytes
 
 
-def _even_steps(family: JobContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
+def _even_steps(family: FamilyContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
     """Return equal steps: `FINE_STEPS` on a capped device, at most `COARSE_STEPS` elsewhere.
 
     With a journal, every file has the same number of steps, and its last step ends with the fsync. A step writes at least

@@ -1,1 +1,1 @@
-"""Growth of a store over months: grow (request, answer), windows (times and configurations), measured (their numbers)."""
+"""Growth of a store over months: grow (request, answer, numbers of a window), windows (times and configurations)."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import parse_quantity
+from lsmlab.models.units import format_bytes, format_seconds, parse_quantity
+from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
+from lsmlab.sim.runs.store import StoredTable
 from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.growth.measured import QUANTITIES, difference, measure
 from lsmlab.sim.studies.growth.windows import (
     GrowthLoad,
     Horizon,
@@ -27,8 +29,84 @@ from lsmlab.sim.studies.growth.windows import (
 from lsmlab.sim.studies.request import Request, argument, option
 from lsmlab.sim.studies.study import Study, Variant
 
+_YEAR_S: Final = 365.25 * 86400.0
+
+
+@dataclass(frozen=True)
+class WindowQuantity:
+    """A number of a window."""
+
+    label: str
+    form: Callable[[float], str]
+    absolute: bool = False
+    """Whether its error is a difference (in points), not a relative one."""
+
+    def text(self, value: float | None) -> str:
+        """Format a value."""
+        return "unknown" if value is None else self.form(value)
+
+
+QUANTITIES: Final = {
+    "ops_per_s": WindowQuantity("ops/s", "{:,.0f}".format),
+    "write_p99_s": WindowQuantity("write P99", format_seconds),
+    "write_amplification": WindowQuantity("W-Amp", "{:.2f}".format),
+    "stalled": WindowQuantity("stalled", lambda share: f"{100 * share:.1f} %", absolute=True),
+    "space_bytes": WindowQuantity("space", format_bytes),
+    "written_per_s": WindowQuantity("written", lambda per_s: f"{per_s / 1e6:,.1f} MB/s"),
+    "life_years": WindowQuantity("device life", lambda years: f"{years:.1f} y" if years < 1000 else "> 1000 y"),
+}
+"""Numbers of a window by name. `write_p99_s`: P99 of a second, median over the seconds; `life_years`: rated writes of the
+device at the rate of the window."""
+
+
+def measure(folder: Path, from_s: float, to_s: float) -> dict[str, float | None]:
+    """Return the numbers of `QUANTITIES` between two times of a stored run."""
+    series, jobs = StoredTable(folder / "series.parquet"), StoredTable(folder / "jobs.parquet")
+    endurance = (read_summary(folder).get("device") or {}).get("endurance_bytes")
+    return measured(series, jobs, from_s, to_s, endurance)
+
+
+def measured(
+    series: Mapping[str, Any], jobs: Mapping[str, Any], from_s: float, to_s: float, endurance_bytes: float | None
+) -> dict[str, float | None]:
+    """Return the numbers of `QUANTITIES` between two times, from the columns of the tables of a run."""
+    times = np.asarray(series["t_s"], dtype=np.float64)
+    inside = (times > from_s + 0.5) & (times <= to_s + 0.5)
+    seconds = max(1, int(inside.sum()))
+
+    def total(beginning: str) -> float:
+        return float(sum(np.asarray(series[name])[inside].sum() for name in series if name.startswith(beginning)))
+
+    last = int(np.flatnonzero(inside)[-1])
+    ended = (np.asarray(jobs["end_s"]) > from_s) & (np.asarray(jobs["end_s"]) <= to_s)
+    written, kinds = np.asarray(jobs["write_bytes"], dtype=np.float64), np.asarray(jobs["kind"])
+    flushed = float(written[ended & (kinds == "flush")].sum())
+    compacted = float(written[ended & (kinds == "compaction")].sum())
+    per_s = total("write_bytes_") / seconds
+    served = np.asarray(series["write_ops"])[inside] > 0
+    p99 = np.asarray(series["write_p99_s"])[inside][served]
+    return {
+        "ops_per_s": (total("write_ops") + total("read_ops")) / seconds,
+        "write_p99_s": float(np.median(p99)) if len(p99) else None,
+        "write_amplification": (flushed + compacted) / flushed if flushed else None,
+        "stalled": total("stall_") / seconds,
+        "space_bytes": float(sum(np.asarray(series[n])[last] for n in series if n.startswith("level_bytes_"))),
+        "written_per_s": per_s,
+        "life_years": endurance_bytes / per_s / _YEAR_S if endurance_bytes and per_s > 0.0 else None,
+    }
+
+
+def difference(name: str, value: float | None, reference: float | None) -> float | None:
+    """Return the error of a number: relative, or in points for a share; None if it is unknown."""
+    if value is None or reference is None:
+        return None
+    if QUANTITIES[name].absolute:
+        return value - reference
+    return value / reference - 1.0 if reference else math.nan if value else 0.0
+
+
 _FULL: Final = "full"
-Numbers = Mapping[str, float | None]
+Numbers = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +210,7 @@ def growth(
     rows = [
         GrowthWindow(
             age_s=age_s, keys=load.keys_at(age_s), written_bytes=total,
-            endurance_used=total / endurance_bytes if endurance_bytes else None, **_numbers(numbers),
+            endurance_used=total / endurance_bytes if endurance_bytes else None, **numbers,
         )
         for age_s, numbers, total in zip(middles, found, worn, strict=True)
     ]  # fmt: skip
@@ -144,10 +222,6 @@ def growth(
         name, horizon.length_s, horizon.warm_s, horizon.window_s, horizon.count * (horizon.warm_s + horizon.window_s),
         load.keys, load.inserts_per_s, rows, None if full is None else [dict(numbers) for numbers in full], errors,
     )  # fmt: skip
-
-
-def _numbers(numbers: Numbers) -> dict[str, Any]:
-    return {name: numbers[name] for name in QUANTITIES}
 
 
 def written_until(ages_s: Sequence[float], per_s: Sequence[float]) -> list[float]:

@@ -1,9 +1,9 @@
 """Capacity planning: candidates that carry a growing load within service levels, for how long, and at which cost.
 
-- Input: plan_file (PLAN.yaml), yaml_file (its reader), starting_plan (first plan of a store), load (rate, growth, shape),
+- Input: plan_file (PLAN.yaml, and a first one for a store), yaml_file (its reader), load (rate, growth, shape),
   service_levels, candidates (combinations of device, engine, options, shards, machines), prices.
-- Largest sustainable rate: planned_store (one machine under a rate), stability (whether something piles up),
-  trial (of one rate, with the recovery after a burst), sustainable (the search), evaluate (task of a worker).
-- Answer: forecast (dates and drive life), constraint (in words), uncertainty (the model's error), sensitivity, answer.
+- Largest sustainable rate: planned_store (one machine under a rate), stability (whether something piles up), trial (of one
+  rate, with the recovery after a burst, and what limits it), search (for the rate), rounds (runs of all searches).
+- Answer: forecast (dates, drive life, the model's error), sensitivity, answer.
 - plan: from the request to the answer.
 """

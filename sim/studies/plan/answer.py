@@ -11,14 +11,21 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.plan.candidates import PlanCandidate
-from lsmlab.sim.studies.plan.constraint import constraint
-from lsmlab.sim.studies.plan.evaluate import Evaluated
-from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, machines_for, years_until
+from lsmlab.sim.studies.plan.forecast import (
+    date_after,
+    drive_life_years,
+    factor_range,
+    feasible_share,
+    machines_for,
+    rate_error,
+    written_error,
+    years_until,
+)
 from lsmlab.sim.studies.plan.plan_file import Plan
 from lsmlab.sim.studies.plan.prices import cost_per_month
+from lsmlab.sim.studies.plan.search import Evaluated
 from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
-from lsmlab.sim.studies.plan.trial import Trial
-from lsmlab.sim.studies.plan.uncertainty import factor_range, feasible_share, rate_error, written_error
+from lsmlab.sim.studies.plan.trial import Trial, constraint
 from lsmlab.sim.studies.statistics import undominated
 
 _MONTH_S: Final = 365.25 * 86400.0 / 12.0

@@ -1,4 +1,4 @@
-"""Plan: the content of PLAN.yaml, checked."""
+"""Plan: the content of PLAN.yaml, checked; and the first plan of a store that has none."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, quantity
 from lsmlab.models.workloads.generic import MixedWorkload
+from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
 from lsmlab.sim.studies.plan.candidates import PlanCandidate, make_candidates
 from lsmlab.sim.studies.plan.load import LoadPlan, LoadSettings, make_load, split
@@ -22,6 +23,25 @@ from lsmlab.sim.studies.plan.yaml_file import check_keys, read_mapping
 _KEYS: Final = (
     "description", "start", "horizon", "workload", "service_levels", "candidates", "catalogue", "search", "costs", "sensitivity",
 )  # fmt: skip
+
+FILE: Final = "plan.yaml"
+_TEXT: Final = """\
+# Plan of {run}. Change it and run: lsmlab plan {path}
+# All keys: docs/reference/plan.md
+description: {name}
+workload:
+  run: {run}  # store, machine and load
+  {load}
+  growth_per_year: {growth}
+  daily: 1  # busiest hour over the mean of the day
+  weekly: 1  # busiest day over the mean of the week
+service_levels:
+  stalled: 10%  # share of the time in which writes are delayed or stopped; also: write_p99, write_p999, longest_stall
+candidates:
+  device: [{devices}]  # 'lsmlab list device' names more
+search: {{precision: 5%}}
+sensitivity: {{candidates: 1}}
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +92,7 @@ def _plan(path: Path, content: Mapping[str, Any], config_dirs: Sequence[Path]) -
     levels = build(ServiceLevels, _part(content, "service_levels", {}), "service_levels")
     if levels.recovery is not None and load.bursts is None:
         raise InputError("service_levels.recovery: the load has no bursts; set workload.bursts, or omit this limit")
-    catalogue = read_catalogue(_beside(path, content["catalogue"]) if content.get("catalogue") is not None else None)
+    catalogue = read_catalogue(path.parent / str(content["catalogue"]) if content.get("catalogue") is not None else None)
     candidates = make_candidates(_part(content, "candidates"), baseline, load, catalogue)
     return Plan(
         path, str(content.get("description") or ""), _start(content.get("start")), _horizon(content.get("horizon", 3)), load,
@@ -101,11 +121,6 @@ def _subject(path: Path, settings: LoadSettings, config_dirs: Sequence[Path]) ->
     return read_baseline(str(beside) if beside.is_dir() else settings.run, changes, config_dirs)
 
 
-def _beside(path: Path, name: object) -> Path:
-    """Return the path of a file that a plan names, relative to the plan."""
-    return path.parent / str(name)
-
-
 def _start(value: object) -> date:
     if value is None:
         return date.today()
@@ -119,3 +134,29 @@ def _horizon(value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0.0 < value <= 50.0:
         return float(value)
     raise InputError(f"horizon: {value!r} must be a number of years, above 0 and at most 50")
+
+
+def write_starting_plan(folder: Path, directory: Path, growth: str) -> Path:
+    """Write a plan for the store of `folder` to `directory`; return its path.
+
+    `folder`: of `lsmlab import`, or of a run. `growth`: growth of the rate per year, such as 40%. Raises InputError for
+    any other folder.
+    """
+    baseline = read_baseline(str(folder))
+    if (folder / "experiment" / "imported.yaml").is_file():
+        load = "set: [experiment=imported]  # the rate is the mean of the load that the store accepted"
+    else:
+        rate = (baseline.recorded or {}).get("ops_per_s")
+        if not rate:
+            raise InputError(f"{folder}: its summary.json has no throughput; write a plan file (docs/reference/plan.md)")
+        load = f"rate: {rate:.4g}  # operations/s on average: the throughput of the run"
+    own = str(baseline.compose()["device"].get("name"))
+    devices = dict.fromkeys((own, "sata", "nvme"))
+    path = directory / FILE
+    path.write_text(
+        _TEXT.format(
+            run=folder.resolve(), path=display_path(path), name=folder.name, load=load, growth=growth, devices=", ".join(devices)
+        ),
+        encoding="utf-8",
+    )
+    return path

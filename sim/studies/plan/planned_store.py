@@ -1,21 +1,15 @@
-"""Store of one machine under a rate of operations: configurations of closed and open loops, and the runs of them."""
+"""Store of one machine under a rate of operations: configurations of closed and open loops."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.options.fields import CompactionStyle
-from lsmlab.sim.results.reading import read_summary
-from lsmlab.sim.runs.expected import tree_shape
-from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.store import RunStore
-from lsmlab.sim.runs.stored_table import StoredTable
-from lsmlab.sim.runs.task import Task, simulate_task
+from lsmlab.sim.runs.estimate import tree_shape
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import FamilySetup, Setup, set_up
 
@@ -36,10 +30,6 @@ class PlannedStore:
     """Resolved configuration; its workload is replaced."""
     load: Mapping[str, Any]
     """Keys of the generic workloads: keys, sizes, mix of operations, clients."""
-
-    def __reduce__(self) -> tuple[type[PlannedStore], tuple[Mapping[str, Any], Mapping[str, Any]]]:
-        """Pickle the fields without cached parts: a worker builds its own."""
-        return PlannedStore, (self.config, self.load)
 
     def open_loop(self, rate_per_s: float, duration_s: float, seed: int) -> dict[str, Any]:
         """Return the configuration of an open loop at a constant rate."""
@@ -115,30 +105,3 @@ class PlannedStore:
     def capacity_bytes(self) -> float | None:
         """Return the capacity of the drive; None if unknown."""
         return self.setup.setting.device.capacity_bytes
-
-
-@dataclass
-class PlanRuns:
-    """Runs of one search, taken from the run store or simulated into it."""
-
-    store: RunStore
-    fresh: bool = False
-    progress: Callable[[], None] = lambda: None
-    """Called after each run."""
-    simulated: int = 0
-    """Runs that were not in the store."""
-    count: int = 0
-    _done: set[str] = field(default_factory=set)
-
-    def run(self, config: Mapping[str, Any]) -> tuple[dict[str, Any], StoredTable, Path]:
-        """Return summary, series and folder of a configuration. Raises InputError if it cannot run."""
-        key = run_key(config)
-        folder = self.store.find(key)
-        if folder is None or (self.fresh and key not in self._done):
-            simulate_task(Task(key, config, self.store.root, self.fresh))
-            folder = self.store.root / key
-            self.simulated += 1
-        self.count += 1
-        self._done.add(key)
-        self.progress()
-        return read_summary(folder), StoredTable(folder / "series.parquet"), folder

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lsmlab.sim.studies.plan.candidates import PlanCandidate
-from lsmlab.sim.studies.plan.evaluate import Evaluated, Evaluation, coarse
 from lsmlab.sim.studies.plan.forecast import date_after, years_until
 from lsmlab.sim.studies.plan.plan_file import Plan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
+from lsmlab.sim.studies.plan.search import Evaluated, Evaluation
 
 _SIMULATED: Final = {"value_size": "value size", "read": "read share", "num": "number of keys"}
 """Inputs that change the simulated load, by key of the workload."""
@@ -30,26 +30,26 @@ class SensitivityRow:
     runs_out: str | None
 
 
-def sensitivity_tasks(plan: Plan, candidate: PlanCandidate, known: Evaluated, task: Evaluation) -> list[Evaluation]:
-    """Return the tasks of the inputs that need simulations; the name of each is `task_name`."""
-    tasks = []
+def changed_evaluations(
+    plan: Plan, candidate: PlanCandidate, known: Evaluated, evaluation: Evaluation
+) -> dict[str, Evaluation]:
+    """Return the evaluations with a changed input that needs simulations, by `changed_name`."""
+    changed = {}
     for key in _SIMULATED:
         for factor in _factors(plan):
             load = changed_load(candidate.store.load, key, factor)
             if load is None:
                 continue
             store = PlannedStore(candidate.store.config, load)
-            name = task_name(candidate.name, key, factor)
-            tasks.append(
-                replace(task, name=name, store=store, search=coarse(task.search), around_per_s=known.found.rate_per_s)
-            )
-    return tasks
+            name = changed_name(candidate.name, key, factor)
+            changed[name] = replace(evaluation, store=store, near_per_s=known.found.rate_per_s)
+    return changed
 
 
-def task_name(candidate: str, key: str, factor: float) -> str:
-    """Return the name of a task.
+def changed_name(candidate: str, key: str, factor: float) -> str:
+    """Return the name of a candidate with a changed input.
 
-    >>> task_name("nvme", "value_size", 1.2)
+    >>> changed_name("nvme", "value_size", 1.2)
     'nvme: value size +20 %'
     """
     return f"{candidate}: {_SIMULATED[key]} {100 * (factor - 1):+.0f} %"
@@ -85,7 +85,7 @@ def sensitivity(
         if growth:
             rows.append(_row(plan, "growth per year", factor, total / peak, growth * factor))
         for key, label in _SIMULATED.items():
-            result = results.get(task_name(candidate.name, key, factor))
+            result = results.get(changed_name(candidate.name, key, factor))
             if isinstance(result, Evaluated):
                 rows.append(_row(plan, label, factor, result.found.rate_per_s * candidate.machines / peak, growth))
     nominal = total / peak

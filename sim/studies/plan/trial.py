@@ -1,4 +1,4 @@
-"""Trial of one rate: runs of growing length until it is clear whether the store keeps up and keeps its service levels."""
+"""Trial of one rate: runs of growing length until it is clear whether the store keeps up; and what limits it, in words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.units import quantity
-from lsmlab.sim.runs.stored_table import StoredTable
+from lsmlab.sim.runs.store import StoredTable
 from lsmlab.sim.studies.metrics import value_of
-from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore, PlanRuns
-from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken, measured
+from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore
+from lsmlab.sim.studies.plan.rounds import PlanRuns, Steps
+from lsmlab.sim.studies.plan.service_levels import LEVELS, ServiceLevels, broken, measured
 from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growths
 
 _RECOVERING: Final = ("backlog_ops", "l0_files", "pending_bytes")
@@ -29,6 +30,16 @@ KEPT: Final = (
     "cpu.cores", "cpu.background_busy_cores",
 )  # fmt: skip
 """Numbers of summary.json that a trial keeps."""
+_BUSY: Final = 0.95
+"""Share of its time from which a resource counts as used up."""
+_MANY: Final = 0.9
+"""Mean share of compaction slots in use from which they count as used up; a slot is free between two jobs."""
+_STALLED: Final = 0.01
+"""Stalled share of the time from which stalls explain why a store does not keep up."""
+_CAUSES: Final = {
+    "memtable": "flushes are too slow (memtable stalls)", "l0": "L0 compaction is too slow (L0 stalls)",
+    "pending": "compactions are behind (pending bytes)",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,23 +87,23 @@ class Trial:
 def try_rate(
     store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, bursts: LoadBursts | None,
     settings: SearchSettings, seed: int = 1,
-) -> Trial:  # fmt: skip
+) -> Steps[Trial]:  # fmt: skip
     """Return whether the store sustains a rate: backlog and debt do not grow, and all service levels are met.
 
     A growing backlog and a broken service level end the trial at once. Growing debt may end at a new balance, with more
     data in the upper levels, so a longer run decides; at the greatest length an unclear growth counts only if it is
     significant (`QuantityGrowth.rises`).
     """
-    trial = _open_loop(store, runs, rate_per_s, levels, settings, _LENGTHS[0], seed)
+    trial = yield from _open_loop(store, runs, rate_per_s, levels, settings, _LENGTHS[0], seed)
     for length in _LENGTHS[1:]:
         if trial.reason not in ("debt", "l0", "tree", "unclear") or not _can_be_longer(store, rate_per_s, settings, length):
             break
-        trial = _open_loop(store, runs, rate_per_s, levels, settings, length, seed)
+        trial = yield from _open_loop(store, runs, rate_per_s, levels, settings, length, seed)
     if trial.reason == "unclear":
         rising = [g for g in trial.growths if g.rises]
         trial = _replaced(trial, not rising, max(rising, key=lambda g: g.share).quantity if rising else "holds")
     if trial.holds and bursts is not None:
-        return _with_recovery(trial, store, runs, levels, bursts, seed)
+        trial = yield from _with_recovery(trial, store, runs, levels, bursts, seed)
     return trial
 
 
@@ -110,9 +121,9 @@ def _can_be_longer(store: PlannedStore, rate_per_s: float, settings: SearchSetti
 def _open_loop(
     store: PlannedStore, runs: PlanRuns, rate_per_s: float, levels: ServiceLevels, settings: SearchSettings, length: float,
     seed: int,
-) -> Trial:  # fmt: skip
+) -> Steps[Trial]:  # fmt: skip
     length_s = duration_s(store, rate_per_s, settings, length)
-    summary, series, _ = runs.run(store.open_loop(rate_per_s, length_s, seed))
+    summary, series = yield from runs.run(store.open_loop(rate_per_s, length_s, seed))
     from_s = _LATER * length_s
     found = tuple(growths(series, summary, rate_per_s, store.round_bytes, from_s, leveled=store.leveled))
     values = measured(summary)
@@ -150,12 +161,11 @@ def _replaced(trial: Trial, holds: bool, reason: str, **levels: float) -> Trial:
 
 def _with_recovery(
     trial: Trial, store: PlannedStore, runs: PlanRuns, levels: ServiceLevels, bursts: LoadBursts, seed: int
-) -> Trial:
+) -> Steps[Trial]:
     """Add the time to recover from a burst; the trial fails if it is above its limit, or the burst breaks another level."""
     limit_s = levels.recovery or 0.0
     around_s = max(SHORTEST_S, 4.0 * bursts.length, 2.0 * limit_s)
-    config = store.burst(trial.rate_per_s, bursts.factor, bursts.length, around_s, seed)
-    summary, series, _ = runs.run(config)
+    summary, series = yield from runs.run(store.burst(trial.rate_per_s, bursts.factor, bursts.length, around_s, seed))
     took_s = recovery_s(series, around_s, around_s + bursts.length)
     stall_s = max(trial.levels.get("longest_stall", 0.0), float(summary["longest_stall_s"]))
     changed = _replaced(trial, True, "holds", recovery=took_s, longest_stall=stall_s)
@@ -184,3 +194,46 @@ def recovery_s(series: Mapping[str, Any], begins_s: float, ends_s: float) -> flo
             return math.inf
         took_s = max(took_s, float(times[after][back[0]]) - ends_s)
     return took_s
+
+
+def constraint(failed: Trial, limits: Mapping[str, float], levels: ServiceLevels) -> str:
+    """Return one clause about the symptom and one about its cause."""
+    return f"{symptom(failed, levels)}; {cause(failed, limits)}"
+
+
+def symptom(failed: Trial, levels: ServiceLevels) -> str:
+    """Return what fails."""
+    if failed.reason in LEVELS:
+        level = LEVELS[failed.reason]
+        limit = levels.limits()[failed.reason]
+        return f"{level.label} {level.form(failed.levels[failed.reason])}, limit {level.form(limit)}"
+    grows = {g.quantity: g for g in failed.growths}.get(failed.reason)
+    per_s = grows.per_s if grows is not None else 0.0
+    return {
+        "backlog": f"backlog grows by {per_s:,.0f} operations/s",
+        "debt": f"compaction debt grows by {per_s / 1e6:,.2g} MB/s",
+        "l0": f"L0 grows by {60.0 * per_s:,.2g} files/min",
+        "tree": f"levels above the last grow by {per_s / 1e6:,.2g} MB/s",
+    }.get(failed.reason, failed.reason)
+
+
+def cause(failed: Trial, limits: Mapping[str, float]) -> str:
+    """Return the resource that is used up, or the kind of stalls."""
+    values = failed.values
+    busy = values.get("device.utilisation", 0.0)
+    drive = "drive or its cap" if limits.get("caps") else "drive"
+    if busy >= _BUSY:
+        return f"{drive} busy {busy:.0%}"
+    cores, used = limits.get("cores", 0.0), values.get("cpu.background_busy_cores", 0.0)
+    if cores and used >= _MANY * cores:
+        return f"all {cores:.0f} cores busy with compactions"
+    slots = limits.get("slots", 0.0)
+    if slots and values.get("compactions", 0.0) >= _MANY * slots:
+        which = "the only compaction slot is" if slots == 1 else f"all {slots:.0f} compaction slots are"
+        return f"{which} busy ({drive} {busy:.0%})"
+    if failed.causes and values.get("stall_fraction", 0.0) >= _STALLED:
+        worst = max(failed.causes, key=lambda name: failed.causes[name])
+        return f"{_CAUSES.get(worst.partition('_')[0], worst)} ({drive} {busy:.0%})"
+    if failed.reason == "backlog":
+        return f"the {limits.get('threads', 0.0):.0f} client threads are busy ({drive} {busy:.0%})"
+    return f"{drive} busy {busy:.0%}"

@@ -11,12 +11,12 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.sim.studies.metrics import METRICS
-from lsmlab.sim.studies.sweep.columns import find_column
-from lsmlab.sim.studies.sweep.query import read_index
-from lsmlab.sim.studies.sweep.simulate import CONFIGURATION
+from lsmlab.sim.studies.sweep.query import find_column, read_index
 from numpy.typing import NDArray
 
 Values = NDArray[np.float64]
+CONFIGURATION: Final = "configuration"
+"""Column with the name of a run's configuration, the same for all its seeds."""
 SWEEP: Final = "sweep.json"
 """File that describes a sweep: its space, design and seeds."""
 _RISING = {metric.name for metric in METRICS if metric.higher_is_better}

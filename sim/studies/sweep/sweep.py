@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,22 +14,17 @@ from lsmlab.sim.configuration.names import configuration_name, folder_names
 from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.configuration.trust import trusted_packages
 from lsmlab.sim.results.jsontext import write_json
-from lsmlab.sim.results.leftovers import remove_leftovers
-from lsmlab.sim.results.rundir import is_disk_full
 from lsmlab.sim.runs.batch import Settings, write_failure
 from lsmlab.sim.runs.estimate import CostEstimate, estimate
-from lsmlab.sim.runs.index import INDEX, RowCollector
+from lsmlab.sim.runs.index import INDEX, RowCollector, numbers
 from lsmlab.sim.runs.key import run_key
-from lsmlab.sim.runs.run_progress import RunProgress
-from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.request import Request, argument, option
-from lsmlab.sim.studies.study import RunsInterruptedError
+from lsmlab.sim.studies.study import RunsInterruptedError, Study, Variant
 from lsmlab.sim.studies.sweep.analysis import Analysis, analyse
 from lsmlab.sim.studies.sweep.designs import GRID, NAMES, Point, points
-from lsmlab.sim.studies.sweep.measured import SWEEP, objectives
-from lsmlab.sim.studies.sweep.simulate import CONFIGURATION, RunResult, SweepRun, changes, simulate
+from lsmlab.sim.studies.sweep.measured import CONFIGURATION, SWEEP, objectives
 from lsmlab.sim.studies.sweep.space import SweepSpace, parse_space
 
 _MOST_FAILURES: Final = 10
@@ -97,21 +91,14 @@ class Sweep:
         Raises InputError for a key or a value that does not compose, before any run starts.
         """
         first = self.points[0]
-        self.store.compose(changes(self.choices(first)))
+        self.compose(first)
         for column, dimension in enumerate(self.space.dimensions):
             for value in dimension.choices:
-                self.store.compose(changes(self.choices((*first[:column], value, *first[column + 1 :]))))
+                self.compose((*first[:column], value, *first[column + 1 :]))
 
-    def tasks(self, directory: Path, settings: Settings) -> Iterator[SweepRun]:
-        """Yield the runs: all seeds of a point, then the next point."""
-        names, number = self.names(), 0
-        for point, name, folder in zip(self.points, names, folder_names(names), strict=True):
-            for seed in self.seeds:
-                choices, place = self.choices(point), folder
-                if len(self.seeds) > 1:
-                    choices, place = {**choices, "seed": str(seed)}, f"{folder}, seed {seed}"
-                yield SweepRun(number, self.store, name, choices, seed, directory / place, settings.store, settings.fresh)
-                number += 1
+    def compose(self, point: Point) -> dict[str, Any]:
+        """Return the configuration of a point. Raises InputError if it does not compose."""
+        return self.store.compose([f"{key}={value}" for key, value in self.choices(point).items()])
 
     def as_json(self) -> dict[str, Any]:
         """Return the content of sweep.json."""
@@ -120,6 +107,37 @@ class Sweep:
             "store": self.store.name or None, "overrides": list(self.store.overrides),
             "space": {d.key: d.range.text if d.range is not None else list(d.choices) for d in self.space.dimensions},
         }  # fmt: skip
+
+
+class SweepVariants(Mapping[str, Variant]):
+    """Runs of a sweep by the names of their folders in `folder`, all seeds of a point, then the next point.
+
+    A configuration is composed when it is asked for.
+    """
+
+    def __init__(self, asked: Sweep, folder: Path) -> None:
+        self._asked, self._folder = asked, folder
+        self._runs: dict[str, tuple[Point, int]] = {}
+        self.configurations: list[str] = []
+        """Name of the configuration of each run."""
+        self._compose = lru_cache(maxsize=1)(asked.compose)  # for the seeds of one point
+        names = asked.names()
+        for point, name, place in zip(asked.points, names, folder_names(names), strict=True):
+            for seed in asked.seeds:
+                self._runs[place if len(asked.seeds) == 1 else f"{place}, seed {seed}"] = point, seed
+                self.configurations.append(name)
+
+    def __getitem__(self, name: str) -> Variant:
+        point, seed = self._runs[name]
+        own = {} if len(self._asked.seeds) == 1 else {"seed": str(seed)}
+        choices = without_quotes({**self._asked.choices(point), **own})
+        return Variant({**self._compose(point), "seed": seed}, choices, self._folder / name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
 
 
 @dataclass(frozen=True)
@@ -183,48 +201,31 @@ def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path
     """
     write_json(folder / SWEEP, asked.as_json())
     (folder / INDEX).unlink(missing_ok=True)  # of an earlier sweep in this folder
-    runs.store.clean()
-    remove_leftovers(folder)
+    variants = SweepVariants(asked, folder)
     rows, failures = RowCollector(), list[FailedRun]()
     kept = failed = bad_input = 0
-    progress = RunProgress(asked.runs, quiet=runs.quiet)
     try:
-        tasks = asked.tasks(folder, runs)
-        with closing(runs.executor.run_tasks(simulate, tasks, progress.share)) as ends:
-            for ended in ends:
-                one = _result(ended.task, ended.result)
-                progress.kept() if one.kept else progress.ended(ended.task.number)
-                kept += one.kept
-                if one.row is not None:
-                    rows.add(ended.task.number, one.row)
-                    continue
-                failed += 1
-                bad_input += one.bad_input
-                if len(failures) < _MOST_FAILURES:
-                    failures.append(FailedRun(ended.task.directory.name, str(one.error)))
+        for row in Study(variants, perturbed=False).rows(runs, [folder]):
+            kept += row.kept
+            if row.summary is not None:
+                names = {"run": row.name, CONFIGURATION: variants.configurations[row.number]}
+                rows.add(row.number, {**names, **row.job.parameters, **dict(numbers(row.summary))})
+                continue
+            failed += 1
+            bad_input += row.bad_input
+            if row.job.directory is None:  # not composed
+                write_failure(folder / row.name, str(row.error))
+            if len(failures) < _MOST_FAILURES:
+                failures.append(FailedRun(row.name, str(row.error)))
         if rows.count:
             rows.write(folder / INDEX, ["run", CONFIGURATION, "seed", *(d.key for d in asked.space.dimensions)])
     except KeyboardInterrupt:
         raise RunsInterruptedError(rows.count, asked.runs) from None
-    finally:
-        progress.close()
-        runs.store.clean()
-        remove_leftovers(folder)  # of workers that were killed
     analysis = analyse(folder, objectives(objectives_, folder)) if rows.count else None
     return SweepAnswer(
         **asked.as_json(), finished=rows.count, kept=kept, failed=failed, bad_input=bad_input, failures=failures,
         analysis=analysis,
     )  # fmt: skip
-
-
-def _result(run: SweepRun, result: RunResult | Exception) -> RunResult:
-    if isinstance(result, RunResult):
-        return result
-    if is_disk_full(result):
-        raise result
-    reason = reason_of(result)
-    write_failure(run.directory, reason)
-    return RunResult(None, error=reason)
 
 
 def seeds_of(config: Mapping[str, Any], replications: int) -> tuple[int, ...]:
@@ -244,7 +245,7 @@ def cost(asked: Sweep, runs: Settings) -> CostEstimate:
     sample = asked.points[:: max(1, len(asked.points) // _SAMPLE)]
     work, memory_bytes = 0.0, 0.0
     for point in sample:
-        config = asked.store.compose(changes(asked.choices(point)))
+        config = asked.compose(point)
         one = estimate(config, tuple(trusted_packages()))
         for seed in asked.seeds:
             if runs.fresh or runs.store.find(run_key({**config, "seed": seed})) is None:

@@ -67,17 +67,13 @@ def filled(template: Mapping[str, Any], row: Row) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, description in template.items():
         name = value_of(key, row)
-        if isinstance(description, Mapping) and not _describes(description):
+        if isinstance(description, Mapping) and not description.keys() & {"column", "text"}:
             value: Any = filled(description, row)
         else:
             value = value_of(description, row)
         if name is not NOTHING and value is not NOTHING:
             found[name] = value
     return found
-
-
-def _describes(mapping: Mapping[str, Any]) -> bool:
-    return "column" in mapping or "text" in mapping
 
 
 def _value(description: Any, row: Row) -> Any:

@@ -7,7 +7,7 @@ number on which most sources agree is used, and disagreements are counted.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs, packed
@@ -16,11 +16,12 @@ from lsmlab.validation.logs.history.witness import (
     JobText,
     aborted,
     file_of,
+    flush_times_s,
     listed_files,
     megabytes_read,
-    most_frequent,
     text_entries,
 )
+from lsmlab.validation.logs.record_list import Record
 from lsmlab.validation.logs.records import (
     DeletedLine,
     DroppingLine,
@@ -29,7 +30,7 @@ from lsmlab.validation.logs.records import (
     JobLine,
     MovedLine,
     MovingLine,
-    Record,
+    Opening,
     ReleasedLine,
     RocksDbLog,
     StartSummary,
@@ -38,7 +39,7 @@ from lsmlab.validation.logs.records import (
 
 def jobs_of(log: RocksDbLog) -> LogJobs:
     """Build the jobs of a LOG from its records."""
-    jobs = _Builder(log.closing_us).build(log.records)
+    jobs = _Builder(log.openings).build(log.records)
     if log.options.get("atomic_flush") in ("1", "true"):  # the flushes of a job print the state before their joint commit
         for job in jobs.done("flush"):
             job.lsm_state = None
@@ -46,8 +47,8 @@ def jobs_of(log: RocksDbLog) -> LogJobs:
 
 
 class _Builder:
-    def __init__(self, closing_us: dict[int, int]) -> None:
-        self.closing_us = closing_us
+    def __init__(self, openings: Sequence[Opening]) -> None:
+        self.openings = openings
         self.released: set[int] = set()
         self.result = LogJobs()
         self.active: dict[tuple[int, int], list[LogJob]] = defaultdict(list)
@@ -57,7 +58,7 @@ class _Builder:
         self.job_texts: dict[tuple[int, int], JobText] = defaultdict(JobText)
         """By (opening, job id): numbers from the text lines of the jobs that have not ended."""
         self.flush_times_s: dict[tuple[int, int], tuple[float, float]] = {}
-        """By (opening, job id): duration and CPU time of the flushes that have ended."""
+        """By (opening, job id): duration and CPU time of a flush."""
         self.installed: dict[str, InstalledLine] = {}
         self.places: dict[int, int] = {}
         """Level of each file, where the LOG shows it."""
@@ -72,10 +73,12 @@ class _Builder:
                 reader = _EVENTS.get(record.name)
                 if reader is not None:
                     reader(self, record)
-                if record.name in _ENDS:
-                    self._forget_texts(record.opening, record.job)
+                if record.name in _ENDS and (record.opening, record.job) not in self.active:
+                    self.job_texts.pop((record.opening, record.job), None)  # a third of the memory for a large LOG
             elif isinstance(record, JobLine):
                 self.job_texts[record.opening, record.job].read_line(record)
+                if times_s := flush_times_s(record.text):
+                    self.flush_times_s[record.opening, record.job] = times_s
             elif isinstance(record, InstalledLine):
                 self.installed[record.thread] = record
             elif isinstance(record, MovingLine):
@@ -90,25 +93,19 @@ class _Builder:
                 self.moves.deleted(record)
             elif isinstance(record, StartSummary):
                 self.summaries[record.thread] = record
-                self._record_listed_files(record.inputs)
+                for file in (file for level in listed_files(record.inputs) for file in level):
+                    self.result.files.setdefault(file.number, file)  # rounded size of a file from before the LOG
         for jobs in self.active.values():
             self.result.problems["unfinished"] += len(jobs)
         for job in self.result.jobs:
             if job.kind == "flush":
-                text_lines = self.job_texts.get((job.opening, job.job), JobText())
-                times = text_lines.flush_times_s or self.flush_times_s.get((job.opening, job.job))
-                job.wall_s, job.cpu_s = times or (job.wall_s, job.cpu_s)
+                job.wall_s, job.cpu_s = self.flush_times_s.get((job.opening, job.job), (job.wall_s, job.cpu_s))
         self.result.jobs.sort(key=lambda j: (j.start_us, j.job))
         self.result.families = list(self.families) or ["default"]
         return self.result
 
-    def _record_listed_files(self, inputs: str) -> None:
-        """Record the rounded sizes of files that were written before the LOG began."""
-        for info in (file for level in listed_files(inputs) for file in level):
-            self.result.files.setdefault(info.number, info)
-
     def _begin(self, event: Event, kind: str) -> LogJob:
-        text_lines = self.job_texts.get((event.opening, event.job), JobText())
+        text_lines = self._texts(event)
         job = LogJob(event.job, kind, event.opening, event.thread, event.time_us, line=event.line)
         job.column_family = str(event.data.get("cf_name") or text_lines.family or "default")
         self.families[job.column_family] = None
@@ -122,19 +119,15 @@ class _Builder:
         self.by_thread[event.opening, event.thread] = job
         return job
 
-    def _forget(self, job: LogJob) -> None:
-        running = self.active.get((job.opening, job.job), [])
-        kept = [other for other in running if other is not job]
-        if kept:
-            self.active[job.opening, job.job] = kept
-        else:
-            self.active.pop((job.opening, job.job), None)
+    def _texts(self, job: Event | LogJob) -> JobText:
+        """Return the numbers from the text lines of a job, or of the job of an event."""
+        return self.job_texts.get((job.opening, job.job)) or JobText()
 
-    def _forget_texts(self, opening: int, job: int) -> None:
-        """Drop the text lines of a job after its end, which would be a third of the memory for a large LOG."""
-        text_lines = self.job_texts.pop((opening, job), None) if (opening, job) not in self.active else None
-        if text_lines is not None and text_lines.flush_times_s:
-            self.flush_times_s[opening, job] = text_lines.flush_times_s
+    def _forget(self, job: LogJob) -> None:
+        key = (job.opening, job.job)
+        kept = [other for other in self.active.pop(key, []) if other is not job]
+        if kept:
+            self.active[key] = kept
 
     def _flush_started(self, event: Event) -> None:
         job = self._begin(event, "flush")
@@ -157,15 +150,14 @@ class _Builder:
                 inputs[int(name[7:])] = event.counts(name) or ()
         job.read_bytes = event.whole("input_data_size") or 0
         summary = self.summaries.pop(event.thread, None)
-        text_lines = self.job_texts.get((event.opening, event.job))
-        if text_lines is not None and text_lines.level is not None:
-            job.output_level = text_lines.level
+        level = self._texts(event).level
+        job.output_level = job.output_level if level is None else level
         self._inputs(job, inputs, summary.inputs if summary else "")
 
     def _inputs(self, job: LogJob, inputs: dict[int, tuple[int, ...]], summary: str) -> None:
         if not inputs and summary:  # the event is cut off or lost; the summary has files without levels
             listed = [tuple(f.number for f in level) for level in listed_files(summary)]
-            text_lines = self.job_texts.get((job.opening, job.job), JobText())
+            text_lines = self._texts(job)
             inputs = dict(zip(text_lines.inputs, listed, strict=False))
         job.inputs = packed(inputs)
         job.start_level = min(inputs, default=-1)
@@ -190,10 +182,8 @@ class _Builder:
 
     def _created(self, event: Event) -> None:
         number, size = event.whole("file_number"), event.whole("file_size")
-        text_lines = self.job_texts.get((event.opening, event.job), JobText())
-        witness = text_lines.generated.get(number or -1, (None, None))[1]
-        if number is not None and number in text_lines.flushed:
-            witness = text_lines.flushed[number][0]
+        text_lines = self._texts(event)
+        _, witness = text_lines.files.get(number or -1, (None, None))
         if witness is not None and size != witness:
             self.result.problems["contradictions"] += 1
         if number is None:
@@ -229,10 +219,9 @@ class _Builder:
             self.result.problems["missing_starts"] += 1
             job = self._begin(event, kind)
             self._forget(job)
-            text_lines = self.job_texts.get((event.opening, event.job))
-            if text_lines is not None:
-                job.start_us = text_lines.first.time_us if text_lines.first else job.start_us
-                job.output_level = text_lines.level if text_lines.level is not None else job.output_level
+            text_lines = self._texts(event)
+            job.start_us = text_lines.first.time_us if text_lines.first else job.start_us
+            job.output_level = text_lines.level if text_lines.level is not None else job.output_level
         job.end_us, job.line, job.status = event.time_us, event.line, "ok"
         job.lsm_state = event.counts("lsm_state")
         return job
@@ -242,23 +231,22 @@ class _Builder:
         job.output_level = 0
         job.immutables = event.whole("immutable_memtables")
         _io_times(job, event)
-        text_lines = self.job_texts.get((event.opening, event.job), JobText())
-        lost = [n for n in text_lines.flushed if n not in self.result.files and text_lines.flushed[n][0] > 0]
-        for number in lost:  # the table_file_creation event is lost, the text line is not
-            self.result.problems["contradictions"] += 1
-            self.result.files[number] = LogFile(number, text_lines.flushed[number][0])
-            job.outputs.append(self.result.files[number])
+        text_lines = self._texts(event)
+        for number, (_, size) in text_lines.files.items():
+            if number not in self.result.files and size > 0:  # the table_file_creation event is lost, the text line is not
+                self.result.problems["contradictions"] += 1
+                self.result.files[number] = LogFile(number, size)
+                job.outputs.append(self.result.files[number])
         job.output_files = len(job.outputs)
         self.places.update((f.number, 0) for f in job.outputs)
         job.write_bytes = sum(f.size_bytes for f in job.outputs)
         job.entries_out = sum(f.entries or 0 for f in job.outputs)
-        if not job.outputs and not text_lines.flushed:
+        if not job.outputs and not text_lines.files:
             self.result.problems["unknown_numbers"] += 1
-        closing = self.closing_us.get(event.opening)
+        closing = self.openings[event.opening].closing_us
         late = closing is not None and event.time_us >= closing
-        if late and self.released and not any(f.number in self.released for f in job.outputs):
-            job.status = "aborted"
-        if any("OK" not in words for _, words in text_lines.flushed.values()):
+        lost = late and self.released and not any(f.number in self.released for f in job.outputs)
+        if lost or text_lines.failed:
             job.status = "aborted"
 
     def _compaction_finished(self, event: Event) -> None:
@@ -268,25 +256,25 @@ class _Builder:
         job.cpu_s = cpu / 1e6 if cpu is not None else None
         job.subcompactions = event.whole("num_subcompactions") or 1
         _io_times(job, event)
-        text_lines = self.job_texts.get((event.opening, event.job), JobText())
+        text_lines = self._texts(event)
         line = self.installed.pop(event.thread, None)
         if line is not None and abs(line.time_us - event.time_us) > 10**6:
             line = None
         if line is not None and aborted(job, event, line):
             return
         levels = [event.whole("output_level"), text_lines.level]
-        job.output_level = self._most_frequent(levels, default=job.output_level)
-        job.output_files = self._most_frequent(
-            [event.whole("num_output_files"), len(job.outputs) or None, len(text_lines.generated) or None]
-        )
+        most_frequent = self.result.most_frequent
+        job.output_level = most_frequent(levels, default=job.output_level)
+        counts = [event.whole("num_output_files"), len(job.outputs) or None, len(text_lines.files) or None]
+        job.output_files = most_frequent(counts)
         self.places.update((f.number, job.output_level) for f in job.outputs)
-        generated = text_lines.generated.values()
+        generated = text_lines.files.values()
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in generated) or None]
-        job.write_bytes = self._most_frequent([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
+        job.write_bytes = most_frequent([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
         text_entries_in, text_entries_out = text_entries(line, event, job.subcompactions)
         entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
-        job.entries_in = self._most_frequent([event.whole("num_input_records"), text_entries_in])
-        job.entries_out = self._most_frequent([event.whole("num_output_records"), text_entries_out, *entries])
+        job.entries_in = most_frequent([event.whole("num_input_records"), text_entries_in])
+        job.entries_out = most_frequent([event.whole("num_output_records"), text_entries_out, *entries])
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
@@ -308,9 +296,6 @@ class _Builder:
         if start != job.output_level:
             sizes[start] = above
         job.input_bytes = packed(sizes)
-
-    def _most_frequent(self, candidates: list[int | None], default: int = 0) -> int:
-        return most_frequent(candidates, self.result.problems, default)
 
     def _trivial_move(self, event: Event) -> None:
         self.families[self.moves.trivial_move(event)] = None

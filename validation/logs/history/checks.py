@@ -14,7 +14,7 @@ from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls
 from lsmlab.validation.logs.history.tree import commits
 from lsmlab.validation.logs.records import Event, RocksDbLog
-from lsmlab.validation.logs.stats import FamilyStats, StatsDump
+from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
 
 _GIB: Final = 2.0**30
 _ROUNDING_BYTES: Final = 0.0501 * _GIB
@@ -32,7 +32,7 @@ def check_log(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> Counter[str]
     found["lsm_jumps"] += _jumps(log, jobs)
     for dump in log.dumps:
         if dump.time_us is not None and log.openings[dump.opening].version:
-            found["table_mismatches"] += _table_mismatches(dump, jobs)
+            found["table_mismatches"] += sum(_mismatch(family, name, dump, jobs) for name, family in dump.families.items())
             found["stall_mismatches"] += _stall_mismatches(dump, stalls)
     found["missing_stall_lines"] += _silent_stalls(log, stalls)
     found["no_events"] += next(log.records.of(Event), None) is None
@@ -108,11 +108,7 @@ def _change(job: LogJob, levels: int) -> list[int]:
     return change
 
 
-def _table_mismatches(dump: StatsDump, jobs: LogJobs) -> int:
-    return sum(_family_mismatch(family, name, dump, jobs) for name, family in dump.families.items())
-
-
-def _family_mismatch(family: FamilyStats, name: str, dump: StatsDump, jobs: LogJobs) -> int:
+def _mismatch(family: FamilyStats, name: str, dump: StatsDump, jobs: LogJobs) -> int:
     total = family.row("Sum")
     if total is None or "Comp(cnt)" not in total or "Write(GB)" not in total:
         return 0
@@ -137,11 +133,6 @@ def _family_mismatch(family: FamilyStats, name: str, dump: StatsDump, jobs: LogJ
 
 
 def _stall_mismatches(dump: StatsDump, stalls: LogStalls) -> int:
-    counted: Counter[str] = Counter()
-    for family in dump.families.values():
-        counted.update(family.stall_counts)
-    if not counted:
-        return 0
     end = dump.time_us or 0
     early: Counter[str] = Counter()
     late: Counter[str] = Counter()
@@ -149,7 +140,7 @@ def _stall_mismatches(dump: StatsDump, stalls: LogStalls) -> int:
         if opening == dump.opening:
             early[cause.value] += time_us <= end - _RACE_US
             late[cause.value] += time_us <= end + _RACE_US
-    return any(not early[cause] <= n <= late[cause] for cause, n in counted.items())
+    return any(not early[cause] <= n <= late[cause] for cause, n in total_stalls(dump).items())
 
 
 def _silent_stalls(log: RocksDbLog, stalls: LogStalls) -> int:
@@ -165,7 +156,7 @@ def _silent_stalls(log: RocksDbLog, stalls: LogStalls) -> int:
         recent, previous = previous, state
         if recent is not None and recent.cause is not None and state.time_us - recent.time_us < _RACE_US:
             continue  # between this commit and its event another thread recomputed, and printed its line
-        closing = log.closing_us.get(state.opening)
+        closing = log.openings[state.opening].closing_us
         if closing is not None and state.time_us >= closing:
             continue
         if state.cause is None and state.column_family == "default" and state.opening == 0:

@@ -7,22 +7,12 @@ is assumed to contain only puts, of the mean size of the puts in the LOG's other
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 from lsmlab.models.policies.rocksdb.levels import average_value, compensated_size
-from lsmlab.validation.logs.reader import Event
-
-
-@dataclass(frozen=True, slots=True)
-class Properties:
-    """Properties of one SST file (TableProperties). Raw bytes are bytes of keys and values before compression."""
-
-    size_bytes: int
-    entries: int
-    deletions: int
-    raw_key_bytes: int
-    raw_value_bytes: int
+from lsmlab.validation.logs.history.jobs import LogFile
+from lsmlab.validation.logs.history.witness import file_of
+from lsmlab.validation.logs.records import Event
 
 
 class StoreProperties:
@@ -30,8 +20,9 @@ class StoreProperties:
 
     def __init__(self, created: Iterable[Event]) -> None:
         """Read the properties from `created`, the table_file_creation events of the LOG."""
-        self._known = {event.data["file_number"]: found for event in created if (found := _properties(event))}
-        self._deletes = any(p.deletions for p in self._known.values())
+        files = (file_of(event, event.data["file_number"], event.data["file_size"]) for event in created)
+        self._known = {file.number: file for file in files if file.entries is not None}
+        self._deletes = any(file.deletions for file in self._known.values())
         self._put, self._put_bytes = _mean_put(list(self._known.values()))
         self._size = self._keys = self._values = self._puts = 0
 
@@ -41,7 +32,7 @@ class StoreProperties:
         self._size += found.size_bytes
         self._keys += found.raw_key_bytes
         self._values += found.raw_value_bytes
-        self._puts += found.entries - found.deletions
+        self._puts += (found.entries or 0) - found.deletions
 
     def compensated_bytes(self, number: int, size_bytes: int) -> int:
         """Return the size by which RocksDB ranks the file, from the present totals (ComputeCompensatedSizes)."""
@@ -49,30 +40,22 @@ class StoreProperties:
             return size_bytes
         found = self._of(number, size_bytes)
         mean = average_value(self._values, self._keys, self._puts, self._size)
-        return compensated_size(size_bytes, found.entries, found.deletions, mean)
+        return compensated_size(size_bytes, found.entries or 0, found.deletions, mean)
 
-    def _of(self, number: int, size_bytes: int) -> Properties:
+    def _of(self, number: int, size_bytes: int) -> LogFile:
         if number in self._known:
             return self._known[number]
         puts = round(size_bytes / self._put_bytes)
-        return Properties(size_bytes, puts, 0, round(puts * self._put[0]), round(puts * self._put[1]))
+        return LogFile(number, size_bytes, puts, 0, round(puts * self._put[0]), round(puts * self._put[1]))
 
 
-def _properties(event: Event) -> Properties | None:
-    properties = event.data.get("table_properties")
-    names = ("num_entries", "num_deletions", "raw_key_size", "raw_value_size")
-    if not isinstance(properties, dict) or any(name not in properties for name in names):
-        return None
-    return Properties(int(event.data["file_size"]), *(int(properties[name]) for name in names))
-
-
-def _mean_put(files: list[Properties]) -> tuple[tuple[float, float], float]:
+def _mean_put(files: list[LogFile]) -> tuple[tuple[float, float], float]:
     """Return the mean (raw key bytes, raw value bytes) of a put, and the bytes that a put takes in an SST file.
 
     The bytes in the file are fitted by least squares, which separates puts from tombstones because files contain them
     in different proportions.
     """
-    counts = np.array([(f.entries - f.deletions, f.deletions) for f in files], dtype=np.float64).reshape(-1, 2)
+    counts = np.array([((f.entries or 0) - f.deletions, f.deletions) for f in files], dtype=np.float64).reshape(-1, 2)
     puts = counts[:, 0].sum()
     if not puts:
         return (0.0, 0.0), 1.0

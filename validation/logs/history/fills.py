@@ -17,7 +17,7 @@ _NEAR_US: Final = 1000
 
 
 class Fill(NamedTuple):
-    """Entries written between two memtable switches; times are local, or UTC (`in_utc`)."""
+    """Entries written between two memtable switches; times are local, or UTC (`unstalled_fills`)."""
 
     start_us: int
     end_us: int
@@ -42,7 +42,7 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     fills = []
     for store, jobs in by_store.items():
         times, used = switches.get(store, []), 0
-        since = max(origin_us(log), log.ready_us[store[0]])
+        since = max(origin_us(log), log.openings[store[0]].ready_us)
         for job in sorted(jobs, key=lambda j: j.start_us):
             used += max(1, job.memtables)
             full = times[used - 1] if used <= len(times) and times[used - 1] <= job.start_us + _NEAR_US else job.start_us
@@ -54,7 +54,8 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
 
 def until_closes(fills: Sequence[Fill], log: RocksDbLog) -> list[Fill]:
     """Return the fills up to the moment at which a store begins to close; the close may wait for a compaction."""
-    closes = np.sort(np.array([*log.closing_us.values(), np.iinfo(np.int64).max], dtype=np.int64))
+    closed = [opening.closing_us for opening in log.openings if opening.closing_us is not None]
+    closes = np.sort(np.array([*closed, np.iinfo(np.int64).max], dtype=np.int64))
     next_close = closes[np.searchsorted(closes, [fill.start_us for fill in fills], side="right")]
     return [f._replace(end_us=min(f.end_us, int(close))) for f, close in zip(fills, next_close, strict=True)]
 
@@ -81,10 +82,6 @@ def unstalled(fills: Sequence[Fill], stalls: Sequence[Stall]) -> list[Fill]:
 
 
 def unstalled_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
-    """Return the fills of a LOG's memtables during which no stall slowed or stopped writers."""
-    return unstalled(memtable_fills(log, flushes), stalls_of(log).intervals)
-
-
-def in_utc(fills: Sequence[Fill], log: RocksDbLog) -> list[Fill]:
-    """Return the fills of a LOG with their times in UTC instead of the LOG's local time."""
+    """Return the fills of a LOG's memtables during which no stall slowed or stopped writers; their times are UTC."""
+    fills = unstalled(memtable_fills(log, flushes), stalls_of(log).intervals)
     return [fill._replace(start_us=fill.start_us - log.zone_us, end_us=fill.end_us - log.zone_us) for fill in fills]

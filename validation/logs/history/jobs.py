@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 from array import array
 from collections import Counter
-from collections.abc import ItemsView, Iterator, Mapping
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from struct import Struct
@@ -208,6 +208,16 @@ class LogJobs:
     def done(self, *kinds: str) -> list[LogJob]:
         """Return the committed jobs of these kinds."""
         return [job for job in self.jobs if job.kind in kinds and job.done]
+
+    def most_frequent(self, candidates: Sequence[int | None], default: int = 0) -> int:
+        """Return the most frequent number; the first one if all differ; `default` if there is none.
+
+        A disagreement and a missing number are counted as problems.
+        """
+        numbers = Counter(n for n in candidates if n is not None)
+        if len(numbers) != 1:
+            self.problems["contradictions" if numbers else "unknown_numbers"] += 1
+        return next((n for n, _ in numbers.most_common(1)), default)
 
 
 PROBLEMS: Final = {

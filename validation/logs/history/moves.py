@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs
-from lsmlab.validation.logs.history.witness import most_frequent
 from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, MovedLine, MovingLine
 
 
@@ -27,25 +26,24 @@ class Moves:
     def trivial_move(self, event: Event) -> str:
         """Add the job of a trivial_move event; return its column family."""
         moved = self._moving.pop(event.thread, [])
-        problems = self._result.problems
+        result = self._result
         job = LogJob(event.job, "trivial_move", event.opening, event.thread, event.time_us, event.time_us)
         job.column_family = moved[0].column_family if moved else str(event.data.get("cf_name", "default"))
         files = {m.file: m for m in moved}
         for m in moved:
-            self._result.files.setdefault(m.file, LogFile(m.file, m.size_bytes))
+            result.files.setdefault(m.file, LogFile(m.file, m.size_bytes))
         sizes = sum(m.size_bytes for m in moved) if moved else None
-        job.output_level = most_frequent(
-            [event.whole("destination_level"), moved[0].level if moved else None], problems, default=-1
-        )
-        job.moved_bytes = most_frequent([event.whole("total_files_size"), sizes], problems)
-        job.output_files = most_frequent([event.whole("files"), len(files) if moved else None], problems)
+        levels = [event.whole("destination_level"), moved[0].level if moved else None]
+        job.output_level = result.most_frequent(levels, default=-1)
+        job.moved_bytes = result.most_frequent([event.whole("total_files_size"), sizes])
+        job.output_files = result.most_frequent([event.whole("files"), len(files) if moved else None])
         job.start_us = min([event.time_us, *(m.time_us for m in moved)])
         before = [self._places[n] for n in files if n in self._places]
         job.start_level = before[0] if before else max(0, job.output_level - 1)
         job.inputs = {job.start_level: tuple(files)}
         self._places.update(dict.fromkeys(files, job.output_level))
         job.status, job.line = "ok", event.line
-        self._result.jobs.append(job)
+        result.jobs.append(job)
         self._moves[event.thread] = job
         return job.column_family
 

@@ -7,19 +7,12 @@ of the switch, or precedes the event of the commit, on the same thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES, StallCause
-from lsmlab.validation.logs.records import (
-    Event,
-    MovedLine,
-    Record,
-    ReleasedLine,
-    RocksDbLog,
-    StallLine,
-    SwitchLine,
-)
+from lsmlab.validation.logs.record_list import Record
+from lsmlab.validation.logs.records import Event, MovedLine, ReleasedLine, RocksDbLog, StallLine, SwitchLine
 
 _COMMITS: Final = frozenset({"flush_finished", "compaction_finished", "trivial_move"})
 _NEAR_US: Final = 10**6
@@ -62,10 +55,10 @@ class Stall:
 class LogStalls:
     """Stall states, stall intervals and stall lines of a LOG."""
 
-    states: list[StallState] = field(default_factory=list)
+    states: list[StallState]
     """Stall states in time order."""
-    intervals: list[Stall] = field(default_factory=list)
-    lines: list[tuple[int, int, StallCause, str]] = field(default_factory=list)
+    intervals: list[Stall]
+    lines: list[tuple[int, int, StallCause, str]]
     """(time in microseconds, opening, cause, column family) of every line "Stalling" or "Stopping"."""
 
     def counts(self, end_us: int, column_family: str | None = None) -> dict[str, int]:
@@ -101,20 +94,12 @@ def cause_of(text: str) -> StallCause | None:
 
 def stalls_of(log: RocksDbLog) -> LogStalls:
     """Derive stall states and intervals from the records of a LOG."""
-    result = LogStalls()
-    result.states = _states(log, result)
-    result.intervals = _intervals(result.states, log)
-    return result
-
-
-def _states(log: RocksDbLog, result: LogStalls) -> list[StallState]:
-    records = log.records
-    reader = _StateReader(releases=next(records.of(ReleasedLine), None) is not None)
+    reader = _StateReader(releases=next(log.records.of(ReleasedLine), None) is not None)
     kinds = (SwitchLine, StallLine, Event, ReleasedLine, MovedLine)
-    for record in records.in_file_order(*kinds):  # in file order the lines of a thread are adjacent
+    for record in log.records.in_file_order(*kinds):  # in file order the lines of a thread are adjacent
         reader.take(record)
-    result.lines += sorted(reader.lines, key=lambda entry: entry[0])
-    return reader.finish()
+    states = reader.finish()
+    return LogStalls(states, _intervals(states, log), sorted(reader.lines, key=lambda entry: entry[0]))
 
 
 class _StateReader:
@@ -148,7 +133,7 @@ class _StateReader:
         """Return all states in time order, after all records were read."""
         for thread in list(self._switched):
             self._flush_switch(thread)
-        self.states += [_state(line, cause_of(line.text)) for line in self._pending.values()]
+        self.states += [_state(line) for line in self._pending.values()]
         return sorted(self.states, key=lambda s: (s.time_us, s.cause is not None))
 
     def _stall(self, record: StallLine) -> None:
@@ -157,10 +142,10 @@ class _StateReader:
             self.lines.append((record.time_us, record.opening, cause, record.column_family))
         if thread in self._switched:
             self._switched.pop(thread)
-            self.states.append(_state(record, cause))
+            self.states.append(_state(record))
             return
         if thread in self._pending:
-            self.states.append(_state(self._pending[thread], cause_of(self._pending[thread].text)))
+            self.states.append(_state(self._pending[thread]))
         self._pending[thread] = record
 
     def _commit(self, record: Event) -> None:
@@ -168,7 +153,7 @@ class _StateReader:
         self._flush_switch(thread)
         line = self._pending.pop(thread, None)
         if line is not None:
-            self.states.append(_state(line, cause_of(line.text)))
+            self.states.append(_state(line))
             self._families[thread] = line.column_family
         # if another thread commits a flush together with its own, the flush's thread recomputes nothing
         own = record.name != "flush_finished" or thread in self._committed or not self._releases
@@ -187,7 +172,8 @@ class _StateReader:
             self.states.append(StallState(record.time_us, record.opening, record.column_family, None, immutables=waiting))
 
 
-def _state(line: StallLine, cause: StallCause | None) -> StallState:
+def _state(line: StallLine) -> StallState:
+    cause = cause_of(line.text)
     return StallState(line.time_us, line.opening, line.column_family, cause, line.rate_bytes_per_s, line.pending_bytes)
 
 

@@ -17,7 +17,7 @@ from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.tree import levels_at
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.statistics_tables import summarise_tables
+from lsmlab.validation.logs.statistics_tables import operations, summarise_tables
 from lsmlab.validation.logs.stats import StatsDump
 
 _COVERED: float = 0.8
@@ -27,8 +27,8 @@ stall_fraction comes from the stall lines."""
 
 def origin_us(log: RocksDbLog) -> int:
     """Return the origin of time: local time in microseconds from which seconds are counted."""
-    if log.ready_us and log.ready_us[0]:
-        return log.ready_us[0]
+    if log.openings and log.openings[0].ready_us:
+        return log.openings[0].ready_us
     first = next(iter(log.records), None)
     return log.first_us or (first.time_us if first is not None else 0)
 
@@ -229,13 +229,4 @@ def _operations(log: RocksDbLog, end: int, zero: int) -> dict[str, Any]:
     dump = last_dump(log, end)
     if dump is None or dump.time_us is None or len(log.openings) != 1:
         return {}
-    keys = dump.db.get("cumulative_keys") or dump.db.get("cumulative_writes")  # pipelined writes leave "writes" at 0
-    if not keys:
-        return {}
-    until_s = max(1e-6, (dump.time_us - zero) / 1e6)
-    return {
-        "operations": keys,
-        "operations_until_s": until_s,
-        "write_ops_per_s": keys / until_s,
-        "user_bytes_written": dump.db.get("cumulative_ingest_bytes"),
-    }
+    return operations(dump, max(1e-6, (dump.time_us - zero) / 1e6), {})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 
@@ -78,10 +80,12 @@ def commits(jobs: LogJobs) -> list[LogJob]:
     return sorted(done, key=lambda job: (job.end_us or 0, job.line))
 
 
-def states(jobs: LogJobs) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
-    """Yield each committed job with the trackers of all column families after it."""
+def states(jobs: LogJobs, until_us: float = math.inf) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
+    """Yield each job committed up to a time with the trackers of all column families after it."""
     trackers: dict[str, LevelTracker] = {}
     for job in commits(jobs):
+        if (job.end_us or 0) > until_us:
+            return
         trackers.setdefault(job.column_family, LevelTracker()).commit(job)
         yield job, trackers
 
@@ -89,21 +93,16 @@ def states(jobs: LogJobs) -> Iterator[tuple[LogJob, dict[str, LevelTracker]]]:
 def levels_at(jobs: LogJobs, end_us: int) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
     """Return files and bytes per level at a time, summed over column families; None for a level of unknown size."""
     trackers: dict[str, LevelTracker] = {}
-    for job in commits(jobs):
-        if (job.end_us or 0) > end_us:
-            break
-        trackers.setdefault(job.column_family, LevelTracker()).commit(job)
+    for _, trackers in states(jobs, end_us):  # noqa: B007 -- only the last ones count
+        pass
     return total(trackers)
 
 
-def total(trackers: dict[str, LevelTracker]) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
-    """Return files and bytes per level, summed over column families; None for a level of unknown size."""
-    width = max((len(t.counts) for t in trackers.values()), default=0)
-    counts = [0] * width
-    sizes: list[int | None] = [0] * width
-    for tracker in trackers.values():
-        for level, (count, size) in enumerate(zip(tracker.counts, tracker.sizes(), strict=True)):
-            counts[level] += count
-            known = sizes[level]
-            sizes[level] = None if known is None or size is None else known + size
-    return tuple(counts), tuple(sizes)
+def total(
+    trackers: Mapping[str, LevelTracker], sizes_of: Callable[[LevelTracker], Sequence[int | None]] = LevelTracker.sizes
+) -> tuple[tuple[int, ...], tuple[int | None, ...]]:
+    """Return files and bytes (`sizes_of`) per level, summed over column families; None for a level of unknown size."""
+    counts = zip_longest(*(tracker.counts for tracker in trackers.values()), fillvalue=0)
+    sizes = zip_longest(*(sizes_of(tracker) for tracker in trackers.values()), fillvalue=0)
+    known = ([size for size in level if size is not None] for level in sizes)
+    return tuple(map(sum, counts)), tuple(sum(level) if len(level) == len(trackers) else None for level in known)

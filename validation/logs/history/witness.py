@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
 from lsmlab.models.options.fields import Compression
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
-from lsmlab.validation.logs.records import Event, InstalledLine, JobLine, Record
+from lsmlab.validation.logs.record_list import Record
+from lsmlab.validation.logs.records import Event, InstalledLine, JobLine
 
 _INPUTS: Final = re.compile(r"(\d+)@(\d+)")
 _TO_LEVEL: Final = re.compile(r"files to L(\d+)")
@@ -38,12 +38,10 @@ class JobText:
     inputs: dict[int, int] = field(default_factory=dict)
     """Number of input files by level."""
     write_bytes: int | None = None
-    generated: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Output files of a compaction: file number to (entries, bytes)."""
-    flushed: dict[int, tuple[int, str]] = field(default_factory=dict)
-    """Output files of a flush: file number to (bytes, status text such as OK)."""
-    flush_times_s: tuple[float, float] | None = None
-    """(Duration, CPU time) of a flush without its commit."""
+    files: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Output files: file number to (entries, bytes); the lines of a flush do not give the entries (0)."""
+    failed: bool = False
+    """Whether the status of a flush is not OK."""
 
     def read_line(self, line: JobLine) -> None:
         """Read one text line of the job."""
@@ -56,11 +54,16 @@ class JobText:
         if found := _COMPACTED.match(text):
             self.write_bytes = int(found[1])
         elif found := _GENERATED.match(text):
-            self.generated[int(found[1])] = (int(found[2]), int(found[3]))
+            self.files[int(found[1])] = (int(found[2]), int(found[3]))
         elif found := _FLUSHED.match(text):
-            self.flushed[int(found[1])] = (int(found[2]), found[3])
-        elif found := _FLUSH_TIMES.match(text):
-            self.flush_times_s = (int(found[1]) / 1e6, int(found[2]) / 1e6)
+            self.files[int(found[1])] = (0, int(found[2]))
+            self.failed |= "OK" not in found[3]
+
+
+def flush_times_s(text: str) -> tuple[float, float] | None:
+    """Return duration and CPU time of a flush without its commit, in a "Flush lasted" line."""
+    found = _FLUSH_TIMES.match(text)
+    return (int(found[1]) / 1e6, int(found[2]) / 1e6) if found else None
 
 
 def listed_files(inputs: str) -> list[list[LogFile]]:
@@ -109,21 +112,6 @@ def text_entries(line: InstalledLine | None, event: Event, subcompactions: int) 
     if stated_out is not None and 0 < stated_out - entries_out < subcompactions:
         entries_out = stated_out
     return entries_in, entries_out
-
-
-def most_frequent(candidates: list[int | None], problems: Counter[str], default: int = 0) -> int:
-    """Return the most frequent number; the first one if all differ; `default` if there is none.
-
-    A disagreement and a missing number are counted in `problems`.
-    """
-    numbers = [n for n in candidates if n is not None]
-    if not numbers:
-        problems["unknown_numbers"] += 1
-        return default
-    if len(set(numbers)) == 1:
-        return numbers[0]
-    problems["contradictions"] += 1
-    return Counter(numbers).most_common(1)[0][0]
 
 
 COMPRESSIONS: Final = {

@@ -64,7 +64,23 @@ def busy_periods(
     progress on average.
     """
     spans, unknown = fsync_spans(log, flush_cpu_s, read_byte_s)
-    return _unions(spans, unknown, full_bytes, most_fsyncs)
+    rows = []
+    i = 0
+    while i < len(spans):
+        begun, ended, size = spans[i]
+        ends = [ended]
+        fsyncs_s = ended - begun
+        i += 1
+        while i < len(spans) and spans[i][0] < ended:
+            ended, size = max(ended, spans[i][1]), size + spans[i][2]
+            ends.append(spans[i][1])
+            fsyncs_s += spans[i][1] - spans[i][0]
+            i += 1
+        known = np.searchsorted(unknown, begun - 1.0) == np.searchsorted(unknown, ended + 1.0)
+        if known and size > full_bytes and fsyncs_s <= most_fsyncs * (ended - begun):
+            commits = 1 + int((np.diff(np.sort(np.array(ends))) > _TOGETHER_S).sum())
+            rows.append((ended - begun, size, float(commits)))
+    return np.array(rows)
 
 
 def fsync_spans(
@@ -105,23 +121,3 @@ def bandwidth(periods: Array, commit_s: float) -> float:
     """
     seconds, size, commits = periods.sum(axis=0)
     return float(size / max(seconds - commit_s * commits, 0.5 * seconds))
-
-
-def _unions(spans: list[tuple[float, float, float]], unknown: Array, full_bytes: float, most_fsyncs: float) -> Array:
-    rows = []
-    i = 0
-    while i < len(spans):
-        begun, ended, size = spans[i]
-        ends = [ended]
-        fsyncs_s = ended - begun
-        i += 1
-        while i < len(spans) and spans[i][0] < ended:
-            ended, size = max(ended, spans[i][1]), size + spans[i][2]
-            ends.append(spans[i][1])
-            fsyncs_s += spans[i][1] - spans[i][0]
-            i += 1
-        known = np.searchsorted(unknown, begun - 1.0) == np.searchsorted(unknown, ended + 1.0)
-        if known and size > full_bytes and fsyncs_s <= most_fsyncs * (ended - begun):
-            commits = 1 + int((np.diff(np.sort(np.array(ends))) > _TOGETHER_S).sum())
-            rows.append((ended - begun, size, float(commits)))
-    return np.array(rows)

@@ -1,0 +1,136 @@
+"""Figures of a capacity plan."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, envelope, log_axis, wrapped
+from lsmlab.reports.palette import MOVE, RUNS
+from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
+
+Row = CandidateAnswer
+_FITS, _FAILS = "#009E73", "#D55E00"
+_POINTS: Final = 60
+"""Points of a line over the horizon."""
+_DAYS: Final = 365.25
+_Z: Final = 1.645
+"""Half the width of a 90 % interval in standard deviations."""
+
+
+def rates(rows: Sequence[Row], peak_per_s: float) -> Figure:
+    """Draw the largest sustainable rate of each candidate against the rate of the busiest hour."""
+    names = [wrapped(row.name) for row in rows]
+    trace: Trace = {
+        "type": "bar", "orientation": "h", "y": names, "x": [max(r.sustainable_per_s, peak_per_s / 1e4) for r in rows],
+        "marker": {"color": [_FITS if r.feasible else _FAILS for r in rows]},
+        "customdata": [[r.name, r.sustainable_per_s, r.constraint] for r in rows],
+        "hovertemplate": "%{customdata[0]}<br>%{customdata[1]:,.0f} operations/s<br>%{customdata[2]}<extra></extra>",
+        "showlegend": False,
+    }  # fmt: skip
+    layout = {
+        "hovermode": "closest", "xaxis": log_axis("operations/s", [*trace["x"], peak_per_s]),
+        "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
+        "shapes": [{"type": "line", "xref": "x", "yref": "paper", "x0": peak_per_s, "x1": peak_per_s, "y0": 0, "y1": 1,
+                    "line": {"color": MOVE, "width": 2, "dash": "dash"}}],
+    }  # fmt: skip
+    caption = (
+        f"Largest sustainable rate, all machines together. The dashed line is the busiest hour today, {peak_per_s:,.0f} "
+        "operations/s; a green bar carries it within the service levels."
+    )
+    height = 130 + sum(26 + 17 * name.count("<br>") for name in names)
+    return Figure("rates", "Largest sustainable rates", caption, [trace], layout, height_px=height)
+
+
+def pareto(rows: Sequence[Row]) -> Figure:
+    """Draw cost (or headroom, without prices) against the tail, with the drive life as colour."""
+    shown = [r for r in rows if r.feasible and r.planned.levels.get("write_p999")]
+    priced = [r for r in shown if r.cost_usd_per_month is not None]
+    by_cost = bool(priced)
+    left_out = sum(r.feasible for r in rows) - len(priced)
+    points = [(r, r.cost_usd_per_month) for r in shown if r.cost_usd_per_month is not None]
+    if not by_cost:
+        points = [(r, r.headroom) for r in shown]
+    traces: list[Trace] = []
+    for on_front in (True, False):
+        part = [(r, v) for r, v in points if r.pareto is on_front]
+        if part:
+            traces.append(_points(part, on_front))
+    caption = (
+        f"{'Cost per month; further left is cheaper' if by_cost else 'No prices are known: headroom; further right is better'}. "
+        "Write P99.9 at the planned rate: lower is better. Filled: no other candidate is better in cost, P99.9 and drive life."
+    )
+    caption += f" {left_out} feasible candidates have no price and are not drawn." if by_cost and left_out else ""
+    layout = {
+        "hovermode": "closest",
+        "xaxis": log_axis("USD per month" if by_cost else "headroom (1 = busiest hour today)", [v for _, v in points]),
+        "yaxis": {**LATENCY_AXIS, "title": {"text": "write P99.9"}},
+    }  # fmt: skip
+    return Figure("pareto", "Cost, write P99.9 and drive life", caption, traces, layout, empty="No candidate is feasible.")
+
+
+def _points(part: Sequence[tuple[Row, float]], on_front: bool) -> Trace:
+    lives = [r.drive_life_years for r, _ in part]
+    return {
+        "type": "scatter", "mode": "markers", "name": "on the front" if on_front else "dominated",
+        "x": [v for _, v in part], "y": [r.planned.levels["write_p999"] for r, _ in part],
+        "marker": {"size": 15, "color": RUNS[0] if on_front else MOVE, "symbol": "circle" if on_front else "circle-open",
+                   "line": {"width": 2, "color": RUNS[0] if on_front else MOVE}},
+        "customdata": [
+            [r.name, "unknown" if life is None else f"{life:.1f} years"] for (r, _), life in zip(part, lives, strict=True)
+        ],
+        "hovertemplate": "%{customdata[0]}<br>%{x:.4g}, P99.9 %{y:.3g} s<br>drive life %{customdata[1]}<extra></extra>",
+    }  # fmt: skip
+
+
+def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
+    """Draw sustainable rate over the growing busiest hour, with the 90 % range of the model's error."""
+    start, growth = answer.start, answer.load.growth_per_year
+    error = answer.model_errors["ops_per_s"]
+    years = [answer.horizon_years * i / _POINTS for i in range(_POINTS + 1)]
+    days = [(start + timedelta(days=_DAYS * y)).isoformat() for y in years]
+    traces: list[Trace] = []
+    for row, color in zip([r for r in rows if r.headroom > 0.0][: len(RUNS)], RUNS, strict=False):
+        line = [100.0 * (row.headroom / (1.0 + growth) ** y - 1.0) for y in years]
+        low, high = ([(v + 100.0) * math.exp(s * _Z * error) - 100.0 for v in line] for s in (-1, 1))
+        band = envelope(range(len(days)), low, high, row.name, color, legendgroup=row.name, showlegend=False)
+        traces.append({**band, "x": [*days, *reversed(days)], "y": [*high, *reversed(low)]})
+        traces.append({
+            "type": "scatter", "mode": "lines", "x": days, "y": line, "name": row.name, "legendgroup": row.name,
+            "line": {"color": color, "width": 2.5},
+        })  # fmt: skip
+    caption = (
+        "Sustainable rate above the busiest hour, which grows; where a line crosses 0, the candidate no longer carries the load. "
+        f"Bands: 90 % range of the model's own error. The best {len(traces) // 2} candidates are shown."
+    )
+    layout = {
+        "xaxis": {"type": "date"}, "yaxis": {"title": {"text": "headroom (%)"}, "zeroline": True, "zerolinewidth": 2},
+    }  # fmt: skip
+    return Figure("headroom", "Headroom over time", caption, traces, layout, height_px=480, empty="No candidate holds any rate.")
+
+
+def sensitivities(row: Row, number: int) -> Figure:
+    """Draw the headroom of one candidate with each input larger and smaller."""
+    found = row.sensitivity
+    inputs = list(dict.fromkeys(s.input for s in found))
+    traces: list[Trace] = []
+    for sign, color, name in ((-1, RUNS[5], "smaller"), (1, RUNS[1], "larger")):
+        part = {s.input: s for s in found if s.change * sign > 0}
+        change = abs(next(iter(part.values())).change) if part else 0.0
+        traces.append({
+            "type": "bar", "orientation": "h", "name": f"{100 * change:.0f} % {name}", "y": inputs,
+            "base": 100 * (row.headroom - 1),
+            "x": [100 * (part[i].headroom - row.headroom) if i in part else 0.0 for i in inputs],
+            "marker": {"color": color},
+            "customdata": [100 * (part[i].headroom - 1) if i in part else None for i in inputs],
+            "hovertemplate": "%{y}: headroom %{customdata:.0f} %<extra></extra>",
+        })  # fmt: skip
+    layout = {
+        "barmode": "overlay", "hovermode": "closest", "xaxis": {"title": {"text": "headroom (%)"}},
+        "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
+    }  # fmt: skip
+    caption = f"Headroom of {row.name} if one input is different; growth moves only the date when it runs out."
+    title = f"Sensitivity: {row.name}"
+    return Figure(f"sensitivity-{number}", title, caption, traces, layout, height_px=150 + 46 * len(inputs))

@@ -1,0 +1,159 @@
+"""What-if: the present state against the LOG, and the differences of each alternative."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import Final
+
+from lsmlab.reports import numbers
+from lsmlab.reports.charts import OPERATIONS
+from lsmlab.reports.differences import (
+    change_figures,
+    change_text,
+    differences_table,
+    in_words,
+    interval_text,
+    values_text,
+)
+from lsmlab.reports.figures.base import Figure
+from lsmlab.reports.figures.curves import overlaid
+from lsmlab.reports.page import Page, page_link
+from lsmlab.reports.parts import Html, Part, Section, Story, Table, bullets, paragraph, wrapped
+from lsmlab.reports.run_data import is_run, load_run
+from lsmlab.reports.study_kind import StudyKind
+from lsmlab.sim.results.comparison_text import in_columns
+from lsmlab.sim.studies.differences import Reproduction, ReproductionCheck
+from lsmlab.sim.studies.metrics import BY_NAME
+from lsmlab.sim.studies.whatif import (
+    ComparedAlternative,
+    WhatIfAnswer,
+    WhatIfRequest,
+    cost,
+    whatif,
+)
+
+_MAIN: Final = ("ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification", "device.write_bytes_per_s")
+_MOST_PAGES: Final = 8
+"""Number of alternatives whose first run gets a page of its own."""
+
+
+def whatif_page(answer: WhatIfAnswer, directory: Path) -> Page:
+    """Return the page of an answer."""
+    alternatives, seeds = answer.alternatives, answer.seeds
+    parts: list[Part] = [
+        Story(_story(answer)), *change_figures((a.name, a.differences) for a in alternatives), _details(answer, directory),
+        *_reproduced(answer), *_overlay(answer, directory),
+    ]  # fmt: skip
+    how = f"{numbers.plural(len(seeds), 'seed')} each, 90 % intervals"
+    subtitle = f"{numbers.plural(len(alternatives), 'alternative')} to the present state, {how}"
+    footer = f"lsmlab whatif {answer.store}, seeds {', '.join(map(str, seeds))}"
+    return Page(f"What if: {Path(answer.store).name}", subtitle, parts, footer)
+
+
+def answer_text(answer: WhatIfAnswer) -> str:
+    """Return the present state, its check against the LOG, and the differences of each alternative."""
+    lines = [f"What if: {answer.store} ({numbers.plural(len(answer.seeds), 'seed')} each, 90 % intervals)", ""]
+    values = answer.present.values
+    shown = [f"{BY_NAME[n].label} {BY_NAME[n].form(values[n])}" for n in _MAIN if n in values]
+    lines += wrapped("present state   ", "; ".join(shown))
+    if answer.reproduction:
+        lines += _reproduction_lines(answer.reproduction)
+    for alternative in answer.alternatives:
+        lines += ["", *_alternative_lines(alternative)]
+    return "\n".join(lines) + "\n"
+
+
+def _story(answer: WhatIfAnswer) -> list[str]:
+    sentences = []
+    reproduction = answer.reproduction
+    if reproduction and reproduction.warning:
+        sentences.append(f"Warning: {reproduction.warning}.")
+    elif reproduction:
+        sentences.append("The simulation of the present state reproduces the LOG within its intervals.")
+    for one in answer.alternatives:
+        same = all(d.tie for d in one.differences)
+        sentences.append(f"{one.name}: {'exactly the same results as the present state' if same else in_words(one.differences)}.")
+    return sentences
+
+
+def _details(answer: WhatIfAnswer, directory: Path) -> Section:
+    parts: list[Part] = []
+    if (first := page_link(directory / answer.present.folder, "Page of the present state", directory)) is not None:
+        parts.append(Html(f'<p class="caption">{first}</p>'))
+    for alternative in answer.alternatives:
+        link = page_link(directory / alternative.folder, "page of its first run", directory)
+        parts += [
+            Html(f"<h3>{html.escape(alternative.name)}{f' {link}' if link else ''}</h3>"), bullets(alternative.changes),
+            *([paragraph(f"{'; '.join(alternative.kept)}.", "caption")] if alternative.kept else []),
+            differences_table(alternative.differences),
+        ]  # fmt: skip
+    return Section("alternatives", "Alternatives", parts)
+
+
+def _reproduced(answer: WhatIfAnswer) -> list[Section]:
+    found = answer.reproduction
+    if not found:
+        return []
+    rows = []
+    for check in found.checks:
+        metric = BY_NAME[check.metric]
+        inside = {True: "inside", False: "outside", None: "unknown"}[check.inside]
+        rows.append((metric.label, metric.form(check.recorded), metric.form(check.simulated), _error(check), inside))
+    table = Table(["", "in the LOG", "simulated", "error", "90 % interval"], rows)
+    caption = "The present state is simulated from the LOG alone; its numbers should be those of the LOG."
+    return [Section("reproduction", "Is the present state reproduced?", [table], caption)]
+
+
+def _reproduction_lines(found: Reproduction) -> list[str]:
+    texts = [
+        f"{BY_NAME[check.metric].label} {BY_NAME[check.metric].form(check.recorded)} (simulated {_error(check)})"
+        for check in found.checks
+    ]
+    lines = wrapped("in the LOG      ", "; ".join(texts))
+    return lines + (wrapped("warning: ", found.warning) if found.warning else [])
+
+
+def _error(check: ReproductionCheck) -> str:
+    """Return the error of a simulated number against the LOG."""
+    if check.error is None:
+        return "unknown"
+    return f"{100 * check.error:+.1f} points" if BY_NAME[check.metric].share else f"{check.error:+.1%}"
+
+
+def _alternative_lines(found: ComparedAlternative) -> list[str]:
+    lines = [found.name, *(line for text in found.changes for line in wrapped("  ", text))]
+    if found.kept:
+        lines += wrapped("  ", f"({'; '.join(found.kept)})")
+    certain = [d for d in found.differences if d.certain]
+    rows = [(BY_NAME[d.metric].label, values_text(d), change_text(d), interval_text(d)) for d in certain]
+    lines += [f"  {line}" for line in in_columns(rows, left=range(4))]
+    unclear = [f"{BY_NAME[d.metric].label} {change_text(d)}" for d in found.differences if not (d.certain or d.tie)]
+    ties = [BY_NAME[d.metric].label for d in found.differences if d.tie]
+    if unclear:
+        lines += wrapped("  within the error: ", ", ".join(unclear))
+    if ties and (rows or unclear):
+        lines += wrapped("  exactly the same with every seed: ", ", ".join(ties))
+    elif ties:
+        lines.append("  exactly the same results as the present state with every seed")
+    return lines
+
+
+def _overlay(answer: WhatIfAnswer, directory: Path) -> list[Figure]:
+    """Return the throughput of the LOG and of the present state in one figure; nothing without both tables."""
+    places = [Path(answer.store), directory / answer.present.folder]
+    if not answer.reproduction or not all(map(is_run, places)):
+        return []
+    return [overlaid(OPERATIONS, [load_run(place) for place in places], ["LOG", "simulated present state"])]
+
+
+def _runs(answer: WhatIfAnswer, directory: Path) -> list[Path]:
+    """Return the folders of the present state and of the first alternatives."""
+    folders = [answer.present.folder, *(a.folder for a in answer.alternatives)]
+    return [directory / folder for folder in folders[: _MOST_PAGES + 1]]
+
+
+WHATIF = StudyKind(
+    "whatif", "whatif.json", WhatIfRequest, whatif, cost, answer_text, whatif_page, "fewer or shorter runs",
+    "lsmlab whatif mystore device=sata 'engine=vlsm workload.scale=2' host.cores=4,8", runs=_runs,
+)  # fmt: skip

@@ -1,1 +1,0 @@
-"""Page of months of growth: page (story, table and figures)."""

@@ -1,1 +1,0 @@
-"""Pages of sweeps: sweep_page (analysis of a sweep), plot_page (`lsmlab results --plot`)."""

@@ -1,1 +1,0 @@
-"""Answers as text for the terminal and notebooks: whatif, advice, tuning, plan, growth, sweep, comparison; shared words."""

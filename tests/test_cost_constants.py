@@ -1,0 +1,162 @@
+"""Constants of a host in runs: each pays for its own part of a write, a read or a job (models/costs)."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.jobs import entry_share
+from lsmlab.models.costs.operations import Searched, point_read_cpu, scan_cpu, write_cpu
+from lsmlab.models.workloads.mixgraph import DRAWING
+from lsmlab.validation.calibrate.scaled_defaults import read_costs
+from running import SMALL, simulate
+
+PUTS = (
+    *SMALL, "workload=mixgraph", "workload.mix_put_ratio=1", "workload.mix_get_ratio=0", "workload.mix_seek_ratio=0",
+    "workload.sine_mix_rate=false", "workload.use_existing_db=false", "workload.num=200000", "workload.reads=1000000",
+    "workload.value_theta=100", "engine.options.disable_wal=true", "engine.options.max_write_buffer_number=100",
+    "engine.options.write_buffer_size=64MiB", "host.memtable_depth=0",
+)  # fmt: skip
+FILL = (
+    *SMALL, "workload.num=1200000", "engine.options.disable_wal=true", "host.write_op=2us",
+    "host.write_byte=0", "host.memtable_depth=0.5us", "engine.options.max_write_buffer_number=8",
+)  # fmt: skip
+COSTS = {"memtables": "read_memtable", "doublings": "read_memtable_depth", "runs": "read_run",
+         "indexes": "read_index", "index_doublings": "index_depth", "blocks": "read_block", "block_doublings": "block_depth",
+         "calls": "read_call", "requests": "read_request", "opens": "table_open"}  # fmt: skip
+FREE = (*(f"host.{name}=0" for name in COSTS.values()), "host.read_op=1us")
+"""Reads that cost 1 us, wherever they search."""
+READ = (
+    *SMALL, *FREE, "workload=readwhilewriting", "workload.num=100000", "workload.reads=200000", "workload.threads=1",
+    "workload.benchmark_write_rate_limit=100KB/s",
+    "engine.options.bloom_bits=10",
+)  # fmt: skip
+
+
+# ---- writes ----
+
+
+def test_drawing_keys_by_the_power_law_slows_clients() -> None:
+    """Without stalls, an operation takes 1 + DRAWING times as long as with uniform keys, also in its latency."""
+    plain = simulate(*PUTS, "workload.key_dist_a=0", "workload.key_dist_b=0").summary
+    drawn = simulate(*PUTS, "workload.key_dist_a=0.002312", "workload.key_dist_b=0.3467").summary
+
+    assert plain["stall_fraction"] == 0.0
+    assert drawn["stall_fraction"] == 0.0
+    assert plain["ops_per_s"] / drawn["ops_per_s"] == pytest.approx(1.0 + DRAWING, rel=0.05)
+    ratio = drawn["write_latency_s"]["p50"] / plain["write_latency_s"]["p50"]
+    assert ratio == pytest.approx(1.0 + DRAWING, rel=0.1)
+
+
+@pytest.mark.parametrize(("size_mib", "doublings"), [(1, 0), (8, 0), (16, 1), (64, 3)])
+def test_each_doubling_beyond_8_mib_costs_the_same(size_mib: int, doublings: int) -> None:
+    """Up to 8 MiB of keys and values the cost is `write_op`."""
+    cost = write_cpu(116.0, logged=False, memtable_bytes=size_mib * 2**20)
+
+    assert cost.seconds(Host(write_op=2e-6, memtable_depth=5e-7)) == pytest.approx(2e-6 + doublings * 5e-7)
+
+
+def test_a_store_with_larger_memtables_writes_slower() -> None:
+    """Without stalls, the simulated time per write grows by `memtable_depth` per doubling of the keys in a memtable."""
+    small, large = (simulate(*FILL, f"engine.options.write_buffer_size={size}MiB") for size in (8, 64))
+    times = [1.0 / run.summary["write_ops_per_s"] for run in (small, large)]
+
+    assert [run.summary["stall_fraction"] for run in (small, large)] == [0.0, 0.0]
+    assert times[1] - times[0] == pytest.approx(3 * 5e-7, rel=0.15)
+
+
+# ---- reads (docs/decisions/0050) ----
+
+
+def read_s(*overrides: str) -> float:
+    """Mean time of a read in a small simulated store whose blocks are in the page cache."""
+    mean: float = simulate(*READ, *overrides).summary["read_latency_s"]["mean"]
+    return mean
+
+
+@pytest.mark.parametrize(("place", "cost"), COSTS.items())
+def test_each_place_has_its_own_cost(place: str, cost: str) -> None:
+    """One place more adds its constant to a read and to a scan, and nothing else."""
+    host, before = Host(), Searched(runs=2.0)
+    after = replace(before, **{place: getattr(before, place) + 1.0})
+
+    for cpu in (point_read_cpu, lambda searched: scan_cpu(searched, entries=10.0)):
+        assert cpu(after).seconds(host) - cpu(before).seconds(host) == pytest.approx(getattr(host, cost))
+    assert {*COSTS, "block_bytes", "decompress_bytes"} == {f.name for f in fields(Searched)}
+
+
+def test_a_simulated_read_searches_the_active_memtable() -> None:
+    """While another thread writes, every read searches one memtable, or more while one is flushed."""
+    assert 10e-6 <= read_s("host.read_memtable=10us") - read_s() < 12e-6
+
+
+def test_blocks_in_the_block_cache_need_no_system_call() -> None:
+    """With a block cache as large as the store, nearly no read pays for a call."""
+    cold, warm = (f"engine.options.cache_size={size}" for size in ("8KiB", "1GiB"))
+
+    assert 8e-6 < read_s("host.read_call=10us", cold) - read_s(cold) < 15e-6
+    assert read_s("host.read_call=10us", warm) - read_s(warm) < 1e-6
+
+
+def test_costs_of_another_machine_follow_its_compactions() -> None:
+    """A machine whose compactions take half of the CPU time reads in half of the time."""
+    slow, fast = (Host(compaction_record=x * 239.1e-9, compaction_byte=x * 1.344e-9) for x in (1.0, 0.5))
+
+    assert read_costs(slow)["read_run"] == pytest.approx(Host().read_run, rel=1e-3)
+    assert read_costs(fast)["read_run"] == pytest.approx(0.5 * Host().read_run, rel=1e-3)
+
+
+# ---- jobs (docs/decisions/0011) ----
+
+
+def test_entry_share_is_linear() -> None:
+    """The share is linear from 1.0 (all entries written) to 0.22 (all dropped), and 1.0 for a job without entries."""
+    assert 1.0 == entry_share(10.0, 10.0, 0.22)
+    assert entry_share(10.0, 0.0, 0.22) == pytest.approx(0.22)
+    assert entry_share(10.0, 5.0, 0.22) == pytest.approx(0.61)
+    assert 1.0 == entry_share(0.0, 0.0, 0.22)
+
+
+def test_compactions_that_drop_entries_cost_less() -> None:
+    """With overwrites of 20,000 keys, a compaction's CPU time is that of its entries and bytes by the entry share."""
+    run = simulate(*SMALL, "workload=overwrite", "workload.num=20000", "workload.writes=400000")
+    compactions = pd.DataFrame(run.jobs).query("kind == 'compaction' and not unfinished").to_dict("records")
+
+    assert compactions
+    for job in compactions:
+        share = entry_share(job["entries_in"], job["entries_out"], 0.22)
+        assert job["entries_out"] < 0.9 * job["entries_in"]
+        assert job["cpu_s"] == pytest.approx(job["entries_in"] * (0.28e-6 + 116 * 1.2e-9) * share, rel=1e-3)
+
+
+def test_a_delete_costs_its_key() -> None:
+    """A flush of deletes costs CPU time for keys only."""
+    run = simulate(*SMALL, "workload=deleterandom", "workload.num=10000000", "workload.writes=100000")
+    flushes = pd.DataFrame(run.jobs).query("kind == 'flush' and not unfinished").to_dict("records")
+
+    assert flushes
+    for job in flushes:
+        per_entry_s = 0.35e-6 + 16 * 1e-9
+        assert job["cpu_s"] == pytest.approx(job["entries_in"] * per_entry_s, rel=0.01)
+
+
+def first_jobs(cost: str) -> dict[str, Any]:
+    """Return columns of the first flush and of the first compaction, at a cost per checksummed byte."""
+    jobs = simulate("engine=rocksdb", "workload=fillrandom", *SMALL, f"host.checksum_byte={cost}").jobs
+    kind = np.asarray(jobs["kind"])
+    rows = [int(np.flatnonzero(kind == name)[0]) for name in ("flush", "compaction")]
+    return {name: np.asarray(jobs[name])[rows] for name in ("cpu_s", "read_bytes", "write_bytes", "entries_in")}
+
+
+def test_flushes_checksum_writes_and_compactions_also_reads() -> None:
+    """A flush checksums the bytes that it writes; a compaction also those that it reads."""
+    free, checksummed = first_jobs("0"), first_jobs("1ns")
+
+    assert free["entries_in"].tolist() == checksummed["entries_in"].tolist()
+    flush_s, compaction_s = (checksummed["cpu_s"] - free["cpu_s"]).tolist()
+    assert 1e-9 * checksummed["write_bytes"][0] == pytest.approx(flush_s)
+    assert 1e-9 * (checksummed["read_bytes"][1] + checksummed["write_bytes"][1]) == pytest.approx(compaction_s)

@@ -1,1 +1,0 @@
-../../reports/api/frames.py
