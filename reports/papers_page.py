@@ -11,11 +11,13 @@ from typing import Any
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.papers import VERDICT_COLORS, effects, short_id
-from lsmlab.reports.page import assemble, paragraphs, section, write_page
-from lsmlab.reports.parts import Html, html_section, html_table
+from lsmlab.reports.page import Page
+from lsmlab.reports.parts import Html, Part, Section, Story, Table, Tile, Tiles, folded
+from lsmlab.reports.run_data import PAGE
+from lsmlab.validation.papers.claim import KINDS
 from lsmlab.validation.papers.text import figure_text, sentences
+from lsmlab.validation.papers.verdict import REPRODUCED
 
 Claims = Sequence[Mapping[str, Any]]
 
@@ -28,36 +30,34 @@ def draw_papers(directory: Path) -> Path:
         raise InputError(
             f"{directory}: no suite here ({error}); 'lsmlab papers --out {directory}' writes one"
         ) from None
-    return write_page(directory / "report.html", papers_page(suite))
+    return papers_page(suite).write(directory / PAGE)
 
 
-def papers_page(suite: Mapping[str, Any]) -> str:
-    """Return the HTML page of a suite."""
-    figures: list[Figure] = []
-    parts = [_headline(suite["claims"]), paragraphs(_story(suite["claims"]))]
+def papers_page(suite: Mapping[str, Any]) -> Page:
+    """Return the page of a suite."""
+    parts: list[Part] = [Tiles(_tiles(suite["claims"])), Story(_story(suite["claims"]))]
+    of_paper = {paper["name"]: [c for c in suite["claims"] if c["paper"] == paper["name"]] for paper in suite["papers"]}
+    parts += [_five_lines(paper, of_paper[paper["name"]]) for paper in suite["papers"]]
     for paper in suite["papers"]:
-        claims = [c for c in suite["claims"] if c["paper"] == paper["name"]]
-        figure = effects(paper["name"], claims)
-        figures.append(figure)
-        parts.append(section(figure))
-        parts.append(_table(paper, claims, suite["released"]))
-    parts += [_released(suite["released"]), _settings(suite["settings"])]
-    papers = ", ".join(p["name"] for p in suite["papers"])
+        claims = of_paper[paper["name"]]
+        parts += [effects(paper["name"], claims), _table(paper, claims, suite["released"])]
+    parts += [*_released(suite["released"]), _settings(suite["settings"])]
+    papers = ", ".join(of_paper)
     subtitle = f"{len(suite['claims'])} claims ({papers}), {numbers.plural(suite['seeds'], 'simulated run')} of each setting"
-    footer = "Written by lsmlab papers. This file needs no network."
-    return assemble("The papers' results, simulated", subtitle, "".join(parts), figures, footer)
+    return Page("The papers' results, simulated", subtitle, parts, "Written by lsmlab papers")
 
 
-def _headline(claims: Claims) -> str:
-    facts = []
-    for verdict, color in VERDICT_COLORS.items():
-        count = sum(c["verdict"] == verdict for c in claims)
-        if count or verdict != "failed":
-            facts.append(
-                f'<div class="fact"><span class="label"><span class="key" style="background:{color}"></span>{verdict}</span>'
-                f'<b>{count}</b><span class="note">of {len(claims)} claims</span></div>'
-            )
-    return f'<div class="headline">{"".join(facts)}</div>'
+def _tiles(claims: Claims) -> list[Tile]:
+    """Numbers first: a claim of a direction or in words is easier to meet."""
+    tiles = []
+    for kind in KINDS:
+        verdicts = [c["verdict"] for c in claims if c["kind"] == kind]
+        if verdicts:
+            others = ", ".join(f"{n} {v}" for v in VERDICT_COLORS if v != REPRODUCED and (n := verdicts.count(v)))
+            label = {"number": "published numbers", "direction": "directions", "word": "statements in words"}[kind]
+            value = f"{verdicts.count(REPRODUCED)} of {len(verdicts)}"
+            tiles.append(Tile(label, value, f"reproduced; {others}" if others else "reproduced"))
+    return tiles
 
 
 def _story(claims: Claims) -> list[str]:
@@ -66,18 +66,32 @@ def _story(claims: Claims) -> list[str]:
         "sign, but its size is outside the range. No constant is tuned to a figure: each platform has one parameter "
         "set, taken from the numbers of the baseline."
     ]
-    for verdict in ("direction only", "not reproduced", "failed"):
-        names = [c["id"] for c in claims if c["verdict"] == verdict]
-        if names:
-            sentences.append(f"{verdict.capitalize()}: {', '.join(names)}.")
+    if failed := [c["id"] for c in claims if c["verdict"] == "failed"]:
+        sentences.append(f"Failed: {', '.join(failed)}.")
     return sentences
 
 
-def _table(paper: Mapping[str, Any], claims: Claims, released_runs: Sequence[Mapping[str, Any]]) -> str:
+def _five_lines(paper: Mapping[str, Any], claims: Claims) -> Part:
+    """The results for which a paper is read, with the reason of each."""
+    by_id = {claim["id"]: claim for claim in claims}
+    rows = [
+        [c["setting"], figure_text(c["published"]), figure_text(c["simulated"]), _verdict(c), c["mechanism"]]
+        for c in (by_id[id_] for id_ in paper["headlines"] if id_ in by_id)
+    ]
+    table = Table(("result", "paper", "simulation", "verdict", "why"), rows, texts=(3, 4))
+    return Section(f"headlines-{paper['name']}", f"{paper['name']} in five lines", [table] if rows else [], paper["citation"])
+
+
+def _verdict(claim: Mapping[str, Any]) -> Html:
+    color = VERDICT_COLORS[claim["verdict"]]
+    return Html(f'<span class="key" style="background:{color}"></span>{claim["kind"]}: {html.escape(claim["verdict"])}')
+
+
+def _table(paper: Mapping[str, Any], claims: Claims, released_runs: Sequence[Mapping[str, Any]]) -> Part:
     head = "".join(f"<th>{text}</th>" for text in ("claim", "verdict", "simulation", "paper", "released code"))
     rows = "".join(_row(claim, released_runs) for claim in claims)
-    table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
-    return html_section(f"claims-{html.escape(paper['name'])}", f"{paper['name']}: claim by claim", table, paper["citation"])
+    table = Html(f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>')
+    return Section(f"claims-{paper['name']}", f"{paper['name']}: claim by claim", [table])
 
 
 def _row(claim: Mapping[str, Any], released_runs: Sequence[Mapping[str, Any]]) -> str:
@@ -92,31 +106,29 @@ def _row(claim: Mapping[str, Any], released_runs: Sequence[Mapping[str, Any]]) -
     simulation = f"<b>{html.escape(figure_text(claim['simulated']))}</b>"
     if claim["low"] is not None and claim["high"] is not None:
         simulation += f"<br><small>{figure_text(claim['low'])} to {figure_text(claim['high'])}</small>"
-    color = VERDICT_COLORS[claim["verdict"]]
-    verdict = f'<span class="key" style="background:{color}"></span>{html.escape(claim["verdict"])}'
     remarks = sentences(claim["mechanism"], claim["note"], claim["error"])
     return (
         f'<tr><td style="min-width:min(420px,44vw)"><b>{html.escape(short_id(claim["id"], claim["paper"]))}</b><br>'
         f'{html.escape(claim["setting"])}'
-        f'<br><small>{html.escape(remarks)}</small></td><td style="white-space:nowrap">{verdict}</td>'
+        f'<br><small>{html.escape(remarks)}</small></td><td>{_verdict(claim)}</td>'
         f'<td style="white-space:nowrap">{simulation}</td><td>{paper}</td>'
         f"<td><small>{html.escape(code)}</small></td></tr>"
     )
 
 
-def _released(released_runs: Sequence[Mapping[str, Any]]) -> str:
+def _released(released_runs: Sequence[Mapping[str, Any]]) -> list[Part]:
     if not released_runs:
-        return ""
+        return []
     rows = [(r["setting"], r["figure"], figure_text(r["recorded"]), figure_text(r["simulated"])) for r in released_runs]
     head = ("recorded setting", "figure", "released code", "its simulation")
     caption = (
         "Recorded runs of the authors' code on a throttled disk, minutes instead of hours, and simulations of that "
         "code in the same setting. These numbers differ from those above if the code differs from the paper's rules."
     )
-    return html_section("released", "The released code and its model", html_table(head, rows, texts=[1]), caption)
+    return [Section("released", "The released code and its model", [Table(head, rows, texts=[1])], caption)]
 
 
-def _settings(settings: Sequence[Mapping[str, Any]]) -> str:
+def _settings(settings: Sequence[Mapping[str, Any]]) -> Part:
     rows = [
         (
             f"{s['paper']} {s['name']}", Html(f"<code>lsmlab run {html.escape(' '.join(s['overrides']))}</code>"),
@@ -125,5 +137,4 @@ def _settings(settings: Sequence[Mapping[str, Any]]) -> str:
         for s in settings
     ]  # fmt: skip
     summary = f"{len(settings)} settings, with the wall time of all runs of each"
-    table = html_table([], rows, texts=[1])
-    return html_section("settings", "Settings", f"<details><summary>{summary}</summary>{table}</details>")
+    return Section("settings", "Settings", [folded(summary, Table([], rows, texts=[1]))])

@@ -231,7 +231,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert 2 == main(["papers", "--seeds", "1", "-j", "1", "--json", "--only", "ldc.b"])
     printed = capsys.readouterr()
 
-    assert "ldc.a: reproduced" in printed_text
+    assert "ldc.a: word, reproduced" in printed_text
     page = (tmp_path / "report.html").read_text()
     assert all(text in page for text in ("a tiny store", "twice the bandwidth", "reproduced"))
     (row,) = json.loads(printed.out)["claims"]
@@ -289,7 +289,7 @@ def test_the_document_has_three_columns() -> None:
     text = document.document_text(Reproduction(papers(one), [found], [], 2))
 
     row = next(line for line in text.splitlines() if line.startswith("| `ldc.a`"))
-    assert "| `ldc.a` | a tiny store | 1.8 (accepted: 1.4 to 2.4) |  | 1.6 [0.969, 2.23] | reproduced |" == row
+    assert "| `ldc.a` | a tiny store | 1.8 (accepted: 1.4 to 2.4) |  | 1.6 [0.969, 2.23] | word: reproduced |" == row
     assert "twice the bandwidth. Half of it is overhead. Accepted range: the text says up to 2.4." in text
 
 

@@ -41,15 +41,28 @@ def document_text(found: Reproduction) -> str:
         "# The papers' figures: paper, released code, simulation",
         digest_comment(digest()),
         "`lsmlab papers --write-docs` writes this page; do not edit it. [How the suite works](reference/papers.md).",
-        f"{len(found.found)} claims: {verdict_counts(found.found)}. {found.seeds} simulated runs of each setting; brackets "
-        "contain the 90 % interval of their mean. *Reproduced*: inside the accepted range; *direction only*: the effect has the "
-        "right direction; *not reproduced*: neither. [Ranges and choices that were written after the first "
-        "results](reference/papers.md).",
+        f"{len(found.found)} claims. {verdict_counts(found.found)}. {found.seeds} simulated runs of each setting; brackets "
+        "contain the 90 % interval of their mean. *Number*, *direction*, *word*: what the paper gives. *Reproduced*: inside the "
+        "accepted range; *direction only*: the effect has the right direction; *not reproduced*: neither. [Ranges and choices "
+        "that were written after the first results](reference/papers.md).",
     ]
+    for paper in found.papers:
+        parts += _headlines(paper, found.of(paper))
     for paper in found.papers:
         parts += _paper(paper, found.of(paper), found.released_runs)
     parts += _released(found.released_runs)
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _headlines(paper: Paper, found: Sequence[Found]) -> Iterator[str]:
+    """The five results for which the paper is read, with the reason of each."""
+    by_id = {f.claim.id: f for f in found}
+    yield f"## {paper.name} in five lines"
+    rows = [
+        [f.claim.setting, figure_text(f.claim.published), simulated_text(f), _verdict(f), f.claim.mechanism]
+        for f in (by_id[id_] for id_ in paper.headlines if id_ in by_id)
+    ]
+    yield table(("result", "paper", "simulation", "verdict", "why"), rows)
 
 
 def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Released]) -> Iterator[str]:
@@ -58,7 +71,7 @@ def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Release
     rows = [
         [
             f"`{f.claim.id}`", f.claim.setting, f"{figure_text(f.claim.published)} (accepted: {accepted_text(f)})",
-            _code(f, released_runs), simulated_text(f), f.verdict if f.verdict == REPRODUCED else f"**{f.verdict}**",
+            _code(f, released_runs), simulated_text(f), _verdict(f),
         ]
         for f in found
     ]  # fmt: skip
@@ -69,6 +82,10 @@ def _paper(paper: Paper, found: Sequence[Found], released_runs: Sequence[Release
 def _code(found: Found, released_runs: Sequence[Released]) -> str:
     counterparts = [r for r in released_runs if r.belongs_to(found.claim.id)]
     return "; ".join(f"{figure_text(r.recorded)} ({r.counterpart.figure}, {r.setting})" for r in counterparts)
+
+
+def _verdict(found: Found) -> str:
+    return f"{found.claim.kind}: {found.verdict if found.verdict == REPRODUCED else f'**{found.verdict}**'}"
 
 
 def _why(found: Found) -> str:

@@ -88,11 +88,10 @@ def listener_stall_s(run: PaperRun, *causes: str) -> float:
     return float(length[mine].sum()) if len(length) else 0.0
 
 
-def stall_s_per_chain_byte(run: PaperRun) -> float:
-    """Return stalled seconds per byte of chain, over the stalls that wait for compactions."""
-    size = np.asarray(run.stalls["chain_bytes"], dtype=np.float64)
-    length = np.asarray(run.stalls["end_s"], dtype=np.float64) - np.asarray(run.stalls["start_s"], dtype=np.float64)
-    return float(length[size > 0].sum() / size.sum())
+def last_half_ops_per_s(run: PaperRun) -> float:
+    """Return operations per second in the last half of the run: what a profiling run sustains."""
+    ops = np.asarray(run.series["write_ops"]) + np.asarray(run.series["read_ops"])
+    return float(ops[len(ops) // 2 :].mean())
 
 
 # --- work and tree ----------------------------------------------------------------------------------------------------
@@ -245,7 +244,7 @@ def _first_above(run: PaperRun, p99_s: float) -> float:
 
 CONSTANTS: Final[Mapping[str, float]] = {"inf": math.inf, "nan": math.nan}
 _MEASURES: Final[tuple[Callable[..., float], ...]] = (
-    stalled_s, listener_stall_s, stall_s_per_chain_byte, io_amplification, compaction_bytes, written_mb_s, level_writes,
+    stalled_s, listener_stall_s, last_half_ops_per_s, io_amplification, compaction_bytes, written_mb_s, level_writes,
     used_levels, good_share, memtable_bytes, job_speed, longest_flush_s, flush_wait_share, paused_share, longest_l0_need_s,
     p999_s, worst_second_s, first_spike_s, collapse_s, spike_share, spike_correlation,
 )  # fmt: skip

@@ -77,7 +77,7 @@ class Reproduction:
         """Return the document for --json and papers.json."""
         return {
             "claims": [one.as_json() for one in self.found],
-            "papers": [{"name": p.name, "citation": p.citation} for p in self.papers],
+            "papers": [{"name": p.name, "citation": p.citation, "headlines": list(p.headlines)} for p in self.papers],
             "verdicts": counts(self.found),
             "released": [r.as_json() for r in self.released_runs],
             "settings": [

@@ -1,7 +1,8 @@
 """Reads the claims of all papers: claims/<paper>.yaml.
 
-A file has the citation, `overrides` (shared parts of settings), `settings` (overrides of each run by its name), `seeds`
-(largest number of seeds by pattern of the name, the first that matches), `texts`, `released` and `claims`. `$name` in a
+A file has the citation, `headlines` (ids of the five claims for which the paper is read), `overrides` (shared parts of
+settings), `settings` (overrides of each run by its name), `seeds` (largest number of seeds by pattern of the name, the first
+that matches), `texts`, `released` and `claims`. `$name` in a
 setting or a text stands for the shared part or text of this name. A claim's expression names the runs that it needs; `runs`
 lists others, of which only its texts state numbers. A mechanism or a note states a number of the runs as
 `{expression:format}`, such as `{vlsm_load_a.ops_per_s / 1e3:.0f}`; it is the mean over the seeds.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +41,8 @@ class Paper:
     name: str
     citation: str
     claims: tuple[Claim, ...]
+    headlines: tuple[str, ...] = ()
+    """Ids of the five claims for which the paper is read, in their order."""
     counterparts: tuple[Counterpart, ...] = ()
     """Effects of claims in recorded runs of the authors' code."""
 
@@ -54,7 +57,7 @@ def read_papers(names: Sequence[str] = (), only: str | None = None) -> list[Pape
             raise InputError(f"{name}: no such paper; choose from {', '.join(PAPERS)}")
     papers = [read_paper(_FOLDER / f"{name}.yaml") for name in names or PAPERS]
     if only is not None:
-        papers = [Paper(p.name, p.citation, tuple(c for c in p.claims if fnmatchcase(c.id, only))) for p in papers]
+        papers = [replace(p, claims=tuple(c for c in p.claims if fnmatchcase(c.id, only)), counterparts=()) for p in papers]
         papers = [p for p in papers if p.claims]
         if not papers:
             example = "an id is, for example, vlsm.load_a.p99_write; * matches any text"
@@ -83,7 +86,10 @@ def read_paper(path: Path) -> Paper:
     settings = {name: _setting(f"{path.name}: {name}", name, text, data) for name, text in data["settings"].items()}
     claims = tuple(_claim(f"{path.name}: {id_}", id_, row, data["texts"], settings) for id_, row in data["claims"].items())
     counterparts = tuple(_counterpart(path, row) for row in data.get("released", ()))
-    return Paper(path.stem, data["citation"], claims, counterparts)
+    headlines = tuple(data.get("headlines", ()))
+    if lost := [id_ for id_ in headlines if id_ not in data["claims"]]:
+        raise InputError(f"{path.name}: headlines: no claim {lost[0]}; the claims are the names below 'claims'")
+    return Paper(path.stem, data["citation"], claims, headlines, counterparts)
 
 
 def _setting(where: str, name: str, text: str, data: Mapping[str, Any]) -> PaperSetting:

@@ -51,8 +51,11 @@ def accepted_text(found: Found) -> str:
 
 
 def verdict_counts(found: Sequence[Found]) -> str:
-    """Return the counts of the verdicts, such as "9 reproduced, 2 direction only"."""
-    return ", ".join(f"{n} {verdict}" for verdict, n in counts(found).items())
+    """Return the counts of the verdicts by kind, such as "30 of kind number: 5 reproduced, 25 direction only"."""
+    return "; ".join(
+        f"{sum(own.values())} of kind {kind}: {', '.join(f'{n} {verdict}' for verdict, n in own.items())}"
+        for kind, own in counts(found).items()
+    )
 
 
 def claims_text(found: Reproduction) -> str:
@@ -75,7 +78,7 @@ def claims_text(found: Reproduction) -> str:
 
 def _claim_lines(one: Found) -> list[str]:
     claim = one.claim
-    lines = [f"  {claim.id}: {one.verdict}"]
+    lines = [f"  {claim.id}: {claim.kind}, {one.verdict}"]
     lines += _wrapped(claim.setting)
     published = f"{figure_text(claim.published)} (accepted {accepted_text(one)})"
     lines += _wrapped(f"published {published}; simulated {simulated_text(one)}")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.statistics import interval
-from lsmlab.validation.papers.claim import Claim, PaperMeasure, PaperSetting
+from lsmlab.validation.papers.claim import KINDS, Claim, PaperMeasure, PaperSetting
 from lsmlab.validation.papers.expression import Expression, filled
 from lsmlab.validation.papers.runs import SettingRun, SettingRuns, read_outcome
 from lsmlab.validation.papers.suite import Paper
@@ -130,7 +130,8 @@ def _values(measure: PaperMeasure, runs: Mapping[str, SettingRun]) -> list[float
     return [float(measure({name: read_outcome(place) for name, place in zip(runs, places, strict=True)})) for places in seeds]
 
 
-def counts(found: Iterable[Found]) -> dict[str, int]:
-    """Return the count of claims by verdict, without verdicts that no claim has."""
+def counts(found: Iterable[Found]) -> dict[str, dict[str, int]]:
+    """Return the count of claims by kind and verdict, numbers first, without those that no claim has."""
     rows = list(found)
-    return {v: n for v in VERDICTS if (n := sum(f.verdict == v for f in rows))}
+    by_kind = {kind: [f.verdict for f in rows if f.claim.kind == kind] for kind in KINDS}
+    return {kind: {v: own.count(v) for v in VERDICTS if v in own} for kind, own in by_kind.items() if own}

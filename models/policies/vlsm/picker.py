@@ -152,11 +152,12 @@ class VlsmPicker(OverflowPicker):
         return self._from_l1(tree, running) if level == 1 else super().pick_level(tree, running, level)
 
     def _lacks_room(self, tree: Tree, staying_bytes: int) -> bool:
-        """Return whether L1 with `staying_bytes` lacks room for the files of L0, or for the next one of an empty L0.
+        """Return whether L1 with `staying_bytes` has its target f x S_M, or lacks room for the next L0 file (R5).
 
-        So several jobs out of L1 may run beside each other while L0 files wait.
+        The overflow limit bounds L1 while its compaction runs; it does not put off the start.
         """
-        return not self._fits(tree, 1, staying_bytes, sum(file.size_bytes for file in tree.l0) or self.unit_bytes)
+        coming = tree.l0[-1].size_bytes if tree.l0 else self.unit_bytes
+        return staying_bytes >= self.options.max_bytes_for_level_base or not self._fits(tree, 1, staying_bytes, coming)
 
     def _from_l0(self, tree: Tree, running: Sequence[RunningJob]) -> Pick:
         """Pick the oldest L0 file and all files of L1 that it overlaps; one such job at a time (R3)."""
