@@ -109,6 +109,11 @@ def compaction_bytes(run: PaperRun) -> float:
     return float(run.summary["compaction_read_bytes"] + run.summary["compaction_write_bytes"])
 
 
+def client_mb_s(run: PaperRun) -> float:
+    """Return the MB that clients read from the device per second: C of SILK, as its stores run without a WAL."""
+    return float(np.asarray(run.series["read_bytes_client_per_s"]).mean() / 1e6)
+
+
 def level_writes(run: PaperRun, level: int) -> float:
     """Return the bytes that compactions wrote into a level, per byte written by clients."""
     rows = [row for row in run.summary["levels"] if row["level"] == level]
@@ -234,8 +239,8 @@ def _first_above(run: PaperRun, p99_s: float) -> float:
 
 CONSTANTS: Final[Mapping[str, float]] = {"inf": math.inf, "nan": math.nan}
 _MEASURES: Final[tuple[Callable[..., float], ...]] = (
-    stalled_s, listener_stall_s, last_half_ops_per_s, io_amplification, compaction_bytes, level_writes, used_levels,
-    good_share, pending_bytes, memtable_bytes, job_speed, longest_flush_s, delayed_flushes, p999_s, worst_second_s,
+    stalled_s, listener_stall_s, last_half_ops_per_s, io_amplification, compaction_bytes, client_mb_s, level_writes,
+    used_levels, good_share, pending_bytes, memtable_bytes, job_speed, longest_flush_s, delayed_flushes, p999_s, worst_second_s,
     first_spike_s, collapse_s, spike_share, longest_queue, spike_correlation,
 )  # fmt: skip
 FUNCTIONS: Final[Mapping[str, Callable[..., float]]] = {
