@@ -20,7 +20,7 @@ from lsmlab.models.workloads.base import Clients, Mix, Workload, fill_together
 from lsmlab.models.workloads.choosers import InsertCursor, UniformKeys
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
-from lsmlab.models.workloads.values import FixedSize
+from lsmlab.models.workloads.values import FixedSize, MedianSize
 
 ROOT = Path(__file__).resolve().parents[1]
 YCSB_FILES = ROOT.parent / "shared" / "data" / "ycsb"
@@ -306,6 +306,18 @@ def test_any_values_build_or_are_refused(data: st.DataObject) -> None:
             assert starts[0] == 0.0
             assert (np.diff(starts) > 0).all()
             assert rates.min() >= 0.0
+
+
+def test_sizes_with_bounds_have_the_given_median() -> None:
+    """value_size is the median between value_min and value_max, and the workload's mean is that of the distribution."""
+    workload = make_workload({**configuration("constant"), "value_size": 400, "value_min": 250, "value_max": 1000})
+    sizes = workload.values.quantile((np.arange(100_000) + 0.5) / 100_000)
+
+    assert isinstance(workload.values, MedianSize)
+    assert (sizes.min(), np.median(sizes), sizes.max()) == (250, 400, 1000)
+    assert sizes.mean() == pytest.approx(workload.value_bytes, rel=1e-4)
+    with pytest.raises(InputError, match="value_min and value_max"):
+        make_workload({**configuration("constant"), "value_min": 250})
 
 
 def test_workload_needs_an_end() -> None:

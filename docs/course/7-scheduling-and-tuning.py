@@ -42,6 +42,8 @@ SCALED = [
     "engine.scheduler.slack=1MB/s",
     "engine.scheduler.hysteresis=2MB/s",
     "engine.scheduler.chunk=1MiB",
+    "engine.scheduler.measures=user",  # as the cap, which counts writes alone
+    "engine.scheduler.limit_reads=false",
 ]
 plain = lsmlab.run([*PEAKS, "engine/scheduler=rocksdb"], progress=False)
 silk = lsmlab.run([*PEAKS, *SCALED], progress=False)

@@ -24,7 +24,7 @@ from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, Hotspot, Zipf
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 from lsmlab.models.workloads.trace import TraceColumn, read_trace, trace_of
-from lsmlab.models.workloads.values import FixedSize, ParetoSize
+from lsmlab.models.workloads.values import FixedSize, MedianSize, ParetoSize, ValueSizes
 
 _DURATION_S: Final = 600.0
 """Length of a run without a given duration or number of operations."""
@@ -70,6 +70,9 @@ class MixedWorkload(WorkloadSettings):
     value_sigma: float = 0.0
     """Scale of generalized Pareto sizes (mixgraph) in bytes; above 0 these sizes replace `value_size`."""
     value_k: float = 0.2615
+    value_min: float | None = quantity("bytes", None)
+    """With `value_max`, the bounds of sizes whose median is `value_size`; None: all values have that size."""
+    value_max: float | None = quantity("bytes", None)
     read: float = quantity("ratio", 0.5)
     update: float = quantity("ratio", 0.5)
     insert: float = quantity("ratio", 0.0)
@@ -125,6 +128,16 @@ class MixedWorkload(WorkloadSettings):
             raise InputError(f"{', '.join(_PROPORTIONS)}: one of them must be above 0")
         return Mix(*(share / total for share in shares))
 
+    def values(self) -> ValueSizes:
+        """Return the sizes of values. Raises InputError for two distributions, or one bound without the other."""
+        if (self.value_min is None) != (self.value_max is None):
+            raise InputError("value_min and value_max: set both, as the bounds of the sizes, or none")
+        if self.value_min is not None and self.value_max is not None:
+            if self.value_sigma:
+                raise InputError("value_sigma: it has no effect beside value_min and value_max; set it to 0")
+            return MedianSize(self.value_min, self.value_size, self.value_max)
+        return ParetoSize(k=self.value_k, sigma=self.value_sigma) if self.value_sigma else FixedSize(self.value_size)
+
     def clients(self, name: str, arrivals: Arrivals) -> Clients:
         """Return the client threads."""
         keys = self.keys()
@@ -135,9 +148,8 @@ class MixedWorkload(WorkloadSettings):
 
     def make(self, clients: Clients, duration_s: float | None) -> Workload:
         """Build the workload of these clients over `duration_s`."""
-        values = ParetoSize(k=self.value_k, sigma=self.value_sigma) if self.value_sigma else FixedSize(self.value_size)
         return Workload(
-            clients.name, (clients,), self.key_size, values, population=self.num,
+            clients.name, (clients,), self.key_size, self.values(), population=self.num,
             preload_keys=round(self.num * self.preload), duration_s=duration_s, shards=self.shards,
             shard_spread=self.shard_spread, key_order=self.order(),
             notes=share_notes(self.proportions()),

@@ -83,6 +83,35 @@ class NormalSize(_Between):
 
 
 @dataclass(frozen=True, slots=True)
+class MedianSize:
+    """Sizes between two bounds with a given median: min + (max - min) · u^k, where k gives the median at u = 1/2."""
+
+    min_bytes: float
+    median_bytes: float
+    max_bytes: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_bytes < self.median_bytes < self.max_bytes:
+            raise InputError(
+                f"value_size {self.median_bytes:g}, the median, must be above value_min {self.min_bytes:g} and below "
+                f"value_max {self.max_bytes:g}"
+            )
+
+    @property
+    def _exponent(self) -> float:
+        return -math.log2((self.median_bytes - self.min_bytes) / (self.max_bytes - self.min_bytes))
+
+    @property
+    def mean_bytes(self) -> float:
+        """Mean over uniform u: min + (max - min) / (1 + k)."""
+        return self.min_bytes + (self.max_bytes - self.min_bytes) / (1.0 + self._exponent)
+
+    def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sizes ascending in `u`."""
+        return np.floor(self.min_bytes + (self.max_bytes - self.min_bytes) * u**self._exponent + 0.5)
+
+
+@dataclass(frozen=True, slots=True)
 class ParetoSize:
     """mixgraph's generalized Pareto sizes: ceil(theta + sigma · (u^-k - 1) / k) (behaviour/db-bench.md, mixgraph).
 

@@ -2,7 +2,8 @@
 
 Source: (background/silk.md, Where latency spikes come from).
 
-T is 40 MB/s and memtables have 4 MB instead of 128. The limiter refills every 10 ms, as often as SILK measures: with
+T is 40 MB/s and memtables have 4 MB instead of 128. The device caps writes alone, so the limit counts them alone too, and
+clients' keys and values (background/silk.md, Assumptions). The limiter refills every 10 ms, as often as SILK measures: with
 RocksDB's 100 ms a flush of 0.13 s would mostly wait for refills.
 """
 
@@ -29,6 +30,7 @@ COMMON = (
 SCALED = (
     "engine.scheduler.total_bandwidth=40MB/s", "engine.scheduler.least_bandwidth=10MB/s",
     "engine.scheduler.slack=1MB/s", "engine.scheduler.hysteresis=2MB/s", "engine.scheduler.chunk=1MiB",
+    "engine.scheduler.measures=user", "engine.scheduler.limit_reads=false",
 )  # fmt: skip
 
 
@@ -83,6 +85,26 @@ def test_l0_stays_low_and_halted_jobs_resume() -> None:
     assert {"compaction"} == set(kind[halted]), "halted jobs that were not discarded ended"
     assert int((kind == "discarded").sum()) > 0
     assert silk.summary["stall_fraction"] == 0.0
+
+
+def test_reads_of_compactions_count_against_the_limit() -> None:
+    """By default flushes and compactions read and write no more than I = T - C - slack, C being the clients' traffic.
+
+    Source: (background/silk.md, What SILK does).
+    """
+    scaled = [key for key in SCALED if "measures" not in key and "limit_reads" not in key]
+    silk = run(configuration(
+        *COMMON, *scaled, "workload.peak_rate=4000", "device.write_cap=null", "engine.options.bloom_bits=10",
+        f"workload.duration={2 * PEAK_S}s",
+    ))  # fmt: skip
+    jobs = sum(
+        np.asarray(silk.series[f"{way}_bytes_{name}_per_s"]) for name in ("flush", "l0", "deeper") for way in ("read", "write")
+    )
+    clients = np.asarray(silk.series["read_bytes_client_per_s"])
+    peak = slice(PEAK_S + 5, 2 * PEAK_S)
+
+    assert clients[peak].mean() > 6e6, "clients read from the device"
+    assert 0.8 * (39e6 - clients[peak].mean()) < jobs[peak].mean() < 1.05 * (39e6 - clients[peak].mean())
 
 
 def test_divided_bandwidth_keeps_flushes_and_compactions_apart() -> None:

@@ -20,8 +20,8 @@ SPIKE_S: Final = 0.01
 """P99 above which a second counts as a spike: ten times an unstalled operation, a hundredth of SILK's spikes."""
 COLLAPSE_S: Final = 1.0
 """P99 above which a store has collapsed: writes wait for seconds, as in SILK's spikes, not for one busy device."""
-L0_TRIGGER: Final = 4
-"""Files of L0 at which its compaction is due: level0_file_num_compaction_trigger of all of SILK's settings, RocksDB's default."""
+AT_ONCE_S: Final = 0.01
+"""Longest time between a full memtable and a flush that starts at once: SILK's scheduler acts every 10 ms."""
 KNEE: Final = 0.95
 """Share of the best value of a sweep at which its knee lies."""
 _IN_USE: Final = 0.05
@@ -109,9 +109,9 @@ def compaction_bytes(run: PaperRun) -> float:
     return float(run.summary["compaction_read_bytes"] + run.summary["compaction_write_bytes"])
 
 
-def written_mb_s(run: PaperRun) -> float:
-    """Return the MB that flushes and compactions wrote per second of the run."""
-    return float((run.summary["flush_bytes"] + run.summary["compaction_write_bytes"]) / run.summary["duration_s"] / 1e6)
+def client_mb_s(run: PaperRun) -> float:
+    """Return the MB that clients read from the device per second: C of SILK, as its stores run without a WAL."""
+    return float(np.asarray(run.series["read_bytes_client_per_s"]).mean() / 1e6)
 
 
 def level_writes(run: PaperRun, level: int) -> float:
@@ -131,6 +131,11 @@ def good_share(run: PaperRun) -> float:
     reasons = run.summary["job_reasons"]
     counts = {reason: int(reasons.get(reason, 0)) for reason in (GOOD, MIXED, POOR)}
     return counts[GOOD] / max(1, sum(counts.values()))
+
+
+def pending_bytes(run: PaperRun) -> float:
+    """Return the estimated bytes of compactions that are due at the end of the run: the work that is put off beyond it."""
+    return float(np.asarray(run.series["pending_bytes"])[-1])
 
 
 def memtable_bytes(run: PaperRun) -> float:
@@ -161,35 +166,17 @@ def longest_flush_s(run: PaperRun) -> float:
     return float((ends - starts).max()) if len(starts) else math.nan
 
 
-def flush_wait_share(run: PaperRun) -> float:
-    """Return the longest time from a full memtable to the end of its flush / the shortest time to fill a memtable."""
-    starts, ends = _flushes(run)
-    if len(starts) < 2:
-        return 0.0
-    fills = np.diff(np.sort(starts))
-    return float((ends - starts).max() / fills[fills > 0.0].min())
+def delayed_flushes(run: PaperRun) -> float:
+    """Return the number of flushes that waited for a thread for more than 10 ms after their memtable was full."""
+    jobs = finished(run.jobs, "kind", "slot_wait_s")
+    return float((jobs["slot_wait_s"][jobs["kind"] == "flush"] > AT_ONCE_S).sum())
 
 
 def _flushes(run: PaperRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the times in s at which memtables were full and at which their flushes ended."""
-    jobs = finished(run.jobs, "kind", "queued_s", "end_s")
+    jobs = finished(run.jobs, "kind", "start_s", "slot_wait_s", "end_s")
     flush = jobs["kind"] == "flush"
-    return jobs["queued_s"][flush], jobs["end_s"][flush]
-
-
-def paused_share(run: PaperRun) -> float:
-    """Return the share of the run for which jobs were halted beyond the time of L0 compactions (preemption)."""
-    jobs = finished(run.jobs, "kind", "start_level", "start_s", "end_s", "halted_s")
-    l0 = (jobs["kind"] == "compaction") & (jobs["start_level"] == 0)
-    preempting = float((jobs["end_s"] - jobs["start_s"])[l0].sum())
-    return max(0.0, float(jobs["halted_s"].sum()) - preempting) / float(run.summary["duration_s"])
-
-
-def longest_l0_need_s(run: PaperRun) -> float:
-    """Return the longest time with at least four L0 files, in seconds: an L0 compaction is due, waits, or runs."""
-    due = np.concatenate(([False], np.asarray(run.series["l0_files"]) >= L0_TRIGGER, [False]))
-    edges = np.flatnonzero(np.diff(due.astype(np.int8)))
-    return float((edges[1::2] - edges[::2]).max()) if len(edges) else 0.0
+    return (jobs["start_s"] - jobs["slot_wait_s"])[flush], jobs["end_s"][flush]
 
 
 # --- latencies --------------------------------------------------------------------------------------------------------
@@ -204,8 +191,7 @@ def p999_s(run: PaperRun) -> float:
 
 def worst_second_s(run: PaperRun, begin: float = 0.0, end: float = 1.0) -> float:
     """Return the largest P99 of a second between two points of the run, in seconds; 0 is its start and 1 its end."""
-    p99 = _by_second(run)
-    return float(p99[int(begin * len(p99)) : max(1, int(end * len(p99)))].max())
+    return float(_between(_by_second(run), begin, end).max())
 
 
 def first_spike_s(run: PaperRun) -> float:
@@ -218,9 +204,14 @@ def collapse_s(run: PaperRun) -> float:
     return _first_above(run, COLLAPSE_S)
 
 
-def spike_share(run: PaperRun) -> float:
-    """Return the share of seconds with a spike."""
-    return float((_by_second(run) > SPIKE_S).mean())
+def spike_share(run: PaperRun, begin: float = 0.0, end: float = 1.0) -> float:
+    """Return the share of seconds with a spike between two points of the run; 0 is its start and 1 its end."""
+    return float((_between(_by_second(run), begin, end) > SPIKE_S).mean())
+
+
+def longest_queue(run: PaperRun) -> float:
+    """Return the largest number of operations that wait at the end of a second."""
+    return float(np.asarray(run.series["backlog_ops"]).max())
 
 
 def spike_correlation(run: PaperRun) -> float:
@@ -237,6 +228,10 @@ def _by_second(run: PaperRun, operation: str = "write") -> NDArray[np.float64]:
     return np.nan_to_num(np.asarray(run.series[f"{operation}_p99_s"], dtype=np.float64))
 
 
+def _between(seconds: NDArray[np.float64], begin: float, end: float) -> NDArray[np.float64]:
+    return seconds[int(begin * len(seconds)) : max(1, int(end * len(seconds)))]
+
+
 def _first_above(run: PaperRun, p99_s: float) -> float:
     above = np.flatnonzero(_by_second(run) > p99_s)
     return float(above[0]) if len(above) else float(run.summary["duration_s"])
@@ -244,9 +239,9 @@ def _first_above(run: PaperRun, p99_s: float) -> float:
 
 CONSTANTS: Final[Mapping[str, float]] = {"inf": math.inf, "nan": math.nan}
 _MEASURES: Final[tuple[Callable[..., float], ...]] = (
-    stalled_s, listener_stall_s, last_half_ops_per_s, io_amplification, compaction_bytes, written_mb_s, level_writes,
-    used_levels, good_share, memtable_bytes, job_speed, longest_flush_s, flush_wait_share, paused_share, longest_l0_need_s,
-    p999_s, worst_second_s, first_spike_s, collapse_s, spike_share, spike_correlation,
+    stalled_s, listener_stall_s, last_half_ops_per_s, io_amplification, compaction_bytes, client_mb_s, level_writes,
+    used_levels, good_share, pending_bytes, memtable_bytes, job_speed, longest_flush_s, delayed_flushes, p999_s, worst_second_s,
+    first_spike_s, collapse_s, spike_share, longest_queue, spike_correlation,
 )  # fmt: skip
 FUNCTIONS: Final[Mapping[str, Callable[..., float]]] = {
     "ratio": ratio, "min": smallest, "max": largest, "mean": mean, "sqrt": math.sqrt, "argmax": argmax, "knee": knee,

@@ -47,9 +47,9 @@ class Silk(PolicySettings[Scheduler]):
     """Minimum change of the limit."""
     window: float = quantity("seconds", 0.01, low=1e-3)
     """Interval between two measurements of the clients."""
-    measures: str = "user"
-    """Client bandwidth: "user" counts keys and values of all operations, "device" the clients' traffic on the
-    device."""
+    measures: str = "device"
+    """C, client bandwidth: "device" counts the clients' traffic on the device, "user" keys and values of all
+    operations."""
     high_threads: int = 1
     """Number of flush threads; the rest of max_background_jobs run compactions."""
     bandwidth: bool = True
@@ -61,8 +61,9 @@ class Silk(PolicySettings[Scheduler]):
     """S4, S6: whether an L0 compaction may take the thread and the locks of a deep one."""
     flush_share: float | None = quantity("ratio", None, low=0.01, high=0.99)
     """Fixed share of T for flushes, the rest for compactions; None: SILK's own rule, T less C (S1)."""
-    limit_reads: bool = False
-    """Whether compaction reads count against the limit; RocksDB's limiter counts writes."""
+    limit_reads: bool = True
+    """Whether compaction reads count against I, which is a part of all I/O; RocksDB's limiter counts writes alone by
+    default."""
     chunk: int = quantity("bytes", 4 << 20, low=1 << 16)
     """Maximum of bytes that a compaction moves between two points at which it can halt: a grain of the simulation, no
     rule."""
