@@ -186,7 +186,7 @@ class Machine:
         self, steps: Sequence[Step], consumer: Consumer, priority: Priority, progress: StepProgress, gate: Gate | None = None
     ) -> Events:
         """Run the steps of one thread with its I/O priority; `gate` may halt or abort the thread between two steps."""
-        style, device, env, waits = self.style, self.device, self.env, progress.waits
+        style, env, waits = self.style, self.env, progress.waits
         for step in steps:
             if gate is not None and gate.closed:
                 yield from gate.wait()
@@ -209,9 +209,8 @@ class Machine:
                 waits.device_alone_s += max(0.0, step.read_bytes * self._read_alone - overlapped_s)
                 if overlapped_s <= 0.0:
                     yield from self._compute(step, priority, waits)
-            elif step.write_bytes > 0 and style.overlap_writes and self.limiter is None:
-                pending = device.write(step.write_bytes, consumer)
-                yield from self._compute(step, priority, waits)
+            elif step.write_bytes > 0 and style.overlap_writes:
+                pending = yield from self._compute_beside_write(step, consumer, priority, waits)
             else:
                 yield from self._compute(step, priority, waits)
             if pending is not None or step.write_bytes > 0:
@@ -293,14 +292,44 @@ class Machine:
                 if not self.cores.plenty:
                     waits.core_wait_s += self.env.now - since_s - step.cpu_s
             return
-        portion = max(BUFFER_BYTES, self.limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
-        count = max(1, int(step.write_bytes / portion))
+        count = self._portions(step)
         for _ in range(count):
-            if step.cpu_s > 0.0:
-                since_s = self.env.now
-                yield self.cores.work(step.cpu_s / count)
-                waits.core_wait_s += self.env.now - since_s - step.cpu_s / count
-            yield from self._limit(step.write_bytes / count, priority, waits)
+            yield from self._compute_portion(step, count, priority, waits)
+
+    def _compute_beside_write(
+        self, step: Step, consumer: Consumer, priority: Priority, waits: JobWaits
+    ) -> Generator[simpy.Event, Any, simpy.Event]:
+        """Compute while the kernel writes back (bytes_per_sync); return the event of the last byte on the device.
+
+        With a rate limiter, the kernel gets each portion when it is granted, and writes it while the job computes the next.
+        """
+        if self.limiter is None:
+            pending = self.device.write(step.write_bytes, consumer)
+            yield from self._compute(step, priority, waits)
+            return pending
+        count = self._portions(step)
+        yield from self._compute_portion(step, count, priority, waits)
+        for _ in range(count - 1):
+            pending = self.device.write(step.write_bytes / count, consumer)
+            yield from self._compute_portion(step, count, priority, waits)
+            since_s = self.env.now
+            yield pending
+            waits.device_s += self.env.now - since_s
+        return self.device.write(step.write_bytes / count, consumer)
+
+    def _portions(self, step: Step) -> int:
+        """Return the number of portions in which a step requests its bytes from the rate limiter."""
+        assert self.limiter is not None
+        portion = max(BUFFER_BYTES, self.limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
+        return max(1, int(step.write_bytes / portion))
+
+    def _compute_portion(self, step: Step, count: int, priority: Priority, waits: JobWaits) -> Events:
+        """Compute one of `count` portions of a step, then wait until the rate limiter grants its bytes."""
+        if step.cpu_s > 0.0:
+            since_s = self.env.now
+            yield self.cores.work(step.cpu_s / count)
+            waits.core_wait_s += self.env.now - since_s - step.cpu_s / count
+        yield from self._limit(step.write_bytes / count, priority, waits)
 
     def _point_reads(self, count: float, consumer: Consumer, waits: JobWaits) -> Events:
         """Read `count` blocks one after the other: takes the sum of their latencies, or the transfer time if longer."""
