@@ -102,6 +102,15 @@ def test_buffered_writes_proceed_while_a_flush_computes() -> None:
     assert run(plain_machine(simpy.Environment()), [[step]])[0] == pytest.approx(0.5)
 
 
+def test_buffered_writes_proceed_beside_a_rate_limiter() -> None:
+    """A limiter that never waits costs only the write of the last portion: computing hides the writes of all others."""
+    env = simpy.Environment()
+    rules = RateLimiter(RocksDbOptions(rate_limiter_bytes_per_sec=400 * int(MIB)), Version(7, 5))
+    machine = plain_machine(env, limiter=LimiterStation(env, rules, np.random.default_rng(1)), overlap_writes=True)
+
+    assert run(machine, [[Step(0.0, 0.3, 30 * MIB)]])[0] == pytest.approx(0.3 + 0.1)
+
+
 def test_a_job_ends_with_its_slowest_thread() -> None:
     """Two subcompactions on one core share core and device; their waits are those of both threads."""
     machine = plain_machine(simpy.Environment(), cores=1.0)

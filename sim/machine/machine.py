@@ -185,7 +185,7 @@ class Machine:
         self, steps: Sequence[Step], consumer: Consumer, priority: Priority, progress: StepProgress, gate: Gate | None = None
     ) -> Events:
         """Run the steps of one thread with its I/O priority; `gate` may halt or abort the thread between two steps."""
-        style, device, env, waits = self.style, self.device, self.env, progress.waits
+        style, env, waits = self.style, self.env, progress.waits
         for step in steps:
             if gate is not None and gate.closed:
                 yield from gate.wait()
@@ -208,9 +208,8 @@ class Machine:
                 waits.device_alone_s += max(0.0, step.read_bytes * self._read_alone - overlapped_s)
                 if overlapped_s <= 0.0:
                     yield from self._compute(step, priority, waits)
-            elif step.write_bytes > 0 and style.overlap_writes and self.limiter is None:
-                pending = device.write(step.write_bytes, consumer)
-                yield from self._compute(step, priority, waits)
+            elif step.write_bytes > 0 and style.overlap_writes:
+                pending = yield from self._compute_beside_write(step, consumer, priority, waits)
             else:
                 yield from self._compute(step, priority, waits)
             if pending is not None or step.write_bytes > 0:
@@ -285,10 +284,7 @@ class Machine:
         A single request for the whole step would empty the limiter's bucket in every step, and an auto-tuned limiter counts
         how often that happens.
         """
-        limiter, count = self.limiter if step.write_bytes > 0.0 else None, 1
-        if limiter is not None:
-            portion = max(BUFFER_BYTES, limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
-            count = max(1, int(step.write_bytes / portion))
+        limiter, count = self.limiter if step.write_bytes > 0.0 else None, self._portions(step)
         cpu_s = step.cpu_s / count
         for _ in range(count):
             if cpu_s > 0.0:
@@ -298,6 +294,35 @@ class Machine:
                     waits.core_wait_s += self.env.now - since_s - cpu_s
             if limiter is not None:
                 yield from self._limit(step.write_bytes / count, priority, waits)
+
+    def _portions(self, step: Step) -> int:
+        """Return the number of portions in which a step requests its bytes from the rate limiter; 1 without a limiter."""
+        if self.limiter is None or step.write_bytes <= 0.0:
+            return 1
+        portion = max(BUFFER_BYTES, self.limiter.rules.refill_bytes / PORTIONS_PER_REFILL)
+        return max(1, int(step.write_bytes / portion))
+
+    def _compute_beside_write(
+        self, step: Step, consumer: Consumer, priority: Priority, waits: JobWaits
+    ) -> Generator[simpy.Event, Any, simpy.Event]:
+        """Compute while the kernel writes back (bytes_per_sync); return the event of the last byte on the device.
+
+        With a rate limiter, the kernel gets each portion when it is granted, and writes it while the job computes the next.
+        """
+        if self.limiter is None:
+            pending = self.device.write(step.write_bytes, consumer)
+            yield from self._compute(step, priority, waits)
+            return pending
+        count = self._portions(step)
+        part = step._replace(cpu_s=step.cpu_s / count, write_bytes=step.write_bytes / count)
+        yield from self._compute(part, priority, waits)
+        for _ in range(count - 1):
+            pending = self.device.write(part.write_bytes, consumer)
+            yield from self._compute(part, priority, waits)
+            since_s = self.env.now
+            yield pending
+            waits.device_s += self.env.now - since_s
+        return self.device.write(part.write_bytes, consumer)
 
     def _point_reads(self, count: float, consumer: Consumer, waits: JobWaits) -> Events:
         """Read `count` blocks one after the other: takes the sum of their latencies, or the transfer time if longer."""

@@ -50,9 +50,11 @@ OWN = {
     ),
     "silk_code": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.pause_bandwidth=1GB/s",
                   "engine.scheduler.least_bandwidth=5MB/s", "engine.scheduler.hysteresis=1MB/s"),
-    "silk_d": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.chunk=256KiB"),
-    "silk_o": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.chunk=256KiB"),
-    "silk_p": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.chunk=256KiB"),
+    **dict.fromkeys(
+        ("silk_d", "silk_p", "silk_o"),
+        ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.pause_bandwidth=1GB/s",
+         "engine.scheduler.least_bandwidth=5MB/s", "engine.scheduler.hysteresis=1MB/s"),
+    ),
     "triad_silk": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.least_bandwidth=5MB/s",
                    "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
 }  # fmt: skip

@@ -93,10 +93,10 @@ def test_reads_of_compactions_count_against_the_limit() -> None:
     Source: (background/silk.md, What SILK does).
     """
     scaled = [key for key in SCALED if "measures" not in key and "limit_reads" not in key]
-    silk = run(configuration(
+    silk = simulate(
         *COMMON, *scaled, "workload.peak_rate=4000", "device.write_cap=null", "engine.options.bloom_bits=10",
         f"workload.duration={2 * PEAK_S}s",
-    ))  # fmt: skip
+    )  # fmt: skip
     jobs = sum(
         np.asarray(silk.series[f"{way}_bytes_{name}_per_s"]) for name in ("flush", "l0", "deeper") for way in ("read", "write")
     )

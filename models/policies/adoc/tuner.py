@@ -22,9 +22,9 @@ class OverflowKind(Enum):
     """Kinds of overflow."""
 
     L0 = "L0O"
-    """More L0 files than the slowdown trigger: L0 → L1 cannot keep up with flushes."""
+    """L0 files from the slowdown trigger on: L0 → L1 cannot keep up with flushes."""
     REDUNDANCY = "RDO"
-    """More pending compaction bytes than the soft limit: deep compactions cannot keep up."""
+    """Pending compaction bytes from the soft limit on: deep compactions cannot keep up."""
     MEMORY = "MMO"
     """A memtable became full before the older one was flushed: flushes cannot keep up with writes."""
 
@@ -112,12 +112,13 @@ class AdocTuner(KnobTuner):
     def overflow(self, interval: Interval) -> OverflowKind | None:
         """Return the first overflow present: L0, redundancy, memory, "handled in this order".
 
-        See (behaviour/evaluations.md, Choices where papers are silent).
+        Both limits count as exceeded when they are reached, as in RocksDB, which then delays the writers ("same logic as
+        RocksDB"). See (behaviour/evaluations.md, Choices where papers are silent).
         """
         soft = self.options.soft_pending_compaction_bytes_limit
-        if 0 <= self.options.level0_slowdown_writes_trigger < interval.l0_files:
+        if 0 <= self.options.level0_slowdown_writes_trigger <= interval.l0_files:
             return OverflowKind.L0
-        if 0 < soft < interval.pending_bytes:
+        if 0 < soft <= interval.pending_bytes:
             return OverflowKind.REDUNDANCY
         return OverflowKind.MEMORY if interval.memtables_full else None
 
