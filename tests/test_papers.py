@@ -21,7 +21,7 @@ from lsmlab.validation.markdown import stated_digest
 from lsmlab.validation.papers import document, suite
 from lsmlab.validation.papers.claim import Claim, PaperRun, PaperSetting
 from lsmlab.validation.papers.expression import Expression, filled
-from lsmlab.validation.papers.measures import p999_s, ratio
+from lsmlab.validation.papers.measures import mean_latency_s, quantile_s, ratio
 from lsmlab.validation.papers.released import compare
 from lsmlab.validation.papers.reproduce import Reproduction
 from lsmlab.validation.papers.runs import read_outcome, run_settings
@@ -330,4 +330,13 @@ def test_a_percentile_of_all_operations() -> None:
         "count": np.array([499.0, 1.0, 498.0, 2.0]),
     }  # fmt: skip
 
-    assert p999_s(PaperRun({}, {}, {}, {}, table)) == 2e-4
+    assert quantile_s(PaperRun({}, {}, {}, {}, table), 0.999) == 2e-4
+
+
+def test_a_mean_latency_weighs_reads_and_writes_by_their_rates() -> None:
+    """Three writes of 1 ms per read of 5 ms take 2 ms on average; a run without reads has the mean of its writes."""
+    mix = {"write_ops_per_s": 3.0, "read_ops_per_s": 1.0, "write_latency_s": {"mean": 1e-3}, "read_latency_s": {"mean": 5e-3}}
+    writes = {**mix, "read_ops_per_s": 0.0, "read_latency_s": None}
+
+    assert mean_latency_s(PaperRun(mix, {}, {}, {}, {})) == pytest.approx(2e-3)
+    assert mean_latency_s(PaperRun(writes, {}, {}, {}, {})) == pytest.approx(1e-3)

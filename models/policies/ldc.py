@@ -31,9 +31,11 @@ class LdcPicking(LevelDbPicking):
 
     threshold: int | None = quantity("count", None, low=1)
     """SliceLink threshold T_s: number of slices at which a file compacts; None: the fan-out, the paper's best value."""
-    l0_links: bool = False
-    """Whether L0 files are linked to L1; else they compact with L1 as in LevelDB, and links begin at L1. The paper does not say
-    (background/ldc.md, Assumptions)."""
+    l0_links: bool = True
+    """Whether L0 files are linked to L1, as the paper exempts no level; else they compact with L1 as in LevelDB.
+
+    See (background/ldc.md, Assumptions).
+    """
 
     def make(self, base: Base) -> LdcPicker:
         """Build the picker of the options."""
@@ -136,7 +138,7 @@ def _merged(level: int, file: SortedFile, reason: str, score: float) -> Compacti
 
 @dataclass(frozen=True)
 class LdcAdapting(PolicySettings[Tuner | None]):
-    """`engine/tuner=ldc_adaptive`: D5, hill climbing on throughput. Step, window and range are choices of this model.
+    """`engine/tuner=ldc_adaptive`: D5, a step per window in the direction of the mix. All numbers are choices of this model.
 
     See (background/ldc.md, Assumptions).
     """
@@ -144,6 +146,16 @@ class LdcAdapting(PolicySettings[Tuner | None]):
     window_operations: float = quantity("count", 100_000, low=1)
     """Number of operations over which the tuner measures throughput."""
     step: int = quantity("count", 1, low=1)
+    scan_pairs: float = quantity("count", 100, low=1)
+    """Pairs that a scan counts for, when pairs read are compared with pairs written."""
+    dominant: float = quantity("ratio", 0.6, low=0.5, high=1)
+    """Share of the pairs from which reads, or writes, dominate."""
+    tolerance: float = quantity("ratio", 0.1, low=0, high=1)
+    """Loss of throughput after a step, against the mean of the windows before, that takes the step back."""
+    mean_windows: float = quantity("count", 4, low=1)
+    """Number of windows to which the mean of throughput reaches back (exponential weights)."""
+    retry_windows: int = quantity("count", 1, low=1)
+    """Windows for which the threshold stays after a step was taken back; twice as many each time that the next step is, too."""
     interval: float = quantity("seconds", 1.0, low=1e-3)
     """Time between two counts of operations; a window ends with the first count that fills it."""
 
@@ -163,7 +175,11 @@ class LdcAdapting(PolicySettings[Tuner | None]):
 
 @dataclass(slots=True)
 class LdcTuner:
-    """Implements `tuning.Tuner`: keeps its direction while throughput grows, reverses it when throughput falls."""
+    """Implements `tuning.Tuner`: a smaller threshold while reads dominate, a larger one while writes do (D5).
+
+    A step that lowers throughput clearly is taken back, and the next one waits. A store that grows is slower in every window than
+    in the one before; so a small loss does not count as the effect of a step.
+    """
 
     settings: LdcAdapting
     interval_s: float
@@ -172,25 +188,50 @@ class LdcTuner:
     operations: float = field(default=0.0, init=False)
     elapsed_s: float = field(default=0.0, init=False)
     """Length of the current window so far."""
+    written: float = field(default=0.0, init=False)
+    """Pairs written in the current window."""
+    pairs: float = field(default=0.0, init=False)
+    """Pairs read and written in the current window."""
+    mean: float | None = field(default=None, init=False)
+    """Mean of the operations per second of the windows before."""
     direction: int = field(default=0, init=False)
-    """Sign of the next step; 0 before the first measurement."""
-    throughput: float = field(default=0.0, init=False)
-    """Operations per second of the last window."""
-    reads: float = field(default=0.0, init=False)
+    """Sign of the step at the end of the last window; 0 if there was none."""
+    waiting: int = field(default=0, init=False)
+    """Windows left without a step."""
+    losses: int = field(default=0, init=False)
+    """Number of steps taken back since a step was kept."""
+    mix: int = field(default=0, init=False)
+    """Sign of the steps that the mix of the last window asked for."""
 
     def observe(self, interval: Interval) -> Changes:
-        """Return the next threshold at the end of a window. The first step is down if most operations are reads, else up."""
+        """Return the next threshold at the end of a window."""
+        read = interval.read_ops + (self.settings.scan_pairs - 1.0) * interval.scan_ops
         self.operations += interval.read_ops + interval.write_ops
-        self.reads += interval.read_ops
+        self.written += interval.write_ops
+        self.pairs += read + interval.write_ops
         self.elapsed_s += interval.end_s - interval.start_s
         if self.operations < self.settings.window_operations:
             return {}
-        measured = self.operations / self.elapsed_s
-        if self.direction == 0:
-            self.direction = -1 if 2.0 * self.reads > self.operations else 1
-        elif measured < self.throughput:
-            self.direction = -self.direction
-        self.throughput, self.operations, self.reads, self.elapsed_s = measured, 0.0, 0.0, 0.0
         before = self.threshold
-        self.threshold = min(self.most, max(_LEAST_THRESHOLD, before + self.direction * self.settings.step))
+        self._step(self.operations / self.elapsed_s, self.written / self.pairs)
+        self.operations = self.elapsed_s = self.written = self.pairs = 0.0
         return {"picker.threshold": self.threshold} if self.threshold != before else {}
+
+    def _step(self, measured: float, write_share: float) -> None:
+        """Move the threshold at the end of a window with this throughput."""
+        settings, mean, before = self.settings, self.mean, self.threshold
+        self.mean = measured if mean is None else mean + (measured - mean) / settings.mean_windows
+        mix = (write_share >= settings.dominant) - (1.0 - write_share >= settings.dominant)
+        if mix != self.mix:
+            self.mix, self.waiting, self.losses = mix, 0, 0
+        if self.waiting:
+            self.waiting -= 1
+            return
+        step = self.mix
+        if mean is not None and self.direction and measured < (1.0 - settings.tolerance) * mean:
+            step, self.waiting = -self.direction, settings.retry_windows << self.losses
+            self.losses += 1
+        elif self.direction:
+            self.losses = 0
+        self.threshold = min(self.most, max(_LEAST_THRESHOLD, before + step * settings.step))
+        self.direction = 0 if self.threshold == before or self.waiting else step

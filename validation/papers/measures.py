@@ -182,11 +182,18 @@ def _flushes(run: PaperRun) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 # --- latencies --------------------------------------------------------------------------------------------------------
 
 
-def p999_s(run: PaperRun) -> float:
-    """Return the P99.9 of all operations, reads and writes, in seconds."""
+def quantile_s(run: PaperRun, share: float) -> float:
+    """Return the latency in seconds that a share of all operations, reads and writes, does not exceed: 0.999 is P99.9."""
     order = np.argsort(run.latency["upper_s"], kind="stable")
     upto = np.cumsum(run.latency["count"][order])
-    return float(run.latency["upper_s"][order][np.searchsorted(upto, 0.999 * upto[-1])])
+    return float(run.latency["upper_s"][order][np.searchsorted(upto, share * upto[-1])])
+
+
+def mean_latency_s(run: PaperRun) -> float:
+    """Return the mean latency of all writes and point reads in seconds."""
+    s = run.summary
+    kinds = ((s["write_ops_per_s"], s["write_latency_s"]), (s["read_ops_per_s"], s["read_latency_s"]))
+    return float(sum(rate * latency["mean"] for rate, latency in kinds if latency) / sum(rate for rate, _ in kinds))
 
 
 def worst_second_s(run: PaperRun, begin: float = 0.0, end: float = 1.0) -> float:
@@ -240,8 +247,8 @@ def _first_above(run: PaperRun, p99_s: float) -> float:
 CONSTANTS: Final[Mapping[str, float]] = {"inf": math.inf, "nan": math.nan}
 _MEASURES: Final[tuple[Callable[..., float], ...]] = (
     stalled_s, listener_stall_s, last_half_ops_per_s, io_amplification, compaction_bytes, client_mb_s, level_writes,
-    used_levels, good_share, pending_bytes, memtable_bytes, job_speed, longest_flush_s, delayed_flushes, p999_s, worst_second_s,
-    first_spike_s, collapse_s, spike_share, longest_queue, spike_correlation,
+    used_levels, good_share, pending_bytes, memtable_bytes, job_speed, longest_flush_s, delayed_flushes, quantile_s,
+    mean_latency_s, worst_second_s, first_spike_s, collapse_s, spike_share, longest_queue, spike_correlation,
 )  # fmt: skip
 FUNCTIONS: Final[Mapping[str, Callable[..., float]]] = {
     "ratio": ratio, "min": smallest, "max": largest, "mean": mean, "sqrt": math.sqrt, "argmax": argmax, "knee": knee,
