@@ -91,6 +91,12 @@ def test_readwhilewriting_has_a_background_writer() -> None:
     assert writer.arrivals == ClosedLoop(limit_bytes_per_s=2e6)
 
 
+def test_a_writer_with_a_number_of_writes_counts() -> None:
+    """With `writes` the writer of readwhilewriting is a client like the readers: the run ends when both have finished."""
+    readers, writer = make_workload(configuration("readwhilewriting", num=100, writes=300)).clients
+    assert (readers.operations, writer.operations, writer.background) == (100, 300, False)
+
+
 @pytest.mark.skipif(not YCSB_FILES.is_dir(), reason="the YCSB definitions in ../shared/data/ycsb are not there")
 @pytest.mark.parametrize("letter", "abcdef")
 def test_ycsb_matches_the_core_definitions(letter: str) -> None:

@@ -92,20 +92,23 @@ class SeekRandom(ReadingBench):
 class ReadWhileWriting(ReadRandom):
     """readwhilewriting: `threads` readers, and one writer of random keys until the readers have finished."""
 
+    writes: int | None = quantity("count", None, low=1)
+    """Puts of the writer; the run then ends when both have finished, and the throughput counts both. None: as db_bench."""
     benchmark_write_rate_limit: float = quantity("bytes_per_s", 0.0)
     """Keys and values that the writer puts per second; 0 for no limit."""
     sync: bool = False
 
     def workload(self) -> Workload:
-        """Return the workload, in whose throughput the writer does not count."""
+        """Return the workload, in whose throughput the writer does not count, unless it has a number of writes."""
         writer = Clients(
             "writer",
             1,
             Mix(update=1.0),
             ClosedLoop(limit_bytes_per_s=self.benchmark_write_rate_limit or None),
             write_keys=UniformKeys(),
+            operations=None if self.duration else self.writes,
             sync=self.sync,
-            background=True,
+            background=self.writes is None,
         )
         return self.make("readwhilewriting", self.readers("readers"), writer, preload=self.use_existing_db)
 

@@ -38,7 +38,8 @@ SMALL_VLSM = ("engine.picker.overflow_limit=1MiB", "engine.picker.phi=8", "engin
 """Φ = f² / 2 with f = 4, and an L0 queue so short that flushes wait."""
 OWN = {
     "silk": ("engine.scheduler.total_bandwidth=20MB/s", "engine.scheduler.least_bandwidth=5MB/s",
-             "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB"),
+             "engine.scheduler.slack=0", "engine.scheduler.hysteresis=1MB/s", "engine.scheduler.chunk=256KiB",
+             "engine.scheduler.measures=user"),  # these loads hardly touch the device, so no traffic would halt a job
     "vlsm": SMALL_VLSM, "slsm": SMALL_VLSM, "lsmi": ("engine.picker.overflow_limit=1MiB",),
     "pebblesdb": ("engine.picker.top_level_bits=20",),
     **dict.fromkeys(
