@@ -1,4 +1,4 @@
-"""The auto-tuned rate limiter follows its own queue, and costs little if its bound is high.
+"""The auto-tuned rate limiter follows its own queue, and costs nothing if its bound is high.
 
 Source: (background/rocksdb_at.md, What it does).
 """
@@ -23,11 +23,11 @@ def result(bound: str | None) -> Result:
     return run(configuration(*COMMON, "engine=rocksdb_at", f"engine.options.rate_limiter_bytes_per_sec={bound}"))
 
 
-def test_a_high_bound_costs_little_throughput() -> None:
-    """Jobs request one buffer at a time, so a limiter that refills faster than they compute never runs empty."""
+def test_a_buffered_store_with_a_high_bound_is_faster() -> None:
+    """Jobs never wait for such a limiter, and their files are written back while they compute (bytes_per_sync of 1 MiB)."""
     free, limited = result(None), result("100GB/s")
 
-    assert limited.summary["ops_per_s"] > 0.8 * free.summary["ops_per_s"]
+    assert limited.summary["ops_per_s"] > 1.02 * free.summary["ops_per_s"]
 
 
 def test_a_low_bound_limits_background_writes() -> None:
