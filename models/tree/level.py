@@ -12,6 +12,7 @@ from lsmlab.models.tree.files import SortedFile
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
 _REMEMBERED: Final = 64
 """Number of changes of a level that are remembered for updates of orders."""
 
@@ -29,6 +30,7 @@ class Level:
 
     __slots__ = (
         "_changes",
+        "_fills",
         "_hi",
         "_links",
         "_lo",
@@ -61,6 +63,8 @@ class Level:
         self._hi: IntArray = np.empty(capacity, dtype=np.int64)
         self._links: IntArray | None = None
         """Number of slices per file; None until the first update."""
+        self._fills: FloatArray = np.zeros(0)
+        """Bytes of the slices of each file over its own; as long as `_links`."""
         self.size_bytes = 0
         """Bytes of all files, those being compacted included."""
         self.compensated_bytes = 0
@@ -108,6 +112,13 @@ class Level:
             self.update_links(0, self._n)
         assert self._links is not None
         return self._links[: self._n]
+
+    @property
+    def fills(self) -> FloatArray:
+        """Bytes of the slices that the next compaction of each file merges into it, over the file's own. Shape (n,)."""
+        if self._links is None:
+            self.update_links(0, self._n)
+        return self._fills[: self._n]
 
     def overlapping(self, lo: int, hi: int) -> tuple[int, int]:
         """Index range [i, j) of the files whose key range overlaps [lo, hi] (both inclusive)."""
@@ -158,11 +169,12 @@ class Level:
                     self.free_compensated_bytes += file.compensated_bytes
 
     def update_links(self, i: int, j: int) -> None:
-        """Update `links` after the files [i, j) have received slices."""
+        """Update `links` and `fills` after the files [i, j) have received slices."""
         if self._links is None:
-            self._links = np.zeros(len(self._lo), dtype=np.int64)
+            self._links, self._fills = np.zeros(len(self._lo), dtype=np.int64), np.zeros(len(self._lo))
             i, j = 0, self._n
         self._links[i:j] = [len(f.slices) for f in self.files[i:j]]
+        self._fills[i:j] = [_fill(f) for f in self.files[i:j]]
 
     def index(self, file: SortedFile) -> int:
         """Return the position of `file`; raise ValueError if it is not in this run."""
@@ -228,7 +240,7 @@ class Level:
         for k, file in enumerate(new, i):
             lo[k], hi[k] = file.lo, file.hi
             if links is not None:
-                links[k] = len(file.slices)
+                links[k], self._fills[k] = len(file.slices), _fill(file)
 
     def _count(self, old: Sequence[SortedFile], new: Sequence[SortedFile]) -> None:
         """Update the sums and the set of busy files for `old` files that leave and `new` files that come."""
@@ -263,6 +275,7 @@ class Level:
         assert [f.hi for f in self.files] == self.hi.tolist() == self.highs
         assert {f for f in self.files if f.busy} == self.busy
         assert [len(f.slices) for f in self.files] == self.links.tolist()
+        assert [_fill(f) for f in self.files] == self.fills.tolist()
         assert self.size_bytes == sum(f.size_bytes for f in self.files)
         assert self.compensated_bytes == sum(f.compensated_bytes for f in self.files)
         assert self.free_compensated_bytes == sum(f.compensated_bytes for f in self.files if not f.busy)
@@ -273,7 +286,7 @@ class Level:
         if n > len(self._lo):
             self._grow(n)
         if delta and j < self._n:
-            for array in (self._lo, self._hi) if self._links is None else (self._lo, self._hi, self._links):
+            for array in (self._lo, self._hi) if self._links is None else (self._lo, self._hi, self._links, self._fills):
                 array[j + delta : n] = array[j : self._n]
         self._n = n
 
@@ -286,4 +299,11 @@ class Level:
             return new
 
         self._lo, self._hi = wider(self._lo), wider(self._hi)
-        self._links = None if self._links is None else wider(self._links)
+        if self._links is not None:
+            fills = np.empty(capacity)
+            fills[: self._n] = self._fills[: self._n]
+            self._links, self._fills = wider(self._links), fills
+
+
+def _fill(file: SortedFile) -> float:
+    return sum(s.size_bytes for s in file.slices) / max(1, file.size_bytes) if file.slices else 0.0
