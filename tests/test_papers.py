@@ -263,6 +263,7 @@ def test_claims_are_well_formed(name: str) -> None:
     assert {setting.name for one in paper.claims for setting in one.runs} == set(data["settings"])
     ids = [c.id for c in paper.claims]
     assert len(set(ids)) == len(ids)
+    assert 5 == len(set(paper.headlines))
     assert [i for i in ids if i.startswith(f"{name}.")] == ids
     overrides: dict[str, tuple[str, ...]] = {}
     for one in paper.claims:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Link, Move, Pick, RunningJob, Scope, first_pick
 from lsmlab.models.policies.leveldb.picker import LevelDbPicker, LevelDbPicking
@@ -17,9 +19,12 @@ from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rocksdb.inputs import key_range
 from lsmlab.models.policies.tuning import Changes, Interval, Tuner
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
+from numpy.typing import NDArray
 
+_DUE_AT: Final = ("slices", "bytes")
 _LEAST_THRESHOLD: Final = 1
 _MOST_THRESHOLD_FANOUTS: Final = 2
 """Range in which the adaptive threshold moves: 1 to twice the fan-out; the paper gives none (background/ldc.md, Assumptions)."""
@@ -36,6 +41,17 @@ class LdcPicking(LevelDbPicking):
 
     See (background/ldc.md, Assumptions).
     """
+    due_at: str = "slices"
+    """What counts towards T_s: "slices", their number, or "bytes", in files of the owner's size over the fan-out.
+
+    With bytes and T_s at the fan-out, a file compacts when its slices are as large as itself (background/ldc.md, Assumptions).
+    """
+
+    def __post_init__(self) -> None:
+        """Raise InputError for another `order` or `due_at`."""
+        LevelDbPicking.__post_init__(self)
+        if self.due_at not in _DUE_AT:
+            raise InputError(f"picker.due_at: {self.due_at!r} is not one of {', '.join(_DUE_AT)}")
 
     def make(self, base: Base) -> LdcPicker:
         """Build the picker of the options."""
@@ -74,8 +90,14 @@ class LdcPicker(LevelDbPicker):
         """Yield (level, file) of the files with at least `threshold` slices, shallow levels first."""
         for number in range(1, tree.num_levels):
             level = tree.levels[number]
-            for i in (level.links >= self.threshold).nonzero()[0].tolist():
+            for i in self._due(level).nonzero()[0].tolist():
                 yield number, level.files[i]
+
+    def _due(self, level: Level) -> NDArray[np.bool_]:
+        """Return the files that have enough slices for their compaction. Shape (n,)."""
+        if self.settings.due_at == "bytes":
+            return level.fills >= self.threshold / fan_out(self.options)
+        return level.links >= self.threshold
 
     def _size_pick(self, tree: Tree, running: Sequence[RunningJob], level: int, score: float) -> Pick:
         if level == 0:
@@ -108,7 +130,7 @@ class LdcPicker(LevelDbPicker):
         """
         below = tree.levels[level + 1]
         i, j = below.responsible(*key_range(files))
-        full = bool((below.links[i:j] >= self.threshold).any())
+        full = bool(self._due(below)[i:j].any())
         if full or below.any_busy(i, j) or any(f.busy for f in files):
             return NOTHING
         next_key = max(f.hi for f in files) + 1

@@ -12,6 +12,7 @@ from lsmlab.models.tree.files import SortedFile
 from numpy.typing import NDArray
 
 IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
 _REMEMBERED: Final = 64
 """Number of changes of a level that are remembered for updates of orders."""
 
@@ -107,6 +108,11 @@ class Level:
         if self._links is None:
             self._links = np.array([len(f.slices) for f in self.files], dtype=np.int64)
         return self._links
+
+    @property
+    def fills(self) -> FloatArray:
+        """Bytes of the slices that the next compaction of each file merges into it, over the file's own. Shape (n,)."""
+        return np.array([_fill(f) for f in self.files])
 
     def overlapping(self, lo: int, hi: int) -> tuple[int, int]:
         """Index range [i, j) of the files whose key range overlaps [lo, hi] (both inclusive)."""
@@ -272,3 +278,7 @@ class Level:
 
     def _grow(self, n: int) -> None:
         self._lo, self._hi = (np.resize(array, max(n, 2 * len(array))) for array in (self._lo, self._hi))
+
+
+def _fill(file: SortedFile) -> float:
+    return sum(s.size_bytes for s in file.slices) / max(1, file.size_bytes) if file.slices else 0.0
