@@ -86,7 +86,7 @@ def read_paper(path: Path) -> Paper:
     settings = {name: _setting(f"{path.name}: {name}", name, text, data) for name, text in data["settings"].items()}
     claims = tuple(_claim(f"{path.name}: {id_}", id_, row, data["texts"], settings) for id_, row in data["claims"].items())
     counterparts = tuple(_counterpart(path, row) for row in data.get("released", ()))
-    headlines = tuple(data["headlines"])
+    headlines = tuple(data.get("headlines", ()))
     if lost := [id_ for id_ in headlines if id_ not in data["claims"]]:
         raise InputError(f"{path.name}: headlines: no claim {lost[0]}; the claims are the names below 'claims'")
     return Paper(path.stem, data["citation"], claims, headlines, counterparts)
