@@ -75,10 +75,13 @@ def _five_lines(paper: Mapping[str, Any], claims: Claims) -> Part:
     """The results for which a paper is read, with the reason of each."""
     by_id = {claim["id"]: claim for claim in claims}
     rows = [
-        [c["setting"], figure_text(c["published"]), figure_text(c["simulated"]), _verdict(c), c["mechanism"]]
+        [
+            Html(f"<b>{html.escape(c['setting'])}</b><br><small>{html.escape(c['mechanism'])}</small>"),
+            figure_text(c["published"]), figure_text(c["simulated"]), _verdict(c),
+        ]
         for c in (by_id[id_] for id_ in paper["headlines"] if id_ in by_id)
-    ]
-    table = Table(("result", "paper", "simulation", "verdict", "why"), rows, texts=(3, 4))
+    ]  # fmt: skip
+    table = Table(("result, and why", "paper", "simulation", "verdict"), rows, texts=(0, 1, 3), named=False)
     return Section(f"headlines-{paper['name']}", f"{paper['name']} in five lines", [table] if rows else [], paper["citation"])
 
 
