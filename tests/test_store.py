@@ -250,7 +250,8 @@ def test_a_flush_without_entries_writes_no_file() -> None:
 
 def halting() -> tuple[Store, int]:
     """Return a store whose scheduler can halt jobs, 10 ms into a compaction of L0, and the number of the compaction."""
-    one = store("engine=silk", "engine.scheduler.chunk=64KiB", "engine.options.level0_file_num_compaction_trigger=2")
+    unlimited = "engine.scheduler.limit_reads=false"  # no tokens of the limiter gather for a halted job
+    one = store("engine=silk", "engine.scheduler.chunk=64KiB", "engine.options.level0_file_num_compaction_trigger=2", unlimited)
     for _ in range(2):
         one.switch(4 * ENTRIES)
         while not one.database.background.view.compactions and one.database.background.view.flushes:
