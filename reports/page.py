@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.explorer.packing import compressed
-from lsmlab.reports.figures.base import Figure, figures_json
-from lsmlab.reports.parts import Html, Part, Story, figures_in, joined
+from lsmlab.reports.figures.base import figures_json
+from lsmlab.reports.parts import Html, Part, figures_in, joined
 from lsmlab.reports.run_data import PAGE
 from lsmlab.sim.results.leftovers import replacing
 
@@ -36,39 +36,23 @@ class Page:
 
     def html(self) -> str:
         """Return one self-contained HTML file with style, script, data and Plotly."""
-        footer = f"{f'{self.footer}. ' if self.footer else ''}This file needs no network."
-        return assemble(self.title, self.subtitle, joined(self.parts), figures_in(self.parts), footer, self.end)
+        values = {
+            "title": html.escape(self.title),
+            "heading": html.escape(self.title).replace("_", "_<wbr>"),
+            "subtitle": html.escape(self.subtitle),
+            "css": _asset("page.css"),
+            "body": joined(self.parts),
+            "footer": html.escape(f"{f'{self.footer}. ' if self.footer else ''}This file needs no network."),
+            "figures": figures_json(figures_in(self.parts)),
+            "plotly": _packed_plotly(),
+            "script": _asset("page.js"),
+            "end": self.end,
+        }
+        return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], _asset("page.html"))
 
     def write(self, path: Path) -> Path:
         """Write the page and return its path. Raises InputError if `path` cannot be written."""
         return write_page(path, self.html())
-
-
-def assemble(title: str, subtitle: str, body: str, figures: Sequence[Figure], footer: str, end: str = "") -> str:
-    """Return one HTML file; `body` and `end` are HTML, the latter after the page's own script."""
-    values = {
-        "title": html.escape(title),
-        "heading": html.escape(title).replace("_", "_<wbr>"),
-        "subtitle": html.escape(subtitle),
-        "css": _asset("page.css"),
-        "body": body,
-        "footer": html.escape(footer),
-        "figures": figures_json(figures),
-        "plotly": _packed_plotly(),
-        "script": _asset("page.js"),
-        "end": end,
-    }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], _asset("page.html"))
-
-
-def paragraphs(sentences: Sequence[str]) -> str:
-    """Return the HTML of a box with one paragraph per sentence."""
-    return Story(sentences).html()
-
-
-def section(figure: Figure) -> str:
-    """Return the HTML section of a figure."""
-    return figure.html()
 
 
 def page_link(folder: Path, name: str, home: Path) -> Html | None:

@@ -136,16 +136,6 @@ class Section:
         return f'<section id="{self.place}"><h2>{html.escape(self.title)}</h2>{below}{joined(self.content)}</section>'
 
 
-def html_section(place: str, title: str, content: str, caption: str = "") -> str:
-    """Return the HTML of a card; `content` is HTML."""
-    return Section(place, title, [Html(content)], caption).html()
-
-
-def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: Collection[int] = (), named: bool = True) -> str:
-    """Return the HTML of a table."""
-    return Table(head, rows, texts, named).html()
-
-
 def escaped(text: str) -> str:
     """Return a text as HTML, with µs for the terminal's us; `Html` stays as it is."""
     return text if isinstance(text, Html) else html.escape(numbers.micro(text))

@@ -10,17 +10,16 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.validation import overlaid_curve, scatter
-from lsmlab.reports.page import assemble, paragraphs, section, write_page
-from lsmlab.reports.parts import Html, html_section, html_table
+from lsmlab.reports.page import Page
+from lsmlab.reports.parts import Html, Part, Section, Story, Table, Tile, Tiles, paragraph
+from lsmlab.reports.run_data import PAGE
 from lsmlab.validation.scorecard.card import SET_TITLES
 from lsmlab.validation.scorecard.metrics import METRICS, error_text
 from lsmlab.validation.scorecard.tables import (
     MISSED,
     TITLES,
     ScoreTable,
-    Section,
     cases_section,
     error_in,
     largest_errors,
@@ -31,6 +30,7 @@ from lsmlab.validation.scorecard.tables import (
     target_table,
     worst_first,
 )
+from lsmlab.validation.scorecard.tables import Section as ScoreSection
 
 _CURVES: Final = 40
 """Largest number of cases whose curves are drawn, the worst cases first."""
@@ -45,38 +45,35 @@ def draw_validation(directory: Path) -> Path:
         raise InputError(
             f"{directory}: no scorecard here ({error}); 'lsmlab validate --out {directory}' writes one"
         ) from None
-    return write_page(directory / "report.html", validation_page(card, curves))
+    return validation_page(card, curves).write(directory / PAGE)
 
 
-def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]) -> str:
-    """Return the HTML page of a scorecard and the curves of its cases."""
+def validation_page(card: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]) -> Page:
+    """Return the page of a scorecard and the curves of its cases."""
     order = {row["name"]: excess for excess, row in worst_first(card["cases"])}
     drawn = sorted((c for c in curves if c["real"]), key=lambda c: -order.get(c["name"], 0.0))
-    figures = [scatter(card["cases"])] if card["cases"] else []
-    overlaid = [overlaid_curve(i, curve, _caption(curve, card["cases"])) for i, curve in enumerate(drawn[:_CURVES])]
-    targets = [Section("targets", "Metrics and targets", (target_table(card["metrics"]),))] if card["metrics"] else []
     cases = cases_section("Every case, worst first", sorted(card["cases"], key=lambda row: -order.get(row["name"], 0.0)))
-    further = [found for found in sections(card) if found.place != "cases"]
-    body = (
-        f"{_headline(card)}{paragraphs(_story(card))}{_sections(targets)}{_missed(card)}"
-        f"{''.join(section(figure) for figure in figures)}{_sections([cases])}"
-        f"{_curve_intro(drawn)}{''.join(section(figure) for figure in overlaid)}{_sections(further)}{_left_out(card)}"
-    )
-    all_figures: list[Figure] = [*figures, *overlaid]
-    footer = f"{card['seeds']} simulated runs per case. This file needs no network."
-    return assemble("LSMLab compared with real RocksDB", _subtitle(card), body, all_figures, footer)
+    parts: list[Part] = [Tiles(_tiles(card)), Story(_story(card))]
+    if card["metrics"]:
+        parts.append(Section("targets", "Metrics and targets", [_table(target_table(card["metrics"]))]))
+    parts += _missed(card)
+    if card["cases"]:
+        parts.append(scatter(card["cases"]))
+    parts += [_section(cases), *_curve_intro(drawn)]
+    parts += [overlaid_curve(i, curve, _caption(curve, card["cases"])) for i, curve in enumerate(drawn[:_CURVES])]
+    parts += [*(_section(found) for found in sections(card) if found.place != "cases"), *_left_out(card)]
+    return Page("LSMLab compared with real RocksDB", _subtitle(card), parts, f"{card['seeds']} simulated runs per case")
 
 
-def _sections(found: Iterable[Section]) -> str:
-    parts = ((one.place, one.title, "".join(map(_table, one.tables)), one.about.replace("`", "")) for one in found)
-    return "".join(html_section(*part) for part in parts)
+def _section(found: ScoreSection) -> Part:
+    return Section(found.place, found.title, [_table(table) for table in found.tables], found.about.replace("`", ""))
 
 
-def _table(table: ScoreTable) -> str:
+def _table(table: ScoreTable) -> Part:
     rows = [
         [Html(f"<b>{html.escape(cell)}</b>") if cell.endswith(MISSED) else cell for cell in row] for row in table.rows
     ]
-    return html_table(table.head, rows, texts=table.texts)
+    return Table(table.head, rows, table.texts)
 
 
 def _subtitle(card: Mapping[str, Any]) -> str:
@@ -84,33 +81,21 @@ def _subtitle(card: Mapping[str, Any]) -> str:
     return "; ".join(counts) or "no case was scored"
 
 
-def _headline(card: Mapping[str, Any]) -> str:
-    facts = []
+def _tiles(card: Mapping[str, Any]) -> list[Tile]:
+    tiles = []
     for name, label in (("ops_per_s", "throughput, median error"), ("write_amplification", "W-Amp, median error"),
                         ("stall_fraction", "stall fraction, median error")):  # fmt: skip
         if name in card["metrics"]:
             total = card["metrics"][name]
-            facts.append(
-                (
-                    label,
-                    error_in(total["median"], total),
-                    f"worst {error_in(total['worst'], total)}, {total['cases']} cases",
-                )
-            )
+            worst = f"worst {error_in(total['worst'], total)}, {total['cases']} cases"
+            tiles.append(Tile(label, error_in(total["median"], total), worst))
     coverage = card["coverage"]
     if coverage:
-        facts.append(
-            ("inside the 90 % interval", share_text(coverage["share"]), f"of {coverage['values']} real values")
-        )
+        tiles.append(Tile("inside the 90 % interval", share_text(coverage["share"]), f"of {coverage['values']} real values"))
     goals = [t[key] for t in card["metrics"].values() for key in ("meets_target", "meets_worst") if t[key] is not None]
     if goals:
-        facts.append(("targets met", f"{sum(goals)} of {len(goals)}", "medians and worst cases"))
-    cards = "".join(
-        f'<div class="fact"><span class="label">{html.escape(label)}</span><b>{html.escape(value)}</b>'
-        f'<span class="note">{html.escape(note)}</span></div>'
-        for label, value, note in facts
-    )
-    return f'<div class="headline">{cards}</div>'
+        tiles.append(Tile("targets met", f"{sum(goals)} of {len(goals)}", "medians and worst cases"))
+    return tiles
 
 
 def _story(card: Mapping[str, Any]) -> list[str]:
@@ -132,7 +117,7 @@ def _story(card: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _missed(card: Mapping[str, Any]) -> str:
+def _missed(card: Mapping[str, Any]) -> list[Part]:
     parts = []
     for miss in card["missed"]:
         words = "".join(
@@ -142,18 +127,18 @@ def _missed(card: Mapping[str, Any]) -> str:
         ) or "<p>validation/scorecard/findings.yaml has no explanation yet.</p>"  # fmt: skip
         parts.append(f"<h3>{html.escape(miss['title'])}</h3><p>{html.escape(largest_errors(miss))}</p>{words}")
     title = "Missed targets: cases, suspected mechanisms, deciding experiments"
-    return html_section("missed", title, "".join(parts)) if parts else ""
+    return [Section("missed", title, [Html("".join(parts))])] if parts else []
 
 
-def _curve_intro(drawn: Sequence[Any]) -> str:
+def _curve_intro(drawn: Sequence[Any]) -> list[Part]:
     if not drawn:
-        return ""
+        return []
     more = f" The page shows the {_CURVES} worst of {len(drawn)} cases." if len(drawn) > _CURVES else ""
     caption = (
         "Operations per second of the real runs (orange) and of three simulated runs (blue); pale: further repeats or "
         f"seeds.{more}"
     )
-    return html_section("curves", "Curves, worst cases first", "", caption)
+    return [Section("curves", "Curves, worst cases first", [], caption)]
 
 
 def _caption(curve: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str:
@@ -168,6 +153,6 @@ def _caption(curve: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> str
     return " ".join(f"{text}." for text in (origin, "; ".join(parts), *curve["notes"]) if text)
 
 
-def _left_out(card: Mapping[str, Any]) -> str:
+def _left_out(card: Mapping[str, Any]) -> list[Part]:
     lines = left_out(card)
-    return html_section("left-out", "Left out", "".join(f"<p>{html.escape(text)}</p>" for text in lines)) if lines else ""
+    return [Section("left-out", "Left out", list(map(paragraph, lines)))] if lines else []

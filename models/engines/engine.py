@@ -36,7 +36,6 @@ from lsmlab.models.version import Version
 KEEPS_OPTIONS_SINCE: Final = Version(9, 11)
 """Before, a flush or compaction installed its version with the options at its start, which undid a SetOptions during the
 job until the next install (RocksDB pull request 13294, January 2025)."""
-_MOST_GAP_FILES: Final = 1 << 20
 NO_COMPRESSION_NOTE: Final = (
     "compression: none, because the configuration does not set it. RocksDB's default depends on the libraries that "
     "it was built with, and the ratio on the data; set engine.options.compression and engine.compression_ratio"
@@ -53,7 +52,7 @@ class EngineSettings:
     """Source of the defaults of options: "library", or "db_bench" for the defaults of its flags."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """RocksDB options by RocksDB's names; None keeps the default."""
-    l0_gap_files: int | None = quantity("count", None, low=0, high=_MOST_GAP_FILES)
+    l0_gap_files: int | None = quantity("count", None, low=0)
     """Files of L0 between the start of its compaction and the stop of writers, in place of the options
     level0_slowdown_writes_trigger and level0_stop_writes_trigger. None: the options decide."""
     compression_ratio: float = quantity("ratio", 0.5, low=0.01, high=1.0)
