@@ -106,7 +106,8 @@ def differences_table(differences: Sequence[Difference], before: str = "present"
             change, between, verdict = "none", "", "exactly the same"
         else:
             change, between = change_text(found), ends_text(found)
-            verdict = "beyond the error" if found.certain else "within the error"
+            verdict = "beyond the error" if found.certain else "unknown" if found.low is None else "within the error"
+        verdict += "" if found.settled else ", not settled"
         rows.append((metric.label, metric.form(found.present), metric.form(found.alternative), change, between, verdict))
     return Table(["", before, after, "change", "90 % interval", ""], rows)
 

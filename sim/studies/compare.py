@@ -17,7 +17,7 @@ from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.metrics import model_errors_of
-from lsmlab.sim.studies.request import Request, argument, option
+from lsmlab.sim.studies.request import SettledRequest, argument, option
 from lsmlab.sim.studies.study import RunRow, Study, Variant
 
 FILE: Final = "comparison.json"
@@ -26,7 +26,7 @@ VARIANTS: Final = "variants.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareRequest(Request):
+class CompareRequest(SettledRequest):
     """Simulate all combinations of comma lists and print their results side by side."""
 
     overrides: tuple[str, ...] = argument("KEY=VALUE", "override; comma lists are combined", several=True, least=0)

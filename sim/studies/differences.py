@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lsmlab.sim.studies.metrics import BY_NAME, METRICS, Metric, value_of
@@ -29,6 +29,17 @@ class Repeats:
     def seeds(self) -> list[int]:
         """Seeds of the summaries."""
         return [int(summary.get("seed", 0)) for summary in self.summaries]
+
+    @property
+    def unsettled(self) -> str | None:
+        """Why the store of the first run that had not settled had not; None if all had, or if it is unknown."""
+        found = ((summary.get("settled") or {}) for summary in self.summaries)
+        return next((str(one["reason"]) for one in found if one.get("settled") is False), None)
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether the queue of a run's clients grows."""
+        return any(summary.get("overload") for summary in self.summaries)
 
     def means(self) -> dict[str, float]:
         """Return the mean of each metric over the seeds."""
@@ -66,11 +77,20 @@ class Difference:
     certain: bool
     """Whether the interval does not contain 0: the change exceeds the noise and the model's error."""
 
+    settled: bool = True
+    """Whether the stores of all runs had settled; otherwise the change is that of runs of this length alone."""
+
 
 def differences(present: Repeats, alternative: Repeats, errors: Mapping[str, float]) -> list[Difference]:
-    """Return the differences of all metrics that both configurations have. `errors`: the model's own errors by metric."""
-    found = (_difference(metric, present, alternative, errors.get(metric.error_name, 0.0)) for metric in METRICS)
-    return [difference for difference in found if difference is not None]
+    """Return the differences of all metrics that both configurations have. `errors`: the model's own errors by metric.
+
+    Latencies of a store that cannot keep up grow with the length of the run, so they have no difference.
+    """
+    queues = any(one.overloaded for one in (present, alternative))
+    metrics = [metric for metric in METRICS if not (queues and "_latency_s." in metric.name)]
+    found = (_difference(metric, present, alternative, errors.get(metric.error_name, 0.0)) for metric in metrics)
+    settled = present.unsettled is None and alternative.unsettled is None
+    return [replace(difference, settled=settled) for difference in found if difference is not None]
 
 
 def _difference(metric: Metric, present: Repeats, alternative: Repeats, error: float) -> Difference | None:
