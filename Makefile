@@ -8,6 +8,7 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_OUT ?= outputs/demo
+INSTALLED := .[lab,tune,course]
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need the public runs
 
 .PHONY: demo course docs examples test test-slow test-cluster test-browser lint types unit references tables bench validate clean
@@ -67,7 +68,7 @@ examples: $(VENV)/.installed  # pages of docs/tutorial/example-pages.md
 	  --set host.cores=2 --replications 2 --out build/examples/whatif >/dev/null
 
 docs: $(VENV)/.docs course examples  # a static site that needs no network
-	$(BIN)/mkdocs --quiet build
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build
 	$(BIN)/python docs/site/links.py build/docs
 	@echo "Open build/docs/index.html in a browser."
 
@@ -83,7 +84,7 @@ $(VENV)/bin/python:
 	$(call quietly,$(PIP) install --upgrade "pip>=25.1")  # the first version that supports --group
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(call quietly,$(PIP) install --editable '.[lab,tune,course]')
+	$(call quietly,$(PIP) install --editable '$(INSTALLED)')
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/.installed

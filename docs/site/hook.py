@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +34,10 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_content(html: str, **_: Any) -> str:
+def on_page_content(content: str, **_: Any) -> str:
     """Write formulas as MathML, which browsers draw without a script."""
-    return _FORMULA.sub(lambda match: convert(match[2], display="block" if match[1] == "div" else "inline"), html)
+    return _FORMULA.sub(_mathml, content)
+
+
+def _mathml(formula: re.Match[str]) -> str:
+    return convert(html.unescape(formula[2]), display="block" if formula[1] == "div" else "inline")

@@ -65,5 +65,4 @@ def faults(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = faults(Path(sys.argv[1]))
-    sys.exit("\n".join(found))
+    sys.exit("\n".join(faults(Path(sys.argv[1]))) or 0)
