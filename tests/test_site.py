@@ -42,6 +42,15 @@ def table(text: str) -> dict[str, list[str]]:
     return {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in reversed(rows)}
 
 
+def shallow_lines(text: str) -> list[int]:
+    """Return the numbers of lines that belong to an item of a list for GitHub and not for MkDocs: indented by 1 to 3 spaces."""
+    bare = re.sub(r"^```.*?^```$", lambda code: "\n" * code[0].count("\n"), text, flags=re.MULTILINE | re.DOTALL)
+    lines = ["", *bare.splitlines()]
+    begins = re.compile(r" {1,3}([-*]|\d+\.) ")
+    shallow = [n for n in range(1, len(lines)) if re.match(r" {1,3}\S", lines[n])]
+    return [n for n in shallow if not lines[n - 1].strip() or begins.match(lines[n])]
+
+
 @pytest.fixture(scope="module")
 def links() -> ModuleType:
     """Return the program that checks the built site."""
@@ -62,6 +71,13 @@ def test_the_navigation_has_every_page_once() -> None:
     assert set() == pages - set(entries), "add these pages to nav in mkdocs.yml"
     assert set(BUILT) == set(entries) - pages
     assert len(entries) == len(set(entries))
+
+
+def test_lists_look_alike_on_the_site_and_on_github() -> None:
+    """Paragraphs, code and lists inside an item are indented by four spaces, which both read as parts of the item."""
+    found = {path.relative_to(ROOT).as_posix(): shallow_lines(path.read_text(encoding="utf-8")) for path in DOCS.rglob("*.md")}
+
+    assert {} == {page: lines for page, lines in found.items() if lines}
 
 
 def test_make_docs_builds_each_example_page() -> None:
