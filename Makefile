@@ -47,9 +47,8 @@ test-slow: $(VENV)/.dev
 test-cluster: $(VENV)/.dev  # Dask with two workers, a Slurm cluster of one node, Ray of two, on this machine; names what is missing
 	$(BIN)/pytest -m cluster -rs
 
-test-browser: $(VENV)/.browser  # the laboratory's server, and pages in Chromium; names what is missing
+test-browser: $(VENV)/.browser  # pages in Chromium; names what is missing
 	$(BIN)/pytest -m browser -rs
-	$(BIN)/pytest -rs tests/test_lab_server.py
 
 references: $(VENV)/.dev  # results changed on purpose: write the numbers of the reference runs, and say in the commit why
 	LSMLAB_REWRITE=1 $(BIN)/pytest tests/test_references.py
