@@ -41,3 +41,8 @@ def on_page_content(content: str, **_: Any) -> str:
 
 def _mathml(formula: re.Match[str]) -> str:
     return convert(html.unescape(formula[2]), display="block" if formula[1] == "div" else "inline")
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Give the dialog of the search its name, which the theme lacks."""
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
