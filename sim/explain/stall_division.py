@@ -1,0 +1,323 @@
+"""Division of the stalled time among what held it up: threads, locked files, device, cores, limits, or a job's own speed.
+
+At each moment of a stall some work must end before the stall can end: the oldest flush for a memtable stall, the oldest
+compaction out of L0 for an L0 stall, any compaction for a stall on pending bytes. If this work runs, the moment is divided
+by the waits of the job; if not, the reason why it does not run has the moment. background/stalls.md has the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import Final, NamedTuple
+
+import numpy as np
+from lsmlab.sim.clients.latency import Floats
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class Holder(StrEnum):
+    """What held up a stall."""
+
+    FLUSH_SLOTS = "flush_slots"
+    """All flush threads were busy."""
+    COMPACTION_SLOTS = "compaction_slots"
+    """All compaction threads were busy with other work."""
+    LOCKED_FILES = "locked_files"
+    """A thread was free, but another compaction had locked the files."""
+    DEVICE = "device"
+    WRITE_CAP = "write_cap"
+    READ_CAP = "read_cap"
+    IOPS_CAP = "iops_cap"
+    LIMITER = "rate_limiter"
+    CORES = "cores"
+    SYNC = "fsync"
+    PAUSED = "paused"
+    """The scheduler had paused the job."""
+    OWN_SPEED = "own_speed"
+    """The job read, computed and wrote without a wait."""
+    UNKNOWN = "unknown"
+    """The job ran, and its waits are not recorded; or nothing recorded tells why it did not run."""
+    NO_JOB = "no_job"
+    """No job ran or waited that could end the stall: the throttle alone held writers back."""
+    ERROR = "background_error"
+
+
+HOLDERS: Final = tuple(Holder)
+NUMBER: Final = {holder: number for number, holder in enumerate(HOLDERS)}
+
+
+class Work(IntEnum):
+    """Work that must end before a stall can end."""
+
+    FLUSH = 0
+    L0_COMPACTION = 1
+    COMPACTION = 2
+    RECOVERY = 3
+    """Recovery from a background error."""
+
+
+_WORK_OF: Final = {"memtable": Work.FLUSH, "l0": Work.L0_COMPACTION, "pending": Work.COMPACTION, "background": Work.RECOVERY}
+
+
+def work_of(cause: str) -> Work:
+    """Return the work that a stall of this cause waits for."""
+    return _WORK_OF[cause.partition("_")[0]]
+
+
+class Slots(NamedTuple):
+    """Threads of one database."""
+
+    flushes: int
+    compactions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """Stalls, one per row of each array."""
+
+    database: Ints
+    family: Ints
+    start_s: Floats
+    end_s: Floats
+    work: Ints
+    """`Work` that must end."""
+    stalled_s: Floats
+    """Time to divide: the length of the stall, or the part of it that writers waited."""
+    transfer: Ints
+    """Number of the holder of reads and writes (`NUMBER`): the device, or the cap in fuller use than the device."""
+    saturated: Bools
+    """Whether that holder was in full use: reads and writes at full speed were then held up by it, too."""
+
+
+WAITS: Final = ("device", "device_alone", "core", "limiter", "sync", "paused")
+"""Parts of a job's time whose shares `Jobs.shares` has: waits, and reads and writes at full speed ("device_alone")."""
+_HOLDER_OF: Final = {"core": Holder.CORES, "limiter": Holder.LIMITER, "sync": Holder.SYNC, "paused": Holder.PAUSED}
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Background jobs, one per row of each array; moves and other edits of metadata are left out."""
+
+    database: Ints
+    family: Ints
+    queued_s: Floats
+    """Time from which the request of the job waited for a thread; the start if that is not known."""
+    start_s: Floats
+    end_s: Floats
+    flush: Bools
+    works: Bools
+    """Whether the end of the job can end a stall; a discarded job only occupies a thread."""
+    start_level: Ints
+    output_level: Ints
+    rest: Ints
+    """Number of the holder of a job's time without recorded waits: its own speed, or unknown."""
+    shares: Floats
+    """Share of each job's time by wait. Shape (jobs, waits), in the order of `WAITS`; at most 1 per job."""
+
+
+class Held(NamedTuple):
+    """Pieces of stalled time; their seconds add up to those of all stalls."""
+
+    stall: Ints
+    """Row of the stall."""
+    holder: Ints
+    """Number of the holder (`NUMBER`)."""
+    job: Ints
+    """Row of the job that the holder held up, or that occupied the thread or had locked the files; -1: none."""
+    seconds: Floats
+
+
+def divide(stalls: Stalls, jobs: Jobs, slots: Slots | None) -> Held:
+    """Divide the time of each stall; `slots`: threads per database, None if they are unknown."""
+    found = _Pieces()
+    for database in np.unique(stalls.database).tolist():
+        mine = np.flatnonzero(stalls.database == database)
+        own = np.flatnonzero(jobs.database == database)
+        _of_database(stalls, mine, jobs, own[np.argsort(jobs.start_s[own], kind="stable")], slots, found)
+    return found.by_wait(stalls, jobs)
+
+
+class _Pieces:
+    """Collector of pieces: those of running jobs, which are still to be divided by the job's waits, and all others."""
+
+    def __init__(self) -> None:
+        self._running: list[tuple[Ints, Ints, Bools, Floats]] = []
+        self._others: list[Held] = []
+
+    def running(self, stall: Ints, job: Ints, more_waits: Bools, seconds: Floats) -> None:
+        """Add moments at which a job ran. `more_waits`: whether more work of the kind waited for a thread."""
+        self._running.append((stall, job, more_waits, seconds))
+
+    def held(self, holder: Holder, stall: Ints, job: Ints, seconds: Floats) -> None:
+        """Add moments of one holder."""
+        self._others.append(Held(stall, np.full(len(stall), NUMBER[holder]), job, seconds))
+
+    def by_wait(self, stalls: Stalls, jobs: Jobs) -> Held:
+        """Return all pieces, those of running jobs divided by their waits."""
+        pieces = list(self._others)
+        if self._running:
+            stall, job, more_waits, seconds = (np.concatenate(column) for column in zip(*self._running, strict=True))
+            for number, wait in enumerate(WAITS):
+                pieces.append(Held(stall, _holder_of(wait, stalls, jobs, stall, job), job, seconds * jobs.shares[job, number]))
+            rest = np.maximum(0.0, 1.0 - jobs.shares.sum(axis=1))
+            own = jobs.rest[job]
+            thread = np.where(jobs.flush[job], NUMBER[Holder.FLUSH_SLOTS], NUMBER[Holder.COMPACTION_SLOTS])
+            holder = np.where((own == NUMBER[Holder.OWN_SPEED]) & more_waits, thread, own)
+            pieces.append(Held(stall, holder, job, seconds * rest[job]))
+        if not pieces:
+            return Held(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+        return _summed(Held(*(np.concatenate(column) for column in zip(*pieces, strict=True))))
+
+
+def _summed(held: Held) -> Held:
+    """Add up the pieces of the same stall, holder and job, and leave out those without time."""
+    some = held.seconds > 0.0
+    stall, holder, job, seconds = (column[some] for column in held)
+    jobs = int(job.max(initial=-1)) + 2
+    key, place = np.unique((stall * len(HOLDERS) + holder) * jobs + job + 1, return_inverse=True)
+    total = np.bincount(place, seconds, minlength=len(key))
+    return Held(key // jobs // len(HOLDERS), key // jobs % len(HOLDERS), key % jobs - 1, total)
+
+
+def _holder_of(wait: str, stalls: Stalls, jobs: Jobs, stall: Ints, job: Ints) -> Ints:
+    """Return the number of the holder of a wait of jobs in stalls."""
+    transfer = stalls.transfer[stall]
+    if wait == "device":
+        return transfer
+    if wait == "device_alone":
+        result: Ints = np.where(stalls.saturated[stall], transfer, jobs.rest[job])
+        return result
+    own = np.full(len(stall), NUMBER[_HOLDER_OF[wait]])
+    if wait == "sync":  # the requests of an fsync wait in line for a cap
+        own = np.where(transfer == NUMBER[Holder.DEVICE], own, transfer)
+    return own
+
+
+# --- moments of one database --------------------------------------------------------------------------------------------
+
+
+class _Moments:
+    """Times between two changes of the stalls and jobs of a database, those without a stall left out."""
+
+    def __init__(self, stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints) -> None:
+        ends = (stalls.start_s[mine], stalls.end_s[mine], jobs.queued_s[own], jobs.start_s[own], jobs.end_s[own])
+        self._edges = np.unique(np.concatenate(ends))
+        first, last = (np.searchsorted(self._edges, at_s) for at_s in ends[:2])
+        change = np.bincount(first, minlength=len(self._edges)) - np.bincount(last, minlength=len(self._edges))
+        covered = np.cumsum(change)[:-1] > 0
+        self._place = np.concatenate(([0], np.cumsum(covered)))
+        self.length_s: Floats = np.diff(self._edges)[covered]
+
+    def of(self, starts: Floats, ends: Floats) -> tuple[Ints, Ints]:
+        """Return (row, moment) for each interval and moment in it, by row and moment."""
+        first = self._place[np.searchsorted(self._edges, starts)]
+        count = np.maximum(self._place[np.searchsorted(self._edges, ends)] - first, 0)
+        rows = np.repeat(np.arange(len(starts)), count)
+        at = np.arange(len(rows)) + np.repeat(first - (np.cumsum(count) - count), count)
+        return rows, at
+
+
+def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots | None, found: _Pieces) -> None:
+    """Add the pieces of the stalls `mine` of one database with its jobs `own`, which are sorted by start time."""
+    moments = _Moments(stalls, mine, jobs, own)
+    families = int(max(stalls.family[mine].max(initial=0), jobs.family[own].max(initial=0))) + 1
+    size = len(moments.length_s)
+    row, at = moments.of(stalls.start_s[mine], stalls.end_s[mine])
+    length_s = stalls.end_s[mine] - stalls.start_s[mine]
+    per_s = np.divide(stalls.stalled_s[mine], length_s, out=np.zeros(len(mine)), where=length_s > 0.0)
+    stall, seconds, key = mine[row], moments.length_s[at] * per_s[row], at * families + stalls.family[mine][row]
+    work = stalls.work[mine][row]
+
+    running, when = moments.of(jobs.start_s[own], jobs.end_s[own])
+    running = own[running]
+    place = when * families + jobs.family[running]
+    flush, works = jobs.flush[running], jobs.works[running]
+    out_of_l0 = ~flush & works & (jobs.start_level[running] == 0)
+    waiting, since = moments.of(jobs.queued_s[own], jobs.start_s[own])
+    waiting = own[waiting]
+    queue = since * families + jobs.family[waiting]
+    keys = size * families
+    flush_waits, compaction_waits = (
+        np.bincount(queue[which], minlength=keys)[key] > 0 for which in (jobs.flush[waiting], ~jobs.flush[waiting])
+    )
+    oldest_flush = _oldest(place[flush & works], running[flush & works], keys)[key]
+    oldest_l0 = _oldest(place[out_of_l0], running[out_of_l0], keys)[key]
+    flushes = _Group(when[flush], running[flush], size)
+    compactions = _Group(when[~flush], running[~flush], size)
+    others = _Group(place[~flush & works], running[~flush & works], keys)
+    holds = ~flush & works & _at_base(jobs, own)[running]
+    lockers = _Group(place[holds], running[holds], keys)
+    most = slots or Slots(len(jobs.flush) + 1, len(jobs.flush) + 1)
+
+    for_flush = work == Work.FLUSH
+    flush_runs = for_flush & (oldest_flush >= 0)
+    flush_slots = for_flush & ~flush_runs & (flushes.count[at] >= most.flushes)
+    held_by_l0 = for_flush & ~flush_runs & ~flush_slots & flush_waits  # an engine whose full L0 lets no flush start
+    for_l0 = (work == Work.L0_COMPACTION) | held_by_l0
+    l0_runs = for_l0 & (oldest_l0 >= 0)
+    any_runs = (work == Work.COMPACTION) & (others.count[key] > 0)
+    left = (for_l0 & ~l0_runs) | ((work == Work.COMPACTION) & ~any_runs)
+    busy = compactions.count[at]
+    full = left & (busy > 0) & ((busy >= most.compactions) | compaction_waits)
+    locked = left & ~full & (lockers.count[key] > 0) & (slots is not None)
+    unclear = left & ~full & ~locked & (others.count[key] > 0)
+    error = work == Work.RECOVERY
+    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error)
+
+    none = np.zeros(len(row), dtype=np.bool_)
+    for which, job, more in ((flush_runs, oldest_flush, flush_waits), (l0_runs, oldest_l0, none)):
+        found.running(stall[which], job[which], more[which], seconds[which])
+    pair, job, part = others.members(key, any_runs)
+    found.running(stall[pair], job, compaction_waits[pair], seconds[pair] * part)
+    for holder, which, group, number in (
+        (Holder.FLUSH_SLOTS, flush_slots, flushes, at), (Holder.COMPACTION_SLOTS, full, compactions, at),
+        (Holder.LOCKED_FILES, locked, lockers, key), (Holder.UNKNOWN, unclear, others, key),
+    ):  # fmt: skip
+        pair, job, part = group.members(number, which)
+        found.held(holder, stall[pair], job, seconds[pair] * part)
+    for holder, which in ((Holder.NO_JOB, nothing), (Holder.ERROR, error)):
+        found.held(holder, stall[which], np.full(int(which.sum()), -1), seconds[which])
+
+
+def _oldest(keys: Ints, jobs: Ints, size: int) -> Ints:
+    """Return the first job of each key, -1 for a key without one. `jobs` are sorted by start time."""
+    found = np.full(size, -1, dtype=np.int64)
+    found[keys[::-1]] = jobs[::-1]  # of equal keys, the last assignment holds
+    return found
+
+
+class _Group:
+    """Jobs by group, such as those that run at the same moment."""
+
+    def __init__(self, groups: Ints, jobs: Ints, size: int) -> None:
+        self.count: Ints = np.bincount(groups, minlength=size)
+        self._first = np.cumsum(self.count) - self.count
+        self._jobs = jobs[np.argsort(groups, kind="stable")]
+
+    def members(self, groups: Ints, which: Bools) -> tuple[Ints, Ints, Floats]:
+        """Return (row, job, 1 / jobs of the group) for each job in the group of each row of `groups` with `which`."""
+        rows = np.flatnonzero(which)
+        count = self.count[groups[rows]]
+        first = np.repeat(self._first[groups[rows]] - (np.cumsum(count) - count), count)
+        return np.repeat(rows, count), self._jobs[np.arange(len(first)) + first], 1.0 / np.repeat(count, count)
+
+
+def _at_base(jobs: Jobs, own: Ints) -> Bools:
+    """Return whether each job reads or writes the level into which the next compaction out of L0 of its family writes.
+
+    Such a compaction locks files that a compaction out of L0 needs.
+    """
+    base = np.full(len(jobs.flush), -1, dtype=np.int64)
+    out_of_l0 = ~jobs.flush & (jobs.start_level == 0) & (jobs.output_level > 0)
+    for family in np.unique(jobs.family[own]).tolist():
+        rows = own[jobs.family[own] == family]
+        l0 = rows[out_of_l0[rows]]
+        if len(l0):
+            after = np.minimum(np.searchsorted(jobs.start_s[l0], jobs.start_s[rows]), len(l0) - 1)
+            base[rows] = jobs.output_level[l0][after]
+    result: Bools = (base > 0) & ((jobs.start_level == base) | (jobs.output_level == base))
+    return result
