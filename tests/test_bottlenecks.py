@@ -24,8 +24,8 @@ STORES = {
     Bottleneck.READ_CAP: ("device=nvme", "device.read_cap=20MB/s", JOBS.format(8)),
     Bottleneck.IOPS_CAP: ("device=nvme", "device.iops_cap=300"),
     Bottleneck.LIMITER: ("device=nvme", "engine.options.rate_limiter_bytes_per_sec=50MiB/s", JOBS.format(4)),
-    Bottleneck.CORES: ("device=nvme", "host.cores=1", JOBS.format(8)),
-    Bottleneck.SLOTS: ("device=nvme", JOBS.format(2)),
+    Bottleneck.CORES: ("device=nvme", "host.cores=1", JOBS.format(8), "workload.duration=20s"),
+    Bottleneck.SLOTS: ("device=nvme", JOBS.format(2), "workload.duration=30s"),
     Bottleneck.L0_COMPACTION: ("device=nvme", JOBS.format(8), "engine.options.max_bytes_for_level_base=256MiB"),
     Bottleneck.MEMTABLES: (
         "device=nvme", JOBS.format(12), "workload.value_size=2000", "engine.options.disable_auto_compactions=true",

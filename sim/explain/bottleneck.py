@@ -50,10 +50,11 @@ class Bottleneck(StrEnum):
 
 _OF: Final = {
     Holder.FLUSH_SLOTS: Bottleneck.SLOTS, Holder.COMPACTION_SLOTS: Bottleneck.SLOTS,
+    Holder.LATE_START: Bottleneck.SLOTS,
     Holder.LOCKED_FILES: Bottleneck.LOCKED_FILES, Holder.WRITE_CAP: Bottleneck.WRITE_CAP,
     Holder.READ_CAP: Bottleneck.READ_CAP, Holder.IOPS_CAP: Bottleneck.IOPS_CAP, Holder.LIMITER: Bottleneck.LIMITER,
     Holder.CORES: Bottleneck.CORES, Holder.SYNC: Bottleneck.SYNC, Holder.PAUSED: Bottleneck.PAUSED,
-    Holder.UNKNOWN: Bottleneck.UNKNOWN, Holder.NO_JOB: Bottleneck.THROTTLE, Holder.ERROR: Bottleneck.ERROR,
+    Holder.UNKNOWN: Bottleneck.UNKNOWN, Holder.THROTTLE: Bottleneck.THROTTLE, Holder.ERROR: Bottleneck.ERROR,
 }  # fmt: skip
 
 

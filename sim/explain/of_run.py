@@ -46,7 +46,7 @@ def explain_run(
         memtable_writes=memtable * setup.workload.shards,
         usage=_usage(setup, machine, families, usage, rows) if rows else {},
         stall_seconds=result.summary["stall_seconds"],
-        slots=Slots(*(max(1, most) for most in setup.engine.scheduler().most_jobs())),
+        slots=_threads(setup),
     )
     for row, lost_ops in zip(rows, lost_operations(data), strict=True):
         row["lost_ops"] = lost_ops
@@ -126,6 +126,12 @@ def _transfers_under(machine: Machine, caps: Device, at_s: Floats) -> dict[str, 
         background = writes[writes[:, 0] > Consumer.CLIENT + TransferLog.WRITE]
         curves["limiter"] = use(background, float(limiter.rules.rate_bytes_per_s))
     return curves
+
+
+def _threads(setup: Setup) -> Slots:
+    """Return the threads of one database."""
+    flushes, compactions = (max(1, most) for most in setup.engine.scheduler().most_jobs())
+    return Slots(flushes, compactions, setup.engine.options.level0_file_num_compaction_trigger)
 
 
 def _slots(setup: Setup, families: Sequence[ColumnFamily], end_s: float) -> dict[str, Curve]:

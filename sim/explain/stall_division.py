@@ -26,6 +26,8 @@ class Holder(StrEnum):
     """All flush threads were busy."""
     COMPACTION_SLOTS = "compaction_slots"
     """All compaction threads were busy with other work."""
+    LATE_START = "late_start"
+    """The compaction out of L0 ran, but began late: before the stall, all compaction threads were busy with other work."""
     LOCKED_FILES = "locked_files"
     """A thread was free, but another compaction had locked the files."""
     DEVICE = "device"
@@ -41,8 +43,8 @@ class Holder(StrEnum):
     """The job read, computed and wrote without a wait."""
     UNKNOWN = "unknown"
     """The job ran, and its waits are not recorded; or nothing recorded tells why it did not run."""
-    NO_JOB = "no_job"
-    """No job ran or waited that could end the stall: the throttle alone held writers back."""
+    THROTTLE = "throttle"
+    """No job ran or waited that could end the stall, or a slowdown began together with work that then met no wait."""
     ERROR = "background_error"
 
 
@@ -73,6 +75,8 @@ class Slots(NamedTuple):
 
     flushes: int
     compactions: int
+    l0_trigger: int
+    """Files in L0 from which a compaction out of L0 is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +89,16 @@ class Stalls:
     end_s: Floats
     work: Ints
     """`Work` that must end."""
+    slowdown: Bools
+    """Whether writers were slowed, not stopped."""
     stalled_s: Floats
     """Time to divide: the length of the stall, or the part of it that writers waited."""
     transfer: Ints
     """Number of the holder of reads and writes (`NUMBER`): the device, or the cap in fuller use than the device."""
     saturated: Bools
     """Whether that holder was in full use: reads and writes at full speed were then held up by it, too."""
+    cores_saturated: Bools
+    """Whether the cores were in full use: computing was then held up by them, too, for no other thread could help."""
 
 
 WAITS: Final = ("device", "device_alone", "core", "limiter", "sync", "paused")
@@ -113,8 +121,8 @@ class Jobs:
     """Whether the end of the job can end a stall; a discarded job only occupies a thread."""
     start_level: Ints
     output_level: Ints
-    rest: Ints
-    """Number of the holder of a job's time without recorded waits: its own speed, or unknown."""
+    known: Bools
+    """Whether all waits of the job are recorded; not for a LOG, and not for a job that is unfinished at the end."""
     shares: Floats
     """Share of each job's time by wait. Shape (jobs, waits), in the order of `WAITS`; at most 1 per job."""
 
@@ -141,16 +149,28 @@ def divide(stalls: Stalls, jobs: Jobs, slots: Slots | None) -> Held:
     return found.by_wait(stalls, jobs)
 
 
+class _Running(NamedTuple):
+    """Stalled time at which a job ran that had to end."""
+
+    stall: Ints
+    job: Ints
+    free: Ints
+    """Number of the holder of the job's time without a wait."""
+    late_s: Floats
+    """Time that the job was due before the stall while all threads were busy: it would have ended so much earlier."""
+    seconds: Floats
+
+
 class _Pieces:
     """Collector of pieces: those of running jobs, which are still to be divided by the job's waits, and all others."""
 
     def __init__(self) -> None:
-        self._running: list[tuple[Ints, Ints, Bools, Floats]] = []
+        self._running: list[_Running] = []
         self._others: list[Held] = []
 
-    def running(self, stall: Ints, job: Ints, more_waits: Bools, seconds: Floats) -> None:
-        """Add moments at which a job ran. `more_waits`: whether more work of the kind waited for a thread."""
-        self._running.append((stall, job, more_waits, seconds))
+    def running(self, which: Bools | Ints, stall: Ints, job: Ints, free: Ints, late_s: Floats, seconds: Floats) -> None:
+        """Add those moments of `which`."""
+        self._running.append(_Running(*(column[which] for column in (stall, job, free, late_s, seconds))))
 
     def held(self, holder: Holder, stall: Ints, job: Ints, seconds: Floats) -> None:
         """Add moments of one holder."""
@@ -160,17 +180,33 @@ class _Pieces:
         """Return all pieces, those of running jobs divided by their waits."""
         pieces = list(self._others)
         if self._running:
-            stall, job, more_waits, seconds = (np.concatenate(column) for column in zip(*self._running, strict=True))
-            for number, wait in enumerate(WAITS):
-                pieces.append(Held(stall, _holder_of(wait, stalls, jobs, stall, job), job, seconds * jobs.shares[job, number]))
-            rest = np.maximum(0.0, 1.0 - jobs.shares.sum(axis=1))
-            own = jobs.rest[job]
-            thread = np.where(jobs.flush[job], NUMBER[Holder.FLUSH_SLOTS], NUMBER[Holder.COMPACTION_SLOTS])
-            holder = np.where((own == NUMBER[Holder.OWN_SPEED]) & more_waits, thread, own)
-            pieces.append(Held(stall, holder, job, seconds * rest[job]))
+            pieces += _by_wait(_joined(_Running(*map(np.concatenate, zip(*self._running, strict=True)))), stalls, jobs)
         if not pieces:
             return Held(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
         return _summed(Held(*(np.concatenate(column) for column in zip(*pieces, strict=True))))
+
+
+def _joined(ran: _Running) -> _Running:
+    """Add up the moments of the same stall, job and holder."""
+    jobs, holders = int(ran.job.max(initial=0)) + 1, len(HOLDERS)
+    _, first, place = np.unique((ran.stall * jobs + ran.job) * holders + ran.free, return_index=True, return_inverse=True)
+    total = np.bincount(place, ran.seconds, minlength=len(first))
+    return _Running(ran.stall[first], ran.job[first], ran.free[first], ran.late_s[first], total)
+
+
+def _by_wait(ran: _Running, stalls: Stalls, jobs: Jobs) -> list[Held]:
+    """Divide the time of running jobs by their waits. A late start takes of the time without a recorded wait."""
+    stall, job, shares = ran.stall, ran.job, jobs.shares[ran.job]
+    free = np.where(stalls.cores_saturated[stall], NUMBER[Holder.CORES], ran.free)
+    rest = np.where(jobs.known[job], free, NUMBER[Holder.UNKNOWN])
+    pieces = [
+        Held(stall, _holder_of(wait, stalls, stall, rest), job, ran.seconds * shares[:, number])
+        for number, wait in enumerate(WAITS)
+    ]
+    left_s = ran.seconds * np.maximum(0.0, 1.0 - shares.sum(axis=1))
+    late_s = np.where(rest == NUMBER[Holder.CORES], 0.0, np.minimum(ran.late_s, left_s))
+    late = np.full(len(stall), NUMBER[Holder.LATE_START])
+    return [*pieces, Held(stall, late, job, late_s), Held(stall, rest, job, left_s - late_s)]
 
 
 def _summed(held: Held) -> Held:
@@ -183,13 +219,13 @@ def _summed(held: Held) -> Held:
     return Held(key // jobs // len(HOLDERS), key // jobs % len(HOLDERS), key % jobs - 1, total)
 
 
-def _holder_of(wait: str, stalls: Stalls, jobs: Jobs, stall: Ints, job: Ints) -> Ints:
-    """Return the number of the holder of a wait of jobs in stalls."""
+def _holder_of(wait: str, stalls: Stalls, stall: Ints, rest: Ints) -> Ints:
+    """Return the number of the holder of a wait of jobs in stalls; `rest`: that of their time without a wait."""
     transfer = stalls.transfer[stall]
     if wait == "device":
         return transfer
     if wait == "device_alone":
-        result: Ints = np.where(stalls.saturated[stall], transfer, jobs.rest[job])
+        result: Ints = np.where(stalls.saturated[stall], transfer, rest)
         return result
     own = np.full(len(stall), NUMBER[_HOLDER_OF[wait]])
     if wait == "sync":  # the requests of an fsync wait in line for a cap
@@ -268,19 +304,68 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
     error = work == Work.RECOVERY
     nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error)
 
-    none = np.zeros(len(row), dtype=np.bool_)
-    for which, job, more in ((flush_runs, oldest_flush, flush_waits), (l0_runs, oldest_l0, none)):
-        found.running(stall[which], job[which], more[which], seconds[which])
+    speed = NUMBER[Holder.OWN_SPEED]
+    free = np.where(flush_waits, NUMBER[Holder.FLUSH_SLOTS], speed)  # another flush could have run beside this one
+    on_time = np.zeros(len(row))
+    found.running(flush_runs, stall, oldest_flush, free, on_time, seconds)
+    began_s = np.where(l0_runs, jobs.start_s[oldest_l0] if len(jobs.flush) else 0.0, -np.inf)
+    begins_s = stalls.start_s[stall]
+    free = np.where(_early(stalls.slowdown[mine], row, began_s, begins_s), NUMBER[Holder.THROTTLE], speed)
+    late_s = _late_s(jobs, own, slots, oldest_l0, begins_s) if slots is not None and l0_runs.any() else on_time
+    found.running(l0_runs, stall, oldest_l0, free, late_s, seconds)
     pair, job, part = others.members(key, any_runs)
-    found.running(stall[pair], job, compaction_waits[pair], seconds[pair] * part)
+    free = np.where(compaction_waits, NUMBER[Holder.COMPACTION_SLOTS], speed)
+    found.running(np.arange(len(pair)), stall[pair], job, free[pair], on_time[pair], seconds[pair] * part)
     for holder, which, group, number in (
         (Holder.FLUSH_SLOTS, flush_slots, flushes, at), (Holder.COMPACTION_SLOTS, full, compactions, at),
         (Holder.LOCKED_FILES, locked, lockers, key), (Holder.UNKNOWN, unclear, others, key),
     ):  # fmt: skip
         pair, job, part = group.members(number, which)
         found.held(holder, stall[pair], job, seconds[pair] * part)
-    for holder, which in ((Holder.NO_JOB, nothing), (Holder.ERROR, error)):
+    for holder, which in ((Holder.THROTTLE, nothing), (Holder.ERROR, error)):
         found.held(holder, stall[which], np.full(int(which.sum()), -1), seconds[which])
+
+
+def _early(slowdown: Bools, row: Ints, began_s: Floats, start_s: Floats) -> Bools:
+    """Return for each moment whether its stall is a slowdown that began together with its work: the store had room.
+
+    `row`: stall of each moment, ascending; `began_s`: start of the work that runs in the moment, -inf without one;
+    `start_s`: start of the stall of each moment.
+    """
+    result: Bools = slowdown[row] & (began_s[np.searchsorted(row, row)] >= start_s)
+    return result
+
+
+def _late_s(jobs: Jobs, own: Ints, slots: Slots, running: Ints, begins_s: Floats) -> Floats:
+    """Return how long each running compaction out of L0 was due before its stall began, while all threads were busy.
+
+    It is due once as many flushes have ended as L0 needs files for a compaction, counted from the start of the compaction
+    out of L0 before it, and once that one has ended. `running`: rows of jobs, -1 without one.
+    """
+    full = ~jobs.flush[own]
+    times, order = _sorted_changes(jobs.start_s[own[full]], jobs.end_s[own[full]])
+    busy = np.cumsum(np.concatenate((np.ones(int(full.sum())), -np.ones(int(full.sum()))))[order])[:-1] >= slots.compactions
+    full_s = np.concatenate(([0.0], np.cumsum(np.diff(times) * busy)))
+    due_s = np.full(len(jobs.flush), np.inf)
+    for family in np.unique(jobs.family[own]).tolist():
+        rows = own[(jobs.family[own] == family) & jobs.works[own]]
+        flushed_s = np.sort(jobs.end_s[rows[jobs.flush[rows]]])
+        l0 = rows[~jobs.flush[rows] & (jobs.start_level[rows] == 0)]
+        before_s = np.concatenate(([-np.inf], jobs.start_s[l0[:-1]]))[: len(l0)]
+        ended_s = np.concatenate(([-np.inf], np.maximum.accumulate(jobs.end_s[l0[:-1]])))[: len(l0)]
+        enough = np.searchsorted(flushed_s, before_s, side="right") + slots.l0_trigger - 1
+        filled_s = np.concatenate((flushed_s, [np.inf]))[np.minimum(enough, len(flushed_s))]
+        due_s[l0] = np.maximum(filled_s, ended_s)
+    began_s = np.minimum(jobs.start_s[running], begins_s)
+    result: Floats = np.interp(began_s, times, full_s) - np.interp(np.minimum(due_s[running], began_s), times, full_s)
+    return result
+
+
+def _sorted_changes(starts: Floats, ends: Floats) -> tuple[Floats, Ints]:
+    """Return all starts and ends by time, and their order; at equal times an end comes first."""
+    times = np.concatenate((starts, ends))
+    order = np.lexsort((np.repeat((1, 0), len(starts)), times))
+    return times[order], order
 
 
 def _oldest(keys: Ints, jobs: Ints, size: int) -> Ints:

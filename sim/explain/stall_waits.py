@@ -103,7 +103,7 @@ def _jobs(table: Table, family: Ints, shards: int) -> tuple[Jobs, Ints]:
         queued_s=start_s - slot_s, start_s=start_s, end_s=np.maximum(start_s, end_s),
         flush=(kind[rows] == "flush") | (discarded & (level < 0)), works=~discarded,
         start_level=level, output_level=np.asarray(table["output_level"], dtype=np.int64)[rows],
-        rest=np.where(known, NUMBER[Holder.OWN_SPEED], NUMBER[Holder.UNKNOWN]), shares=shares,
+        known=known, shares=shares,
     )  # fmt: skip
     return jobs, rows
 
@@ -136,10 +136,12 @@ def _stalls(
         length_s = float(stalled_s[mine].sum())
         stalled_s[mine] *= stall_seconds.get(name, length_s) / length_s if length_s > 0.0 else 0.0
     transfer, saturated = _transfers(usage, start_s, end_s)
+    cores = use(usage["cores"], start_s, end_s) if "cores" in usage else np.zeros(len(start_s))
     return Stalls(
         database=np.array([row["shard"] for row in rows], dtype=np.int64) // shards, family=family, start_s=start_s,
-        end_s=end_s, work=np.array([work_of(name) for name in cause.tolist()], dtype=np.int64), stalled_s=stalled_s,
-        transfer=transfer, saturated=saturated,
+        end_s=end_s, work=np.array([work_of(name) for name in cause.tolist()], dtype=np.int64),
+        slowdown=np.array([name.endswith("slowdown") for name in cause.tolist()], dtype=np.bool_), stalled_s=stalled_s,
+        transfer=transfer, saturated=saturated, cores_saturated=cores >= SATURATED,
     )  # fmt: skip
 
 

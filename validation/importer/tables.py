@@ -81,10 +81,14 @@ def _slots(reading: Reading) -> Slots | None:
     if reading.options is None:
         return None
     given = {name: value for name, value in reading.options.overrides.items() if name in _THREADS}
-    return Slots(*slots(replace(RocksDbOptions(), **given), speedup=True))
+    options = replace(RocksDbOptions(), **given)
+    return Slots(*slots(options, speedup=True), options.level0_file_num_compaction_trigger)
 
 
-_THREADS: Final = ("max_background_jobs", "max_background_flushes", "max_background_compactions")
+_THREADS: Final = (
+    "max_background_jobs", "max_background_flushes", "max_background_compactions", "level0_file_num_compaction_trigger",
+)  # fmt: skip
+"""Options that `_slots` reads."""
 
 
 def job_records(reading: Reading) -> list[JobRecord]:
