@@ -44,7 +44,7 @@ class Holder(StrEnum):
     UNKNOWN = "unknown"
     """The job ran, and its waits are not recorded; or nothing recorded tells why it did not run."""
     THROTTLE = "throttle"
-    """No job ran or waited that could end the stall, or a slowdown began together with work that then met no wait."""
+    """No job ran or waited that could end the stall, or a slowdown began before it was due."""
     ERROR = "background_error"
 
 
@@ -103,6 +103,8 @@ class Stalls:
 
 WAITS: Final = ("device", "device_alone", "core", "limiter", "sync", "paused")
 """Parts of a job's time whose shares `Jobs.shares` has: waits, and reads and writes at full speed ("device_alone")."""
+_SAME_S: Final = 1e-6
+"""Times that differ by less are the same: rounding errors."""
 _HOLDER_OF: Final = {"core": Holder.CORES, "limiter": Holder.LIMITER, "sync": Holder.SYNC, "paused": Holder.PAUSED}
 
 
@@ -308,11 +310,16 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
     free = np.where(flush_waits, NUMBER[Holder.FLUSH_SLOTS], speed)  # another flush could have run beside this one
     on_time = np.zeros(len(row))
     found.running(flush_runs, stall, oldest_flush, free, on_time, seconds)
-    began_s = np.where(l0_runs, jobs.start_s[oldest_l0] if len(jobs.flush) else 0.0, -np.inf)
-    begins_s = stalls.start_s[stall]
-    free = np.where(_early(stalls.slowdown[mine], row, began_s, begins_s), NUMBER[Holder.THROTTLE], speed)
-    late_s = _late_s(jobs, own, slots, oldest_l0, begins_s) if slots is not None and l0_runs.any() else on_time
-    found.running(l0_runs, stall, oldest_l0, free, late_s, seconds)
+    due_s, begins_s = np.full(len(row), -np.inf), stalls.start_s[stall]
+    if slots is not None and l0_runs.any():
+        due_s[l0_runs] = _due_s(jobs, own, slots.l0_trigger)[oldest_l0[l0_runs]]
+        before_s = np.minimum(jobs.start_s[oldest_l0[l0_runs]], begins_s[l0_runs])
+        late_s = np.zeros(len(row))
+        late_s[l0_runs] = _late_s(jobs, own, slots.compactions, due_s[l0_runs], before_s)
+    else:
+        late_s = on_time
+    early = stalls.slowdown[stall] & (due_s >= begins_s - _SAME_S)  # slowed before the store could act
+    found.running(l0_runs, stall, oldest_l0, np.where(early, NUMBER[Holder.THROTTLE], speed), late_s, seconds)
     pair, job, part = others.members(key, any_runs)
     free = np.where(compaction_waits, NUMBER[Holder.COMPACTION_SLOTS], speed)
     found.running(np.arange(len(pair)), stall[pair], job, free[pair], on_time[pair], seconds[pair] * part)
@@ -326,38 +333,32 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
         found.held(holder, stall[which], np.full(int(which.sum()), -1), seconds[which])
 
 
-def _early(slowdown: Bools, row: Ints, began_s: Floats, start_s: Floats) -> Bools:
-    """Return for each moment whether its stall is a slowdown that began together with its work: the store had room.
-
-    `row`: stall of each moment, ascending; `began_s`: start of the work that runs in the moment, -inf without one;
-    `start_s`: start of the stall of each moment.
-    """
-    result: Bools = slowdown[row] & (began_s[np.searchsorted(row, row)] >= start_s)
-    return result
-
-
-def _late_s(jobs: Jobs, own: Ints, slots: Slots, running: Ints, begins_s: Floats) -> Floats:
-    """Return how long each running compaction out of L0 was due before its stall began, while all threads were busy.
+def _due_s(jobs: Jobs, own: Ints, l0_trigger: int) -> Floats:
+    """Return the time at which each compaction out of L0 was due; infinity for other jobs.
 
     It is due once as many flushes have ended as L0 needs files for a compaction, counted from the start of the compaction
-    out of L0 before it, and once that one has ended. `running`: rows of jobs, -1 without one.
+    out of L0 before it, and once that one has ended.
     """
-    full = ~jobs.flush[own]
-    times, order = _sorted_changes(jobs.start_s[own[full]], jobs.end_s[own[full]])
-    busy = np.cumsum(np.concatenate((np.ones(int(full.sum())), -np.ones(int(full.sum()))))[order])[:-1] >= slots.compactions
-    full_s = np.concatenate(([0.0], np.cumsum(np.diff(times) * busy)))
-    due_s = np.full(len(jobs.flush), np.inf)
+    due_s = np.full(len(jobs.flush) + 1, np.inf)
     for family in np.unique(jobs.family[own]).tolist():
         rows = own[(jobs.family[own] == family) & jobs.works[own]]
         flushed_s = np.sort(jobs.end_s[rows[jobs.flush[rows]]])
         l0 = rows[~jobs.flush[rows] & (jobs.start_level[rows] == 0)]
         before_s = np.concatenate(([-np.inf], jobs.start_s[l0[:-1]]))[: len(l0)]
         ended_s = np.concatenate(([-np.inf], np.maximum.accumulate(jobs.end_s[l0[:-1]])))[: len(l0)]
-        enough = np.searchsorted(flushed_s, before_s, side="right") + slots.l0_trigger - 1
+        enough = np.searchsorted(flushed_s, before_s, side="right") + l0_trigger - 1
         filled_s = np.concatenate((flushed_s, [np.inf]))[np.minimum(enough, len(flushed_s))]
         due_s[l0] = np.maximum(filled_s, ended_s)
-    began_s = np.minimum(jobs.start_s[running], begins_s)
-    result: Floats = np.interp(began_s, times, full_s) - np.interp(np.minimum(due_s[running], began_s), times, full_s)
+    return due_s
+
+
+def _late_s(jobs: Jobs, own: Ints, compactions: int, due_s: Floats, before_s: Floats) -> Floats:
+    """Return the time between each `due_s` and `before_s` in which all threads for `compactions` were busy."""
+    full = own[~jobs.flush[own]]
+    times, order = _sorted_changes(jobs.start_s[full], jobs.end_s[full])
+    change = np.concatenate((np.ones(len(full)), -np.ones(len(full))))[order]
+    full_s = np.concatenate(([0.0], np.cumsum(np.diff(times) * (np.cumsum(change)[:-1] >= compactions))))
+    result: Floats = np.interp(before_s, times, full_s) - np.interp(np.minimum(due_s, before_s), times, full_s)
     return result
 
 
