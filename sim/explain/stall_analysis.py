@@ -115,7 +115,7 @@ def _bottleneck(data: StallData, waits: StallWaits, groups: Sequence[StallGroup]
     evidence, seconds = _evidence(data, waits.jobs, waits.held, groups, served)
     return {
         "resource": find_bottleneck(seconds, evidence["lost_share"]).value, **evidence,
-        "threads": None if data.slots is None else data.slots._asdict(),
+        "threads": data.slots and {"flushes": data.slots.flushes, "compactions": data.slots.compactions},
     }  # fmt: skip
 
 
