@@ -32,9 +32,28 @@ _SETTLED: Final = 0.2
 def confidence(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on how sure the answers are."""
     doubts = [text for text in (length_sentence(run), warm_up_sentence(run), tie_sentence(run)) if text]
-    facts = [_seeds(run), _model(run), _sampling(run), _endurance(run)]
+    if "import" in run.summary:
+        return "Times are the LOG's; the use of device and cores is not in it", [*_shown_by_log(run), *doubts]
+    facts = [_seeds(run), _model(), _sampling(run), _endurance(run)]
     headline = "A simulation with doubts" if doubts else "As sure as the model"
     return headline, [*doubts, *(text for text in facts if text)]
+
+
+def _shown_by_log(run: RunData) -> list[str]:
+    """Return what a LOG shows of the stalls and their reasons, and what it does not show."""
+    known = (run.summary.get("bottleneck") or {}).get("threads")
+    threads = "the number of threads in its options" if known else "not from threads, whose number it does not give"
+    waited = (
+        "A slowdown counts in full, although writers may have waited for a part of it only."
+        if run.summary.get("stall_measured") is None
+        else "Slowdowns are scaled to RocksDB's own sum of stall times."
+    )
+    return [
+        "The LOG shows when each flush and compaction started and ended, and when writers were slowed or stopped. What held "
+        f"up the stalls follows from these times and {threads}.",
+        f"It does not show what a job waited for while it ran, nor the wait of each write. {waited}",
+        "Lost operations are estimated: the rate without stalls is taken as the rate that clients wanted.",
+    ]
 
 
 def length_sentence(run: RunData) -> str:
@@ -48,7 +67,7 @@ def length_sentence(run: RunData) -> str:
         return ""
     if from_l0 < _FEW:
         often = "no compaction" if from_l0 == 0 else "only one compaction" if from_l0 == 1 else f"only {from_l0} compactions"
-        return f"The run is short: {often} out of L0. A longer run may behave differently."
+        return f"The {_kind(run)} is short: {often} out of L0. A longer one may behave differently."
     third = len(writes) // 3
     if third == 0:
         return ""
@@ -57,9 +76,13 @@ def length_sentence(run: RunData) -> str:
     if abs(change) < _SETTLED:
         return ""
     return (
-        f"The store had not settled: writes in the last third of the run were {numbers.percent(abs(change))} "
+        f"The store had not settled: writes in the last third of the {_kind(run)} were {numbers.percent(abs(change))} "
         f"{'faster' if change > 0 else 'slower'} than in the middle third."
     )
+
+
+def _kind(run: RunData) -> str:
+    return "LOG" if "import" in run.summary else "run"
 
 
 def warm_up_sentence(run: RunData) -> str:
@@ -76,7 +99,7 @@ def warm_up_sentence(run: RunData) -> str:
         return ""
     return (
         f"Warm-up: L{level} got its first file only at {times_s[level]:,.0f} s of {numbers.duration(run.duration_s)}, so the "
-        "mean over the run is that of a growing tree."
+        f"mean over the {_kind(run)} is that of a growing tree."
     )
 
 
@@ -102,14 +125,10 @@ def _seeds(run: RunData) -> str:
         if low is not None and high is not None:
             between = f"{numbers.count(low)} and {numbers.per_second(high)}"
             return f"{runs:.0f} seeds; the mean throughput lies between {between} (90 % interval)."
-    if "import" in run.summary:
-        return ""
     return "One seed: the exact times of stalls are those of one possible run. `--replications 5` gives intervals."
 
 
-def _model(run: RunData) -> str:
-    if "import" in run.summary:
-        return "These numbers were read from a LOG; lost operations are estimated."
+def _model() -> str:
     errors = read_model_errors(from_a_log=False)
     rate, w_amp, tail = (errors.get(name) for name in ("ops_per_s", "write_amplification", "write_latency_s.p999"))
     if rate is None or w_amp is None or tail is None:

@@ -115,7 +115,7 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
                      "clients asked for."]  # fmt: skip
     if groups := run.summary.get("episodes"):
         many = lost.get("episodes", len(groups))
-        worst = f"Costliest of {many:,} groups of stalls: " if many > 1 else "One group of stalls: "
+        worst = f"Costliest of {many:,} groups (stalls without recovery between them): " if many > 1 else "One group of stalls: "
         sentences.append(numbers.micro(f"{worst}{stall_group_text(groups[0])}."))
     return headline, sentences
 

@@ -15,7 +15,7 @@ from lsmlab.reports.answers.stopped import queued
 from lsmlab.reports.differences import change_with_interval, wanted
 from lsmlab.reports.parts import Html, bullets
 from lsmlab.reports.run_data import PAGE, RunData
-from lsmlab.sim.explain.bottleneck import LARGE_WAIT, Bottleneck
+from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.advise import SHORT, ShortAdvice
 from lsmlab.sim.studies.candidates import OPTIONS, CandidateChange, ChangeKind, candidates
@@ -36,7 +36,9 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     Bottleneck.MEMTABLES: (f"{OPTIONS}.max_write_buffer_number",),
 }
 """Keys that relieve a bottleneck."""
-_LIMITS_OF_ROCKSDB: Final = (Bottleneck.SLOTS, Bottleneck.L0_COMPACTION, Bottleneck.THROTTLE)
+_LIMITS_OF_ROCKSDB: Final = (
+    Bottleneck.SLOTS, Bottleneck.L0_COMPACTION, Bottleneck.LOCKED_FILES, Bottleneck.THROTTLE,
+)  # fmt: skip
 _LATER: Final = {
     "l0": f"{OPTIONS}.level0_slowdown_writes_trigger",
     "pending": f"{OPTIONS}.soft_pending_compaction_bytes_limit",
@@ -117,8 +119,6 @@ def first_tries(run: RunData) -> list[CandidateChange]:
     if resource == Bottleneck.LIMITER or resource in _RAISED:
         return list(_raised(resource, config))
     keys = [*_KEYS.get(resource, ()), *_later(resource, found.get("lost_by_cause") or {})]
-    if one_at_a_time(run):
-        keys.reverse()  # more slots help last
     cores = (config.get("host") or {}).get("cores")
     try:
         tried = candidates(options, config, float(cores or 1))
@@ -128,12 +128,6 @@ def first_tries(run: RunData) -> list[CandidateChange]:
     fewer = {f"{OPTIONS}.max_background_jobs={n}" for n in range(1, int(jobs))}
     chosen = [next((c for c in tried if key in c.keys and c.name and not fewer & set(c.overrides)), None) for key in keys]
     return [change for change in dict.fromkeys(chosen) if change is not None][:_MOST]
-
-
-def one_at_a_time(run: RunData) -> bool:
-    """Return whether the slots were in use, but the jobs behind the stalls hardly waited for one: they run one at a time."""
-    found = run.summary.get("bottleneck") or {}
-    return found.get("resource") == Bottleneck.SLOTS and (found.get("waits") or {}).get("slot", 0.0) < LARGE_WAIT
 
 
 def _later(resource: str, lost_by_cause: Mapping[str, float]) -> Iterator[str]:

@@ -61,7 +61,7 @@ _OF: Final = {
 def resource_seconds(held: Held, jobs: Jobs, uses: Mapping[str, float]) -> dict[Bottleneck, float]:
     """Return the stalled time in s by resource, the longest first. `uses`: mean use of each resource during the stalls."""
     total = np.bincount(held.holder, held.seconds, minlength=len(Holder))
-    seconds = {resource: 0.0 for resource in Bottleneck}
+    seconds = dict.fromkeys(Bottleneck, 0.0)
     for holder, resource in _OF.items():
         seconds[resource] += float(total[NUMBER[holder]])
     requests = uses.get("bandwidth", 1.0) < _REQUESTS * uses.get("device", 0.0)

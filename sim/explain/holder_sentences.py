@@ -52,7 +52,7 @@ _HEADS: Final = {
     Bottleneck.ERROR: "a background error",
     Bottleneck.THROTTLE: "the throttle",
 }
-USE_WORDS: Final = {
+_USE_WORDS: Final = {
     "device": "device", "bandwidth": "its bandwidth", "write_cap": "cap on written bytes", "read_cap": "cap on read bytes",
     "iops_cap": "cap on operations per second", "limiter": "rate limiter", "cores": "cores",
     "flush_slots": "flush threads", "compaction_slots": "compaction threads",
@@ -99,8 +99,14 @@ def bottleneck_text(summary: Mapping[str, Any]) -> str:
         return "unknown: the records do not show the times of the stalls"
     total_s = sum(sum(jobs.values()) for jobs in held_s.values())
     text = f"{_head(summary)}: of {format_seconds(total_s)} stalled, {held_text(held_s, summary)}"
-    uses = [f"{words} {percent(found['uses'][name])}" for name, words in USE_WORDS.items() if name in found["uses"]]
-    return f"{text}; in use meanwhile: {', '.join(uses)}" if uses else text
+    uses = uses_text(found["uses"])
+    return f"{text}; {uses}" if uses else text
+
+
+def uses_text(uses: Mapping[str, float]) -> str:
+    """Return the uses of resources during the stalls, such as "in use meanwhile: device 93 %"; "" for a LOG."""
+    known = [f"{words} {percent(uses[name])}" for name, words in _USE_WORDS.items() if name in uses]
+    return f"in use meanwhile: {', '.join(known)}" if known else ""
 
 
 def _head(summary: Mapping[str, Any]) -> str:

@@ -11,9 +11,9 @@ from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.explain.chains import Chain, chain_summary, chains, stall_rows
+from lsmlab.sim.explain.holder_sentences import bottleneck_text
 from lsmlab.sim.explain.lost_operations import client_curves, open_loop_latency
 from lsmlab.sim.explain.resource_use import Curve, busy_curve, running_curve, spliced
-from lsmlab.sim.explain.holder_sentences import bottleneck_text
 from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls, lost_operations
 from lsmlab.sim.explain.stall_division import Slots
 from lsmlab.sim.machine.device_station import TransferLog

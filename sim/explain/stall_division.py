@@ -172,7 +172,7 @@ class _Pieces:
 
     def running(self, which: Bools | Ints, stall: Ints, job: Ints, free: Ints, late_s: Floats, seconds: Floats) -> None:
         """Add those moments of `which`."""
-        self._running.append(_Running(*(column[which] for column in (stall, job, free, late_s, seconds))))
+        self._running.append(_Running(stall[which], job[which], free[which], late_s[which], seconds[which]))
 
     def held(self, holder: Holder, stall: Ints, job: Ints, seconds: Floats) -> None:
         """Add moments of one holder."""
@@ -192,7 +192,7 @@ def _joined(ran: _Running) -> _Running:
     """Add up the moments of the same stall, job and holder."""
     jobs, holders = int(ran.job.max(initial=0)) + 1, len(HOLDERS)
     _, first, place = np.unique((ran.stall * jobs + ran.job) * holders + ran.free, return_index=True, return_inverse=True)
-    total = np.bincount(place, ran.seconds, minlength=len(first))
+    total = np.asarray(np.bincount(place, ran.seconds, minlength=len(first)), dtype=np.float64)
     return _Running(ran.stall[first], ran.job[first], ran.free[first], ran.late_s[first], total)
 
 
@@ -217,7 +217,7 @@ def _summed(held: Held) -> Held:
     stall, holder, job, seconds = (column[some] for column in held)
     jobs = int(job.max(initial=-1)) + 2
     key, place = np.unique((stall * len(HOLDERS) + holder) * jobs + job + 1, return_inverse=True)
-    total = np.bincount(place, seconds, minlength=len(key))
+    total = np.asarray(np.bincount(place, seconds, minlength=len(key)), dtype=np.float64)
     return Held(key // jobs // len(HOLDERS), key // jobs % len(HOLDERS), key % jobs - 1, total)
 
 
@@ -289,7 +289,7 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
     others = _Group(place[~flush & works], running[~flush & works], keys)
     holds = ~flush & works & _at_base(jobs, own)[running]
     lockers = _Group(place[holds], running[holds], keys)
-    most = slots or Slots(len(jobs.flush) + 1, len(jobs.flush) + 1)
+    most = slots or Slots(len(jobs.flush) + 1, len(jobs.flush) + 1, 1)
 
     for_flush = work == Work.FLUSH
     flush_runs = for_flush & (oldest_flush >= 0)

@@ -50,7 +50,8 @@ class StallWaits:
     def of(self, stalls: Sequence[int]) -> Held:
         """Return the pieces of some stalls."""
         mine = np.isin(self.held.stall, np.asarray(stalls, dtype=np.int64))
-        return Held(*(column[mine] for column in self.held))
+        held = self.held
+        return Held(held.stall[mine], held.holder[mine], held.job[mine], held.seconds[mine])
 
     def seconds(self, held: Held, numbers: Ints, names: Sequence[str]) -> dict[str, dict[str, float]]:
         """Return the seconds of pieces by holder and name of the job, the longest first; "" where no job is concerned.

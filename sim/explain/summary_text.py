@@ -203,8 +203,8 @@ def costliest_lines(summary: Mapping[str, Any]) -> list[str]:
     lines: list[str] = []
     for group in (summary.get("episodes") or ())[:1]:
         lines += _wrapped("costliest", stall_group_text(group))
-        if text := held_text(group.get("waits_s") or {}, summary):
-            lines += _wrapped("of this", text)
+        if held := held_text(group.get("waits_s") or {}, summary):
+            lines += _wrapped("of this", held)
     if text := (summary.get("bottleneck") or {}).get("text"):
         lines += _wrapped("bottleneck", text)
     if late := summary.get("open_loop_latency_s"):

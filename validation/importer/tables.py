@@ -147,8 +147,8 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
                 start_s, end_s = reading.seconds(stall.start_us), reading.seconds(stall.end_us)
                 at = bisect.bisect_left(ends, (end_s - _COMMIT_S, -1))
                 ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + _COMMIT_S else -1
-                own = opening * len(names) + names.index(stall.column_family) if stall.column_family in names else opening * len(names)
-                shard = mine[ended_by].shard if ended_by in mine else own
+                own = names.index(stall.column_family) if stall.column_family in names else 0
+                shard = mine[ended_by].shard if ended_by in mine else opening * len(names) + own
                 lasts = ended_by < 0 and stall.end_us >= reading.end_us
                 family = stall.column_family
                 intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by, family, lasts))
