@@ -202,7 +202,7 @@ def _by_wait(ran: _Running, stalls: Stalls, jobs: Jobs) -> list[Held]:
     free = np.where(stalls.cores_saturated[stall], NUMBER[Holder.CORES], ran.free)
     rest = np.where(jobs.known[job], free, NUMBER[Holder.UNKNOWN])
     pieces = [
-        Held(stall, _holder_of(wait, stalls, stall, rest), job, ran.seconds * shares[:, number])
+        Held(stall, _holder_of(wait, stalls, stall, free), job, ran.seconds * shares[:, number])
         for number, wait in enumerate(WAITS)
     ]
     left_s = ran.seconds * np.maximum(0.0, 1.0 - shares.sum(axis=1))
@@ -221,13 +221,13 @@ def _summed(held: Held) -> Held:
     return Held(key // jobs // len(HOLDERS), key // jobs % len(HOLDERS), key % jobs - 1, total)
 
 
-def _holder_of(wait: str, stalls: Stalls, stall: Ints, rest: Ints) -> Ints:
-    """Return the number of the holder of a wait of jobs in stalls; `rest`: that of their time without a wait."""
+def _holder_of(wait: str, stalls: Stalls, stall: Ints, free: Ints) -> Ints:
+    """Return the number of the holder of a wait of jobs in stalls; `free`: that of their time without a wait."""
     transfer = stalls.transfer[stall]
     if wait == "device":
         return transfer
     if wait == "device_alone":
-        result: Ints = np.where(stalls.saturated[stall], transfer, rest)
+        result: Ints = np.where(stalls.saturated[stall], transfer, free)
         return result
     own = np.full(len(stall), NUMBER[_HOLDER_OF[wait]])
     if wait == "sync":  # the requests of an fsync wait in line for a cap
