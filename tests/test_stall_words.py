@@ -103,7 +103,8 @@ def test_a_log_is_said_not_to_contain_the_waits_of_a_job() -> None:
 
 
 def test_jobs_are_named_in_the_plural() -> None:
-    """Compactions are named once, with their levels."""
+    """Compactions are named once, with their levels, where the first of them stands."""
+    assert "flushes, and compactions within L0" == jobs_text(["flush", "compaction within L0"])
     assert "compactions within L0 and from L0 to L1, and flushes" == jobs_text(
         ["compaction within L0", "flush", "compaction from L0 to L1"]
     )

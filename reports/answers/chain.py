@@ -38,9 +38,12 @@ def chain_graphic(group: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
 
 def _held(group: Mapping[str, Any], summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return what held up the largest parts of a group's time."""
-    parts = [part for part in parts_of(group.get("waits_s") or {}, summary) if part.share >= LEAST_SHARE]
-    shown = parts[:_MOST_HOLDERS]
-    return [(f"{numbers.percent(part.share)} of this", part.text, numbers.seconds(part.seconds)) for part in shown]
+    parts = [part for part in parts_of(group.get("waits_s") or {}, summary) if part.share >= LEAST_SHARE][:_MOST_HOLDERS]
+    if not parts:
+        return []
+    first, *rest = parts
+    more = [f"{numbers.percent(part.share)} {part.text} ({numbers.seconds(part.seconds)})" for part in rest]
+    return [(f"{numbers.percent(first.share)} of this", first.text, "; ".join([numbers.seconds(first.seconds), *more]))]
 
 
 def _job(delaying_job: Mapping[str, Any], cap: str) -> list[tuple[str, str, str]]:

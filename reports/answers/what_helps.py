@@ -112,7 +112,7 @@ def _changes(known: ShortAdvice) -> str:
 def first_tries(run: RunData) -> list[CandidateChange]:
     """Return up to three changes that the bottleneck of a run suggests; none for an unknown bottleneck."""
     found, queue = run.summary.get("bottleneck") or {}, queued(run)
-    config = parse_yaml(run.config_text, run.directory / "config.yaml") if run.config_text else None
+    config = parse_yaml(run.config_text, run.directory / "config.yaml") if run.config_text else _config_of_import(run)
     options, resource = run.summary.get("options"), queue.resource if queue else found.get("resource")
     if not isinstance(config, dict) or not isinstance(options, dict) or resource is None:
         return []
@@ -128,6 +128,11 @@ def first_tries(run: RunData) -> list[CandidateChange]:
     fewer = {f"{OPTIONS}.max_background_jobs={n}" for n in range(1, int(jobs))}
     chosen = [next((c for c in tried if key in c.keys and c.name and not fewer & set(c.overrides)), None) for key in keys]
     return [change for change in dict.fromkeys(chosen) if change is not None][:_MOST]
+
+
+def _config_of_import(run: RunData) -> dict[str, Any] | None:
+    """Return the configuration of an imported LOG as far as changes of options need it; None for a run without one."""
+    return {} if "import" in run.summary else None
 
 
 def _later(resource: str, lost_by_cause: Mapping[str, float]) -> Iterator[str]:

@@ -58,14 +58,18 @@ _OF: Final = {
 }  # fmt: skip
 
 
+def short_of_requests(uses: Mapping[str, float]) -> bool:
+    """Return whether a device was busy with requests, while it moved less than half the bytes that it could."""
+    return uses.get("bandwidth", 1.0) < _REQUESTS * uses.get("device", 0.0)
+
+
 def resource_seconds(held: Held, jobs: Jobs, uses: Mapping[str, float]) -> dict[Bottleneck, float]:
     """Return the stalled time in s by resource, the longest first. `uses`: mean use of each resource during the stalls."""
     total = np.bincount(held.holder, held.seconds, minlength=len(Holder))
     seconds = dict.fromkeys(Bottleneck, 0.0)
     for holder, resource in _OF.items():
         seconds[resource] += float(total[NUMBER[holder]])
-    requests = uses.get("bandwidth", 1.0) < _REQUESTS * uses.get("device", 0.0)
-    device = Bottleneck.DEVICE_REQUESTS if requests else Bottleneck.DEVICE_BANDWIDTH
+    device = Bottleneck.DEVICE_REQUESTS if short_of_requests(uses) else Bottleneck.DEVICE_BANDWIDTH
     seconds[device] += float(total[NUMBER[Holder.DEVICE]])
     own = held.holder == NUMBER[Holder.OWN_SPEED]
     flush, l0 = jobs.flush[held.job[own]], jobs.start_level[held.job[own]] == 0

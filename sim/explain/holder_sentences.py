@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lsmlab.models.units import format_seconds
-from lsmlab.sim.explain.bottleneck import Bottleneck
+from lsmlab.sim.explain.bottleneck import Bottleneck, short_of_requests
 from lsmlab.sim.explain.sentences import joined, percent
 from lsmlab.sim.explain.stall_division import Holder
 
@@ -33,6 +33,9 @@ _PHRASES: Final = {
     Holder.THROTTLE: "passed in {jobs} without a wait, but the throttle slowed writers before they were due",
     Holder.ERROR: "passed until the store had recovered from a background error",
 }
+_PLURALS: Final = {"flush": "flushes"}
+_LEAST_NAMED: Final = 0.1
+"""Share of a holder's time from which a job is named beside the first."""
 _NO_JOB: Final = "passed while no job ran that could end the stall"
 _IN_A_LOG: Final = "whose use of device and cores is not in a LOG"
 _UNFINISHED: Final = "unfinished at the end of the run, so that their waits are not all known"
@@ -80,7 +83,7 @@ def parts_of(held_s: Mapping[str, Mapping[str, float]], summary: Mapping[str, An
     found = []
     for name, jobs in held_s.items():
         holder, seconds = Holder(name), sum(jobs.values())
-        found.append(Part(holder, seconds / total_s, seconds, _phrase(holder, list(jobs), summary)))
+        found.append(Part(holder, seconds / total_s, seconds, _phrase(holder, jobs, summary)))
     return found
 
 
@@ -105,7 +108,8 @@ def bottleneck_text(summary: Mapping[str, Any]) -> str:
 
 def uses_text(uses: Mapping[str, float]) -> str:
     """Return the uses of resources during the stalls, such as "in use meanwhile: device 93 %"; "" for a LOG."""
-    known = [f"{words} {percent(uses[name])}" for name, words in _USE_WORDS.items() if name in uses]
+    shown = {name: share for name, share in uses.items() if name != "bandwidth" or short_of_requests(uses)}
+    known = [f"{words} {percent(shown[name])}" for name, words in _USE_WORDS.items() if name in shown]
     return f"in use meanwhile: {', '.join(known)}" if known else ""
 
 
@@ -135,14 +139,16 @@ def jobs_text(names: Sequence[str]) -> str:
     'compactions from L1 to L2 and from L2 to L3, and flushes'
     """
     compactions = [name.removeprefix("compaction ") for name in names if name.startswith("compaction ")]
-    others = [{"flush": "flushes"}.get(name, name.replace("discarded", "discarded compactions")) for name in names
-              if not name.startswith("compaction ")]  # fmt: skip
-    text = f"compactions {joined(compactions)}" if compactions else ""
-    return f"{text}, and {joined(others)}" if text and others else text or joined(others)
+    found: dict[str, None] = {}
+    for name in names:
+        text = f"compactions {joined(compactions)}" if name.startswith("compaction ") else _PLURALS.get(name, name)
+        found[text] = None
+    return ", and ".join(found)
 
 
-def _phrase(holder: Holder, jobs: Sequence[str], summary: Mapping[str, Any]) -> str:
-    names = [name for name in jobs if name][:_MOST_NAMES]
+def _phrase(holder: Holder, jobs: Mapping[str, float], summary: Mapping[str, Any]) -> str:
+    most = _LEAST_NAMED * sum(jobs.values())
+    names = [name for name, seconds in jobs.items() if name and seconds >= most][:_MOST_NAMES]
     if not names and holder is not Holder.ERROR:
         return _NO_JOB
     return _PHRASES[holder].format(
