@@ -56,7 +56,7 @@ def _job(delaying_job: Mapping[str, Any], cap: str) -> list[tuple[str, str, str]
     waits = {name: s for name, s in delaying_job["waits_s"].items() if s >= _LEAST * (ran_s + slot_s)}
     if delaying_job["waits_s"] and not waits:
         links.append(("which waited for", "nothing", "it read, computed and wrote at full speed"))
-    for name, wait_s in list(waits.items())[:2]:
+    for name, wait_s in list(waits.items())[:1]:
         words = f"for {cap}" if cap and name == "device" else WAIT_WORDS[name]
         more = _sharing(delaying_job) if name == "device" else ""
         links.append(("which itself waited", f"{numbers.seconds(wait_s)} {words}", more))

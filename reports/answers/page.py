@@ -22,7 +22,7 @@ from lsmlab.reports.answers.stopped import (
 )
 from lsmlab.reports.answers.what_helps import first_tries, what_helps
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.reports.parts import Html
+from lsmlab.reports.parts import Html, paragraph
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.explain.holder_sentences import LEAST_SHARE, parts_of, uses_text
@@ -53,10 +53,12 @@ def _why(run: RunData) -> str:
     head, rest = bottleneck_parts(found.get("text") or "")
     parts = parts_of(run.summary.get("stall_waits_s") or {}, run.summary)
     uses = uses_text(found.get("uses") or {}) if parts else rest
-    sentences = [*([_sentence(uses, run)] if uses else []), *(f"Reason of the failure: {error}." for error, _ in _errors(run))]
+    sentences = [f"Reason of the failure: {error}." for error, _ in _errors(run)]
+    used = paragraph(_sentence(uses, run)) if uses else ""
     show = '<button type="button" class="show" data-stall-group="0">Show this stall in the explorer</button>'
     costliest = "<p>The costliest group of stalls:</p>" if parts else ""
-    return _answer("why", "Why?", head, sentences, f"{_held_bar(parts)}{costliest}{chain_graphic(groups[0], run.summary)}{show}")
+    graphics = f"{_held_bar(parts)}{used}{costliest}{chain_graphic(groups[0], run.summary)}{show}"
+    return _answer("why", "Why?", head, sentences, graphics)
 
 
 def _held_bar(parts: Sequence[HeldPart]) -> str:
