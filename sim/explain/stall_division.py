@@ -144,7 +144,7 @@ class Held(NamedTuple):
 def divide(stalls: Stalls, jobs: Jobs, slots: Slots | None) -> Held:
     """Divide the time of each stall; `slots`: threads per database, None if they are unknown."""
     found = _Pieces()
-    for database in np.unique(stalls.database).tolist():
+    for database in sorted(set(stalls.database.tolist())):
         mine = np.flatnonzero(stalls.database == database)
         own = np.flatnonzero(jobs.database == database)
         _of_database(stalls, mine, jobs, own[np.argsort(jobs.start_s[own], kind="stable")], slots, found)
@@ -340,7 +340,7 @@ def _due_s(jobs: Jobs, own: Ints, l0_trigger: int) -> Floats:
     out of L0 before it, and once that one has ended.
     """
     due_s = np.full(len(jobs.flush) + 1, np.inf)
-    for family in np.unique(jobs.family[own]).tolist():
+    for family in sorted(set(jobs.family[own].tolist())):
         rows = own[(jobs.family[own] == family) & jobs.works[own]]
         flushed_s = np.sort(jobs.end_s[rows[jobs.flush[rows]]])
         l0 = rows[~jobs.flush[rows] & (jobs.start_level[rows] == 0)]
@@ -399,7 +399,7 @@ def _at_base(jobs: Jobs, own: Ints) -> Bools:
     """
     base = np.full(len(jobs.flush), -1, dtype=np.int64)
     out_of_l0 = ~jobs.flush & (jobs.start_level == 0) & (jobs.output_level > 0)
-    for family in np.unique(jobs.family[own]).tolist():
+    for family in sorted(set(jobs.family[own].tolist())):
         rows = own[jobs.family[own] == family]
         l0 = rows[out_of_l0[rows]]
         if len(l0):

@@ -132,7 +132,7 @@ def _stalls(
     cause = np.array([row["cause"] for row in rows])
     start_s, end_s = (np.array([row[name] for row in rows], dtype=np.float64) for name in ("start_s", "end_s"))
     stalled_s = end_s - start_s
-    for name in np.unique(cause).tolist():
+    for name in sorted(set(cause.tolist())):
         mine = cause == name
         length_s = float(stalled_s[mine].sum())
         stalled_s[mine] *= stall_seconds.get(name, length_s) / length_s if length_s > 0.0 else 0.0
