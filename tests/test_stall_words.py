@@ -35,7 +35,7 @@ def summary(resource: Bottleneck, held: dict[str, dict[str, float]] = HELD, **ch
         "resource": resource.value, "lost_share": 0.5, "lost_by_cause": {"l0_slowdown": 1.0},
         "uses": {"device": 0.93, "cores": 0.1}, "threads": {"flushes": 1, "compactions": 1},
     }  # fmt: skip
-    about = {"device": {"name": "sata"}, "options": {"max_background_jobs": 2}, "stall_waits_s": held}
+    about = {"engine": "rocksdb", "device": {"name": "sata"}, "options": {"max_background_jobs": 2}, "stall_waits_s": held}
     return {"bottleneck": {**found, **changes}, **about}
 
 

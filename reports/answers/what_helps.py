@@ -33,11 +33,12 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     Bottleneck.CORES: ("host.cores",),
     Bottleneck.SLOTS: (f"{OPTIONS}.max_background_jobs", f"{OPTIONS}.max_subcompactions"),
     Bottleneck.L0_COMPACTION: (f"{OPTIONS}.max_subcompactions",),
+    Bottleneck.COMPACTION_SPEED: (f"{OPTIONS}.max_subcompactions",),
     Bottleneck.MEMTABLES: (f"{OPTIONS}.max_write_buffer_number",),
 }
 """Keys that relieve a bottleneck."""
 _LIMITS_OF_ROCKSDB: Final = (
-    Bottleneck.SLOTS, Bottleneck.L0_COMPACTION, Bottleneck.LOCKED_FILES, Bottleneck.THROTTLE,
+    Bottleneck.SLOTS, Bottleneck.L0_COMPACTION, Bottleneck.COMPACTION_SPEED, Bottleneck.LOCKED_FILES, Bottleneck.THROTTLE,
 )  # fmt: skip
 _LATER: Final = {
     "l0": f"{OPTIONS}.level0_slowdown_writes_trigger",

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-from lsmlab.sim.explain.stall_division import NUMBER, Held, Holder, Jobs
+from lsmlab.sim.explain.stall_division import NUMBER, Held, Holder, Ints, Jobs, Work
 
 SATURATED: Final = 0.8
 """Use from which a resource counts as saturated: jobs that read, compute and write in turn leave gaps that no job fills."""
@@ -40,6 +40,8 @@ class Bottleneck(StrEnum):
     """The scheduler had paused the work."""
     L0_COMPACTION = "l0_compaction"
     """One thread compacts L0, and it has no other limit than its own speed."""
+    COMPACTION_SPEED = "compaction_speed"
+    """Compactions at their own speed behind a stall on pending bytes, while threads, device and cores were free."""
     MEMTABLES = "memtables"
     """Too few memtables: flushes had device, cores and slots."""
     ERROR = "background_error"
@@ -63,8 +65,11 @@ def short_of_requests(uses: Mapping[str, float]) -> bool:
     return uses.get("bandwidth", 1.0) < _REQUESTS * uses.get("device", 0.0)
 
 
-def resource_seconds(held: Held, jobs: Jobs, uses: Mapping[str, float]) -> dict[Bottleneck, float]:
-    """Return the stalled time in s by resource, the longest first. `uses`: mean use of each resource during the stalls."""
+def resource_seconds(held: Held, jobs: Jobs, work: Ints, uses: Mapping[str, float]) -> dict[Bottleneck, float]:
+    """Return the stalled time in s by resource, the longest first.
+
+    `work`: what each stall waits for; `uses`: mean use of each resource during the stalls.
+    """
     total = np.bincount(held.holder, held.seconds, minlength=len(Holder))
     seconds = dict.fromkeys(Bottleneck, 0.0)
     for holder, resource in _OF.items():
@@ -72,8 +77,10 @@ def resource_seconds(held: Held, jobs: Jobs, uses: Mapping[str, float]) -> dict[
     device = Bottleneck.DEVICE_REQUESTS if short_of_requests(uses) else Bottleneck.DEVICE_BANDWIDTH
     seconds[device] += float(total[NUMBER[Holder.DEVICE]])
     own = held.holder == NUMBER[Holder.OWN_SPEED]
-    flush, l0 = jobs.flush[held.job[own]], jobs.start_level[held.job[own]] == 0
-    for resource, mine in ((Bottleneck.MEMTABLES, flush), (Bottleneck.L0_COMPACTION, l0), (Bottleneck.THROTTLE, ~flush & ~l0)):
+    flush, pending = jobs.flush[held.job[own]], work[held.stall[own]] == Work.COMPACTION
+    for resource, mine in (
+        (Bottleneck.MEMTABLES, flush), (Bottleneck.COMPACTION_SPEED, pending), (Bottleneck.L0_COMPACTION, ~flush & ~pending)
+    ):  # fmt: skip
         seconds[resource] += float(held.seconds[own][mine].sum())
     return {resource: s for resource, s in sorted(seconds.items(), key=lambda item: -item[1]) if s > 0.0}
 

@@ -51,6 +51,7 @@ _HEADS: Final = {
     Bottleneck.LOCKED_FILES: "locked files",
     Bottleneck.PAUSED: "pauses of the scheduler",
     Bottleneck.L0_COMPACTION: "L0 compaction, of which one runs at a time",
+    Bottleneck.COMPACTION_SPEED: "the speed of compactions",
     Bottleneck.MEMTABLES: "memtables (max_write_buffer_number={memtables})",
     Bottleneck.ERROR: "a background error",
     Bottleneck.THROTTLE: "the throttle",
@@ -121,9 +122,11 @@ def _head(summary: Mapping[str, Any]) -> str:
         rest = sum(sum((held_s.get(name) or {}).values()) for name in (Holder.COMPACTION_SLOTS, Holder.LATE_START))
         kind = "flush" if flushes > rest else "compaction"
         number = _threads(summary, kind)
-        jobs = options.get("max_background_jobs")
+        if number is None:
+            return f"{kind} threads"
+        jobs = options.get("max_background_jobs") if str(summary.get("engine", "")).startswith("rocksdb") else None
         threads = f"the only {kind} thread" if number == 1 else f"the {number} {kind} threads"
-        return f"{threads} (max_background_jobs={jobs})" if jobs is not None and number is not None else f"{kind} threads"
+        return threads if jobs is None else f"{threads} (max_background_jobs={jobs})"
     if found["resource"] == Bottleneck.UNKNOWN:
         jobs = list(held_s.get(Holder.UNKNOWN) or {})
         return f"the {jobs_text(jobs[:1])} themselves" if "import" in summary and jobs else "unknown"

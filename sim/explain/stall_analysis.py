@@ -11,7 +11,7 @@ from lsmlab.sim.explain.bottleneck import Bottleneck, find_bottleneck, resource_
 from lsmlab.sim.explain.delaying_jobs import DelayingJob, JobTable, Table
 from lsmlab.sim.explain.lost_operations import ClientCurves, lost_per_stall
 from lsmlab.sim.explain.resource_use import Curve, mean_uses
-from lsmlab.sim.explain.stall_division import Held, Jobs, Slots
+from lsmlab.sim.explain.stall_division import Held, Slots
 from lsmlab.sim.explain.stall_groups import StallGroup, group_stalls
 from lsmlab.sim.explain.stall_waits import StallWaits, stall_waits
 
@@ -88,7 +88,7 @@ def _group(data: StallData, jobs: JobTable, waits: StallWaits, group: StallGroup
     delaying = _delaying_jobs(data, jobs, group)
     served = float(data.clients.between(data.clients.served, *_edges(group))[0])
     held = waits.of(group.stalls)
-    evidence, seconds = _evidence(data, waits.jobs, held, [group], served)
+    evidence, seconds = _evidence(data, waits, held, [group], served)
     return {
         "start_s": group.start_s, "end_s": group.end_s, "shard": group.shard, "cause": group.cause,
         "lost_ops": group.lost_ops, "lost_share": group.lost_ops / lost if lost else 0.0,
@@ -112,7 +112,7 @@ def _delaying_job(jobs: JobTable, shard: int, delaying_job: DelayingJob) -> dict
 
 
 def _bottleneck(data: StallData, waits: StallWaits, groups: Sequence[StallGroup], served: float) -> dict[str, Any]:
-    evidence, seconds = _evidence(data, waits.jobs, waits.held, groups, served)
+    evidence, seconds = _evidence(data, waits, waits.held, groups, served)
     return {
         "resource": find_bottleneck(seconds, evidence["lost_share"]).value, **evidence,
         "threads": data.slots and {"flushes": data.slots.flushes, "compactions": data.slots.compactions},
@@ -120,7 +120,7 @@ def _bottleneck(data: StallData, waits: StallWaits, groups: Sequence[StallGroup]
 
 
 def _evidence(
-    data: StallData, jobs: Jobs, held: Held, groups: Sequence[StallGroup], served: float
+    data: StallData, waits: StallWaits, held: Held, groups: Sequence[StallGroup], served: float
 ) -> tuple[dict[str, Any], dict[Bottleneck, float]]:
     """Return the evidence of some groups of stalls, and their stalled time by resource.
 
@@ -129,7 +129,7 @@ def _evidence(
     lost = sum(e.lost_ops for e in groups)
     by_cause = _lost_by_cause(groups)
     uses = mean_uses(data.usage, [(e.start_s, e.end_s, e.lost_ops or e.end_s - e.start_s) for e in groups])
-    seconds = resource_seconds(held, jobs, uses)
+    seconds = resource_seconds(held, waits.jobs, waits.work, uses)
     total_s = sum(seconds.values())
     return {
         "lost_share": lost / (lost + served) if lost > 0.0 else 0.0,

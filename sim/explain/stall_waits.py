@@ -44,6 +44,8 @@ class StallWaits:
     jobs: Jobs
     rows: Ints
     """Row of each job in jobs.parquet."""
+    work: Ints
+    """Work that each stall waits for (`Work`)."""
     held: Held
     """Pieces; their jobs are rows of `jobs`, their stalls rows of stalls.parquet."""
 
@@ -86,8 +88,8 @@ def stall_waits(
     of_stalls = np.array([row["column_family"] if named else 0.0 for row in stalls])
     _, numbers = np.unique(np.concatenate((families, of_stalls)), return_inverse=True)
     threaded, rows = _jobs(jobs, numbers[: len(families)], shards)
-    held = divide(_stalls(stalls, numbers[len(families) :], shards, stall_seconds, usage), threaded, slots)
-    return StallWaits(threaded, rows, held)
+    table = _stalls(stalls, numbers[len(families) :], shards, stall_seconds, usage)
+    return StallWaits(threaded, rows, table.work, divide(table, threaded, slots))
 
 
 def _jobs(table: Table, family: Ints, shards: int) -> tuple[Jobs, Ints]:
