@@ -176,8 +176,9 @@ def test_a_device_that_moves_few_bytes_is_short_of_requests() -> None:
     """Where the device is busy and its bandwidth is not in use, the time for the device is that of requests."""
     found = divided([stall("memtable_stop", 0.0, 4.0)], [job(0.0, 4.0, device_s=4.0)])
 
-    assert [Bottleneck.DEVICE_REQUESTS] == list(resource_seconds(found.held, found.jobs, found.work, {"device": 0.9, "bandwidth": 0.2}))
-    assert [Bottleneck.DEVICE_BANDWIDTH] == list(resource_seconds(found.held, found.jobs, found.work, {"device": 0.9, "bandwidth": 0.8}))
+    for bandwidth, resource in ((0.2, Bottleneck.DEVICE_REQUESTS), (0.8, Bottleneck.DEVICE_BANDWIDTH)):
+        uses = {"device": 0.9, "bandwidth": bandwidth}
+        assert [resource] == list(resource_seconds(found.held, found.jobs, found.work, uses))
 
 
 @pytest.mark.parametrize("load", [(), ("workload.shards=3",)])

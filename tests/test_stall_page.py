@@ -81,6 +81,19 @@ def test_the_page_divides_the_stalled_time(tmp_path: Path) -> None:
     assert f"in {run.summary['stalls']:,} stalls, which cost" in text
 
 
+def test_stalls_without_times_are_not_called_none(tmp_path: Path) -> None:
+    """Statistics without events tell how long writers were stalled, not when: the page says so, and claims no reason."""
+    run = load_run(write_run(tmp_path / "run", seconds=100))
+    sums = {"stall_seconds": {"l0_slowdown": 0.0}, "stall_fraction": 0.81, "stall_count": {"l0_slowdown": 311}}
+    stalls = {name: values[:0] for name, values in run.stalls.items()}
+    text = re.sub(r"<[^>]+>", " ", answers(replace(run, stalls=stalls, summary={**run.summary, **sums, "episodes": []})))
+
+    assert "Write stalls, but their times are unknown" in text
+    assert "L0 files: slowdown 311" in text
+    assert "81 % of the time" in text
+    assert not [claim for claim in ("No stall, no reason", "Nothing to mend", "Nothing: no write stalls") if claim in text]
+
+
 def test_a_log_is_not_as_sure_as_the_model(tmp_path: Path) -> None:
     """The confidence of a LOG says what a LOG shows and what it does not, and nothing about seeds or the model."""
     run = load_run(write_run(tmp_path / "run", seconds=100))
@@ -96,7 +109,8 @@ def test_a_queue_without_stalls_is_told(tmp_path: Path) -> None:
     """An open loop that asks for more than the store serves has a queue: the page does not say that nothing was wrong."""
     run = load_run(write_run(tmp_path / "run", seconds=100))
     calm = replace(run, stalls={name: values[:0] for name, values in run.stalls.items()}, summary={
-        **run.summary, "stall_seconds": {}, "episodes": [], "lost_operations": {"total": 0.0, "by_cause": {}},
+        **run.summary, "stall_seconds": {}, "stall_fraction": 0.0, "stall_count": {}, "episodes": [],
+        "lost_operations": {"total": 0.0, "by_cause": {}},
         "ops_per_s": 1000.0, "device": {"name": "sata", "utilisation": 0.9},
         "conditions": {"changes": [{"at_s": 10.0, "text": "write_bandwidth x 0.25"}]},
     })  # fmt: skip

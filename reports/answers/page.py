@@ -17,6 +17,7 @@ from lsmlab.reports.answers.stopped import (
     closed_loop_sentence,
     how_long,
     queued,
+    unseen,
     what_stopped,
     why_queued,
 )
@@ -48,6 +49,8 @@ def _why(run: RunData) -> str:
     found, groups = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
     if (queue := queued(run)) is not None:
         return _answer("why", "Why?", *why_queued(run, queue))
+    if unseen(run):
+        return _answer("why", "Why?", "Unknown", ["The input does not show which jobs ran during the stalls."])
     if not groups:
         return _answer("why", "Why?", "No stall, no reason", ["Flushes and compactions kept up with the clients."])
     head, rest = bottleneck_parts(found.get("text") or "")
@@ -94,7 +97,7 @@ def _helps(run: RunData) -> str:
     """Return the answer on what would help."""
     if errors := _errors(run):
         return _answer("helps", "What would help?", "Remove the cause of the failure", [remedy for _, remedy in errors])
-    calm = not run.summary.get("episodes") and queued(run) is None
+    calm = not run.summary.get("episodes") and queued(run) is None and not unseen(run)
     return _answer("helps", "What would help?", "", [], what_helps(run, first_tries(run), calm=calm))
 
 

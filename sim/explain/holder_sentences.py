@@ -100,7 +100,7 @@ def bottleneck_text(summary: Mapping[str, Any]) -> str:
     if found["resource"] == Bottleneck.NONE:
         return f"no bottleneck: write stalls cost {percent(found['lost_share'])} of the operations"
     if not held_s:
-        return "unknown: the records do not show the times of the stalls"
+        return "unknown: the input does not show the times of the stalls"
     total_s = sum(sum(jobs.values()) for jobs in held_s.values())
     text = f"{_head(summary)}: of {format_seconds(total_s)} stalled, {held_text(held_s, summary)}"
     uses = uses_text(found["uses"])

@@ -40,6 +40,8 @@ class StallData:
     """Time that writers waited, by cause, in s."""
     slots: Slots | None
     """Threads of a database; None if they are unknown."""
+    unseen: bool = False
+    """Whether writers were stalled at times that the records do not show, as in statistics without events."""
     shards: int = 1
     """Shards per database: a LOG counts column families as shards."""
 
@@ -54,7 +56,8 @@ def analyse_stalls(data: StallData) -> dict[str, Any]:
     served = float(data.clients.served[-1])
     return {
         "lost_operations": {
-            "total": lost, "share": lost / (served + lost) if lost else 0.0, "episodes": len(groups),
+            "total": None if data.unseen else lost,
+            "share": None if data.unseen else lost / (served + lost) if lost else 0.0, "episodes": len(groups),
             "by_cause": _lost_by_cause(groups),
         },
         "stalls": len(data.stalls),
@@ -113,8 +116,9 @@ def _delaying_job(jobs: JobTable, shard: int, delaying_job: DelayingJob) -> dict
 
 def _bottleneck(data: StallData, waits: StallWaits, groups: Sequence[StallGroup], served: float) -> dict[str, Any]:
     evidence, seconds = _evidence(data, waits, waits.held, groups, served)
+    resource = Bottleneck.UNKNOWN if data.unseen else find_bottleneck(seconds, evidence["lost_share"])
     return {
-        "resource": find_bottleneck(seconds, evidence["lost_share"]).value, **evidence,
+        "resource": resource.value, **evidence,
         "threads": data.slots and {"flushes": data.slots.flushes, "compactions": data.slots.compactions},
     }  # fmt: skip
 

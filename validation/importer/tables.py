@@ -72,8 +72,14 @@ def _stall_data(
         stalls=stalls, jobs=jobs, series=series,
         clients=curves_of_series(series["t_s"], writes, reads, stalled * length_s),
         memtable_writes=memtable_bytes / max(1.0, workload.entry_bytes), usage={},
-        stall_seconds=reading.summary["stall_seconds"], slots=_slots(reading), shards=len(families(reading.jobs)),
+        stall_seconds=reading.summary["stall_seconds"],
+        slots=_slots(reading), unseen=not stalls and _stalled(reading), shards=len(families(reading.jobs)),
     )  # fmt: skip
+
+
+def _stalled(reading: Reading) -> bool:
+    """Return whether the statistics say that writers were stalled."""
+    return bool(reading.summary["stall_fraction"] or any(reading.summary["stall_count"].values()))
 
 
 def _slots(reading: Reading) -> Slots | None:

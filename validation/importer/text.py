@@ -83,7 +83,7 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     lines = _row("write stalls", f"{time}{stalls_text(summary)}")
     for cause in sorted(seconds, key=lambda name: -seconds[name]):
         if seconds[cause] or counts[cause]:
-            time = f"{format_seconds(seconds[cause])} " if seconds[cause] else ""
+            time = f"{format_seconds(seconds[cause])} " if seconds[cause] else "for an unknown time "
             lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time}({counter_text(counts[cause])})")
     return lines + costliest_lines(summary)
 
