@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
+from lsmlab.reports.answers.stopped import unseen
 from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.bottleneck import SATURATED
@@ -31,6 +32,11 @@ _SETTLED: Final = 0.2
 
 def confidence(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on how sure the answers are."""
+    if unseen(run):
+        return "RocksDB's sums, and no times", [
+            "The input has statistics and no events: how long writers were stalled is RocksDB's own sum. When, and what ran "
+            "meanwhile, is not in it."
+        ]
     doubts = [text for text in (length_sentence(run), warm_up_sentence(run), tie_sentence(run)) if text]
     if "import" in run.summary:
         return "Times are the LOG's; the use of device and cores is not in it", [*_shown_by_log(run), *doubts]
