@@ -259,78 +259,109 @@ class _Moments:
         return rows, at
 
 
+class _Stalled(NamedTuple):
+    """Moments of stalls: one row per stall and moment in it."""
+
+    stall: Ints
+    at: Ints
+    """Number of the moment."""
+    key: Ints
+    """Number of moment and column family."""
+    work: Ints
+    seconds: Floats
+
+
+class _Present:
+    """Jobs of a database that run or wait at each moment."""
+
+    def __init__(self, moments: _Moments, jobs: Jobs, own: Ints, families: int) -> None:
+        size, keys = len(moments.length_s), len(moments.length_s) * families
+        row, when = moments.of(jobs.start_s[own], jobs.end_s[own])
+        running = own[row]
+        key, flush, works = when * families + jobs.family[running], jobs.flush[running], jobs.works[running]
+        compacts = ~flush & works
+        l0 = compacts & (jobs.start_level[running] == 0)
+        holds = compacts & _at_base(jobs, own)[running]
+        self.oldest_flush = _oldest(key[flush & works], running[flush & works], keys)
+        self.oldest_l0 = _oldest(key[l0], running[l0], keys)
+        self.flushes = _Group(when[flush], running[flush], size)
+        self.compactions = _Group(when[~flush], running[~flush], size)
+        self.of_family = _Group(key[compacts], running[compacts], keys)
+        """Compactions by moment and family."""
+        self.lockers = _Group(key[holds], running[holds], keys)
+        """Compactions that hold files of the level below L0, by moment and family."""
+        row, when = moments.of(jobs.queued_s[own], jobs.start_s[own])
+        waiting = own[row]
+        key, flush = when * families + jobs.family[waiting], jobs.flush[waiting]
+        self.flush_waits = np.bincount(key[flush], minlength=keys) > 0
+        self.compaction_waits = np.bincount(key[~flush], minlength=keys) > 0
+
+
 def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots | None, found: _Pieces) -> None:
     """Add the pieces of the stalls `mine` of one database with its jobs `own`, which are sorted by start time."""
     moments = _Moments(stalls, mine, jobs, own)
     families = int(max(stalls.family[mine].max(initial=0), jobs.family[own].max(initial=0))) + 1
-    size = len(moments.length_s)
     row, at = moments.of(stalls.start_s[mine], stalls.end_s[mine])
     length_s = stalls.end_s[mine] - stalls.start_s[mine]
     per_s = np.divide(stalls.stalled_s[mine], length_s, out=np.zeros(len(mine)), where=length_s > 0.0)
-    stall, seconds, key = mine[row], moments.length_s[at] * per_s[row], at * families + stalls.family[mine][row]
-    work = stalls.work[mine][row]
-
-    running, when = moments.of(jobs.start_s[own], jobs.end_s[own])
-    running = own[running]
-    place = when * families + jobs.family[running]
-    flush, works = jobs.flush[running], jobs.works[running]
-    out_of_l0 = ~flush & works & (jobs.start_level[running] == 0)
-    waiting, since = moments.of(jobs.queued_s[own], jobs.start_s[own])
-    waiting = own[waiting]
-    queue = since * families + jobs.family[waiting]
-    keys = size * families
-    flush_waits, compaction_waits = (
-        np.bincount(queue[which], minlength=keys)[key] > 0 for which in (jobs.flush[waiting], ~jobs.flush[waiting])
-    )
-    oldest_flush = _oldest(place[flush & works], running[flush & works], keys)[key]
-    oldest_l0 = _oldest(place[out_of_l0], running[out_of_l0], keys)[key]
-    flushes = _Group(when[flush], running[flush], size)
-    compactions = _Group(when[~flush], running[~flush], size)
-    others = _Group(place[~flush & works], running[~flush & works], keys)
-    holds = ~flush & works & _at_base(jobs, own)[running]
-    lockers = _Group(place[holds], running[holds], keys)
+    stall = mine[row]
+    stalled = _Stalled(
+        stall, at, at * families + stalls.family[stall], stalls.work[stall], moments.length_s[at] * per_s[row]
+    )  # fmt: skip
+    present = _Present(moments, jobs, own, families)
     most = slots or Slots(len(jobs.flush) + 1, len(jobs.flush) + 1, 1)
 
-    for_flush = work == Work.FLUSH
-    flush_runs = for_flush & (oldest_flush >= 0)
-    flush_slots = for_flush & ~flush_runs & (flushes.count[at] >= most.flushes)
-    held_by_l0 = for_flush & ~flush_runs & ~flush_slots & flush_waits  # an engine whose full L0 lets no flush start
-    for_l0 = (work == Work.L0_COMPACTION) | held_by_l0
-    l0_runs = for_l0 & (oldest_l0 >= 0)
-    any_runs = (work == Work.COMPACTION) & (others.count[key] > 0)
-    left = (for_l0 & ~l0_runs) | ((work == Work.COMPACTION) & ~any_runs)
-    busy = compactions.count[at]
-    full = left & (busy > 0) & ((busy >= most.compactions) | compaction_waits)
-    locked = left & ~full & (lockers.count[key] > 0) & (slots is not None)
-    unclear = left & ~full & ~locked & (others.count[key] > 0)
-    error = work == Work.RECOVERY
-    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error)
+    for_flush = stalled.work == Work.FLUSH
+    flush_runs = for_flush & (present.oldest_flush[stalled.key] >= 0)
+    flush_slots = for_flush & ~flush_runs & (present.flushes.count[at] >= most.flushes)
+    held = for_flush & ~flush_runs & ~flush_slots & present.flush_waits[stalled.key]  # a full L0 lets no flush start
+    for_l0 = (stalled.work == Work.L0_COMPACTION) | held
+    l0_runs = for_l0 & (present.oldest_l0[stalled.key] >= 0)
+    for_any = stalled.work == Work.COMPACTION
+    any_runs = for_any & (present.of_family.count[stalled.key] > 0)
+    _add_running(stalls, jobs, own, slots, stalled, present, (flush_runs, l0_runs, any_runs), found)
 
-    speed = NUMBER[Holder.OWN_SPEED]
-    free = np.where(flush_waits, NUMBER[Holder.FLUSH_SLOTS], speed)  # another flush could have run beside this one
-    on_time = np.zeros(len(row))
-    found.running(flush_runs, stall, oldest_flush, free, on_time, seconds)
-    due_s, begins_s = np.full(len(row), -np.inf), stalls.start_s[stall]
-    if slots is not None and l0_runs.any():
-        due_s[l0_runs] = _due_s(jobs, own, slots.l0_trigger)[oldest_l0[l0_runs]]
-        before_s = np.minimum(jobs.start_s[oldest_l0[l0_runs]], begins_s[l0_runs])
-        late_s = np.zeros(len(row))
-        late_s[l0_runs] = _late_s(jobs, own, slots.compactions, due_s[l0_runs], before_s)
-    else:
-        late_s = on_time
-    early = stalls.slowdown[stall] & (due_s >= begins_s - _SAME_S)  # slowed before the store could act
-    found.running(l0_runs, stall, oldest_l0, np.where(early, NUMBER[Holder.THROTTLE], speed), late_s, seconds)
-    pair, job, part = others.members(key, any_runs)
-    free = np.where(compaction_waits, NUMBER[Holder.COMPACTION_SLOTS], speed)
-    found.running(np.arange(len(pair)), stall[pair], job, free[pair], on_time[pair], seconds[pair] * part)
+    left = (for_l0 & ~l0_runs) | (for_any & ~any_runs)
+    busy = present.compactions.count[at]
+    full = left & (busy > 0) & ((busy >= most.compactions) | present.compaction_waits[stalled.key])
+    locked = left & ~full & (present.lockers.count[stalled.key] > 0) & (slots is not None)
+    unclear = left & ~full & ~locked & (present.of_family.count[stalled.key] > 0)
     for holder, which, group, number in (
-        (Holder.FLUSH_SLOTS, flush_slots, flushes, at), (Holder.COMPACTION_SLOTS, full, compactions, at),
-        (Holder.LOCKED_FILES, locked, lockers, key), (Holder.UNKNOWN, unclear, others, key),
+        (Holder.FLUSH_SLOTS, flush_slots, present.flushes, at), (Holder.COMPACTION_SLOTS, full, present.compactions, at),
+        (Holder.LOCKED_FILES, locked, present.lockers, stalled.key),
+        (Holder.UNKNOWN, unclear, present.of_family, stalled.key),
     ):  # fmt: skip
         pair, job, part = group.members(number, which)
-        found.held(holder, stall[pair], job, seconds[pair] * part)
+        found.held(holder, stall[pair], job, stalled.seconds[pair] * part)
+    error = stalled.work == Work.RECOVERY
+    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error)
     for holder, which in ((Holder.THROTTLE, nothing), (Holder.ERROR, error)):
-        found.held(holder, stall[which], np.full(int(which.sum()), -1), seconds[which])
+        found.held(holder, stall[which], np.full(int(which.sum()), -1), stalled.seconds[which])
+
+
+def _add_running(
+    stalls: Stalls, jobs: Jobs, own: Ints, slots: Slots | None, stalled: _Stalled, present: _Present,
+    runs: tuple[Bools, Bools, Bools], found: _Pieces,
+) -> None:  # fmt: skip
+    """Add the moments at which the work ran: a flush, a compaction out of L0, or any compaction (`runs`)."""
+    stall, _, key, _, seconds = stalled
+    flush_runs, l0_runs, any_runs = runs
+    on_time, speed = np.zeros(len(stall)), NUMBER[Holder.OWN_SPEED]
+    beside = np.where(present.flush_waits[key], NUMBER[Holder.FLUSH_SLOTS], speed)  # another flush could have run, too
+    found.running(flush_runs, stall, present.oldest_flush[key], beside, on_time, seconds)
+
+    pair, job, part = present.of_family.members(key, any_runs)
+    beside = np.where(present.compaction_waits[key[pair]], NUMBER[Holder.COMPACTION_SLOTS], speed)
+    found.running(np.arange(len(pair)), stall[pair], job, beside, on_time[pair], seconds[pair] * part)
+
+    job, stall, seconds = present.oldest_l0[key[l0_runs]], stall[l0_runs], seconds[l0_runs]
+    begins_s, late_s, early = stalls.start_s[stall], np.zeros(len(job)), np.zeros(len(job), dtype=np.bool_)
+    if slots is not None and len(job):
+        due_s = _due_s(jobs, own, slots.l0_trigger)[job]
+        late_s = _late_s(jobs, own, slots.compactions, due_s, np.minimum(jobs.start_s[job], begins_s))
+        early = stalls.slowdown[stall] & (due_s >= begins_s - _SAME_S)  # slowed before the store could act
+    free = np.where(early, NUMBER[Holder.THROTTLE], speed)
+    found.running(np.arange(len(job)), stall, job, free, late_s, seconds)
 
 
 def _due_s(jobs: Jobs, own: Ints, l0_trigger: int) -> Floats:
