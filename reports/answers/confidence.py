@@ -57,7 +57,9 @@ def _shown_by_log(run: RunData) -> list[str]:
     return [
         "The LOG shows when each flush and compaction started and ended, and when writers were slowed or stopped. What held "
         f"up the stalls follows from these times and {threads}.",
-        f"It does not show what a job waited for while it ran, nor the wait of each write. {waited}",
+        "It does not show what a job waited for while it ran. A busy thread may itself have waited for the device; whether more "
+        "threads help is a question for `lsmlab whatif`.",
+        f"It does not show the wait of each write either. {waited}",
         "Lost operations are estimated: the rate without stalls is taken as the rate that clients wanted.",
     ]
 
