@@ -209,7 +209,7 @@ def _summary(
         "stall_seconds": lengths, "stall_count": {c: sum(s["cause"] == c for s in stalls) for c in CAUSES},
         "stall_fraction": sum(lengths.values()) / seconds, "episodes": groups[:20],
         "lost_operations": {"total": total, "share": total / (ops + total), "episodes": len(groups), "by_cause": lost},
-        "bottleneck": {"resource": "unknown", "text": "", "uses": {}, "waits": {}},
+        "bottleneck": {"resource": "unknown", "text": "", "uses": {}},
         "write_amplification": sum(written) / user if user else 0.0, "read_amplification": 1.9,
         "space_amplification": 1.13, "levels": levels, "write_latency_s": _percentiles(latency, "write"),
         "read_latency_s": _percentiles(latency, "read"), "options": OPTIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lsmlab.sim.explain.bottleneck import Bottleneck, Evidence, find_bottleneck
+from lsmlab.sim.explain.bottleneck import Bottleneck
 from running import simulate
 
 STORE = (
@@ -24,8 +24,8 @@ STORES = {
     Bottleneck.READ_CAP: ("device=nvme", "device.read_cap=20MB/s", JOBS.format(8)),
     Bottleneck.IOPS_CAP: ("device=nvme", "device.iops_cap=300"),
     Bottleneck.LIMITER: ("device=nvme", "engine.options.rate_limiter_bytes_per_sec=50MiB/s", JOBS.format(4)),
-    Bottleneck.CORES: ("device=nvme", "host.cores=1", JOBS.format(8)),
-    Bottleneck.SLOTS: ("device=nvme", JOBS.format(2)),
+    Bottleneck.CORES: ("device=nvme", "host.cores=1", JOBS.format(8), "workload.duration=20s"),
+    Bottleneck.SLOTS: ("device=nvme", JOBS.format(2), "workload.duration=30s"),
     Bottleneck.L0_COMPACTION: ("device=nvme", JOBS.format(8), "engine.options.max_bytes_for_level_base=256MiB"),
     Bottleneck.MEMTABLES: (
         "device=nvme", JOBS.format(12), "workload.value_size=2000", "engine.options.disable_auto_compactions=true",
@@ -78,40 +78,3 @@ def test_more_of_the_short_resource_helps(bottleneck: Bottleneck) -> None:
 
     assert after["lost_operations"]["share"] < before["lost_operations"]["share"]
     assert after["ops_per_s"] > before["ops_per_s"]
-
-
-def evidence(**changes: Any) -> Evidence:
-    """Return the evidence of an L0 slowdown with all resources free."""
-    values = {"lost_share": 0.5, "lost_by_cause": {"l0_slowdown": 1.0}, "uses": {"device": 0.1, "cores": 0.1}, "waits": {}}
-    return Evidence(**{**values, **changes})
-
-
-def test_the_bottleneck_is_the_most_used_resource_if_it_is_saturated() -> None:
-    """Of two saturated resources the one in fuller use is named; below 80 % no resource counts as saturated."""
-    assert Bottleneck.CORES == find_bottleneck(evidence(uses={"device": 0.85, "cores": 0.9}))
-    assert Bottleneck.WRITE_CAP == find_bottleneck(evidence(uses={"device": 0.85, "write_cap": 0.99}))
-    assert Bottleneck.THROTTLE == find_bottleneck(evidence(uses={"device": 0.79, "cores": 0.79}))
-
-
-def test_slots_are_short_only_if_those_besides_the_l0_compaction_are_in_use() -> None:
-    """RocksDB runs one compaction out of L0 at a time, so more slots help only if other compactions fill the rest."""
-    busy = {"device": 0.5, "cores": 0.1, "compaction_slots": 0.83, "l0_compaction": 1.0}
-
-    assert Bottleneck.L0_COMPACTION == find_bottleneck(evidence(uses={**busy, "other_compaction_slots": 0.75}))
-    assert Bottleneck.SLOTS == find_bottleneck(evidence(uses={**busy, "other_compaction_slots": 0.9}))
-
-
-def test_a_wait_names_the_resource_that_was_waited_for() -> None:
-    """Jobs that wait a third of their time for a resource make it the bottleneck, even if its mean use is low."""
-    assert Bottleneck.LIMITER == find_bottleneck(evidence(waits={"limiter": 0.4, "device": 0.1}))
-    assert Bottleneck.SYNC == find_bottleneck(evidence(waits={"sync": 0.4}))
-    capped = {"device": 0.1, "iops_cap": 0.6}
-    assert Bottleneck.IOPS_CAP == find_bottleneck(evidence(uses=capped, waits={"sync": 0.2, "device": 0.2}))
-    capped = {"device": 0.1, "write_cap": 0.5}
-    assert Bottleneck.WRITE_CAP == find_bottleneck(evidence(uses=capped, waits={"device": 0.4}))
-
-
-def test_the_bottleneck_is_unknown_without_the_use_of_resources() -> None:
-    """A LOG does not tell whether device and cores were free, so nobody can tell what was short."""
-    assert Bottleneck.UNKNOWN == find_bottleneck(evidence(uses={}))
-    assert Bottleneck.NONE == find_bottleneck(evidence(uses={}, lost_share=0.0))

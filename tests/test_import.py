@@ -79,13 +79,16 @@ def test_files_of_an_import(imported: Path) -> None:
 
 
 def test_stalls_of_a_log_are_explained(imported: Path) -> None:
-    """A LOG has lost operations and groups of stalls with their jobs; its bottleneck is unknown."""
+    """A LOG has lost operations, groups of stalls with their jobs, and its stalled time divided among what held it up."""
     summary = json.loads((imported / "summary.json").read_text(encoding="utf-8"))
     stalls = pq.read_table(imported / "stalls.parquet").to_pandas()
 
     assert len(stalls) > 0
     assert summary["lost_operations"]["total"] == pytest.approx(stalls.lost_ops.sum())
-    assert {"none", "unknown"} >= {summary["bottleneck"]["resource"]}
+    held = {name: sum(jobs.values()) for name, jobs in summary["stall_waits_s"].items()}
+    assert sum(held.values()) == pytest.approx(sum(summary["stall_seconds"].values()))
+    assert len(stalls) == summary["stalls"]
+    assert {"flushes", "compactions"} == set(summary["bottleneck"]["threads"])
     assert {} == summary["episodes"][0]["uses"]
 
 

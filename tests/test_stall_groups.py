@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from lsmlab.sim.explain.delaying_jobs import JobTable
 from lsmlab.sim.explain.lost_operations import ClientCurves, client_curves, curves_of_series, lost_per_stall
-from lsmlab.sim.explain.resource_use import busy_curve, covered_curve, mean_uses, running_curve
+from lsmlab.sim.explain.resource_use import busy_curve, mean_uses, running_curve
 from lsmlab.sim.explain.stall_groups import group_stalls
 from running import SMALL, simulate
 
@@ -93,18 +93,14 @@ def test_a_series_that_is_stalled_all_the_time_is_compared_with_its_fastest_row(
 
 
 def test_use_of_resources() -> None:
-    """Amounts, slots and covered time become shares of an interval."""
+    """Amounts and slots become shares of an interval."""
     at_s = np.array([0.0, 1.0, 2.0, 4.0])
     flow = busy_curve(np.array([0.0]), np.array([2.0]), np.array([100.0]), at_s, capacity_per_s=100.0)
     slots = running_curve(np.array([1.0, 0.0, 3.0]), np.array([1.0, 1.0, -1.0]), 4.0, most=2)
-    covered = covered_curve(np.array([0.0, 0.5]), np.array([1.0, 2.0]), 4.0)
 
-    assert {"flow": 0.5, "slots": 0.5, "covered": 1.0} == pytest.approx(
-        mean_uses({"flow": flow, "slots": slots, "covered": covered}, [(0.0, 1.0, 1.0)])
-    )
-    assert {"flow": 0.25, "slots": 0.75, "covered": 0.5} == pytest.approx(
-        mean_uses({"flow": flow, "slots": slots, "covered": covered}, [(0.0, 4.0, 1.0)])
-    )
+    curves = {"flow": flow, "slots": slots}
+    assert {"flow": 0.5, "slots": 0.5} == pytest.approx(mean_uses(curves, [(0.0, 1.0, 1.0)]))
+    assert {"flow": 0.25, "slots": 0.75} == pytest.approx(mean_uses(curves, [(0.0, 4.0, 1.0)]))
 
 
 def job(number: int, start_s: float, end_s: float, **changes: Any) -> dict[str, Any]:
@@ -137,7 +133,6 @@ def test_waits_of_a_job_are_per_thread_and_beyond_the_time_alone() -> None:
 
     assert {"device": 3.0, "slot": 1.0} == found.waits_s
     assert ["device", "slot"] == list(found.waits_s)
-    assert 3.0 / 11.0 == pytest.approx(found.wait_shares()["device"])
 
 
 def test_jobs_share_the_device_by_their_bytes_of_the_time() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from explorer_pack import explorer_of
-from lsmlab.reports.answers.chain import beside_the_chain
-from lsmlab.reports.answers.confidence import settled_sentence, tie_sentence
+from lsmlab.reports import numbers
+from lsmlab.reports.answers.confidence import confidence, settled_sentence, tie_sentence
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.stopped import causes, closed_loop_sentence, queued
 from lsmlab.reports.answers.what_helps import first_tries
@@ -49,18 +50,17 @@ def test_the_first_screen_tells_the_costliest_stalls(tmp_path: Path) -> None:
 
 
 def test_the_bottleneck_suggests_what_to_try_first(tmp_path: Path) -> None:
-    """A cap or a rate limit is doubled; slots suggest more jobs only if jobs waited for one; the unknown suggests nothing."""
+    """A cap or a rate limit is doubled; slots suggest more jobs; the unknown suggests nothing."""
     run = saved(tmp_path, *CAPPED)
 
-    def tries(resource: str, slot: float = 0.0, config: str = "") -> list[str]:
-        found = {"resource": resource, "lost_by_cause": {"l0_slowdown": 1.0}, "waits": {"slot": slot}}
+    def tries(resource: str, config: str = "") -> list[str]:
+        found = {"resource": resource, "lost_by_cause": {"l0_slowdown": 1.0}}
         changed = replace(run, summary={**run.summary, "bottleneck": found}, config_text=run.config_text + config)
         return [change.name for change in first_tries(changed)]
 
-    jobs, threads, later = tries("background_slots", slot=0.5)
+    jobs, threads, later = tries("background_slots")
     assert f"max_background_jobs={2 * run.summary['options']['max_background_jobs']}" == jobs
     assert ("max_subcompactions=4", "level0_slowdown_writes_trigger") == (threads, later.partition("=")[0])
-    assert [later, threads, jobs] == tries("background_slots", slot=0.1)
     assert ["device.write_cap=40MB/s"] == [change.name for change in first_tries(run)]
     assert ["device=samsung_pm1743"] == tries("device_bandwidth")
     assert ["max_write_buffer_number=4"] == tries("memtables")
@@ -69,22 +69,51 @@ def test_the_bottleneck_suggests_what_to_try_first(tmp_path: Path) -> None:
     assert "device.write_cap=40MB/s" in answers(run)
 
 
-def test_slots_that_nobody_waited_for_are_doubted(tmp_path: Path) -> None:
-    """If the jobs behind the stalls hardly waited for a slot, the page says that more slots may not help."""
+def test_the_page_divides_the_stalled_time(tmp_path: Path) -> None:
+    """Each large part of the stalled time is a line with its share and seconds, and they are parts of the headline's time."""
     run = saved(tmp_path, *CAPPED)
-    texts = []
-    for slot in (0.1, 0.5):
-        found = {**run.summary["bottleneck"], "resource": "background_slots", "waits": {"slot": slot}}
-        texts.append(answers(replace(run, summary={**run.summary, "bottleneck": found})))
+    text = re.sub(r"<[^>]+>", "|", answers(run))
+    held = {name: sum(jobs.values()) for name, jobs in run.summary["stall_waits_s"].items()}
+    first = max(held, key=lambda name: held[name])
 
-    assert ["did not wait for a slot" in text for text in texts] == [True, False]
+    assert "write_cap" == first
+    assert f"|Of the {numbers.seconds(sum(held.values()))} stalled:|" in text
+    assert re.search(rf"\|{numbers.percent(held[first] / sum(held.values()))} waited for the cap on written bytes in ", text)
+    assert f"in {run.summary['stalls']:,} stalls, which cost" in text
+
+
+def test_stalls_without_times_are_not_called_none(tmp_path: Path) -> None:
+    """Statistics without events tell how long writers were stalled, not when: the page says so, and claims no reason."""
+    run = load_run(write_run(tmp_path / "run", seconds=100))
+    sums = {"stall_seconds": {"l0_slowdown": 0.0}, "stall_fraction": 0.81, "stall_count": {"l0_slowdown": 311}}
+    stalls = {name: values[:0] for name, values in run.stalls.items()}
+    text = re.sub(r"<[^>]+>", " ", answers(replace(run, stalls=stalls, summary={**run.summary, **sums, "episodes": []})))
+
+    assert "Write stalls, but their times are unknown" in text
+    assert "L0 files: slowdown 311" in text
+    assert "81 % of the time" in text
+    assert "is RocksDB's own sum" in html.unescape(text)
+    claims = ("As sure as the model", "No stall, no reason", "Nothing to mend", "Nothing: no write stalls")
+    assert not [claim for claim in claims if claim in text]
+
+
+def test_a_log_is_not_as_sure_as_the_model(tmp_path: Path) -> None:
+    """The confidence of a LOG says what a LOG shows and what it does not, and nothing about seeds or the model."""
+    run = load_run(write_run(tmp_path / "run", seconds=100))
+    headline, sentences = confidence(replace(run, summary={**run.summary, "import": {}}))
+    text = " ".join(sentences)
+
+    assert "the use of device and cores is not in it" in headline
+    assert "It does not show what a job waited for" in text
+    assert not [word for word in ("seed", "model's own error", "simulat") if word in text]
 
 
 def test_a_queue_without_stalls_is_told(tmp_path: Path) -> None:
     """An open loop that asks for more than the store serves has a queue: the page does not say that nothing was wrong."""
     run = load_run(write_run(tmp_path / "run", seconds=100))
     calm = replace(run, stalls={name: values[:0] for name, values in run.stalls.items()}, summary={
-        **run.summary, "stall_seconds": {}, "episodes": [], "lost_operations": {"total": 0.0, "by_cause": {}},
+        **run.summary, "stall_seconds": {}, "stall_fraction": 0.0, "stall_count": {}, "episodes": [],
+        "lost_operations": {"total": 0.0, "by_cause": {}},
         "ops_per_s": 1000.0, "device": {"name": "sata", "utilisation": 0.9},
         "conditions": {"changes": [{"at_s": 10.0, "text": "write_bandwidth x 0.25"}]},
     })  # fmt: skip
@@ -102,7 +131,7 @@ def test_a_full_device_is_the_reason_of_a_background_error(tmp_path: Path) -> No
     """The page names the reason of the failed job and what helps; the job that ended the error is not the cause."""
     run = saved(tmp_path, *CAPPED)
     group = {**run.summary["episodes"][0], "cause": "background_error"}
-    found = {"resource": "background_error", "text": "a background error: a job had failed", "uses": {}, "waits": {}}
+    found = {"resource": "background_error", "text": "a background error: a job had failed", "uses": {}}
     reasons = np.array(["no_space", *run.jobs["reason"][1:]], dtype=object)
     summary = {**run.summary, "bottleneck": found, "episodes": [group]}
     failed = replace(run, summary=summary, jobs={**run.jobs, "reason": reasons})
@@ -112,22 +141,6 @@ def test_a_full_device_is_the_reason_of_a_background_error(tmp_path: Path) -> No
     assert "Keep more space free" in text
     assert "until the next job succeeded" in text
     assert "which itself waited" not in text
-
-
-def test_a_chain_that_covers_only_the_end_of_a_stall_is_told(tmp_path: Path) -> None:
-    """If the last jobs of an L0 stall were short, the page names the compaction out of L0 that ran meanwhile."""
-    run = load_run(write_run(tmp_path / "run", seconds=100))
-    jobs = {
-        "kind": np.array(["compaction", "compaction", "flush"], dtype=object), "job": np.array([7, 8, 9]),
-        "start_level": np.array([0, 0, -1]), "output_level": np.array([1, 0, 0]), "shard": np.zeros(3, dtype=np.int64),
-        "start_s": np.array([10.0, 19.0, 10.0]), "end_s": np.array([25.0, 20.0, 20.0]),
-    }  # fmt: skip
-    group = {"cause": "l0_slowdown", "start_s": 12.0, "end_s": 20.0, "shard": 0, "chain": {"seconds": 1.0}}
-    mine = replace(run, jobs=jobs)
-
-    assert "1 s of 8 s; for 8 s of it ran the compaction from L0 to L1 (job 7)" in beside_the_chain(mine, group)
-    assert "" == beside_the_chain(mine, {**group, "chain": {"seconds": 5.0}})
-    assert "" == beside_the_chain(mine, {**group, "cause": "memtable_stop"})
 
 
 def test_a_capped_device_is_not_called_busy(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.sim.explain.bottleneck import Bottleneck
+from lsmlab.sim.explain.holder_sentences import bottleneck_text, held_text, jobs_text
 from lsmlab.sim.explain.lost_operations import open_loop_latency
-from lsmlab.sim.explain.sentences import bottleneck_text, reason_text, stall_group_text
+from lsmlab.sim.explain.sentences import reason_text, stall_group_text
+from lsmlab.sim.explain.stall_division import Holder
 from lsmlab.sim.explain.summary_text import summary_text
 from running import SMALL, simulate
 
@@ -22,13 +24,19 @@ STALL_GROUP: dict[str, Any] = {
 }  # fmt: skip
 
 
-def summary(resource: Bottleneck, **changes: Any) -> dict[str, Any]:
+HELD: dict[str, dict[str, float]] = {
+    "compaction_slots": {"compaction from L1 to L2": 15.3, "compaction from L2 to L3": 10.0}, "unknown": {"flush": 4.4},
+}  # fmt: skip
+
+
+def summary(resource: Bottleneck, held: dict[str, dict[str, float]] = HELD, **changes: Any) -> dict[str, Any]:
     """Return the part of a summary that the sentence on the bottleneck needs."""
     found = {
         "resource": resource.value, "lost_share": 0.5, "lost_by_cause": {"l0_slowdown": 1.0},
-        "uses": {"device": 0.93, "cores": 0.1}, "waits": {"device": 0.35, "sync": 0.01},
+        "uses": {"device": 0.93, "cores": 0.1}, "threads": {"flushes": 1, "compactions": 1},
     }  # fmt: skip
-    return {"bottleneck": {**found, **changes}, "device": {"name": "sata"}, "options": {"max_background_jobs": 4}}
+    about = {"engine": "rocksdb", "device": {"name": "sata"}, "options": {"max_background_jobs": 2}, "stall_waits_s": held}
+    return {"bottleneck": {**found, **changes}, **about}
 
 
 def test_a_group_of_stalls_has_cause_length_and_cost() -> None:
@@ -59,32 +67,59 @@ def test_a_job_at_full_speed_has_no_wait() -> None:
 
 @pytest.mark.parametrize("resource", Bottleneck)
 def test_each_bottleneck_has_a_sentence(resource: Bottleneck) -> None:
-    """Every resource has words, also without the use of some resources."""
-    text = bottleneck_text(summary(resource))
+    """Every resource has words, also where device, threads and options are not known."""
+    for mine in (summary(resource), {"bottleneck": summary(resource, threads=None, uses={})["bottleneck"]}):
+        text = bottleneck_text(mine)
 
-    assert "{" not in text
-    assert "None" not in text
-    assert ("35 % of their time for the device" in text) == (resource is not Bottleneck.NONE)
-    assert bottleneck_text(summary(resource, uses={}, waits={}))
+        assert text
+        assert not [part for part in ("{", "None", "  ") if part in text]
 
 
-def test_the_sentence_has_the_numbers_that_show_the_bottleneck() -> None:
-    """The device is named, with its use and the waits for it."""
+@pytest.mark.parametrize("holder", Holder)
+@pytest.mark.parametrize("jobs", [{"": 1.0}, {"flush": 1.0, "compaction within L0": 2.0, "discarded from L0 to L1": 0.5}])
+def test_each_holder_has_a_phrase(holder: Holder, jobs: dict[str, float]) -> None:
+    """What held up a stall has words, with the jobs that it concerned and without."""
+    text = held_text({holder.value: jobs}, summary(Bottleneck.UNKNOWN))
+
+    assert text.startswith("100 % ")
+    assert not [part for part in ("{", "None", "  ") if part in text]
+
+
+def test_the_sentence_names_share_threads_and_jobs() -> None:
+    """The parts of the stalled time have their share, the number of threads and the jobs on them; uses follow."""
     assert (
-        "device bandwidth: sata was busy 93 % of the stalled time; the jobs behind the stalls waited 35 % of their time "
-        "for the device" == bottleneck_text(summary(Bottleneck.DEVICE_BANDWIDTH))
+        "the only compaction thread (max_background_jobs=2): of 29.7 s stalled, 85 % waited for the only compaction thread, "
+        "which ran compactions from L1 to L2 and from L2 to L3; 15 % passed in flushes, unfinished at the end of the run, so "
+        "that their waits are not all known; in use meanwhile: device 93 %, cores 10 %"
+    ) == bottleneck_text(summary(Bottleneck.SLOTS))
+
+
+def test_a_log_is_said_not_to_contain_the_waits_of_a_job() -> None:
+    """Where the work ran all the time, a LOG does not tell whether the device or the cores were short."""
+    imported = {**summary(Bottleneck.UNKNOWN, {"unknown": {"flush": 4.4}}, uses={}), "import": {}}
+
+    text = "the flushes themselves: of 4.4 s stalled, 100 % passed in flushes, whose use of device and cores is not in a LOG"
+    assert text == bottleneck_text(imported)
+
+
+def test_jobs_are_named_in_the_plural() -> None:
+    """Compactions are named once, with their levels, where the first of them stands."""
+    assert "flushes, and compactions within L0" == jobs_text(["flush", "compaction within L0"])
+    assert "compactions within L0 and from L0 to L1, and flushes" == jobs_text(
+        ["compaction within L0", "flush", "compaction from L0 to L1"]
     )
 
 
 def test_the_terminal_tells_the_costliest_first() -> None:
-    """Causes are in the order of lost operations; costliest group of stalls, its reason and the bottleneck follow."""
+    """Causes are in the order of lost operations; costliest group of stalls, what held it up and the bottleneck follow."""
     result = simulate(*SMALL, "device.write_cap=20MB/s", "workload.duration=10s")
     lines = summary_text(result.summary).splitlines()
     labels = [line[:16].strip() for line in lines if line[:1] != " "]
     at = labels.index("write stalls")
 
-    assert ["costliest", "waited for", "bottleneck", "open loop"] == labels[at + 1 : at + 5]
+    assert ["costliest", "of this", "bottleneck", "open loop"] == labels[at + 1 : at + 5]
     assert "operations lost" in lines[at]
+    assert f" in {result.summary['stalls']} stalls" in lines[at]
     assert any("% of the lost operations" in line for line in lines)
     assert max(len(line) for line in lines[: lines.index("")]) <= 120
 

@@ -39,8 +39,8 @@ def test_summary_has_the_main_numbers() -> None:
     assert "throughput      24,606 ops/s (24,606 writes/s, 25.0 MB/s of keys and values written)" == lines[1]
     assert "write latency   P50 2.1 us  P99 1.07 ms  max 477 ms" == lines[2]
     assert "write stalls    25.0 % of the time, longest 477 ms" == lines[3]
-    assert "                L0 files, slowed: 140 s, 1,200 times" == lines[4]
-    assert "                memtables full, stopped: 10 s, 7 times" == lines[5]
+    assert "                L0 files, slowed: 140 s (RocksDB's counter: 1,200)" == lines[4]
+    assert "                memtables full, stopped: 10 s (RocksDB's counter: 7)" == lines[5]
     assert "amplification   write 5.29, space 1.02" == lines[6]
     assert "device          93 % busy, read 200.0 MB/s, write 300.0 MB/s" == lines[7]
 
@@ -110,10 +110,12 @@ def test_replications_keep_the_first_seed_and_add_intervals() -> None:
 
 
 def names(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Yield keys of all levels, but not those that are data themselves: options, reasons, causes, counts."""
+    """Yield keys of all levels, but not those that are data themselves: options, reasons, causes, counts, jobs."""
     for key, value in summary.items():
         yield key
-        if isinstance(value, Mapping) and key not in ("options", "job_reasons", "distribution"):
+        if key == "stall_waits_s":
+            yield from value
+        elif isinstance(value, Mapping) and key not in ("options", "job_reasons", "distribution"):
             yield from names(value)
 
 

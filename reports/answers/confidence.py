@@ -6,6 +6,7 @@ import math
 from typing import Final
 
 from lsmlab.reports import numbers
+from lsmlab.reports.answers.stopped import unseen
 from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.bottleneck import SATURATED
@@ -23,10 +24,36 @@ _USES: Final = {
 
 def confidence(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on how sure the answers are."""
+    if unseen(run):
+        return "RocksDB's sums, and no times", [
+            "The input has statistics and no events: how long writers were stalled is RocksDB's own sum. When, and what ran "
+            "meanwhile, is not in it."
+        ]
     doubts = [text for text in (settled_sentence(run), tie_sentence(run)) if text]
-    facts = [_seeds(run), _model(run), _sampling(run), _endurance(run)]
+    if "import" in run.summary:
+        return "Times are the LOG's; the use of device and cores is not in it", [*_shown_by_log(run), *doubts]
+    facts = [_seeds(run), _model(), _sampling(run), _endurance(run)]
     headline = "A simulation with doubts" if doubts else "As sure as the model"
     return headline, [*doubts, *(text for text in facts if text)]
+
+
+def _shown_by_log(run: RunData) -> list[str]:
+    """Return what a LOG shows of the stalls and their reasons, and what it does not show."""
+    known = (run.summary.get("bottleneck") or {}).get("threads")
+    threads = "the number of threads in its options" if known else "not from threads, whose number it does not give"
+    waited = (
+        "A slowdown counts in full, although writers may have waited for a part of it only."
+        if run.summary.get("stall_measured") is None
+        else "Slowdowns are scaled to RocksDB's own sum of stall times."
+    )
+    return [
+        "The LOG shows when each flush and compaction started and ended, and when writers were slowed or stopped. What held "
+        f"up the stalls follows from these times and {threads}.",
+        "It does not show what a job waited for while it ran. A busy thread may itself have waited for the device; whether more "
+        "threads help is a question for `lsmlab whatif`.",
+        f"It does not show the wait of each write either. {waited}",
+        "Lost operations are estimated: the rate without stalls is taken as the rate that clients wanted.",
+    ]
 
 
 def settled_sentence(run: RunData) -> str:
@@ -60,14 +87,10 @@ def _seeds(run: RunData) -> str:
         if low is not None and high is not None:
             between = f"{numbers.count(low)} and {numbers.per_second(high)}"
             return f"{runs:.0f} seeds; the mean throughput lies between {between} (90 % interval)."
-    if "import" in run.summary:
-        return ""
     return "One seed: the exact times of stalls are those of one possible run. `--replications 5` gives intervals."
 
 
-def _model(run: RunData) -> str:
-    if "import" in run.summary:
-        return "These numbers were read from a LOG; lost operations are estimated."
+def _model() -> str:
     errors = read_model_errors(from_a_log=False)
     rate, w_amp, tail = (errors.get(name) for name in ("ops_per_s", "write_amplification", "write_latency_s.p999"))
     if rate is None or w_amp is None or tail is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+import itertools
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
 
-from lsmlab.reports.answers.chain import beside_the_chain, chain_graphic
+from lsmlab.reports import numbers
+from lsmlab.reports.answers.chain import chain_graphic
 from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.stopped import (
     bottleneck_parts,
@@ -15,13 +17,17 @@ from lsmlab.reports.answers.stopped import (
     closed_loop_sentence,
     how_long,
     queued,
+    unseen,
     what_stopped,
     why_queued,
 )
-from lsmlab.reports.answers.what_helps import first_tries, one_at_a_time, what_helps
-from lsmlab.reports.parts import Html
+from lsmlab.reports.answers.what_helps import first_tries, what_helps
+from lsmlab.reports.palette import MOVE, RUNS
+from lsmlab.reports.parts import Html, paragraph
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.bottleneck import Bottleneck
+from lsmlab.sim.explain.holder_sentences import LEAST_SHARE, parts_of, uses_text
+from lsmlab.sim.explain.holder_sentences import Part as HeldPart
 
 
 def answers(run: RunData) -> Html:
@@ -39,26 +45,38 @@ def answers(run: RunData) -> Html:
 
 
 def _why(run: RunData) -> str:
-    """Return the answer with the bottleneck, and the chain of the costliest group of stalls."""
+    """Return the answer with the bottleneck, and what held up the costliest group of stalls."""
     found, groups = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
     if (queue := queued(run)) is not None:
         return _answer("why", "Why?", *why_queued(run, queue))
+    if unseen(run):
+        return _answer("why", "Why?", "Unknown", ["The input does not show which jobs ran during the stalls."])
     if not groups:
         return _answer("why", "Why?", "No stall, no reason", ["Flushes and compactions kept up with the clients."])
     head, rest = bottleneck_parts(found.get("text") or "")
-    if found.get("resource") == "unknown" or not rest:
-        head, rest = "Bottleneck unknown", "The use of device and cores is not known."
-    sentences = [_sentence(rest, run), *_doubts(run), *(f"Reason of the failure: {error}." for error, _ in _errors(run))]
-    sentences += [text] if (text := beside_the_chain(run, groups[0])) else []
+    parts = parts_of(run.summary.get("stall_waits_s") or {}, run.summary)
+    uses = uses_text(found.get("uses") or {}) if parts else rest
+    sentences = [f"Reason of the failure: {error}." for error, _ in _errors(run)]
+    used = paragraph(_sentence(uses, run)) if uses else ""
     show = '<button type="button" class="show" data-stall-group="0">Show this stall in the explorer</button>'
-    return _answer("why", "Why?", head, sentences, chain_graphic(groups[0]) + show)
+    costliest = "<p>The costliest group of stalls:</p>" if parts else ""
+    graphics = f"{_held_bar(parts)}{used}{costliest}{chain_graphic(groups[0], run.summary)}{show}"
+    return _answer("why", "Why?", head, sentences, graphics)
 
 
-def _doubts(run: RunData) -> list[str]:
-    """Return a doubt about the slots as the bottleneck, if the jobs behind the stalls hardly waited for one."""
-    if not one_at_a_time(run):
-        return []
-    return ["For most of their time they did not wait for a slot: L0 has one compaction at a time, so more slots may not help."]
+def _held_bar(parts: Sequence[HeldPart]) -> str:
+    """Return a bar that divides the stalled time among what held it up; each part is also a line of text."""
+    if not parts:
+        return ""
+    total = numbers.seconds(sum(part.seconds for part in parts))
+    shown = [
+        Share(part.share, color, f"{numbers.percent(part.share)} {part.text} ({numbers.seconds(part.seconds)})")
+        for part, color in zip(parts, itertools.cycle(RUNS), strict=False)
+        if part.share >= LEAST_SHARE
+    ]
+    if (rest := 1.0 - sum(share.share for share in shown)) > _LEAST_REST:
+        shown.append(Share(rest, MOVE, f"{numbers.percent(rest)} other"))
+    return f"<p>Of the {html.escape(total)} stalled:</p>{_shares(shown)}"
 
 
 _ERRORS: Final = {
@@ -79,7 +97,7 @@ def _helps(run: RunData) -> str:
     """Return the answer on what would help."""
     if errors := _errors(run):
         return _answer("helps", "What would help?", "Remove the cause of the failure", [remedy for _, remedy in errors])
-    calm = not run.summary.get("episodes") and queued(run) is None
+    calm = not run.summary.get("episodes") and queued(run) is None and not unseen(run)
     return _answer("helps", "What would help?", "", [], what_helps(run, first_tries(run), calm=calm))
 
 
@@ -91,14 +109,30 @@ def _sentence(text: str, run: RunData) -> str:
 
 def _bar(run: RunData) -> str:
     """Return a bar with the shares of the causes; each share is also a line of text."""
-    found = causes(run)
-    if not found:
+    return _shares([Share(cause.share, cause.color, cause.text) for cause in causes(run)])
+
+
+class Share(NamedTuple):
+    """Part of a bar."""
+
+    share: float
+    color: str
+    text: str
+
+
+def _shares(shares: Sequence[Share]) -> str:
+    """Return a bar of shares with a line of text for the first of them."""
+    if not shares:
         return ""
-    parts = "".join(f'<i style="width:{100 * cause.share:.2f}%;background:{cause.color}"></i>' for cause in found)
-    lines = "".join(
-        f'<li><i style="background:{cause.color}"></i>{html.escape(cause.text)}</li>' for cause in found[:4]
-    )
+    parts = "".join(f'<i style="width:{100 * share.share:.2f}%;background:{share.color}"></i>' for share in shares)
+    lines = "".join(f'<li><i style="background:{s.color}"></i>{html.escape(s.text)}</li>' for s in shares[:_MOST_LINES])
     return f'<div class="shares" aria-hidden="true">{parts}</div><ul class="legend">{lines}</ul>'
+
+
+_MOST_LINES: Final = 6
+"""Shares of a bar with a line of text."""
+_LEAST_REST: Final = 0.005
+"""Share of the stalled time from which the parts that are not named are shown together."""
 
 
 def _answer(name: str, question: str, headline: str, sentences: Iterable[str], more: str = "") -> str:

@@ -62,6 +62,8 @@ def causes(run: RunData) -> list[Cause]:
 def what_stopped(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on what stopped the writers."""
     found = causes(run)
+    if unseen(run):
+        return "Write stalls, but their times are unknown", [_counters(run)]
     if not found and queued(run) is not None:
         return "No write stall, but operations queued", ["Writers were not slowed or stopped, and still had to wait in line."]
     if not found:
@@ -74,6 +76,19 @@ def what_stopped(run: RunData) -> tuple[str, list[str]]:
         headline += f", and {_SHORT.get(found[1].name, stall_name(found[1].name)).lower()}"
         sentences.append(f"It is a tie: “{stall_name(found[1].name)}” cost {numbers.percent(found[1].share)}.")
     return headline, sentences
+
+
+def unseen(run: RunData) -> bool:
+    """Return whether writers were stalled at times that the input does not show, such as statistics without events."""
+    stalled = run.number("stall_fraction") or sum((run.summary.get("stall_count") or {}).values())
+    return bool(stalled) and not len(run.stalls.get("start_s", ()))
+
+
+def _counters(run: RunData) -> str:
+    """Return RocksDB's counters of the stall causes that occurred."""
+    counts = {cause: n for cause, n in (run.summary.get("stall_count") or {}).items() if n}
+    told = ", ".join(f"{stall_name(cause)} {numbers.count(n)}" for cause, n in sorted(counts.items(), key=lambda item: -item[1]))
+    return f"RocksDB's counters: {told}." if told else "The input does not tell their causes."
 
 
 def bottleneck_parts(text: str) -> tuple[str, str]:
@@ -102,6 +117,10 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
     stalled_s = sum(run.stall_seconds().values())
     if (queue := queued(run)) is not None:
         return _how_long_queued(run, queue)
+    if unseen(run):
+        share = run.number("stall_fraction")
+        headline = f"{numbers.percent(share)} of the time" if share else "Unknown"
+        return headline, ["The input has RocksDB's sums of the stalls, not the times of each."]
     if not stalled_s:
         return "0 s", [f"The run lasted {numbers.duration(run.duration_s)}."]
     headline = f"{numbers.percent(run.summary['stall_fraction'])} of the time"
@@ -115,7 +134,7 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
                      "clients asked for."]  # fmt: skip
     if groups := run.summary.get("episodes"):
         many = lost.get("episodes", len(groups))
-        worst = f"Costliest of {many:,} groups of stalls: " if many > 1 else "One group of stalls: "
+        worst = f"Costliest of {many:,} groups (stalls without recovery between them): " if many > 1 else "One group of stalls: "
         sentences.append(numbers.micro(f"{worst}{stall_group_text(groups[0])}."))
     return headline, sentences
 
@@ -158,7 +177,7 @@ class Queued:
 
 def queued(run: RunData) -> Queued | None:
     """Return the queue of a run without stalls; None if there was none."""
-    if sum(run.stall_seconds().values()) or "backlog_ops" not in run.series:
+    if sum(run.stall_seconds().values()) or unseen(run) or "backlog_ops" not in run.series:
         return None
     backlog, rate = run.column("backlog_ops"), run.number("ops_per_s") or 0.0
     if not len(backlog) or backlog.max() <= _LONG_S * rate:

@@ -15,7 +15,7 @@ from lsmlab.reports.answers.stopped import queued
 from lsmlab.reports.differences import change_with_interval, wanted
 from lsmlab.reports.parts import Html, bullets
 from lsmlab.reports.run_data import PAGE, RunData
-from lsmlab.sim.explain.bottleneck import LARGE_WAIT, Bottleneck
+from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.advise import SHORT, ShortAdvice
 from lsmlab.sim.studies.candidates import OPTIONS, CandidateChange, ChangeKind, candidates
@@ -33,10 +33,13 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     Bottleneck.CORES: ("host.cores",),
     Bottleneck.SLOTS: (f"{OPTIONS}.max_background_jobs", f"{OPTIONS}.max_subcompactions"),
     Bottleneck.L0_COMPACTION: (f"{OPTIONS}.max_subcompactions",),
+    Bottleneck.COMPACTION_SPEED: (f"{OPTIONS}.max_subcompactions",),
     Bottleneck.MEMTABLES: (f"{OPTIONS}.max_write_buffer_number",),
 }
 """Keys that relieve a bottleneck."""
-_LIMITS_OF_ROCKSDB: Final = (Bottleneck.SLOTS, Bottleneck.L0_COMPACTION, Bottleneck.THROTTLE)
+_LIMITS_OF_ROCKSDB: Final = (
+    Bottleneck.SLOTS, Bottleneck.L0_COMPACTION, Bottleneck.COMPACTION_SPEED, Bottleneck.LOCKED_FILES, Bottleneck.THROTTLE,
+)  # fmt: skip
 _LATER: Final = {
     "l0": f"{OPTIONS}.level0_slowdown_writes_trigger",
     "pending": f"{OPTIONS}.soft_pending_compaction_bytes_limit",
@@ -110,15 +113,13 @@ def _changes(known: ShortAdvice) -> str:
 def first_tries(run: RunData) -> list[CandidateChange]:
     """Return up to three changes that the bottleneck of a run suggests; none for an unknown bottleneck."""
     found, queue = run.summary.get("bottleneck") or {}, queued(run)
-    config = parse_yaml(run.config_text, run.directory / "config.yaml") if run.config_text else None
+    config = parse_yaml(run.config_text, run.directory / "config.yaml") if run.config_text else _config_of_import(run)
     options, resource = run.summary.get("options"), queue.resource if queue else found.get("resource")
     if not isinstance(config, dict) or not isinstance(options, dict) or resource is None:
         return []
     if resource == Bottleneck.LIMITER or resource in _RAISED:
         return list(_raised(resource, config))
     keys = [*_KEYS.get(resource, ()), *_later(resource, found.get("lost_by_cause") or {})]
-    if one_at_a_time(run):
-        keys.reverse()  # more slots help last
     cores = (config.get("host") or {}).get("cores")
     try:
         tried = candidates(options, config, float(cores or 1))
@@ -130,10 +131,9 @@ def first_tries(run: RunData) -> list[CandidateChange]:
     return [change for change in dict.fromkeys(chosen) if change is not None][:_MOST]
 
 
-def one_at_a_time(run: RunData) -> bool:
-    """Return whether the slots were in use, but the jobs behind the stalls hardly waited for one: they run one at a time."""
-    found = run.summary.get("bottleneck") or {}
-    return found.get("resource") == Bottleneck.SLOTS and (found.get("waits") or {}).get("slot", 0.0) < LARGE_WAIT
+def _config_of_import(run: RunData) -> dict[str, Any] | None:
+    """Return the configuration of an imported LOG as far as changes of options need it; None for a run without one."""
+    return {} if "import" in run.summary else None
 
 
 def _later(resource: str, lost_by_cause: Mapping[str, float]) -> Iterator[str]:

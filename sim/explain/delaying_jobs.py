@@ -40,11 +40,6 @@ class DelayingJob:
         """Time from the start of the job to its commit."""
         return self.end_s - self.start_s
 
-    def wait_shares(self) -> dict[str, float]:
-        """Return each wait as a share of the time since the job was queued."""
-        total_s = self.ran_s + self.waits_s.get("slot", 0.0)
-        return {name: min(1.0, s / total_s) for name, s in self.waits_s.items()} if total_s > 0.0 else {}
-
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
@@ -98,11 +93,11 @@ class JobTable:
         )  # fmt: skip
 
     def _name(self, row: int) -> str:
-        numbers, names = self._names
+        numbers, names = self.names
         return names[int(numbers[row])]
 
     @cached_property
-    def _names(self) -> tuple[NDArray[np.int64], list[str]]:
+    def names(self) -> tuple[NDArray[np.int64], list[str]]:
         """Return the number of each job's name, and the names: few, while there may be 100,000 jobs."""
         found: dict[tuple[str, int, int], str] = {}
         names: dict[str, int] = {}
@@ -145,7 +140,7 @@ class JobTable:
 
     def _shares(self, users: NDArray[np.int64], row: int, shares: Floats, of_clients: float) -> dict[str, float]:
         """Add up the shares of jobs of the same name, the largest first, without those below `_LEAST_SHARE`."""
-        numbers, names = self._names
+        numbers, names = self.names
         own = np.where(users == row, len(names), numbers[users])
         total = np.bincount(own, shares, minlength=len(names) + 1).tolist()
         present, first = np.unique(own, return_index=True)

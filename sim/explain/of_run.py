@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,16 +11,17 @@ from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.capped import Capped
 from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.explain.chains import Chain, chain_summary, chains, stall_rows
+from lsmlab.sim.explain.holder_sentences import bottleneck_text
 from lsmlab.sim.explain.lost_operations import client_curves, open_loop_latency
-from lsmlab.sim.explain.resource_use import Curve, busy_curve, covered_curve, running_curve, spliced
-from lsmlab.sim.explain.sentences import bottleneck_text
+from lsmlab.sim.explain.resource_use import Curve, busy_curve, running_curve, spliced
 from lsmlab.sim.explain.settled import overload_facts, settled_facts
 from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls, lost_operations
+from lsmlab.sim.explain.stall_division import Slots
 from lsmlab.sim.machine.device_station import TransferLog
 from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.results.series import Table, group_curve
+from lsmlab.sim.results.series import group_curve
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.records import JobRecord, StallInterval
@@ -45,13 +45,15 @@ def explain_run(
         series=result.series,
         clients=client_curves((group_curve(g), g.write_share) for g in clients.groups),
         memtable_writes=memtable * setup.workload.shards,
-        usage=_usage(setup, machine, families, usage, rows, result.jobs) if rows else {},
+        usage=_usage(setup, machine, families, usage, rows) if rows else {},
+        stall_seconds=result.summary["stall_seconds"],
+        slots=_threads(setup),
     )
     for row, lost_ops in zip(rows, lost_operations(data), strict=True):
         row["lost_ops"] = lost_ops
     result.stalls = rows
     summary = result.summary
-    summary |= {**chain_summary(stalls), "stalls": len(stalls), **analyse_stalls(data)}
+    summary |= {**chain_summary(stalls), **analyse_stalls(data)}
     if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
         summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
     summary["bottleneck"]["text"] = bottleneck_text(summary)
@@ -77,8 +79,7 @@ def closed_loop(clients: ClientLoad) -> bool:
 
 
 def _usage(
-    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], usage: UsageLog,
-    stalls: Sequence[Mapping[str, Any]], jobs: Table,
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], usage: UsageLog, stalls: Sequence[Mapping[str, Any]]
 ) -> dict[str, Curve]:
     rows = np.frombuffer(usage.rows, dtype=np.float64).reshape(-1, UsageLog.WIDTH)
     end_s = float(rows[-1, 0])
@@ -89,7 +90,7 @@ def _usage(
         "device": (rows[:, 0], rows[:, 1]),
         "cores": (rows[:, 0], (rows[:, 2] + clients) / machine.cores.cores),
         **_transfers(setup, machine, at_s),
-        **_slots(setup, families, _l0_compaction(setup, jobs, end_s), end_s),
+        **_slots(setup, families, end_s),
     }
 
 
@@ -130,39 +131,19 @@ def _transfers_under(machine: Machine, caps: Device, at_s: Floats) -> dict[str, 
     return curves
 
 
-def _slots(setup: Setup, families: Sequence[ColumnFamily], l0: Curve, end_s: float) -> dict[str, Curve]:
-    """Return the use of the slots of flushes and compactions, over all databases; `l0`: that of the compaction out of L0."""
+def _threads(setup: Setup) -> Slots:
+    """Return the threads of one database."""
+    flushes, compactions = (max(1, most) for most in setup.engine.scheduler().most_jobs())
+    return Slots(flushes, compactions, setup.engine.options.level0_file_num_compaction_trigger)
+
+
+def _slots(setup: Setup, families: Sequence[ColumnFamily], end_s: float) -> dict[str, Curve]:
+    """Return the use of the slots of flushes and compactions, over all databases."""
     activity = np.concatenate(
         [np.frombuffer(f.recorder.activity, dtype=np.float64).reshape(-1, 3) for f in families] or [np.empty((0, 3))]
     )
     flushes, compactions = (most * setup.workload.shards for most in setup.engine.scheduler().most_jobs())
-    running = running_curve(activity[:, 0], activity[:, 2], end_s, max(1, compactions))
     return {
         "flush_slots": running_curve(activity[:, 0], activity[:, 1], end_s, max(1, flushes)),
-        "compaction_slots": running,
-        "l0_compaction": l0,
-        "other_compaction_slots": _other_slots(running, l0, compactions / setup.workload.shards),
+        "compaction_slots": running_curve(activity[:, 0], activity[:, 2], end_s, max(1, compactions)),
     }
-
-
-def _other_slots(running: Curve, l0: Curve, slots: float) -> Curve:
-    """Return the use of the slots besides the one of a compaction out of L0; with a single slot, its use by any compaction."""
-    if slots <= 1.0:
-        return running
-    at_s = np.union1d(running[0], l0[0])
-    return at_s, (slots * np.interp(at_s, *running) - np.interp(at_s, *l0)) / (slots - 1.0)
-
-
-def _l0_compaction(setup: Setup, jobs: Table, end_s: float) -> Curve:
-    """Return the time in which a compaction of L0 files ran, as a mean over the databases."""
-    of_l0 = (np.asarray(jobs["kind"]) == "compaction") & (np.asarray(jobs["start_level"]) == 0)
-    shards = np.asarray(jobs["shard"])
-    curves = [
-        covered_curve(jobs["start_s"][mine], jobs["end_s"][mine], end_s)
-        for shard in range(setup.workload.shards)
-        if (mine := of_l0 & (shards == shard)).any()
-    ]
-    if not curves:
-        return np.array([0.0, end_s]), np.zeros(2)
-    at_s = np.array(sorted(set(itertools.chain.from_iterable(times.tolist() for times, _ in curves))))
-    return at_s, np.sum([np.interp(at_s, *curve) for curve in curves], axis=0) / setup.workload.shards

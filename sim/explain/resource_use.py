@@ -1,4 +1,4 @@
-"""Use of the resources of a run by time: device, caps, cores, job slots, rate limiter, and the compaction out of L0."""
+"""Use of the resources of a run by time: device, caps, cores, job slots and rate limiter."""
 
 from __future__ import annotations
 
@@ -48,16 +48,6 @@ def spliced(phases: Sequence[Mapping[str, Curve]], from_s: Sequence[float]) -> d
         steps = np.array([np.diff(phase.get(name, unused)[1]) for phase in phases])
         found[name] = at_s, np.concatenate(([0.0], np.cumsum(steps[phase_of, np.arange(len(phase_of))])))
     return found
-
-
-def covered_curve(starts: Floats, ends: Floats, end_s: float) -> Curve:
-    """Return the time that is covered by at least one of the intervals."""
-    times = np.concatenate((starts, ends))
-    changes = np.concatenate((np.ones(len(starts)), -np.ones(len(ends))))
-    order = np.lexsort((-changes, times))
-    edges = np.concatenate((times[order], [max(end_s, times.max(initial=0.0))]))
-    covered = (np.cumsum(changes[order]) > 0.5).astype(np.float64)
-    return edges, np.concatenate(([0.0], np.cumsum(covered * np.diff(edges))))
 
 
 def mean_uses(curves: Mapping[str, Curve], weighted: Iterable[tuple[float, float, float]]) -> dict[str, float]:

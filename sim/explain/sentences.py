@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.sim.explain.bottleneck import Bottleneck
 
 CAUSE_WORDS: Final = {
     "memtable_stop": "memtables full, stopped",
@@ -18,33 +17,6 @@ CAUSE_WORDS: Final = {
     "background_error": "background error, stopped",
 }
 """Stall causes as text."""
-_TITLES: Final = {
-    Bottleneck.NONE: "no bottleneck: write stalls cost {lost} of the operations",
-    Bottleneck.UNKNOWN: "unknown: the use of device and cores is not known",
-    Bottleneck.DEVICE_BANDWIDTH: "device bandwidth: {device} was busy {busiest} of the stalled time",
-    Bottleneck.DEVICE_REQUESTS: "IOPS or seeks of the device: {device} was busy {use[device]} of the stalled time and moved "
-    "{use[bandwidth]} of the bytes that it could move in sequence",
-    Bottleneck.WRITE_CAP: "cap on written bytes: {use[write_cap]} of it was used during the stalls, while {device} itself was "
-    "busy {use[device]} of the time",
-    Bottleneck.READ_CAP: "cap on read bytes: {use[read_cap]} of it was used during the stalls, while {device} itself was busy "
-    "{use[device]} of the time",
-    Bottleneck.IOPS_CAP: "cap on operations per second: {use[iops_cap]} of it was used during the stalls, while {device} "
-    "itself was busy {use[device]} of the time",
-    Bottleneck.LIMITER: "RocksDB's rate limiter: {use[limiter]} of its rate was used during the stalls, while {device} was "
-    "busy {use[device]} of the time",
-    Bottleneck.CORES: "cores: {use[cores]} of {cores:g} were used during the stalls",
-    Bottleneck.SYNC: "fsyncs: {device} was busy only {use[device]} of the stalled time",
-    Bottleneck.SLOTS: "background slots (max_background_jobs={jobs}): {use[compaction_slots]} of those for compactions and "
-    "{use[flush_slots]} of those for flushes were in use during the stalls, device {use[device]}, cores {use[cores]}",
-    Bottleneck.L0_COMPACTION: "L0 compaction: one ran {use[l0_compaction]} of the stalled time, and RocksDB compacts L0 with "
-    "one thread; device {use[device]}, cores {use[cores]} in use",
-    Bottleneck.MEMTABLES: "memtables: all {memtables} were full, while flushes had room on device ({use[device]} in use) and "
-    "cores ({use[cores]})",
-    Bottleneck.ERROR: "a background error: a job had failed, and the database accepted no write",
-    Bottleneck.THROTTLE: "the throttle: RocksDB slowed writers although there was room: device {use[device]}, cores "
-    "{use[cores]}, compaction slots {use[compaction_slots]} in use",
-}
-"""Sentence by bottleneck."""
 WAIT_WORDS: Final = {
     "device": "for the device",
     "core": "for a core",
@@ -60,24 +32,6 @@ CAP_WORDS: Final = {
 """Caps of a device by the names of their uses."""
 _LEAST_WAIT: Final = 0.05
 """Share of a job's time from which a sentence names a wait."""
-
-
-def bottleneck_text(summary: Mapping[str, Any]) -> str:
-    """Return the sentence on the bottleneck of a run, from its summary."""
-    found = summary["bottleneck"]
-    uses = found["uses"]
-    device, options = summary.get("device"), summary.get("options") or {}
-    text = _TITLES[Bottleneck(found["resource"])].format(
-        use=_Percents(uses), busiest=percent(max(uses.get("device", 0.0), uses.get("bandwidth", 0.0))),
-        lost=percent(found["lost_share"]), device=(device or {}).get("name") or "the device",
-        cores=(summary.get("cpu") or {}).get("cores", 0.0), jobs=options.get("max_background_jobs", "unknown"),
-        memtables=options.get("max_write_buffer_number", "memtables"),
-    )  # fmt: skip
-    waits = [name for name, share in found["waits"].items() if share >= _LEAST_WAIT]
-    if found["resource"] == Bottleneck.NONE or not waits:
-        return text
-    shares = _list([f"{percent(found['waits'][name])} of their time {WAIT_WORDS[name]}" for name in waits[:2]])
-    return f"{text}; the jobs behind the stalls waited {shares}"
 
 
 def binding_cap(uses: Mapping[str, float]) -> str:
@@ -116,7 +70,7 @@ def reason_text(group: Mapping[str, Any]) -> str:
     if not waits:
         return f"{text}, without waits of its own" if delaying_job["waits_s"] else text
     cap = binding_cap(group.get("uses") or {})
-    return f"{text}; the job itself waited " + _list([_wait(name, s, delaying_job, cap) for name, s in waits.items()])
+    return f"{text}; the job itself waited " + joined([_wait(name, s, delaying_job, cap) for name, s in waits.items()])
 
 
 def count(number: float) -> str:
@@ -143,16 +97,6 @@ def overload_text(found: Mapping[str, float]) -> str:
     return f"cannot keep up: takes {takes:,.0f} of {asked:,.0f} operations/s; the queue grows"
 
 
-class _Percents(dict[str, str]):
-    """Uses of resources as text; "an unknown share" of resources without a number."""
-
-    def __init__(self, uses: Mapping[str, float]) -> None:
-        super().__init__({name: percent(share) for name, share in uses.items()})
-
-    def __missing__(self, name: str) -> str:
-        return "an unknown share"
-
-
 def _wait(name: str, wait_s: float, delaying_job: Mapping[str, Any], cap: str) -> str:
     text = f"{format_seconds(wait_s)} {f'for {cap}' if cap and name == 'device' else WAIT_WORDS[name]}"
     others = [f"{name} {percent(share)}" for name, share in delaying_job["device_shares"].items() if name != "itself"]
@@ -165,5 +109,6 @@ def _wait(name: str, wait_s: float, delaying_job: Mapping[str, Any], cap: str) -
     return f"{text}, shared with {other_jobs} (it had {percent(own)} of the bytes; {', '.join(others[:2])})"
 
 
-def _list(parts: Sequence[str]) -> str:
+def joined(parts: Sequence[str]) -> str:
+    """Return words as a list, such as "a, b and c"."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,22 +1,22 @@
-"""Explanation of a run's stalls: the keys `lost_operations`, `episodes` and `bottleneck` of summary.json."""
+"""Explanation of a run's stalls, as keys of summary.json: cost, time by holder, costliest groups, and bottleneck."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.sim.explain.bottleneck import Bottleneck, Evidence, find_bottleneck
+from lsmlab.sim.explain.bottleneck import Bottleneck, find_bottleneck, resource_seconds
 from lsmlab.sim.explain.delaying_jobs import DelayingJob, JobTable, Table
 from lsmlab.sim.explain.lost_operations import ClientCurves, lost_per_stall
 from lsmlab.sim.explain.resource_use import Curve, mean_uses
+from lsmlab.sim.explain.stall_division import Held, Slots
 from lsmlab.sim.explain.stall_groups import StallGroup, group_stalls
+from lsmlab.sim.explain.stall_waits import StallWaits, stall_waits
 
 MOST_GROUPS: Final = 10
 """Groups of stalls in summary.json."""
-_BLAMED: Final = 50
-"""Costliest groups of stalls whose jobs give the waits of the whole run."""
 _NAMED_JOBS: Final = 3
 """Jobs in summary.json per group of stalls: those that ran longest during the group of stalls."""
 
@@ -36,22 +36,34 @@ class StallData:
     """Writes of all clients that fill one memtable of each database."""
     usage: Mapping[str, Curve]
     """Use of each resource that the run has (`of_run`); empty for a LOG."""
+    stall_seconds: Mapping[str, float]
+    """Time that writers waited, by cause, in s."""
+    slots: Slots | None
+    """Threads of a database; None if they are unknown."""
+    unseen: bool = False
+    """Whether writers were stalled at times that the records do not show, as in statistics without events."""
+    shards: int = 1
+    """Shards per database: a LOG counts column families as shards."""
 
 
 def analyse_stalls(data: StallData) -> dict[str, Any]:
-    """Return the keys `lost_operations`, `episodes` (the costliest ones) and `bottleneck` of summary.json."""
+    """Return the keys `lost_operations`, `stalls`, `stall_waits_s`, `episodes` and `bottleneck` of summary.json."""
     columns = {name: [row[name] for row in data.stalls] for name in ("cause", "start_s", "end_s", "shard")}
     groups = group_stalls(columns, data.clients, data.memtable_writes) if data.stalls else []
     jobs = JobTable(data.jobs, data.series)
+    waits = stall_waits(data.stalls, data.jobs, data.usage, data.stall_seconds, data.slots, data.shards)
     lost = sum(e.lost_ops for e in groups)
     served = float(data.clients.served[-1])
     return {
         "lost_operations": {
-            "total": lost, "share": lost / (served + lost) if lost else 0.0, "episodes": len(groups),
+            "total": None if data.unseen else lost,
+            "share": None if data.unseen else lost / (served + lost) if lost else 0.0, "episodes": len(groups),
             "by_cause": _lost_by_cause(groups),
         },
-        "episodes": [_group(data, jobs, e, lost) for e in groups[:MOST_GROUPS]],
-        "bottleneck": _bottleneck(data, jobs, groups, served),
+        "stalls": len(data.stalls),
+        "stall_waits_s": waits.seconds(waits.held, *jobs.names),
+        "episodes": [_group(data, jobs, waits, e, lost) for e in groups[:MOST_GROUPS]],
+        "bottleneck": _bottleneck(data, waits, groups, served),
     }  # fmt: skip
 
 
@@ -75,10 +87,11 @@ def _delaying_jobs(data: StallData, jobs: JobTable, group: StallGroup) -> list[D
     return jobs.delaying(group.shard, list(waited_for), group.start_s, group.end_s)
 
 
-def _group(data: StallData, jobs: JobTable, group: StallGroup, lost: float) -> dict[str, Any]:
+def _group(data: StallData, jobs: JobTable, waits: StallWaits, group: StallGroup, lost: float) -> dict[str, Any]:
     delaying = _delaying_jobs(data, jobs, group)
     served = float(data.clients.between(data.clients.served, *_edges(group))[0])
-    evidence = _evidence(data, [(group, delaying)], [group], served)
+    held = waits.of(group.stalls)
+    evidence, seconds = _evidence(data, waits, held, [group], served)
     return {
         "start_s": group.start_s, "end_s": group.end_s, "shard": group.shard, "cause": group.cause,
         "lost_ops": group.lost_ops, "lost_share": group.lost_ops / lost if lost else 0.0,
@@ -88,7 +101,8 @@ def _group(data: StallData, jobs: JobTable, group: StallGroup, lost: float) -> d
             "read_bytes": sum(c.read_bytes for c in delaying), "write_bytes": sum(c.write_bytes for c in delaying),
         },
         "culprits": [_delaying_job(jobs, group.shard, c) for c in delaying[:_NAMED_JOBS]],
-        "uses": dict(evidence.uses), "bottleneck": find_bottleneck(evidence).value,
+        "waits_s": waits.seconds(held, *jobs.names), "uses": evidence["uses"],
+        "bottleneck": find_bottleneck(seconds, evidence["lost_share"]).value,
     }  # fmt: skip
 
 
@@ -100,39 +114,33 @@ def _delaying_job(jobs: JobTable, shard: int, delaying_job: DelayingJob) -> dict
     }  # fmt: skip
 
 
-def _bottleneck(data: StallData, jobs: JobTable, groups: Sequence[StallGroup], served: float) -> dict[str, Any]:
-    blamed = ((e, _delaying_jobs(data, jobs, e)) for e in groups[:_BLAMED] if e.lost_ops > 0.0)
-    evidence = _evidence(data, blamed, groups, served)
-    resource = find_bottleneck(evidence) if evidence.lost_by_cause else Bottleneck.NONE
-    return {"resource": resource.value, **asdict(evidence)}
+def _bottleneck(data: StallData, waits: StallWaits, groups: Sequence[StallGroup], served: float) -> dict[str, Any]:
+    evidence, seconds = _evidence(data, waits, waits.held, groups, served)
+    resource = Bottleneck.UNKNOWN if data.unseen else find_bottleneck(seconds, evidence["lost_share"])
+    return {
+        "resource": resource.value, **evidence,
+        "threads": data.slots and {"flushes": data.slots.flushes, "compactions": data.slots.compactions},
+    }  # fmt: skip
 
 
 def _evidence(
-    data: StallData, blamed: Iterable[tuple[StallGroup, Sequence[DelayingJob]]], groups: Sequence[StallGroup], served: float
-) -> Evidence:
-    """Return the evidence of some groups of stalls; `served`: operations done in the time to which their losses are compared."""
+    data: StallData, waits: StallWaits, held: Held, groups: Sequence[StallGroup], served: float
+) -> tuple[dict[str, Any], dict[Bottleneck, float]]:
+    """Return the evidence of some groups of stalls, and their stalled time by resource.
+
+    `held`: pieces of their time; `served`: operations done in the time to which their losses are compared.
+    """
     lost = sum(e.lost_ops for e in groups)
     by_cause = _lost_by_cause(groups)
-    weighted = [(e.start_s, e.end_s, e.lost_ops or e.end_s - e.start_s) for e in groups]
-    return Evidence(
-        lost_share=lost / (lost + served) if lost > 0.0 else 0.0,
-        lost_by_cause={cause: ops / lost for cause, ops in by_cause.items()} if lost > 0.0 else {},
-        uses=mean_uses(data.usage, weighted),
-        waits=_waits(blamed),
-    )
-
-
-def _waits(blamed: Iterable[tuple[StallGroup, Sequence[DelayingJob]]]) -> dict[str, float]:
-    """Return the share of the time of the blamed jobs by wait, weighted by lost operations and time in the group."""
-    total, shares = 0.0, dict[str, float]()
-    for group, delaying in blamed:
-        held_s = sum(c.held_s for c in delaying)
-        for delaying_job in delaying:
-            weight = group.lost_ops * delaying_job.held_s / held_s
-            total += weight
-            for name, share in delaying_job.wait_shares().items():
-                shares[name] = shares.get(name, 0.0) + weight * share
-    return {name: share / total for name, share in sorted(shares.items(), key=lambda item: -item[1])} if total else {}
+    uses = mean_uses(data.usage, [(e.start_s, e.end_s, e.lost_ops or e.end_s - e.start_s) for e in groups])
+    seconds = resource_seconds(held, waits.jobs, waits.work, uses)
+    total_s = sum(seconds.values())
+    return {
+        "lost_share": lost / (lost + served) if lost > 0.0 else 0.0,
+        "lost_by_cause": {cause: ops / lost for cause, ops in by_cause.items()} if lost > 0.0 else {},
+        "uses": uses,
+        "shares": {resource.value: s / total_s for resource, s in seconds.items()},
+    }, seconds
 
 
 def _edges(group: StallGroup) -> tuple[Any, Any]:

@@ -7,15 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.sim.explain.sentences import (
-    CAUSE_WORDS,
-    count,
-    device_use,
-    overload_text,
-    percent,
-    reason_text,
-    stall_group_text,
-)
+from lsmlab.sim.explain.holder_sentences import held_text
+from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, overload_text, percent, stall_group_text
 from lsmlab.sim.results.comparison_text import family_lines
 from lsmlab.sim.results.conditions import condition_sentences
 
@@ -192,7 +185,7 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     if not summary["stall_fraction"]:
         return [_row("write stalls", "none")]
     longest, lost = summary.get("longest_stall_s"), summary.get("lost_operations") or {}
-    text = f"{100 * summary['stall_fraction']:.1f} % of the time"
+    text = f"{100 * summary['stall_fraction']:.1f} % of the time{stalls_text(summary)}"
     text += f", longest {format_seconds(longest)}" if longest else ""
     text += f"; {count(lost['total'])} operations lost, {percent(lost['share'])} of those asked for" if lost else ""
     lines = [_row("write stalls", text)]
@@ -200,9 +193,9 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     by_cause = lost.get("by_cause", {})
     for cause, duration_s in sorted(seconds.items(), key=lambda item: (-by_cause.get(item[0], 0.0), -item[1])):
         if duration_s or counts.get(cause):
-            words, times = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}", counts.get(cause, 0)
+            words = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}"
             share = f", {percent(by_cause[cause] / lost['total'])} of the lost operations" if by_cause.get(cause) else ""
-            lines.append(_row("", f"{words}, {times:,.0f} {'time' if times == 1 else 'times'}{share}"))
+            lines.append(_row("", f"{words}{share} ({counter_text(counts.get(cause, 0))})"))
     lines += costliest_lines(summary)
     chain, levels = summary.get("chain_bytes"), summary.get("chain_levels")
     if chain and levels and chain.get("max"):
@@ -211,15 +204,25 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def stalls_text(summary: Mapping[str, Any]) -> str:
+    """Return the number of stalls, which are intervals, such as " in 26 stalls"; "" if it is not known."""
+    number = summary.get("stalls")
+    return f" in {number:,} {'stall' if number == 1 else 'stalls'}" if number else ""
+
+
+def counter_text(number: float) -> str:
+    """Return RocksDB's counter of a stall cause, which counts recomputations of the stall state, not stalls."""
+    return f"RocksDB's counter: {number:,.0f}"
+
+
 def costliest_lines(summary: Mapping[str, Any]) -> list[str]:
-    """Return the lines on the costliest group of stalls, the job behind it, and the bottleneck of the run."""
+    """Return the lines on the costliest group of stalls, what held it up, and the bottleneck of the run."""
     lines: list[str] = []
     for group in (summary.get("episodes") or ())[:1]:
         lines += _wrapped("costliest", stall_group_text(group))
-        if reason := reason_text(group):
-            lines += _wrapped("waited for", reason)
-    found = summary.get("bottleneck") or {}
-    if (text := found.get("text")) and found.get("resource") != "unknown":
+        if held := held_text(group.get("waits_s") or {}, summary):
+            lines += _wrapped("of this", held)
+    if text := (summary.get("bottleneck") or {}).get("text"):
         lines += _wrapped("bottleneck", text)
     if late := summary.get("open_loop_latency_s"):
         text = f"P99 {format_seconds(late['p99'])}, max {format_seconds(late['max'])} for arrivals at the same mean rate, "

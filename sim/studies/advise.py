@@ -12,7 +12,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes
-from lsmlab.sim.explain.sentences import bottleneck_text
+from lsmlab.sim.explain.holder_sentences import bottleneck_text
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from lsmlab.models.options.values import plain
 from lsmlab.sim.configuration.catalogue import MemoryFolder
-from lsmlab.sim.explain.sentences import bottleneck_text
+from lsmlab.sim.explain.holder_sentences import bottleneck_text
 from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls
 from lsmlab.sim.results.jsontext import to_json, write_json
 from lsmlab.sim.results.parquet import write_table

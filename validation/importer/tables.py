@@ -5,14 +5,16 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.rocksdb.scheduler import slots
 from lsmlab.sim.explain.chains import Chain, chains, stall_rows
 from lsmlab.sim.explain.lost_operations import curves_of_series
 from lsmlab.sim.explain.stall_analysis import StallData, lost_operations
+from lsmlab.sim.explain.stall_division import Slots
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_JOBS, STATISTICS
 from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
@@ -70,7 +72,29 @@ def _stall_data(
         stalls=stalls, jobs=jobs, series=series,
         clients=curves_of_series(series["t_s"], writes, reads, stalled * length_s),
         memtable_writes=memtable_bytes / max(1.0, workload.entry_bytes), usage={},
+        stall_seconds=reading.summary["stall_seconds"],
+        slots=_slots(reading), unseen=not stalls and _stalled(reading), shards=len(families(reading.jobs)),
     )  # fmt: skip
+
+
+def _stalled(reading: Reading) -> bool:
+    """Return whether the statistics say that writers were stalled."""
+    return bool(reading.summary["stall_fraction"] or any(reading.summary["stall_count"].values()))
+
+
+def _slots(reading: Reading) -> Slots | None:
+    """Return the threads of flushes and compactions that the options give; None without options."""
+    if reading.options is None:
+        return None
+    given = {name: value for name, value in reading.options.overrides.items() if name in _THREADS}
+    options = replace(RocksDbOptions(), **given)
+    return Slots(*slots(options, speedup=True), options.level0_file_num_compaction_trigger)
+
+
+_THREADS: Final = (
+    "max_background_jobs", "max_background_flushes", "max_background_compactions", "level0_file_num_compaction_trigger",
+)  # fmt: skip
+"""Options that `_slots` reads."""
 
 
 def job_records(reading: Reading) -> list[JobRecord]:
@@ -116,6 +140,7 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
     Chains are built within one open of the store, because job ids are unique there only.
     """
     found: list[tuple[StallInterval, Chain]] = []
+    names = list(families(reading.jobs))
     for opening in range(max(1, len(reading.log.openings))):
         mine: dict[int, JobRecord] = {}
         for job, record in zip(reading.jobs.jobs, records, strict=True):
@@ -128,7 +153,8 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
                 start_s, end_s = reading.seconds(stall.start_us), reading.seconds(stall.end_us)
                 at = bisect.bisect_left(ends, (end_s - _COMMIT_S, -1))
                 ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + _COMMIT_S else -1
-                shard = mine[ended_by].shard if ended_by in mine else 0
+                own = names.index(stall.column_family) if stall.column_family in names else 0
+                shard = mine[ended_by].shard if ended_by in mine else opening * len(names) + own
                 lasts = ended_by < 0 and stall.end_us >= reading.end_us
                 family = stall.column_family
                 intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by, family, lasts))

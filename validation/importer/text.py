@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.sentences import CAUSE_WORDS
-from lsmlab.sim.explain.summary_text import costliest_lines
+from lsmlab.sim.explain.summary_text import costliest_lines, counter_text, stalls_text
 from lsmlab.sim.results.comparison_text import family_lines, in_columns
 from lsmlab.validation.importer.estimates import LABELS
 
@@ -79,12 +79,12 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
     seconds = summary["stall_seconds"]
     slowed = any(seconds[cause] for cause in seconds if cause.endswith("slowdown"))
     most = "at most " if slowed and summary["stall_measured"] is None else ""  # the LOG shows slowdowns, not the waits in them
-    lines = _row("write stalls", f"{most}{100 * share:.1f} % of the time" if share is not None else "for an unknown time")
+    time = f"{most}{100 * share:.1f} % of the time" if share is not None else "for an unknown time"
+    lines = _row("write stalls", f"{time}{stalls_text(summary)}")
     for cause in sorted(seconds, key=lambda name: -seconds[name]):
         if seconds[cause] or counts[cause]:
-            time = f"{format_seconds(seconds[cause])}, " if seconds[cause] else ""
-            often = f"{counts[cause]:,} {'time' if counts[cause] == 1 else 'times'}"
-            lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time}{often}")
+            time = f"{format_seconds(seconds[cause])} " if seconds[cause] else "for an unknown time "
+            lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time}({counter_text(counts[cause])})")
     return lines + costliest_lines(summary)
 
 

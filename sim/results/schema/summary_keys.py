@@ -36,7 +36,7 @@ SUMMARY_KEYS: Final = (
     *_keys("", "levels compaction_stats device cpu memory keys engine engine_version workload options notes seed version"),
     *_keys("", "block_cache prefill seeds interval", optional=True),
     *_keys("", "lost_operations episodes bottleneck", since=1),
-    *_keys("s", "scan_latency_s", since=1),
+    *_keys("s", "scan_latency_s stall_waits_s", since=1),
     *_keys("s", "open_loop_latency_s", since=1, optional=True),
     *_keys("", "column_families conditions", since=1, optional=True),
     *_keys("", "results_format", since=1),
