@@ -56,7 +56,7 @@ def imported(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def in_memory(log: Path, device: str | None = None) -> MemoryFolder:
     """Return the configuration that a LOG gives."""
-    return read_store(ImportRequest(log=log, device=device)).in_memory(log.name)
+    return read_store(ImportRequest(logs=(log,), device=device)).in_memory(log.name)
 
 
 def with_report(sample: Sample, folder: Path, text: str) -> Reading:
@@ -308,7 +308,6 @@ def test_estimators_depend_only_on_the_estimates_they_name(sample: Sample, tmp_p
     ("arguments", "words"),
     [
         (["missing"], "cannot be read: No such file"),
-        (["."], "it is a folder"),
         (["README.md"], "not a RocksDB LOG"),
         (["LOG", "README.md"], "give an OPTIONS file or a LOG of RocksDB"),
         (["LOG", "--out", "README.md"], "this is a file"),

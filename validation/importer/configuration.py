@@ -160,12 +160,7 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _version(reading: Reading, notes: list[str]) -> Version | None:
-    found = reading.options.version if reading.options is not None else None
-    if found is None and reading.log.version:
-        try:
-            found = Version.parse(reading.log.version)
-        except ValueError:
-            found = None
+    found = reading.version
     if found is None:
         notes.append("engine.version: the files do not contain it; the rules of the default version apply")
     elif found < _OLDEST:

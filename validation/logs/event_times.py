@@ -37,6 +37,7 @@ class EventTimes:
         if not isinstance(micros, int) or not 0 < micros < 1 << 62:
             self._log.troubles["unreadable_stamps"] += micros is not None
             return line.time_us
+        micros -= self._clock.cut_us
         if not line.stamped:
             return micros + (self.zone_us or 0)
         zone_us = round((line.time_us - micros) / _ZONE_STEP_US) * _ZONE_STEP_US
