@@ -76,13 +76,17 @@ def _reads(summary: Mapping[str, Any]) -> list[str]:
     statistics = summary["import"]["statistics"]
     calls = statistics["latencies"] if statistics else []
     parts = [
-        f"{row['call']} {f'{row["per_s"]:,.0f}/s, ' if row['per_s'] else ''}P50 {format_seconds(row['p50_s'])}, "
-        f"P99 {format_seconds(row['p99_s'])}"
-        for row in calls if row["p50_s"] is not None and row["p99_s"] is not None
-    ]  # fmt: skip
+        f"{row['call']}{_per_s(row['per_s'])} P50 {format_seconds(row['p50_s'])}, P99 {format_seconds(row['p99_s'])}"
+        for row in calls
+        if row["p50_s"] is not None and row["p99_s"] is not None
+    ]
     if statistics and (cache := statistics["block_cache"]):
         parts.append(f"block cache hit rate {100 * cache['all']['hit_share']:.1f} %")
     return _row("statistics", "; ".join(parts)) if parts else []
+
+
+def _per_s(rate_per_s: float | None) -> str:
+    return f" {rate_per_s:,.0f}/s," if rate_per_s else ""
 
 
 def _options(changed: Mapping[str, Any] | None) -> list[str]:
