@@ -23,7 +23,7 @@ def store_counts(imported: Mapping[str, Any]) -> list[Section]:
 
 def _caption(found: Mapping[str, Any]) -> str:
     covered = f" over {numbers.duration(found['covered_s'])}" if found["covered_s"] else ""
-    several = " Percentiles are those of the open with the most calls, because percentiles cannot be summed." if found["opens"] > 1 else ""
+    several = " Percentiles are those of the open with most calls: they cannot be summed." if found["opens"] > 1 else ""
     return (
         f"RocksDB's own statistics in the LOG, from each open to the last dump{covered}. A call's time includes write stalls."
         f"{several} What happened after the last dump is not in them."
@@ -31,10 +31,11 @@ def _caption(found: Mapping[str, Any]) -> str:
 
 
 def _latencies(found: Mapping[str, Any]) -> Part:
+    times = ("mean_s", "p50_s", "p95_s", "p99_s", "max_s")
     rows = [
         (
             _CALLS[row["call"]], f"{row['calls']:,.0f}", numbers.per_second(row["per_s"]) if row["per_s"] else "unknown",
-            *("unknown" if row[key] is None else numbers.seconds(row[key]) for key in ("mean_s", "p50_s", "p95_s", "p99_s", "max_s")),
+            *("unknown" if row[key] is None else numbers.seconds(row[key]) for key in times),
         )
         for row in found["latencies"]
     ]  # fmt: skip
@@ -48,7 +49,8 @@ def _block_cache(found: Mapping[str, Any]) -> list[Part]:
     if not cache:
         return []
     rows = [
-        (_BLOCKS[name], f"{row['hits']:,.0f}", f"{row['misses']:,.0f}", numbers.percent(row["hit_share"])) for name, row in cache.items()
+        (_BLOCKS[name], f"{row['hits']:,.0f}", f"{row['misses']:,.0f}", numbers.percent(row["hit_share"]))
+        for name, row in cache.items()
     ]
     return [Table(["block cache", "hits", "misses", "hit rate"], rows)]
 

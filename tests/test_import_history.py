@@ -177,7 +177,8 @@ def test_bad_folders_are_one_error(history: History, tmp_path: Path) -> None:
     (tmp_path / "empty" / "LOG").touch()
     (tmp_path / "words").write_text("no times\n")
     cases = {
-        "none": "contains no file LOG", "two": r"LOGs of 2 stores \(a_LOG, b_LOG\)", "empty": "is empty", "words": "no time stamps",
+        "none": "contains no file LOG", "two": r"LOGs of 2 stores \(a_LOG, b_LOG\)", "empty": "is empty",
+        "words": "no time stamps",
     }  # fmt: skip
     for name, words in cases.items():
         with pytest.raises(InputError, match=words):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ def gap_sentences(files: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a sentence on each gap between the files of a history (`import.files` of summary.json), in time order."""
     return [
         f"Gap of {_length(after['gap_s'])} before {after['name']}, from {before['ends']} to {after['begins']}: {_reason(after)}."
-        for before, after in zip(files, files[1:], strict=False)
+        for before, after in itertools.pairwise(files)
         if after["gap_s"]
     ]
 

@@ -83,7 +83,11 @@ def _filter(reading: Reading) -> dict[str, float | None] | None:
         return None
     false = max(0.0, positive - true)
     known = positive > 0.0  # block-based filters of old releases count no positives
-    return {"useful": useful, "false_positives": false if known else None, "false_positive_share": false / (useful + false) if known else None}
+    return {
+        "useful": useful,
+        "false_positives": false if known else None,
+        "false_positive_share": false / (useful + false) if known else None,
+    }
 
 
 def _latency(found: Sequence[StoreStatistics], name: str, covered_s: float | None) -> dict[str, float | None] | None:
