@@ -91,18 +91,18 @@ def _files(imported: Mapping[str, Any]) -> list[Section]:
         return []
     rows = [
         (
-            file["name"], file["begins"] or "unknown", file["ends"] or "unknown",
-            "unknown" if file["t_s"] is None else f"{max(0.0, file['t_s']):,.0f} s",
-            numbers.seconds(file["gap_s"]) if file["gap_s"] else "", "yes" if file["opens"] else "", f"{file['lines']:,}",
+            file["name"], "unknown" if file["t_s"] is None else f"{max(0.0, file['t_s']):,.0f} s",
+            numbers.duration(file["gap_s"]) if file["gap_s"] else "", "yes" if file["opens"] else "",
+            file["begins"] or "unknown", file["ends"] or "unknown", f"{file['lines']:,}",
         )
         for file in files
     ]  # fmt: skip
-    head = ["file", "first line", "last line", "place on this page's time axis", "gap before it", "store opened", "lines"]
+    head = ["file", "begins at", "gap before", "open", "first line", "last line", "lines"]
     caption = (
-        "Times are those of the LOG's own clock. Where RocksDB only changed the file, jobs and stalls go on across its end. "
+        "'Begins at' is the place on the time axis of this page; lines have the LOG's own clock. Where RocksDB only changed the file, jobs and stalls go on across its end. "
         f"{GAPS_LEFT_OUT if any(file['gap_s'] for file in files) else 'No gap is longer than a second.'}"
     )
-    return [Section("files", "Files of the history", [Table(head, rows, texts=[0, 1, 2, 5])], caption)]
+    return [Section("files", "Files of the history", [Table(head, rows, texts=[3, 4, 5])], caption)]
 
 
 def _changed_options(imported: Mapping[str, Any]) -> list[Section]:
@@ -110,12 +110,11 @@ def _changed_options(imported: Mapping[str, Any]) -> list[Section]:
     changed = imported["changed_options"]
     if not changed:
         return []
-    rows = [
-        (row["name"], option_text(row["name"], row["value"]), option_text(row["name"], row["default"])) for row in changed["options"]
-    ]
+    options = changed["options"]
+    rows = [(row["name"], *(option_text(row["name"], row[key]) for key in ("value", "default"))) for row in options]
     caption = f"Defaults are those of the library in RocksDB {changed['release']}. All other options that were read have them."
     table = Table(["option", "this store", "default"], rows, texts=[1, 2])
-    return [Section("changes", "Options that differ from the defaults", [table], caption)]
+    return [Section("options", "Options that differ from the defaults", [table], caption)]
 
 
 def short_name(name: str) -> str:

@@ -81,8 +81,12 @@ def _reads(summary: Mapping[str, Any]) -> list[str]:
         if row["p50_s"] is not None and row["p99_s"] is not None
     ]
     if statistics and (cache := statistics["block_cache"]):
-        parts.append(f"block cache hit rate {100 * cache['all']['hit_share']:.1f} %")
+        parts.append(f"block cache hit rate {_percent(cache['all']['hit_share'])}")
     return _row("statistics", "; ".join(parts)) if parts else []
+
+
+def _percent(share: float) -> str:
+    return "< 0.1 %" if 0.0 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
 def _per_s(rate_per_s: float | None) -> str:
