@@ -183,3 +183,18 @@ def test_bad_folders_are_one_error(history: History, tmp_path: Path) -> None:
     for name, words in cases.items():
         with pytest.raises(InputError, match=words):
             import_log([str(tmp_path / name), *([str(history.whole)] if name == "words" else [])])
+
+
+def test_stalls_of_several_opens_add_up(history: History) -> None:
+    """RocksDB's own stall time begins anew with each open, so the LOG's is the sum of the last dump of each open."""
+    whole, reading = read(history.whole), read(history.folder)
+    measured = whole.summary["stall_measured"]
+
+    assert measured is not None
+    assert measured == reading.summary["stall_measured"], "the second open has no dump"
+    again = Sample(pointer="0x7f0000000002", now_us=history.sample.now_us + 10**9).run(10)
+    (history.folder.parent / "later.LOG").write_text(again.text)
+    both = read([history.whole, history.folder.parent / "later.LOG"])
+    last = [dump.db["cumulative_stall_s"] for dump in both.log.dumps]
+    assert measured["seconds"] + last[-1] == pytest.approx(both.summary["stall_measured"]["seconds"])
+    assert whole.summary["stall_measured"]["until_s"] < both.summary["stall_measured"]["until_s"] < 60.0
