@@ -99,7 +99,8 @@ def _files(imported: Mapping[str, Any]) -> list[Section]:
     ]  # fmt: skip
     head = ["file", "begins at", "gap before", "open", "first line", "last line", "lines"]
     caption = (
-        "'Begins at' is the place on the time axis of this page; lines have the LOG's own clock. Where RocksDB only changed the file, jobs and stalls go on across its end. "
+        "'Begins at' is the place on the time axis of this page; lines have the LOG's own clock. Where RocksDB only changed "
+        "the file, jobs and stalls go on across its end. "
         f"{GAPS_LEFT_OUT if any(file['gap_s'] for file in files) else 'No gap is longer than a second.'}"
     )
     return [Section("files", "Files of the history", [Table(head, rows, texts=[3, 4, 5])], caption)]

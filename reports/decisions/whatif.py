@@ -133,14 +133,12 @@ def _alternative_lines(found: ComparedAlternative) -> list[str]:
     if found.kept:
         lines += wrapped("  ", f"({'; '.join(found.kept)})")
     certain = [d for d in found.differences if d.certain or not d.error_known]
-    rows = [(BY_NAME[d.metric].label, values_text(d), change_text(d), interval_text(d)) for d in certain]
-    lines += [f"  {line}" for line in in_columns(rows, left=range(4))]
-    missed = [f"{BY_NAME[d.metric].label} {warning}" for d in found.differences if (warning := held_text(d))]
-    if missed:
-        lines += wrapped("  do not trust: ", ", ".join(missed))
+    rows = [(BY_NAME[d.metric].label, values_text(d), change_text(d), interval_text(d), held_text(d)) for d in certain]
+    lines += [f"  {line.rstrip()}" for line in in_columns(rows, left=range(5))]
     unclear = [
-        f"{BY_NAME[d.metric].label} {change_text(d)}" for d in found.differences if d.error_known and not (d.certain or d.tie)
-    ]
+        f"{BY_NAME[d.metric].label} {change_text(d)}{f' ({warning})' if (warning := held_text(d)) else ''}"
+        for d in found.differences if d.error_known and not (d.certain or d.tie)
+    ]  # fmt: skip
     ties = [BY_NAME[d.metric].label for d in found.differences if d.tie]
     if unclear:
         lines += wrapped("  within the error: ", ", ".join(unclear))

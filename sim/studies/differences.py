@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from lsmlab.models.units import format_seconds
 from lsmlab.sim.studies.metrics import BY_NAME, METRICS, RECORDED, Metric, value_of
 from lsmlab.sim.studies.statistics import constants_variance, half_width, interval, variance
 
@@ -180,7 +181,12 @@ def reproduction(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[
     `errors`: the model's own errors by metric.
     """
     checks = check_present(present, recorded, errors)
-    return Reproduction(checks, warning(checks)) if checks else None
+    if not checks:
+        return None
+    text, lengths_s = warning(checks), _lengths_s(present, recorded)
+    if text and lengths_s and not _same_length(present, recorded):
+        text += f". The simulated run is {format_seconds(lengths_s[0])} long, and the LOG {format_seconds(lengths_s[1])}"
+    return Reproduction(checks, text)
 
 
 def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> list[ReproductionCheck]:
@@ -196,9 +202,15 @@ def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping
 
 def _same_length(present: Repeats, recorded: Mapping[str, Any]) -> bool:
     """Whether the runs are as long as the LOG's clients wrote; also if either is unknown."""
+    lengths_s = _lengths_s(present, recorded)
+    return lengths_s is None or abs(lengths_s[0] / lengths_s[1] - 1.0) <= _SAME_LENGTH
+
+
+def _lengths_s(present: Repeats, recorded: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the simulated time and the time in which the LOG's clients wrote; None if either is unknown."""
     real_s = value_of(recorded, "operations_until_s") or value_of(recorded, "duration_s")
     simulated_s = value_of(present.summaries[0], "duration_s")
-    return not real_s or not simulated_s or abs(simulated_s / real_s - 1.0) <= _SAME_LENGTH
+    return (simulated_s, real_s) if simulated_s and real_s else None
 
 
 def _check(
