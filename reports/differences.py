@@ -14,7 +14,7 @@ from lsmlab.sim.studies.written_options import OptionsAdvice
 
 MAIN: Final = ("ops_per_s", "write_latency_s.p999", "read_latency_s.p99", "stall_fraction", "write_amplification")
 """Metrics that a summary names."""
-ERROR_UNKNOWN: Final = "the model's error of this metric is not known"
+ERROR_UNKNOWN: Final = "the model's error is not known"
 _DOUBLE: Final = 1.0
 """Relative change from which on a factor reads better than a percentage."""
 _HUGE: Final = 999.0

@@ -22,7 +22,7 @@ from lsmlab.reports.store_counts import store_counts
 from lsmlab.reports.tables import option_text
 from lsmlab.reports.timeline import Timeline
 from lsmlab.validation.importer.estimates import LABELS
-from lsmlab.validation.importer.gaps import GAPS_LEFT_OUT, gap_sentences
+from lsmlab.validation.importer.gaps import GAPS_LEFT_OUT, gap_length, gap_sentences
 
 _TIME = "time since the store was opened (s)"
 _MOST_GAPS: Final = 3
@@ -92,12 +92,12 @@ def _files(imported: Mapping[str, Any]) -> list[Section]:
     rows = [
         (
             file["name"], "unknown" if file["t_s"] is None else f"{max(0.0, file['t_s']):,.0f} s",
-            numbers.duration(file["gap_s"]) if file["gap_s"] else "", "yes" if file["opens"] else "",
-            file["begins"] or "unknown", file["ends"] or "unknown", f"{file['lines']:,}",
+            gap_length(file["gap_s"]) if file["gap_s"] else "", "yes" if file["opens"] else "",
+            file["begins"] or "unknown", file["ends"] or "unknown",
         )
         for file in files
     ]  # fmt: skip
-    head = ["file", "begins at", "gap before", "open", "first line", "last line", "lines"]
+    head = ["file", "begins at", "gap before", "open", "first line", "last line"]
     caption = (
         "'Begins at' is the place on the time axis of this page; lines have the LOG's own clock. Where RocksDB only changed "
         "the file, jobs and stalls go on across its end. "

@@ -217,7 +217,7 @@ def test_a_latency_without_a_known_error_has_no_interval() -> None:
 
     assert (None, None, False, False) == (unknown.low, unknown.high, unknown.certain, unknown.error_known)
     assert 0.31 == pytest.approx(unknown.change, abs=0.01)
-    assert "read P99 +31.1% (the model's error of this metric is not known)" in in_words([unknown])
+    assert "read P99 +31.1% (the model's error is not known)" in in_words([unknown])
     assert "within the error" not in in_words([unknown])
     assert known.certain
     assert known.low is not None

@@ -16,7 +16,8 @@ GAPS_LEFT_OUT: Final = (
 def gap_sentences(files: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a sentence on each gap between the files of a history (`import.files` of summary.json), in time order."""
     return [
-        f"Gap of {_length(after['gap_s'])} before {after['name']}, from {before['ends']} to {after['begins']}: {_reason(after)}."
+        f"Gap of {gap_length(after['gap_s'])} before {after['name']}, from {before['ends']} to {after['begins']}: "
+        f"{_reason(after)}."
         for before, after in itertools.pairwise(files)
         if after["gap_s"]
     ]
@@ -30,10 +31,10 @@ def _reason(after: Mapping[str, Any]) -> str:
     return "the store was open, but no line is there: LOG files may be missing"
 
 
-def _length(gap_s: float) -> str:
+def gap_length(gap_s: float) -> str:
     """Return the length of a gap in the largest suitable unit.
 
-    >>> [_length(seconds) for seconds in (1.26, 90.0, 7_200.0, 400_000.0)]
+    >>> [gap_length(seconds) for seconds in (1.26, 90.0, 7_200.0, 400_000.0)]
     ['1.3 s', '90 s', '2 h', '4.6 days']
     """
     size, unit = next((one for one in _UNITS if gap_s >= 2.0 * one[0]), _UNITS[-1])
