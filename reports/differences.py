@@ -117,8 +117,10 @@ def differences_table(differences: Sequence[Difference], before: str = "present"
             change, between, verdict = "none", "", "exactly the same"
         else:
             change, between = change_text(found), ends_text(found)
-            verdict = "beyond the error" if found.certain else "within the error" if found.error_known else ""
-        verdict = "; ".join(filter(None, (verdict, held_text(found))))
+            known = "within the error" if found.low is not None else "unknown" if found.error_known else ""
+            verdict = "beyond the error" if found.certain else known
+        words = ", ".join(filter(None, (verdict, "" if found.settled else "not settled")))
+        verdict = "; ".join(filter(None, (words, held_text(found))))
         rows.append((metric.label, metric.form(found.present), metric.form(found.alternative), change, between, verdict))
     return Table(["", before, after, "change", "90 % interval", ""], rows)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.page import Page
 from lsmlab.reports.run_data import PAGE
+from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.studies.document import Document
@@ -31,10 +33,12 @@ class StudyKind(Generic[R, A]):
     """Returns the answer; its runs may put files into the folder."""
     cost: Callable[[R, Settings], CostEstimate]
     """Returns the estimated cost of the runs."""
+    conclude: Callable[[A], Conclusion]
+    """Returns the conclusion, with which text and page begin and which JSON has too."""
     text: Callable[[A], str]
-    """Returns the answer as text for the terminal."""
+    """Returns the details of the answer as text for the terminal."""
     page: Callable[[A, Path], Page]
-    """Returns the page of the answer, whose files are in the folder."""
+    """Returns the page of the details, whose files are in the folder."""
     smaller: str
     """What makes the work smaller, such as "fewer candidates"."""
     example: str
@@ -50,12 +54,22 @@ class StudyKind(Generic[R, A]):
         Raises InputError for a request that is not possible, RunsInterruptedError after Ctrl-C.
         """
         found = self.ask(request, runs, folder)
-        found.write(folder / self.file)
+        write_json(folder / self.file, self.content(found))
         return found
+
+    def content(self, answer: A) -> dict[str, Any]:
+        """Return an answer as plain values for JSON, with its conclusion first."""
+        return {"conclusion": self.conclude(answer).as_dict(), **answer.as_dict()}
+
+    def whole_text(self, answer: A) -> str:
+        """Return an answer as text for the terminal: its conclusion, then the details."""
+        lines = "\n".join(self.conclude(answer).lines())
+        return f"{lines}\n\n{self.text(answer)}"
 
     def draw(self, answer: A, folder: Path) -> Path:
         """Write the page of an answer into its folder, and those of its runs; return the path of the first."""
         from lsmlab.reports.run_page import draw_runs
 
         draw_runs(self.runs(answer, folder))
-        return self.page(answer, folder).write(folder / PAGE)
+        page = self.page(answer, folder)
+        return replace(page, parts=[self.conclude(answer), *page.parts]).write(folder / PAGE)

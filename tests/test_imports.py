@@ -42,7 +42,7 @@ ROOMS = {
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
-        "document", "request", "statistics", "metrics", "differences", "baseline", "study", "goals", "candidates",
+        "document", "request", "statistics", "metrics", "differences", "baseline", "study", "lengths", "goals", "candidates",
         "written_options",
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],

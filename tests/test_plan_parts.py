@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.sim.explain.settled import GrowthVerdict, QuantityGrowth, growth
 from lsmlab.sim.studies.plan import search as searching
 from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, feasible_share, machines_for, years_until
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
@@ -25,7 +26,6 @@ from lsmlab.sim.studies.plan.prices import (
 from lsmlab.sim.studies.plan.search import Search
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
-from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growth
 from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, recovery_s
 from lsmlab.sim.studies.statistics import undominated
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from explorer_pack import explorer_of
 from lsmlab.reports.answers.chain import beside_the_chain
-from lsmlab.reports.answers.confidence import length_sentence, tie_sentence, warm_up_sentence
+from lsmlab.reports.answers.confidence import settled_sentence, tie_sentence
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.stopped import causes, closed_loop_sentence, queued
 from lsmlab.reports.answers.what_helps import first_tries
@@ -163,21 +163,18 @@ def test_a_short_run_and_unknown_endurance_are_said_in_words(tmp_path: Path) -> 
     """A run with few compactions out of L0 warns; a device without a rating has an unknown endurance."""
     run = saved(tmp_path, *SMALL, "device=sata", "workload.duration=300ms")
 
-    assert length_sentence(run).startswith("The run is short: ")
+    assert settled_sentence(run).startswith("Not settled: the run is short: ")
     assert "The endurance of the device is unknown" in answers(run)
 
 
-def test_ties_and_warm_up_are_said_in_words(tmp_path: Path) -> None:
-    """Two resources in nearly the same full use are a tie; a level that appears late makes the run a warm-up."""
+def test_ties_are_said_in_words(tmp_path: Path) -> None:
+    """Two resources in nearly the same full use are a tie."""
     run = load_run(write_run(tmp_path / "run", seconds=100))
     uses = {"device": 0.97, "cores": 0.95, "bandwidth": 0.99, "flush_slots": 1.0}
     tied, apart = (
         replace(run, summary={**run.summary, "bottleneck": {"resource": "device_bandwidth", "uses": mine}})
         for mine in (uses, {**uses, "cores": 0.85})
     )
-    late = replace(run, series={**run.series, "level_bytes_3": np.where(run.times_s > 60, 1.0, 0.0)})
 
     assert "the device (97 %) and the cores (95 %)" in tie_sentence(tied)
     assert "" == tie_sentence(apart)
-    assert "L3 got its first file only at 61 s of 100 s" in warm_up_sentence(late)
-    assert "" == warm_up_sentence(run)

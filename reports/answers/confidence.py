@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Final
 
-import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData
@@ -15,69 +13,29 @@ from lsmlab.sim.studies.metrics import read_model_errors
 
 _NORMAL_90: Final = 1.645
 """Standard deviations on either side of the mean that hold 90 % of a normal distribution."""
-_LATE: Final = 1.0 / 3.0
-"""Share of the run after which a new level still counts as warm-up of the whole run."""
 _CLOSE: Final = 0.05
 """Difference of two uses of resources below which the run cannot tell which one is the bottleneck."""
 _USES: Final = {
     "limiter": "the rate limiter", "write_cap": "the cap on written bytes", "read_cap": "the cap on read bytes",
     "iops_cap": "the cap on operations", "device": "the device", "cores": "the cores",
 }  # fmt: skip
-_FEW: Final = 10
-"""Compactions out of L0 below which a run is too short to show how its store behaves in the long run."""
-_SETTLED: Final = 0.2
-"""Relative change of throughput from the middle to the last third of a run below which it counts as settled."""
 
 
 def confidence(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on how sure the answers are."""
-    doubts = [text for text in (length_sentence(run), warm_up_sentence(run), tie_sentence(run)) if text]
+    doubts = [text for text in (settled_sentence(run), tie_sentence(run)) if text]
     facts = [_seeds(run), _model(run), _sampling(run), _endurance(run)]
     headline = "A simulation with doubts" if doubts else "As sure as the model"
     return headline, [*doubts, *(text for text in facts if text)]
 
 
-def length_sentence(run: RunData) -> str:
-    """Return a warning if the run is too short to tell how its store behaves in the long run; else ""."""
-    if "kind" not in run.jobs or "conditions" in run.summary:
-        return ""  # a run whose device changes does not settle
-    out_of_l0 = np.isin(run.jobs["kind"], ("compaction", "link", "drop"))  # LDC links files of L0, FIFO drops them
-    from_l0 = int((out_of_l0 & (run.jobs["start_level"] == 0)).sum())
-    writes = run.column("write_ops")
-    if not writes.any():
+def settled_sentence(run: RunData) -> str:
+    """Return a warning if the run does not show the store as it stays; else ""."""
+    found = run.summary.get("settled") or {}
+    if found.get("settled") is not False:
         return ""
-    if from_l0 < _FEW:
-        often = "no compaction" if from_l0 == 0 else "only one compaction" if from_l0 == 1 else f"only {from_l0} compactions"
-        return f"The run is short: {often} out of L0. A longer run may behave differently."
-    third = len(writes) // 3
-    if third == 0:
-        return ""
-    middle, last = (float(np.mean(part)) for part in (writes[third : 2 * third], writes[2 * third : 3 * third]))
-    change = last / middle - 1.0 if middle else 0.0
-    if abs(change) < _SETTLED:
-        return ""
-    return (
-        f"The store had not settled: writes in the last third of the run were {numbers.percent(abs(change))} "
-        f"{'faster' if change > 0 else 'slower'} than in the middle third."
-    )
-
-
-def warm_up_sentence(run: RunData) -> str:
-    """Return a warning if the tree got a new level late in the run; else ""."""
-    times_s: dict[int, float] = {}
-    for name, values in run.series.items():
-        match = re.fullmatch(r"level_bytes_(\d+)", name)
-        if match and int(match[1]) > 0 and len(values) and values[-1] > 0:
-            times_s[int(match[1])] = float(run.times_s[int(np.argmax(values > 0))])
-    if not times_s:
-        return ""
-    level = max(times_s, key=lambda each: times_s[each])
-    if times_s[level] < _LATE * run.duration_s:
-        return ""
-    return (
-        f"Warm-up: L{level} got its first file only at {times_s[level]:,.0f} s of {numbers.duration(run.duration_s)}, so the "
-        "mean over the run is that of a growing tree."
-    )
+    length = numbers.duration(run.duration_s)
+    return f"Not settled: {found['reason']}. The numbers are those of these {length}; a longer run may differ."
 
 
 def tie_sentence(run: RunData) -> str:

@@ -16,6 +16,7 @@ from lsmlab.sim.studies.document import Document
 
 if TYPE_CHECKING:
     import pandas as pd
+    from lsmlab.reports.conclusion import Conclusion
 
 T = TypeVar("T", bound=Document)
 
@@ -24,20 +25,26 @@ class Answer(Generic[T]):
     """Answer of `whatif`, `advise`, `tune`, `plan`, `grow` or `sweep`."""
 
     def __init__(
-        self, name: str, value: T, folder: Path, text: Callable[[T], str], draw: Callable[[T, Path], Path]
-    ) -> None:
+        self, name: str, value: T, folder: Path, text: Callable[[T], str], draw: Callable[[T, Path], Path],
+        conclude: Callable[[T], Conclusion],
+    ) -> None:  # fmt: skip
         self.name = name
         """Name of the function that gave it."""
         self.value = value
         """The answer with its types, such as a `WhatIfAnswer`."""
         self.folder = folder
         """Folder with the answer and the files of its runs."""
-        self._text, self._draw = text, draw
+        self._text, self._draw, self._conclude = text, draw, conclude
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """The answer in a sentence, why, what would change it, how sure it is, and the command that repeats it."""
+        return self._conclude(self.value)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The answer as a plain dictionary: the JSON document of the command."""
-        return self.value.as_dict()
+        return {"conclusion": self.conclusion.as_dict(), **self.value.as_dict()}
 
     @property
     def differences(self) -> pd.DataFrame:

@@ -192,6 +192,7 @@ def sweep(
         InputError: a setting is not possible.
 
     """
+    from lsmlab.reports.decisions.sweep import conclude as sweep_conclusion
     from lsmlab.reports.decisions.sweep import draw_sweep, sweep_text
     from lsmlab.sim.studies.sweep.sweep import SweepRequest, planned
     from lsmlab.sim.studies.sweep.sweep import sweep as run_sweep
@@ -207,7 +208,7 @@ def sweep(
     analysis = answer.analysis
     if analysis is None:
         raise InputError(f"sweep: no run succeeded; the first: {answer.failures[0].reason}")
-    return Answer("sweep", answer, folder, sweep_text, lambda _, place: draw_sweep(analysis, place))
+    return Answer("sweep", answer, folder, sweep_text, lambda _, place: draw_sweep(analysis, place), sweep_conclusion)
 
 
 def import_log(
@@ -248,7 +249,7 @@ def _asked(kind: StudyKind[Any, Any], jobs: int | None, out: str | Path | None, 
     with input_errors():
         request, folder = kind.request(**fields), results_folder(out)
         answer = kind.answer(request, runs(jobs, progress=progress), folder)
-    return Answer(kind.name, answer, folder, kind.text, kind.draw)
+    return Answer(kind.name, answer, folder, kind.whole_text, kind.draw, kind.conclude)
 
 
 def _words(words: Sequence[str]) -> tuple[str, ...]:

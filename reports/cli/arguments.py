@@ -103,7 +103,8 @@ def _add(parser: LineParser, field: Field[Any], hint: Any) -> None:
         parser.add_argument(field.name, **more, nargs=count if several else None if is_required(field) else "?")
         return
     if kind is bool:
-        more = {"help": about.help, "action": "store_true"}
+        unset = argparse.BooleanOptionalAction if field.default is None else "store_true"
+        more = {"help": about.help, "action": unset}
     elif several:
         more |= {"action": "append", "default": []}
     else:

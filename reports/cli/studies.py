@@ -24,9 +24,9 @@ def answer(kind: StudyKind[Any, Any], argv: Sequence[str]) -> int:
         folder = output_directory(output.out)
         found = kind.answer(request, runs, folder)
     if output.json:
-        sys.stdout.write(to_json({**found.as_dict(), "directory": str(folder)}))
+        sys.stdout.write(to_json({**kind.content(found), "directory": str(folder)}))
     else:
-        sys.stdout.write(f"{kind.text(found)}\nSaved in {display_path(folder)}\n")
+        sys.stdout.write(f"{kind.whole_text(found)}\nSaved in {display_path(folder)}\n")
     sys.stdout.flush()
     drawn = 0 if output.json or output.no_report else draw(lambda: kind.draw(found, folder))
     return 2 if kind.is_empty(found) else drawn

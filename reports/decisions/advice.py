@@ -9,6 +9,7 @@ from typing import Final
 from lsmlab.models.units import format_bytes
 from lsmlab.reports.answers.stopped import bottleneck_parts
 from lsmlab.reports.answers.what_helps import KINDS
+from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.differences import (
     change_text,
     change_with_interval,
@@ -20,7 +21,7 @@ from lsmlab.reports.differences import (
 )
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.page import Page
-from lsmlab.reports.parts import WIDTH, Part, Section, Story, Table, heading, paragraph, wrapped
+from lsmlab.reports.parts import WIDTH, Part, Section, Table, heading, paragraph, wrapped
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.sim.studies.advise import SHORT, Advice, AdviceRequest, Tried, advise, cost
@@ -42,12 +43,18 @@ def advice_page(advice: Advice, _folder: Path) -> Page:
     goal = GOALS[advice.goal]
     rows = [(e.name, d) for e in advice.best for d in e.differences if d.metric == goal.name]
     parts: list[Part] = [
-        Story(_story(advice)), *([change_figure(goal, rows)] if rows else []),
+        *([change_figure(goal, rows)] if rows else []),
         *options_section("First advice as an OPTIONS file", advice.options), *_best(advice), _tried(advice),
     ]  # fmt: skip
     subtitle = f"Goal: {wanted(goal)}; {advice.limits}; {len(advice.seeds)} seeds, 90 % intervals"
     footer = f"lsmlab advise {advice.store}, seeds {', '.join(map(str, advice.seeds))}"
     return Page(f"What would help: {Path(advice.store).name}", subtitle, parts, footer)
+
+
+def conclude(advice: Advice) -> Conclusion:
+    """Return the conclusion."""
+    first, *more = _story(advice)
+    return Conclusion(first, more, command=f"lsmlab advise {advice.store}")
 
 
 def advice_text(advice: Advice) -> str:
@@ -147,7 +154,7 @@ def _runs(advice: Advice, _folder: Path) -> list[Path]:
 
 
 ADVISE = StudyKind(
-    "advise", "advice.json", AdviceRequest, advise, cost, advice_text, advice_page,
+    "advise", "advice.json", AdviceRequest, advise, cost, conclude, advice_text, advice_page,
     "a shorter load (--set workload.duration=...)", "lsmlab advise mystore --goal p999 --memory 2GiB --at-most space_amp=1.5",
     runs=_runs,
 )  # fmt: skip

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.figures.base import Figure, Trace
 from lsmlab.reports.page import Page
 from lsmlab.reports.palette import RUNS
-from lsmlab.reports.parts import Html, Section, Story, Table
+from lsmlab.reports.parts import Html, Section, Table
 from lsmlab.reports.run_data import PAGE
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.studies.growth.grow import QUANTITIES, Growth, GrowthRequest, GrowthWindow, cost, grow
@@ -36,7 +37,13 @@ def growth_page(answer: Growth, _folder: Path) -> Page:
     windows = Section("windows", "Windows", [_windows(answer, linked=True)])
     errors = [Section("errors", "Errors against one run over the whole horizon", [table]) for table in _errors(answer)]
     subtitle = f"{len(answer.windows)} windows of {age_text(answer.window_s)} over {age_text(answer.horizon_s)}"
-    return Page(f"Growth of {answer.store}", subtitle, [Story(_story(answer)), windows, *errors, *figures], "lsmlab grow")
+    return Page(f"Growth of {answer.store}", subtitle, [windows, *errors, *figures], "lsmlab grow")
+
+
+def conclude(answer: Growth) -> Conclusion:
+    """Return the conclusion."""
+    first, *more = _story(answer)
+    return Conclusion(first, more, command=f"lsmlab grow {answer.store}")
 
 
 def growth_text(answer: Growth) -> str:
@@ -146,6 +153,6 @@ def _runs(answer: Growth, folder: Path) -> list[Path]:
 
 
 GROW = StudyKind(
-    "grow", "growth.json", GrowthRequest, grow, cost, growth_text, growth_page, "fewer or shorter runs",
+    "grow", "growth.json", GrowthRequest, grow, cost, conclude, growth_text, growth_page, "fewer or shorter runs",
     "lsmlab grow experiment=growth --set workload.rate=10k --horizon 180d", runs=_runs,
 )  # fmt: skip

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.decisions.plan_figures import headroom_over_time, pareto, rates, sensitivities
 from lsmlab.reports.page import Page
-from lsmlab.reports.parts import Html, Part, Section, Story, Table, Tile, Tiles, bullets, wrapped
+from lsmlab.reports.parts import Html, Part, Section, Table, Tile, Tiles, bullets, wrapped
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
 from lsmlab.sim.studies.plan.plan import PlanRequest, cost, plan
@@ -31,10 +32,16 @@ def plan_page(answer: PlanAnswer, _folder: Path) -> Page:
     load = answer.load
     tornado = [sensitivities(row, number) for number, row in enumerate(rows) if row.sensitivity]
     parts: list[Part] = [
-        _headline(answer, rows), Story(_story(answer, rows)), _candidates(rows), headroom_over_time(rows, answer), pareto(rows),
+        _headline(answer, rows), _candidates(rows), headroom_over_time(rows, answer), pareto(rows),
         rates(rows, load.peak_per_s), _constraints(answer), *tornado, _levels(answer, rows), _price_section(rows),
     ]  # fmt: skip
     return Page(_title(answer), _load_text(answer), parts, f"lsmlab plan {answer.plan}")
+
+
+def conclude(answer: PlanAnswer) -> Conclusion:
+    """Return the conclusion."""
+    first, *more = _story(answer, [row for row in answer.candidates if row.error is None])
+    return Conclusion(first, more, command=f"lsmlab plan {answer.plan}")
 
 
 def plan_text(answer: PlanAnswer) -> str:
@@ -208,7 +215,8 @@ def _price_note(rows: Sequence[CandidateAnswer]) -> list[str]:
 
 
 PLAN = StudyKind(
-    "plan", "plan.json", PlanRequest, plan, cost, plan_text, plan_page, "fewer candidates, or a smaller search.turnovers",
+    "plan", "plan.json", PlanRequest, plan, cost, conclude, plan_text, plan_page,
+    "fewer candidates, or a smaller search.turnovers",
     "lsmlab plan plan.yaml --budget 10min   (keys of a plan: docs/reference/plan.md)",
     is_empty=lambda found: all(row.error is not None for row in found.candidates),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.comparison.members import ShownRun, of_configurations
 from lsmlab.reports.comparison.page import differences_sections, numbers_section, summaries
 from lsmlab.reports.comparison.settings import settings_section
+from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.curves import overlaid
 from lsmlab.reports.figures.sweep import (
@@ -94,6 +95,12 @@ def sweep_page(
     subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % intervals"
     footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}"
     return Page(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, parts, footer)
+
+
+def conclude(found: SweepAnswer) -> Conclusion:
+    """Return the conclusion."""
+    first, *more = _story(found.analysis) if found.analysis is not None else ["No run succeeded."]
+    return Conclusion(first, more, command="lsmlab sweep")
 
 
 def sweep_text(found: SweepAnswer) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.differences import (
     change_with_interval,
     differences_table,
@@ -18,7 +19,7 @@ from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.changes import change_figure
 from lsmlab.reports.figures.search import importance_figure, points_figure, progress_figure
 from lsmlab.reports.page import Page
-from lsmlab.reports.parts import Part, Section, Story, Table, wrapped
+from lsmlab.reports.parts import Part, Section, Table, wrapped
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.studies.differences import Difference
 from lsmlab.sim.studies.goals import GOALS
@@ -34,7 +35,7 @@ _SHOWN: Final = 5
 def tuning_page(found: Tuning, _folder: Path) -> Page:
     """Return the page of a search."""
     history = found.history
-    parts: list[Part] = [Story(_story(found))]
+    parts: list[Part] = []
     if found.verdict:
         caption = "Present state against the best point; the intervals contain the model's own error."
         table = differences_table(found.verdict.differences)
@@ -47,6 +48,12 @@ def tuning_page(found: Tuning, _folder: Path) -> Page:
     store = Path(found.store).name
     subtitle = f"Goal: {_goals(found)}; searched: {', '.join(map(short, found.space))}"
     return Page(f"Tuning of {store}", subtitle, parts, f"lsmlab tune {store}")
+
+
+def conclude(found: Tuning) -> Conclusion:
+    """Return the conclusion."""
+    first, *more = _story(found)
+    return Conclusion(first, more, command=f"lsmlab tune {found.store}")
 
 
 def tuning_text(found: Tuning) -> str:
@@ -132,7 +139,7 @@ def _front(found: Tuning) -> list[Section]:
 
 
 TUNE = StudyKind(
-    "tune", "tuning.json", TuningRequest, tune, cost, tuning_text, tuning_page, "fewer --trials",
+    "tune", "tuning.json", TuningRequest, tune, cost, conclude, tuning_text, tuning_page, "fewer --trials",
     "lsmlab tune mystore engine.options.write_buffer_size=8MiB..256MiB engine.options.max_background_jobs=2..16 --goal p999 "
     "--at-most space_amp=1.5",
 )  # fmt: skip

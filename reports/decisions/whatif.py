@@ -8,6 +8,7 @@ from typing import Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.charts import OPERATIONS
+from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, over, states_sentence, sure_of_differences
 from lsmlab.reports.differences import (
     ERROR_UNKNOWN,
     change_figures,
@@ -21,13 +22,14 @@ from lsmlab.reports.differences import (
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.curves import overlaid
 from lsmlab.reports.page import Page, page_link
-from lsmlab.reports.parts import Html, Part, Section, Story, Table, bullets, paragraph, wrapped
+from lsmlab.reports.parts import Html, Part, Section, Table, bullets, paragraph, wrapped
 from lsmlab.reports.run_data import is_run, load_run
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.sim.studies.differences import CLOSE, Reproduction, ReproductionCheck
 from lsmlab.sim.studies.metrics import BY_NAME
 from lsmlab.sim.studies.whatif import (
+    PRESENT,
     ComparedAlternative,
     WhatIfAnswer,
     WhatIfRequest,
@@ -44,39 +46,53 @@ def whatif_page(answer: WhatIfAnswer, directory: Path) -> Page:
     """Return the page of an answer."""
     alternatives, seeds = answer.alternatives, answer.seeds
     parts: list[Part] = [
-        Story(_story(answer)), *change_figures((a.name, a.differences) for a in alternatives), _details(answer, directory),
+        *change_figures((a.name, a.differences) for a in alternatives), _details(answer, directory),
         *_reproduced(answer), *_overlay(answer, directory),
     ]  # fmt: skip
-    how = f"{numbers.plural(len(seeds), 'seed')} each, 90 % intervals"
-    subtitle = f"{numbers.plural(len(alternatives), 'alternative')} to the present state, {how}"
-    footer = f"lsmlab whatif {answer.store}, seeds {', '.join(map(str, seeds))}"
-    return Page(f"What if: {Path(answer.store).name}", subtitle, parts, footer)
+    count = numbers.plural(len(alternatives), "alternative")
+    subtitle = f"{count} to the present state, {numbers.plural(len(seeds), 'seed')} each"
+    return Page(f"What if: {Path(answer.store).name}", subtitle, parts, f"Seeds {', '.join(map(str, seeds))}")
+
+
+def conclude(answer: WhatIfAnswer) -> Conclusion:
+    """Return the conclusion: what each alternative changes, and why."""
+    first, *others = [_change_sentence(one) for one in answer.alternatives] or ["No alternative was asked for."]
+    states = {PRESENT: answer.present.state} | {one.name: one.state for one in answer.alternatives}
+    return Conclusion(
+        over(states.values()) + first, others,
+        why=[f"{name}: {bottleneck_sentence(state.bottleneck)}" for name, state in states.items() if state.bottleneck],
+        would_help=[f"`lsmlab advise {answer.store}` tries changes of options, machine and policies."],
+        how_sure=[*_reproduction_sentences(answer), states_sentence(states), sure_of_differences(len(answer.seeds))],
+        command=answer.command,
+    )  # fmt: skip
+
+
+def _change_sentence(one: ComparedAlternative) -> str:
+    if one.state.overload:
+        return f"{one.name}: {one.state.overload}."
+    same = all(d.tie for d in one.differences)
+    return f"{one.name}: {'exactly the same results as the present state' if same else in_words(one.differences)}."
+
+
+def _reproduction_sentences(answer: WhatIfAnswer) -> list[str]:
+    found = answer.reproduction
+    if found is None:
+        return []
+    if found.warning:
+        return [f"Warning: {found.warning}."]
+    return ["The simulated present state reproduces the LOG within its intervals."]
 
 
 def answer_text(answer: WhatIfAnswer) -> str:
     """Return the present state, its check against the LOG, and the differences of each alternative."""
-    lines = [f"What if: {answer.store} ({numbers.plural(len(answer.seeds), 'seed')} each, 90 % intervals)", ""]
     values = answer.present.values
     shown = [f"{BY_NAME[n].label} {BY_NAME[n].form(values[n])}" for n in _MAIN if n in values]
-    lines += wrapped("present state   ", "; ".join(shown))
+    lines = wrapped("present state   ", "; ".join(shown))
     if answer.reproduction:
         lines += _reproduction_lines(answer.reproduction)
     for alternative in answer.alternatives:
         lines += ["", *_alternative_lines(alternative)]
     return "\n".join(lines) + "\n"
-
-
-def _story(answer: WhatIfAnswer) -> list[str]:
-    sentences = []
-    reproduction = answer.reproduction
-    if reproduction and reproduction.warning:
-        sentences.append(f"Warning: {reproduction.warning}.")
-    elif reproduction:
-        sentences.append("The simulation of the present state reproduces the LOG within its intervals.")
-    for one in answer.alternatives:
-        same = all(d.tie for d in one.differences)
-        sentences.append(f"{one.name}: {'exactly the same results as the present state' if same else in_words(one.differences)}.")
-    return sentences
 
 
 def _details(answer: WhatIfAnswer, directory: Path) -> Section:
@@ -112,8 +128,7 @@ def _reproduction_lines(found: Reproduction) -> list[str]:
         f"{BY_NAME[check.metric].label} {BY_NAME[check.metric].form(check.recorded)} (simulated {_error(check)})"
         for check in found.checks
     ]
-    lines = wrapped("in the LOG      ", "; ".join(texts))
-    return lines + (wrapped("warning: ", found.warning) if found.warning else [])
+    return wrapped("in the LOG      ", "; ".join(texts))
 
 
 def _without_error(check: ReproductionCheck) -> str:
@@ -164,6 +179,6 @@ def _runs(answer: WhatIfAnswer, directory: Path) -> list[Path]:
 
 
 WHATIF = StudyKind(
-    "whatif", "whatif.json", WhatIfRequest, whatif, cost, answer_text, whatif_page, "fewer or shorter runs",
+    "whatif", "whatif.json", WhatIfRequest, whatif, cost, conclude, answer_text, whatif_page, "fewer or shorter runs",
     "lsmlab whatif mystore device=sata 'engine=vlsm workload.scale=2' host.cores=4,8", runs=_runs,
 )  # fmt: skip

@@ -5,6 +5,7 @@ Pure functions of tables, except of_run, which takes them from a simulated run; 
 - Operations that clients could not do: lost_operations. Stalls between which the store did not recover: stall_groups.
 - Jobs that had to end before a stall: chains. Jobs behind a group of stalls and their waits: delaying_jobs.
 - Use of device, cores, slots and limiter by time: resource_use. The short resource: bottleneck.
+- Whether the store stays as the run shows it: settled.
 - Keys of summary.json: stall_analysis; for a simulated run: of_run. Sentences: sentences. The whole summary as text:
   summary_text.
 """

@@ -15,6 +15,7 @@ from lsmlab.sim.explain.chains import Chain, chain_summary, chains, stall_rows
 from lsmlab.sim.explain.lost_operations import client_curves, open_loop_latency
 from lsmlab.sim.explain.resource_use import Curve, busy_curve, covered_curve, running_curve, spliced
 from lsmlab.sim.explain.sentences import bottleneck_text
+from lsmlab.sim.explain.settled import overload_facts, settled_facts
 from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls, lost_operations
 from lsmlab.sim.machine.device_station import TransferLog
 from lsmlab.sim.machine.machine import Consumer, Machine
@@ -54,6 +55,8 @@ def explain_run(
     if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
         summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
     summary["bottleneck"]["text"] = bottleneck_text(summary)
+    summary["settled"] = settled_facts(setup, result.series, summary)
+    summary["overload"] = overload_facts(result.series, summary)
 
 
 def _stalls_with_chains(family: ColumnFamily, database: Database) -> list[tuple[StallInterval, Chain]]:

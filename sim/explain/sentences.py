@@ -133,6 +133,16 @@ def percent(share: float) -> str:
     return f"{value:.0f} %" if value >= 9.95 or value == 0.0 else f"{value:.1f} %" if value >= 0.05 else "< 0.1 %"
 
 
+def overload_text(found: Mapping[str, float]) -> str:
+    """Return that a store cannot keep up, from `overload` of its summary.
+
+    >>> overload_text({"asked_ops_per_s": 276_000.0, "takes_ops_per_s": 201_000.0})
+    'cannot keep up: takes 201,000 of 276,000 operations/s; the queue grows'
+    """
+    takes, asked = found["takes_ops_per_s"], found["asked_ops_per_s"]
+    return f"cannot keep up: takes {takes:,.0f} of {asked:,.0f} operations/s; the queue grows"
+
+
 class _Percents(dict[str, str]):
     """Uses of resources as text; "an unknown share" of resources without a number."""
 

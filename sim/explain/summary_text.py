@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, percent, reason_text, stall_group_text
+from lsmlab.sim.explain.sentences import (
+    CAUSE_WORDS,
+    count,
+    device_use,
+    overload_text,
+    percent,
+    reason_text,
+    stall_group_text,
+)
 from lsmlab.sim.results.comparison_text import family_lines
 from lsmlab.sim.results.conditions import condition_sentences
 
@@ -38,6 +46,8 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         *_prefill(summary),
         *_conditions(summary),
         *_throughput(summary),
+        *_overload(summary),
+        *_settled(summary),
         *_latency(summary),
         *_stalls(summary),
         *_amplification(summary),
@@ -75,6 +85,21 @@ def _conditions(summary: Mapping[str, Any]) -> list[str]:
     text = " ".join(condition_sentences(summary))
     lines = textwrap.wrap(text, _WIDTH - _LABEL)
     return [_row("conditions" if number == 0 else "", line) for number, line in enumerate(lines)]
+
+
+def _overload(summary: Mapping[str, Any]) -> list[str]:
+    """Return that the store cannot keep up with its clients; nothing if it can."""
+    found = summary.get("overload")
+    return [_row("overload", f"{overload_text(found)}; latencies grow with the length of the run")] if found else []
+
+
+def _settled(summary: Mapping[str, Any]) -> list[str]:
+    """Return the doubt about a run whose store had not settled; none for another run."""
+    found = summary.get("settled") or {}
+    if found.get("settled") is not False:
+        return []
+    first, *rest = textwrap.wrap(f"no: {found['reason']}", _WIDTH - _LABEL)
+    return [_row("settled", first), *(_row("", line) for line in rest)]
 
 
 def compaction_stats_text(rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder
 from lsmlab.sim.configuration.compose import check, compose
 from lsmlab.sim.configuration.overrides import override_key, parsed, prepare
 from lsmlab.sim.results.reading import SUMMARY, read_summary
-from lsmlab.sim.studies.request import Request, argument, option
+from lsmlab.sim.studies.request import SettledRequest, argument, option
 from lsmlab.sim.yaml_text import read_yaml
 
 _POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter"))
@@ -26,7 +26,7 @@ _OF_THE_STORE: Final = ("version", "families", "options_file")
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoreRequest(Request):
+class StoreRequest(SettledRequest):
     """Question about one store, which runs with several seeds."""
 
     store: str = argument(
@@ -52,6 +52,16 @@ class Baseline:
     """Summary of the LOG or of the run; None if the store was named by an override."""
     from_a_log: bool = False
     """Whether the constants of the machine come from one LOG."""
+
+    def lengthens(self, settled: bool | None, changes: Iterable[str] = ()) -> bool:
+        """Return whether runs are lengthened until they settle: as asked, or if nothing sets their duration.
+
+        A LOG, a finished run, an experiment (which has a length of its own) and the key workload.duration set it.
+        """
+        if settled is not None:
+            return settled
+        given = {override_key(text) for text in (*self.overrides, *changes)}
+        return self.stored is None and not self.from_a_log and not given & {"workload.duration", "experiment"}
 
     def compose_all(self, changes: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return one configuration for each sequence of overrides, on top of the present state."""

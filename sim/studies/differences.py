@@ -35,6 +35,17 @@ class Repeats:
         """Seeds of the summaries."""
         return [int(summary.get("seed", 0)) for summary in self.summaries]
 
+    @property
+    def unsettled(self) -> str | None:
+        """Why the store of the first run that had not settled had not; None if all had, or if it is unknown."""
+        found = ((summary.get("settled") or {}) for summary in self.summaries)
+        return next((str(one["reason"]) for one in found if one.get("settled") is False), None)
+
+    @property
+    def overloaded(self) -> bool:
+        """Whether the queue of a run's clients grows."""
+        return any(summary.get("overload") for summary in self.summaries)
+
     def means(self) -> dict[str, float]:
         """Return the mean of each metric over the seeds."""
         values = {metric.name: self.values(metric) for metric in METRICS}
@@ -77,11 +88,20 @@ class Difference:
     held: bool | None = None
     """Whether the simulated present state reproduces `recorded`; None if that is unknown."""
 
+    settled: bool = True
+    """Whether the stores of all runs had settled; otherwise the change is that of runs of this length alone."""
+
 
 def differences(present: Repeats, alternative: Repeats, errors: Mapping[str, float]) -> list[Difference]:
-    """Return the differences of all metrics that both configurations have. `errors`: the model's own errors by metric."""
-    found = (_difference(metric, present, alternative, errors) for metric in METRICS)
-    return [difference for difference in found if difference is not None]
+    """Return the differences of all metrics that both configurations have. `errors`: the model's own errors by metric.
+
+    Latencies of a store that cannot keep up grow with the length of the run, so they have no difference.
+    """
+    queues = any(one.overloaded for one in (present, alternative))
+    metrics = [metric for metric in METRICS if not (queues and "_latency_s." in metric.name)]
+    found = (_difference(metric, present, alternative, errors) for metric in metrics)
+    settled = present.unsettled is None and alternative.unsettled is None
+    return [replace(difference, settled=settled) for difference in found if difference is not None]
 
 
 def against_log(found: Sequence[Difference], reproduction: Reproduction | None) -> list[Difference]:

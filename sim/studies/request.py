@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,34 @@ class Request(Document):
             about, value = one.metadata.get(ARGUMENT), getattr(self, one.name)
             if about is not None and about.low is not None and value is not None and value < about.low:
                 raise InputError(f"{one.name} {value}: must be at least {about.low:g}")
+
+
+def command_of(verb: str, request: Request) -> str:
+    """Return the command line that asks a request: its arguments, then the options that differ from their defaults."""
+    words, options = [], []
+    for one in fields(request):
+        about, value = one.metadata[ARGUMENT], getattr(request, one.name)
+        values = [str(part) for part in value] if isinstance(value, tuple) else [str(value)]
+        if value is None or value == one.default:
+            continue
+        flag = about.flags[0] if about.flags else f"--{one.name.replace('_', '-')}"
+        if about.positional:
+            words += values
+        elif isinstance(value, bool):
+            options.append(flag if value else f"--no-{flag.removeprefix('--')}")
+        else:
+            options += [word for part in values for word in (flag, part)]
+    return shlex.join(["lsmlab", verb, *words, *options])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettledRequest(Request):
+    """Question whose runs may be as long as their stores need to settle."""
+
+    settled: bool | None = option(
+        None, "lengthen all runs until their stores have settled, at most to 8 times (default: where neither "
+        "workload.duration nor an experiment sets the duration)"
+    )  # fmt: skip
 
 
 def is_required(one: dataclasses.Field[Any]) -> bool:

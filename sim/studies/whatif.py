@@ -18,8 +18,9 @@ from lsmlab.sim.runs.index import flat, typed_value
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.differences import Difference, Reproduction, against_log, differences, reproduction
 from lsmlab.sim.studies.document import Document
+from lsmlab.sim.studies.lengths import StoreState, state_of, until_settled
 from lsmlab.sim.studies.metrics import model_errors_of
-from lsmlab.sim.studies.request import argument
+from lsmlab.sim.studies.request import argument, command_of
 from lsmlab.sim.studies.study import Study, Variant
 
 PRESENT: Final = "present state"
@@ -46,6 +47,7 @@ class Present:
     """Folder of its first run, in the folder of the answer."""
     values: dict[str, float]
     """Mean of each metric over the seeds."""
+    state: StoreState
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class ComparedAlternative:
     kept: list[str]
     """Facts that stay although an entry was replaced."""
     differences: list[Difference]
+    state: StoreState
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class WhatIfAnswer(Document):
     reproduction: Reproduction | None
     """The simulated present state against the LOG; None for a store that is no LOG."""
     alternatives: list[ComparedAlternative]
+    command: str
+    """Command that repeats the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +125,26 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
     """
     asked = _asked(request, folder)
     baseline, configs = asked.baseline, asked.configs
-    outcome = asked.study.run(runs, [folder] if folder is not None else [])
+    study = asked.study
+    if baseline.lengthens(request.settled, [text for one in asked.alternatives for text in one.overrides]):
+        study = until_settled(study, runs)
+    outcome = study.run(runs, [folder] if folder is not None else [])
     present = outcome.repeats(PRESENT)
     errors = model_errors_of(configs[0], from_a_log=baseline.from_a_log, changed=True)
     reproduced = reproduction(present, baseline.recorded, errors) if baseline.recorded and baseline.from_a_log else None
     return WhatIfAnswer(
-        baseline.name, list(baseline.overrides), present.seeds, Present(PRESENT, asked.folders[0], present.means()),
+        baseline.name, list(baseline.overrides), present.seeds,
+        Present(PRESENT, asked.folders[0], present.means(), state_of(present)),
         reproduced,
         [
             ComparedAlternative(
                 one.name, place, changes_of(one.overrides, configs[0], config), kept_facts(one.overrides, config),
-                against_log(differences(present, outcome.repeats(one.name), errors), reproduced),
+                against_log(differences(present, repeats, errors), reproduced), state_of(repeats),
             )
             for one, place, config in zip(asked.alternatives, asked.folders[1:], configs[1:], strict=True)
+            for repeats in [outcome.repeats(one.name)]
         ],
+        command_of("whatif", request),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from lsmlab.models.options.fields import CompactionStyle
+from lsmlab.sim.explain.settled import is_leveled, main_family, round_bytes
 from lsmlab.sim.runs.estimate import tree_shape
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import FamilySetup, Setup, set_up
@@ -69,7 +69,7 @@ class PlannedStore:
 
     @property
     def _family(self) -> FamilySetup:
-        return max(self.setup.families, key=lambda f: f.share.writes)
+        return main_family(self.setup)
 
     @cached_property
     def tree_bytes(self) -> float:
@@ -80,9 +80,7 @@ class PlannedStore:
     @cached_property
     def round_bytes(self) -> float:
         """Return the bytes that L0 of all shards gathers between two compactions: the step in which a tree changes."""
-        family = self._family
-        trigger = max(1, family.engine.options.level0_file_num_compaction_trigger)
-        return self.setup.workload.shards * trigger * family.shape.memtable_entries * family.content.entry.put
+        return round_bytes(self.setup)
 
     def operations(self, turnovers: float) -> float:
         """Return the operations of a run: `turnovers` times the bytes of the tree, and at least `ROUNDS` rounds of L0.
@@ -99,7 +97,7 @@ class PlannedStore:
     @property
     def leveled(self) -> bool:
         """Return whether the main column family uses leveled compaction."""
-        return self._family.engine.options.compaction_style is CompactionStyle.LEVEL
+        return is_leveled(self.setup)
 
     @property
     def capacity_bytes(self) -> float | None:

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.units import quantity
+from lsmlab.sim.explain.settled import GrowthVerdict, QuantityGrowth, growths
 from lsmlab.sim.runs.store import StoredTable
 from lsmlab.sim.studies.metrics import value_of
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, SHORTEST_S, PlannedStore
 from lsmlab.sim.studies.plan.rounds import PlanRuns, Steps
 from lsmlab.sim.studies.plan.service_levels import LEVELS, ServiceLevels, broken, measured
-from lsmlab.sim.studies.plan.stability import GrowthVerdict, QuantityGrowth, growths
 
 _RECOVERING: Final = ("backlog_ops", "l0_files", "pending_bytes")
 """Columns of series.parquet that must fall back after a burst."""

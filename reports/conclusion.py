@@ -1,0 +1,111 @@
+"""Conclusion: the one shape of all answers, in front of their details on the page, in the terminal and in JSON."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from lsmlab.reports import numbers
+from lsmlab.reports.parts import escaped, wrapped
+from lsmlab.sim.studies.lengths import StoreState
+
+_LABELS: Final = {"why": "why", "would_help": "would help", "how_sure": "how sure"}
+_QUESTIONS: Final = {"why": "Why?", "would_help": "What would change it?", "how_sure": "How sure is that?"}
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """Five parts of every answer, each in sentences; text between backquotes is code."""
+
+    answer: str
+    """The answer in one sentence, with its interval."""
+    more: Sequence[str] = ()
+    """Further sentences of the answer, such as one for each alternative."""
+    why: Sequence[str] = ()
+    """Where the time went."""
+    would_help: Sequence[str] = ()
+    """What would change the answer."""
+    how_sure: Sequence[str] = ()
+    """Seeds, settled or not, the model's error, what is not simulated."""
+    command: str = ""
+    """Command that repeats the answer."""
+    about: str = ""
+    """What was simulated, if the question does not say so."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the parts as plain values, for JSON."""
+        return {name: list(value) if isinstance(value, tuple | list) else value for name, value in asdict(self).items()}
+
+    def html(self) -> str:
+        """Return the boxes of the answer as HTML."""
+        about = f'<p class="caption">{_code(self.about)}</p>' if self.about else ""
+        head = f'{about}<p class="big">{_code(self.answer)}</p>{_paragraphs(self.more)}'
+        repeat = f'<p class="caption">Repeat: <code>{html.escape(self.command)}</code></p>' if self.command else ""
+        boxes = f'<div class="answer" id="answer-answer"><h2>Answer</h2>{head}{repeat}</div>'
+        for name, question in _QUESTIONS.items():
+            if sentences := getattr(self, name):
+                boxes += f'<div class="answer" id="answer-{name}"><h2>{question}</h2>{_paragraphs(sentences)}</div>'
+        return f'<section id="answers" aria-label="Answers"><div class="answers">{boxes}</div></section>'
+
+    def lines(self) -> list[str]:
+        """Return the answer as lines of text."""
+        lines = [self.about] if self.about else []
+        lines += wrapped("answer          ", _plain(" ".join((self.answer, *self.more))))
+        for name, label in _LABELS.items():
+            if sentences := getattr(self, name):
+                lines += wrapped(f"{label:<16}", _plain(" ".join(sentences)))
+        return lines + (wrapped("repeat          ", self.command) if self.command else [])
+
+
+def states_sentence(states: Mapping[str, StoreState]) -> str:
+    """Return whether the numbers are those of the long run, from the state of each configuration by name.
+
+    >>> from dataclasses import replace
+    >>> state = StoreState(600.0, None, "no bottleneck", "")
+    >>> states_sentence({"present state": state})
+    'All stores had settled within 600 s.'
+    >>> states_sentence({"sata": replace(state, unsettled="L0 grows by 2.0 % of the flushed files")})
+    'These are numbers of 600 s, not of the long run: sata had not settled (L0 grows by 2.0 % of the flushed files).'
+    """
+    length = numbers.duration(max((one.duration_s for one in states.values()), default=0.0))
+    doubts = [f"{name} had not settled ({one.unsettled})" for name, one in states.items() if one.unsettled is not None]
+    if not doubts:
+        return f"All stores had settled within {length}."
+    return f"These are numbers of {length}, not of the long run: {'; '.join(doubts)}."
+
+
+def over(states: Iterable[StoreState]) -> str:
+    """Return the beginning of an answer from runs whose stores had not settled; "" if all had.
+
+    >>> over([StoreState(60.0, "L0 grows by 2.0 % of the flushed files", "", "")])
+    'Over these 60 s, not settled: '
+    """
+    doubtful = [one.duration_s for one in states if one.unsettled is not None]
+    return f"Over these {numbers.duration(max(doubtful))}, not settled: " if doubtful else ""
+
+
+def bottleneck_sentence(text: str) -> str:
+    """Return the bottleneck of a run as a sentence."""
+    return f"{text.rstrip('.')}." if text else ""
+
+
+def sure_of_differences(seeds: int) -> str:
+    """Return what the intervals of differences contain."""
+    if seeds == 1:
+        return "One seed each: the intervals contain the model's own error, not the noise between seeds (`--replications 5`)."
+    return f"{seeds} seeds each; the 90 % intervals contain the noise between seeds and the model's own error."
+
+
+def _paragraphs(sentences: Sequence[str]) -> str:
+    return "".join(f"<p>{_code(sentence)}</p>" for sentence in sentences)
+
+
+def _code(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped(text))
+
+
+def _plain(text: str) -> str:
+    return text.replace("`", "")

@@ -1,0 +1,70 @@
+"""Whether a run shows its store as it stays, and the lengths of runs that follow from it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.explain.settled import _t_quantile, _unsettled
+from lsmlab.sim.setting import Setting
+from lsmlab.sim.simulation import simulate
+from scipy.special import stdtrit
+
+SECONDS = np.arange(1.0, 401.0)
+FLAT = {
+    "t_s": SECONDS, "write_ops": np.full(400, 1000.0), "backlog_ops": np.zeros(400), "pending_bytes": np.full(400, 1e8),
+    "l0_files": 2.0 + SECONDS % 3.0, "level_bytes_0": np.full(400, 1e8), "level_bytes_1": np.full(400, 2e8),
+    "level_bytes_2": 1e9 + 5e5 * SECONDS,
+}  # fmt: skip
+"""A steady store: only the last level grows."""
+SUMMARY = {
+    "duration_s": 400.0, "ops_per_s": 1000.0, "flush_bytes": 4e8, "flush_count": 40, "compaction_write_bytes": 2e9,
+}  # fmt: skip
+
+
+def unsettled(**changed: np.ndarray) -> str | None:
+    """Return the reason why a run with these columns is not settled."""
+    return _unsettled({**FLAT, **changed}, SUMMARY, 1e7, leveled=True)
+
+
+def test_a_steady_store_is_settled() -> None:
+    """A last level that grows is no sign of an unsettled store; nor is a load without writes."""
+    assert unsettled() is None
+    assert unsettled(write_ops=np.zeros(400)) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "reason"),
+    [
+        ("backlog_ops", 100.0 * SECONDS, "the queue of operations grows by 10.0% of the load"),
+        ("pending_bytes", 1e6 * SECONDS, "compaction debt grows by 20.0% of the bytes that compactions write"),
+        ("level_bytes_1", 3e5 * SECONDS, "the size of the levels above the last grows by 30.0% of the flushed bytes"),
+        ("level_bytes_3", np.where(SECONDS > 300, 1.0, 0.0), "L3 got its first file only at 301 s of 400 s"),
+        ("write_ops", np.where(SECONDS > 280, 500.0, 1000.0), "writes in the last third of the run were"),
+    ],
+)
+def test_what_grows_is_named(column: str, values: np.ndarray, reason: str) -> None:
+    """Each quantity that piles up, a late level and a change of speed make a run unsettled, with the reason."""
+    found = unsettled(**{column: values})
+    assert found is not None
+    assert found.startswith(reason)
+
+
+def test_a_short_run_is_not_settled() -> None:
+    """A run with few compactions of L0 cannot show a trend."""
+    found = _unsettled(FLAT, SUMMARY, 1e9, leveled=True)
+    assert found is not None
+    assert found.startswith("the run is short: 0.2 times")
+
+
+def test_every_run_says_whether_it_is_settled() -> None:
+    """The summary has the verdict and its reason: here the reason of a run of two seconds."""
+    result = simulate(Setting.of(compose(["workload.num=1M", "workload.duration=2s"])))
+    assert result.summary["settled"]["settled"] is False
+    assert result.summary["settled"]["reason"].startswith("the run is short")
+
+
+@pytest.mark.parametrize("freedom", [2.0, 3.0, 7.5, 22.0])
+def test_the_quantile_is_that_of_students_distribution(freedom: float) -> None:
+    """The expansion of the quantile is that of SciPy within 0.4 %."""
+    assert _t_quantile(freedom) == pytest.approx(float(stdtrit(freedom, 0.95)), rel=0.004)
