@@ -18,7 +18,7 @@ from lsmlab.models.options.options_file import OptionsFile, points, read_options
 from lsmlab.models.options.values import plain
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
-from lsmlab.validation.logs.files import LogPart, log_files, newest_options
+from lsmlab.validation.logs.files import log_files, newest_options
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.checks import check_log
 from lsmlab.validation.logs.history.fills import Fill, memtable_fills, until_closes
@@ -26,7 +26,7 @@ from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.summary import origin_us, summarise_log
 from lsmlab.validation.logs.reader import read_history
-from lsmlab.validation.logs.records import OptionsChange, RocksDbLog
+from lsmlab.validation.logs.records import LogPart, OptionsChange, RocksDbLog
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]

@@ -53,28 +53,6 @@ class LogHead:
         return bool(self.pointer) and self.pointer == pointer and not closed
 
 
-@dataclass(slots=True)
-class LogPart:
-    """One file of a history."""
-
-    path: Path
-    begins_us: int | None
-    """Time of its first line by the LOG's own clock; None without time stamps."""
-    gap_us: int = 0
-    """Time between the end of the file before it and its begin, if that is a gap, which is left out of all times."""
-    closed: bool = False
-    """Whether the store was closed before this file began."""
-    opens: bool = False
-    """Whether the store was opened in this file, or the file is the first."""
-    offset_us: int = 0
-    """What is subtracted from the times of this file's lines: the gaps up to here, and changes of the clock."""
-    ends_us: int | None = None
-    """Time of its last line by the LOG's own clock."""
-    lines: int = 0
-    header: str = ""
-    """Beginning of the file, which has the options, if the store was opened in this file."""
-
-
 def log_files(places: Sequence[Path]) -> list[Path]:
     """Return the LOG files that files and folders mean; a folder means its LOG and LOG.old.* files.
 

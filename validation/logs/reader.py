@@ -17,10 +17,10 @@ from typing import Final
 from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.event_times import EventTimes
-from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, LogPart, in_time_order
+from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, in_time_order
 from lsmlab.validation.logs.hash_set import HashSet
 from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, parse_event, read_line, split_line
-from lsmlab.validation.logs.records import Event, JobLine, Opening, RocksDbLog, StallLine, SwitchLine
+from lsmlab.validation.logs.records import Event, JobLine, LogPart, Opening, RocksDbLog, StallLine, SwitchLine
 from lsmlab.validation.logs.stats import StatsReader
 from lsmlab.validation.logs.text import TextLines
 

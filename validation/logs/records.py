@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lsmlab.validation.logs.record_list import Record, RecordList
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lsmlab.validation.logs.bench import Benchmark, StoreStatistics
-    from lsmlab.validation.logs.files import LogPart
     from lsmlab.validation.logs.stats import StatsDump
 
 _FULL: Final = (
@@ -214,6 +215,28 @@ class Opening:
     """Time at which the store began to close; None if the LOG does not show it."""
     sst_files: int | None = None
     """Number of SST files that the open found; None if the LOG does not print it."""
+
+
+@dataclass(slots=True)
+class LogPart:
+    """One file of a history."""
+
+    path: Path
+    begins_us: int | None
+    """Time of its first line by the LOG's own clock; None without time stamps."""
+    gap_us: int = 0
+    """Time between the end of the file before it and its begin, if that is a gap, which is left out of all times."""
+    closed: bool = False
+    """Whether the store was closed before this file began."""
+    opens: bool = False
+    """Whether the store was opened in this file, or the file is the first."""
+    offset_us: int = 0
+    """What is subtracted from the times of this file's lines: the gaps up to here, and changes of the clock."""
+    ends_us: int | None = None
+    """Time of its last line by the LOG's own clock."""
+    lines: int = 0
+    header: str = ""
+    """Beginning of the file, which has the options, if the store was opened in this file."""
 
 
 @dataclass
