@@ -14,6 +14,7 @@ from lsmlab.sim.studies.written_options import OptionsAdvice
 
 MAIN: Final = ("ops_per_s", "write_latency_s.p999", "read_latency_s.p99", "stall_fraction", "write_amplification")
 """Metrics that a summary names."""
+ERROR_UNKNOWN: Final = "the model's error is not known"
 _DOUBLE: Final = 1.0
 """Relative change from which on a factor reads better than a percentage."""
 _HUGE: Final = 999.0
@@ -27,17 +28,27 @@ def change_text(found: Difference) -> str:
 
 def ends_text(found: Difference) -> str:
     """Return the ends of a change's interval in the form of the change."""
+    if not found.error_known:
+        return ERROR_UNKNOWN
     return "unknown" if found.low is None else f"{_change(found, found.low)} to {_change(found, found.high or 0.0)}"
 
 
 def interval_text(found: Difference) -> str:
-    """Return the interval of a change in parentheses; "" if it is unknown."""
-    return "" if found.low is None else f"({ends_text(found)})"
+    """Return the interval of a change in parentheses, or why there is none; "" if it is unknown."""
+    return "" if found.low is None and found.error_known else f"({ends_text(found)})"
+
+
+def held_text(found: Difference) -> str:
+    """Return a warning if the simulated present state does not reproduce the metric in the LOG; "" if it does."""
+    if found.held is not False or found.recorded is None:
+        return ""
+    return f"not reproduced: {BY_NAME[found.metric].form(found.recorded)} in the LOG"
 
 
 def change_with_interval(found: Difference) -> str:
-    """Return a change, and its interval if that is known."""
-    return f"{change_text(found)} {interval_text(found)}".rstrip()
+    """Return a change, its interval if that is known, and a warning if the metric is not that of the LOG."""
+    warning = held_text(found)
+    return f"{change_text(found)} {interval_text(found)}{f' [{warning}]' if warning else ''}".rstrip()
 
 
 def values_text(found: Difference) -> str:
@@ -84,10 +95,10 @@ def sum_up(name: str, first: str, differences: Sequence[Difference]) -> str:
 def in_words(differences: Sequence[Difference]) -> str:
     """Return the main changes with their intervals, and what stays within the error or is the same; "" without any."""
     main = [d for d in differences if d.metric in MAIN]
-    certain = [f"{BY_NAME[d.metric].label} {change_with_interval(d)}" for d in main if d.certain]
-    unclear = [BY_NAME[d.metric].label for d in main if not (d.certain or d.tie)]
+    shown = [f"{BY_NAME[d.metric].label} {change_with_interval(d)}" for d in main if d.certain or not d.error_known]
+    unclear = [BY_NAME[d.metric].label for d in main if d.error_known and not (d.certain or d.tie)]
     ties = [BY_NAME[d.metric].label for d in main if d.tie]
-    parts = [", ".join(certain)] if certain else []
+    parts = [", ".join(shown)] if shown else []
     parts += [f"no difference beyond the error in {_joined(unclear)}"] if unclear else []
     parts += [f"{_joined(ties)} exactly the same"] if ties else []
     return "; ".join(parts)
@@ -106,8 +117,10 @@ def differences_table(differences: Sequence[Difference], before: str = "present"
             change, between, verdict = "none", "", "exactly the same"
         else:
             change, between = change_text(found), ends_text(found)
-            verdict = "beyond the error" if found.certain else "unknown" if found.low is None else "within the error"
-        verdict += "" if found.settled else ", not settled"
+            known = "within the error" if found.low is not None else "unknown" if found.error_known else ""
+            verdict = "beyond the error" if found.certain else known
+        words = ", ".join(filter(None, (verdict, "" if found.settled else "not settled")))
+        verdict = "; ".join(filter(None, (words, held_text(found))))
         rows.append((metric.label, metric.form(found.present), metric.form(found.alternative), change, between, verdict))
     return Table(["", before, after, "change", "90 % interval", ""], rows)
 

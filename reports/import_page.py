@@ -18,10 +18,17 @@ from lsmlab.reports.parts import Section, Table, bullets
 from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.run_page import run_parts
 from lsmlab.reports.run_sentences import DEVICE_BYTES, summary_sentences
+from lsmlab.reports.store_counts import store_counts
+from lsmlab.reports.tables import option_text
 from lsmlab.reports.timeline import Timeline
 from lsmlab.validation.importer.estimates import LABELS
+from lsmlab.validation.importer.gaps import GAPS_LEFT_OUT, gap_length, gap_sentences
 
 _TIME = "time since the store was opened (s)"
+_MOST_GAPS: Final = 3
+"""Largest number of gaps among the sentences of the page."""
+_LONGEST: Final = 32
+"""Longest name in a title, in characters."""
 _KINDS = {"estimate": "", "lower_bound": "at least", "assumed": "assumed"}
 
 
@@ -44,14 +51,15 @@ def import_page(run: RunData) -> Page:
         )
     ]
     whole = [*([latency_distribution(run)] if run.latency else []), amplification(run)]
-    sentences, more = [*_story(run), _trust(imported)], [_inferred(imported), *_unread(imported)]
+    sentences = [*_story(run), *_gaps(imported), _trust(imported)]
+    more = [*_files(imported), *store_counts(imported), *_changed_options(imported), _inferred(imported), *_unread(imported)]
     parts, end = run_parts(run, over_time, whole, sentences, _TIME, more)
-    footer = f"LSMLab {run.summary.get('version', 'unknown')}, imported from {imported['log']}"
+    footer = f"LSMLab {run.summary.get('version', 'unknown')}, imported from {Path(str(imported['log'])).name}"
     return Page(_title(imported), _subtitle(run, imported), parts, footer, end)
 
 
 def _title(imported: Mapping[str, Any]) -> str:
-    return f"RocksDB {imported['version'] or 'of unknown version'}: {Path(str(imported['log'])).name}"
+    return f"RocksDB {imported['version'] or 'of unknown version'}: {short_name(Path(str(imported['log'])).name)}"
 
 
 def _subtitle(run: RunData, imported: Mapping[str, Any]) -> str:
@@ -59,12 +67,64 @@ def _subtitle(run: RunData, imported: Mapping[str, Any]) -> str:
     several_families = f", {len(families)} column families" if len(families) > 1 else ""
     opens = f", {imported['opens']} opens" if imported["opens"] > 1 else ""
     begins = f" from {imported['begins']} (the LOG's own clock)" if imported["begins"] else ""
-    return f"A real store's LOG: {numbers.duration(run.duration_s)}{begins}{several_families}{opens}"
+    files = len(imported["files"])
+    log = "A real store's LOG" if files < 2 else f"A real store's history in {files} LOG files"
+    return f"{log}: {numbers.duration(run.duration_s)}{begins}{several_families}{opens}"
 
 
 def _story(run: RunData) -> list[str]:
     """Return the sentences of a run's page for a LOG, which contains bytes of jobs but no device requests."""
     return [sentence.replace(DEVICE_BYTES, "Of all bytes that were read and written") for sentence in summary_sentences(run)]
+
+
+def _gaps(imported: Mapping[str, Any]) -> list[str]:
+    """Return sentences on the gaps of a history, and on what becomes of them; none without a gap."""
+    gaps = gap_sentences(imported["files"])
+    shown = gaps if len(gaps) <= _MOST_GAPS else [*gaps[:_MOST_GAPS], f"{len(gaps) - _MOST_GAPS} further gaps are listed below."]
+    return [*shown, GAPS_LEFT_OUT] if gaps else []
+
+
+def _files(imported: Mapping[str, Any]) -> list[Section]:
+    """Return the section on the files of a history; none for a single file."""
+    files = imported["files"]
+    if len(files) < 2:
+        return []
+    rows = [
+        (
+            file["name"], "unknown" if file["t_s"] is None else f"{max(0.0, file['t_s']):,.0f} s",
+            gap_length(file["gap_s"]) if file["gap_s"] else "", "yes" if file["opens"] else "",
+            file["begins"] or "unknown", file["ends"] or "unknown",
+        )
+        for file in files
+    ]  # fmt: skip
+    head = ["file", "begins at", "gap before", "open", "first line", "last line"]
+    caption = (
+        "'Begins at' is the place on the time axis of this page; lines have the LOG's own clock. Where RocksDB only changed "
+        "the file, jobs and stalls go on across its end. "
+        f"{GAPS_LEFT_OUT if any(file['gap_s'] for file in files) else 'No gap is longer than a second.'}"
+    )
+    return [Section("files", "Files of the history", [Table(head, rows, texts=[3, 4, 5])], caption)]
+
+
+def _changed_options(imported: Mapping[str, Any]) -> list[Section]:
+    """Return the section on options with other values than the release's defaults; none without options or release."""
+    changed = imported["changed_options"]
+    if not changed:
+        return []
+    options = changed["options"]
+    rows = [(row["name"], *(option_text(row["name"], row[key]) for key in ("value", "default"))) for row in options]
+    caption = f"Defaults are those of the library in RocksDB {changed['release']}. All other options that were read have them."
+    table = Table(["option", "this store", "default"], rows, texts=[1, 2])
+    return [Section("options", "Options that differ from the defaults", [table], caption)]
+
+
+def short_name(name: str) -> str:
+    """Return a name that fits a title: of a long one the beginning and the end.
+
+    >>> short_name("ycsb_test_pm_results_ycsb_uniform_SATAHDD_2CPU_64MB_LOG_1201.gz")
+    'ycsb_test_pm_res…64MB_LOG_1201.gz'
+    """
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 :]}"
 
 
 def _trust(imported: Mapping[str, Any]) -> str:

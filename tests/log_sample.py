@@ -54,6 +54,8 @@ class Sample:
     now_us: int = START_US
     job: int = 2
     file: int = 10
+    pointer: str = "0x5617f09165c0"
+    """Address of the open store."""
     overwritten: int = 60
     """Entries that each flush drops because later writes replaced them."""
 
@@ -78,10 +80,15 @@ class Sample:
         return [len(level) for level in self.levels]
 
     def open(self) -> None:
-        """Add the header."""
+        """Open the store: add the header, and count jobs from the beginning."""
+        self.header()
+        self.job = self.first_job
+
+    def header(self) -> None:
+        """Add the header, as RocksDB writes it into each LOG of an open."""
         self.say(f"RocksDB version: {self.version}")
         self.say("DB SUMMARY")
-        self.say("SST files in <db> dir, Total Num: 0, files: ")
+        self.say(f"SST files in <db> dir, Total Num: {sum(self.state())}, files: ")
         for name, value in HEADER.items():
             self.say(f"{f'Options.{name}':>50}: {value}")
         self.say("[db/column_family.cc:630] --------------- Options for column family [default]:")
@@ -90,8 +97,7 @@ class Sample:
             self.say(f"{f'Options.{name}':>50}: {value}")
         self.say("           table_factory options:   flush_block_policy_factory: FlushBlockBySizePolicyFactory (0x1)")
         self.lines += ["  block_size: 4096", "  filter_policy: nullptr"]
-        self.say("DB pointer 0x5617f09165c0")
-        self.job = self.first_job
+        self.say(f"DB pointer {self.pointer}")
 
     def created(self, size: int, entries: int) -> int:
         """Add the event of a new table file; return its number."""

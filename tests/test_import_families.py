@@ -163,7 +163,7 @@ def test_terminal_and_page_have_a_row_per_family(
     assert ["Family", *FAMILIES] == [line.split()[0] for line in table]
     assert ["25.0", "%", "63"] == table[1].split()[1:4]
     assert '<section id="column-families">' in page
-    assert "note: column family lock: half of the entries are deletes" in text
+    assert "column family lock: half of the entries are deletes" in page
     assert "<td>lock: key size</td>" in page
 
 

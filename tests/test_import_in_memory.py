@@ -55,7 +55,7 @@ def test_a_what_if_of_a_log_needs_no_file(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_trace_in_memory_is_the_load_of_the_file(tmp_path: Path) -> None:
     """The experiment that offers the accepted load has the same arrivals with the trace in memory as from its file."""
-    store = read_store(ImportRequest(log=LOG))
+    store = read_store(ImportRequest(logs=(LOG,)))
     in_memory = store.in_memory(str(tmp_path / "store"))
     store.write(tmp_path / "store")
     short = ["experiment=imported", "workload.duration=5s"]

@@ -52,7 +52,8 @@ ROOMS = {
     ],
     "validation/logs": [
         "compression", "text",
-        "hash_set", "clock", "bench", "bench_output", "stats", "record_list", "records", "lines", "event_times", "reader",
+        "hash_set", "clock", "bench", "bench_output", "stats", "record_list", "records", "lines", "files",
+        "event_times", "reader",
         "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
     ],
 }  # fmt: skip

@@ -13,8 +13,9 @@ from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.cli.studies import answer
 from lsmlab.reports.decisions.whatif import WHATIF
+from lsmlab.reports.differences import differences_table, held_text, in_words
 from lsmlab.sim.studies.baseline import read_baseline
-from lsmlab.sim.studies.differences import Repeats, check_present, differences, warning
+from lsmlab.sim.studies.differences import Repeats, against_log, check_present, differences, reproduction, warning
 from lsmlab.sim.studies.whatif import alternatives
 
 ROOT = Path(__file__).parents[1]
@@ -204,3 +205,48 @@ def test_a_budget_refuses_long_work(finished: Path, tmp_path: Path, capsys: pyte
         assert 2 == main(command)
         assert "more than the budget of 1 s; raise --budget, or choose" in capsys.readouterr().err
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
+
+
+def test_a_latency_without_a_known_error_has_no_interval() -> None:
+    """The spread of seeds is no interval of a latency: only with the model's error there is one, and a certain change."""
+    before, after = (
+        Repeats([{"seed": i, "read_latency_s": {"p99": x}} for i, x in enumerate(values)])
+        for values in ([20.6e-6, 20.7e-6, 20.5e-6], [27.0e-6, 27.1e-6, 26.9e-6])
+    )
+    (unknown,), (known,) = differences(before, after, {}), differences(before, after, {"read_latency_s.p99": 0.01})
+
+    assert (None, None, False, False) == (unknown.low, unknown.high, unknown.certain, unknown.error_known)
+    assert 0.31 == pytest.approx(unknown.change, abs=0.01)
+    assert "read P99 +31.1% (the model's error is not known)" in in_words([unknown])
+    assert "within the error" not in in_words([unknown])
+    assert known.certain
+    assert known.low is not None
+
+
+def test_each_metric_of_the_log_is_compared_before_it_is_shown() -> None:
+    """Latencies and rates in the LOG that the present state misses are named beside their differences, others are not."""
+    summaries = [
+        {"seed": i, "ops_per_s": 100.0 * x, "read_latency_s": {"p99": 20.6e-6 * x}, "write_latency_s": {"p99": 1e-3 * x},
+         "stall_fraction": 0.5, "duration_s": 60.0, "flush_count": 10}
+        for i, x in enumerate([1.0, 1.01, 0.99])
+    ]  # fmt: skip
+    recorded = {
+        "ops_per_s": 104.0, "read_latency_s": {"p99": 93e-6}, "write_latency_s": {"p99": 2e-3}, "stall_fraction": 0.9,
+        "duration_s": 1200.0, "flush_count": 300,
+    }  # fmt: skip
+    errors = {"ops_per_s": 0.05, "stall_fraction": 0.05, "write_latency_s.p99": 1.25}
+    present = Repeats(summaries)
+    faster = Repeats([{**summary, "ops_per_s": 200.0} for summary in summaries])
+    reproduced = reproduction(present, recorded, errors)
+    found = {d.metric: d for d in against_log(differences(present, faster, errors), reproduced)}
+
+    assert {"ops_per_s": True, "read_latency_s.p99": False, "write_latency_s.p99": True, "stall_fraction": False} == {
+        name: one.held for name, one in found.items()
+    }
+    assert reproduced is not None
+    assert "read P99 20.6 us instead of 93 us" in str(reproduced.warning)
+    assert "The simulated run is 60 s long, and the LOG 1,200 s" in str(reproduced.warning)
+    assert "flush_count" not in {check.metric for check in reproduced.checks}, "a run of another length has other counts"
+    assert "not reproduced: 93 us in the LOG" == held_text(found["read_latency_s.p99"])
+    assert "" == held_text(found["ops_per_s"])
+    assert "not reproduced: 90.0%" in differences_table(list(found.values())).html()

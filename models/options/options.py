@@ -58,6 +58,28 @@ def resolve_options(version: Version, preset: str, overrides: Mapping[str, Any])
     return ResolvedOptions(options, notes)
 
 
+def changed_options(version: Version, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the options of a store that differ from the library's defaults in its release: value and default by flat name.
+
+    `values`: typed values by flat name, as a LOG or an OPTIONS file has them, before or after RocksDB's changes at the open.
+    A value that RocksDB derives from other options of the store is no difference. Releases older than the oldest with
+    rules here get the defaults of that one.
+    """
+    release = max(version, OLDEST)
+    stated = {name: value_of(_DEFAULTS, name) for name in option_types()} | default_values(release, "library")
+    default = sanitise(compose(stated), release)[0]
+    derived = {name: value for name, value in stated.items() if value_of(default, name) != value}
+    with_derived = {name: value for name, value in values.items() if name not in derived}
+    own = sanitise(compose(stated | with_derived), release)[0]
+    values = {name: value for name, value in values.items() if name != _ADDITIONAL or set(value) - {1}}  # 1 for each level
+    return {
+        name: (value, value_of(default, name))
+        for name, value in values.items()
+        if name in stated and value not in (stated[name], value_of(default, name))
+        and not (name in derived and value == value_of(own, name))
+    }  # fmt: skip
+
+
 def options_template() -> str:
     """Return the YAML that lists every option with null, so that Hydra accepts overrides of these options only."""
     lines = [
@@ -76,6 +98,7 @@ def options_template() -> str:
 
 
 _DEFAULTS = RocksDbOptions()
+_ADDITIONAL = "max_bytes_for_level_multiplier_additional"
 
 
 def value_of(options: RocksDbOptions, name: str) -> Any:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 DIFFERENCES: Final = {
     "run": "str", "metric": "str", "label": "str", "first": "float64", "value": "float64", "change": "float64",
-    "low": "float64", "high": "float64", "relative": "bool", "certain": "bool", "tie": "bool",
+    "low": "float64", "high": "float64", "relative": "bool", "certain": "bool", "tie": "bool", "recorded": "float64",
+    "held": "boolean",
 }  # fmt: skip
 """Columns of `Comparison.differences` and `Answer.differences` with their types."""
 
@@ -132,6 +133,7 @@ def differences_frame(found: Iterable[tuple[str, Sequence[Difference]]]) -> pd.D
         {
             "run": name, "metric": d.metric, "label": BY_NAME[d.metric].label, "first": d.present, "value": d.alternative,
             "change": d.change, "low": d.low, "high": d.high, "relative": d.relative, "certain": d.certain, "tie": d.tie,
+            "recorded": d.recorded, "held": d.held,
         }
         for name, several in found
         for d in several

@@ -212,15 +212,17 @@ def sweep(
 
 
 def import_log(
-    log: str | Path, options: str | Path | None = None, *, device: str | None = None, out: str | Path | None = None
-) -> Result:
-    """Read a real RocksDB LOG, as `lsmlab import` does; return what happened in the store as a Result.
+    log: str | Path | Sequence[str | Path], options: str | Path | None = None, *, device: str | None = None,
+    out: str | Path | None = None,
+) -> Result:  # fmt: skip
+    """Read a real RocksDB LOG, or all LOGs of a store, as `lsmlab import` does; return what happened as a Result.
 
     The result is a store for `whatif` and its like, without any file; its folder, which is written at its first use, can be
     simulated: `lsmlab.run(["experiment=imported"], config_dirs=[result.folder])`.
 
     Args:
-        log: a LOG file, plain or compressed, or db_bench's output.
+        log: a LOG file, plain or compressed, or db_bench's output; the database's folder, whose LOG and LOG.old.* files are
+            one history; or several LOG files of one store.
         options: an OPTIONS file; by default the header of the LOG.
         device: kind of drive, such as nvme or sata; by default inferred from its fsyncs.
         out: folder for the files; by default they are only in memory.
@@ -231,14 +233,15 @@ def import_log(
     """
     from lsmlab.validation.importer.importing import ImportRequest, read_store
 
-    request = ImportRequest(log=Path(log), options=None if options is None else Path(options), device=device)
+    logs = (Path(log),) if isinstance(log, str | Path) else tuple(map(Path, log))
+    request = ImportRequest(logs=logs, options=None if options is None else Path(options), device=device)
     folder = results_folder(out)
     with input_errors():
         store = read_store(request)
         if out is None:
-            return imported_result(store, Path(log).name, folder)
+            return imported_result(store, store.reading.path.name, folder)
         store.write(folder)
-    return stored_result(folder, Path(log).name)
+    return stored_result(folder, store.reading.path.name)
 
 
 def _asked(kind: StudyKind[Any, Any], jobs: int | None, out: str | Path | None, progress: bool, **fields: Any) -> Answer[Any]:

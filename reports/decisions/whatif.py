@@ -10,9 +10,11 @@ from lsmlab.reports import numbers
 from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, over, states_sentence, sure_of_differences
 from lsmlab.reports.differences import (
+    ERROR_UNKNOWN,
     change_figures,
     change_text,
     differences_table,
+    held_text,
     in_words,
     interval_text,
     values_text,
@@ -24,7 +26,7 @@ from lsmlab.reports.parts import Html, Part, Section, Table, bullets, paragraph,
 from lsmlab.reports.run_data import is_run, load_run
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.comparison_text import in_columns
-from lsmlab.sim.studies.differences import Reproduction, ReproductionCheck
+from lsmlab.sim.studies.differences import CLOSE, Reproduction, ReproductionCheck
 from lsmlab.sim.studies.metrics import BY_NAME
 from lsmlab.sim.studies.whatif import (
     PRESENT,
@@ -114,7 +116,7 @@ def _reproduced(answer: WhatIfAnswer) -> list[Section]:
     rows = []
     for check in found.checks:
         metric = BY_NAME[check.metric]
-        inside = {True: "inside", False: "outside", None: "unknown"}[check.inside]
+        inside = {True: "inside", False: "outside", None: "unknown"}[check.inside] if check.error_known else _without_error(check)
         rows.append((metric.label, metric.form(check.recorded), metric.form(check.simulated), _error(check), inside))
     table = Table(["", "in the LOG", "simulated", "error", "90 % interval"], rows)
     caption = "The present state is simulated from the LOG alone; its numbers should be those of the LOG."
@@ -129,6 +131,11 @@ def _reproduction_lines(found: Reproduction) -> list[str]:
     return wrapped("in the LOG      ", "; ".join(texts))
 
 
+def _without_error(check: ReproductionCheck) -> str:
+    """Return whether a number without a known error of the model is close to that of the LOG."""
+    return f"{'at most' if check.inside else 'more than'} {CLOSE:.0%} off; {ERROR_UNKNOWN}"
+
+
 def _error(check: ReproductionCheck) -> str:
     """Return the error of a simulated number against the LOG."""
     if check.error is None:
@@ -140,10 +147,13 @@ def _alternative_lines(found: ComparedAlternative) -> list[str]:
     lines = [found.name, *(line for text in found.changes for line in wrapped("  ", text))]
     if found.kept:
         lines += wrapped("  ", f"({'; '.join(found.kept)})")
-    certain = [d for d in found.differences if d.certain]
-    rows = [(BY_NAME[d.metric].label, values_text(d), change_text(d), interval_text(d)) for d in certain]
-    lines += [f"  {line}" for line in in_columns(rows, left=range(4))]
-    unclear = [f"{BY_NAME[d.metric].label} {change_text(d)}" for d in found.differences if not (d.certain or d.tie)]
+    certain = [d for d in found.differences if d.certain or not d.error_known]
+    rows = [(BY_NAME[d.metric].label, values_text(d), change_text(d), interval_text(d), held_text(d)) for d in certain]
+    lines += [f"  {line.rstrip()}" for line in in_columns(rows, left=range(5))]
+    unclear = [
+        f"{BY_NAME[d.metric].label} {change_text(d)}{f' ({warning})' if (warning := held_text(d)) else ''}"
+        for d in found.differences if d.error_known and not (d.certain or d.tie)
+    ]  # fmt: skip
     ties = [BY_NAME[d.metric].label for d in found.differences if d.tie]
     if unclear:
         lines += wrapped("  within the error: ", ", ".join(unclear))

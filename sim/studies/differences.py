@@ -7,13 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from lsmlab.sim.studies.metrics import BY_NAME, METRICS, Metric, value_of
+from lsmlab.models.units import format_seconds
+from lsmlab.sim.studies.metrics import BY_NAME, METRICS, RECORDED, Metric, value_of
 from lsmlab.sim.studies.statistics import constants_variance, half_width, interval, variance
 
-CHECKED: Final = ("ops_per_s", "write_amplification", "stall_fraction", "flush_count", "compaction_count")
-"""Numbers of a LOG that a simulated run has too."""
-WARNED: Final = ("ops_per_s", "write_amplification", "stall_fraction")
-"""Numbers that must be reproduced for the differences to be credible; counts of jobs are only shown."""
+CHECKED: Final = (*METRICS, *RECORDED)
+"""Metrics of which the simulated present state is compared with the LOG, where both have them."""
+WARNED: Final = frozenset(metric.name for metric in METRICS)
+"""Metrics that must be reproduced for their differences to be credible; the others of `CHECKED` are only shown."""
+CLOSE: Final = 0.10
+"""Largest relative error at which a metric without a known error of the model counts as reproduced."""
+_SAME_LENGTH: Final = 0.05
+"""Largest relative difference in length at which runs can be compared in numbers that grow with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,12 @@ class Difference:
 
     certain: bool
     """Whether the interval does not contain 0: the change exceeds the noise and the model's error."""
+    error_known: bool = True
+    """Whether the model's error of the metric is known. If not, no interval is given, because the error is most of it."""
+    recorded: float | None = None
+    """Value of the present state in the LOG; None if the LOG does not have it, or the store is none of a LOG."""
+    held: bool | None = None
+    """Whether the simulated present state reproduces `recorded`; None if that is unknown."""
 
     settled: bool = True
     """Whether the stores of all runs had settled; otherwise the change is that of runs of this length alone."""
@@ -88,12 +99,22 @@ def differences(present: Repeats, alternative: Repeats, errors: Mapping[str, flo
     """
     queues = any(one.overloaded for one in (present, alternative))
     metrics = [metric for metric in METRICS if not (queues and "_latency_s." in metric.name)]
-    found = (_difference(metric, present, alternative, errors.get(metric.error_name, 0.0)) for metric in metrics)
+    found = (_difference(metric, present, alternative, errors) for metric in metrics)
     settled = present.unsettled is None and alternative.unsettled is None
     return [replace(difference, settled=settled) for difference in found if difference is not None]
 
 
-def _difference(metric: Metric, present: Repeats, alternative: Repeats, error: float) -> Difference | None:
+def against_log(found: Sequence[Difference], reproduction: Reproduction | None) -> list[Difference]:
+    """Return differences with the value of the LOG, and whether the simulated present state reproduces it."""
+    checks = {check.metric: check for check in reproduction.checks} if reproduction is not None else {}
+    return [
+        replace(one, recorded=check.recorded, held=check.inside) if (check := checks.get(one.metric)) else one for one in found
+    ]
+
+
+def _difference(
+    metric: Metric, present: Repeats, alternative: Repeats, errors: Mapping[str, float]
+) -> Difference | None:
     """Return the difference of one metric.
 
     The variance has four parts: of the mean over the seeds, of one real run of each configuration (the spread of the pairs
@@ -111,10 +132,12 @@ def _difference(metric: Metric, present: Repeats, alternative: Repeats, error: f
     count, mean = len(changes), math.fsum(changes) / len(changes)
     tie = before == after
     low = high = None
+    error_known = metric.has_error_in(errors)
     if tie:
         low = high = 0.0
-    else:
-        half = _half_width(changes, shifts, error if relative or metric.share else 0.0)
+    elif error_known:
+        error = errors.get(metric.error_name, 0.0) if relative or metric.share else 0.0
+        half = _half_width(changes, shifts, error)
         if half is not None:
             low, high = mean - half, mean + half
     certain = not tie and low is not None and high is not None and (low > 0.0 or high < 0.0)
@@ -122,6 +145,7 @@ def _difference(metric: Metric, present: Repeats, alternative: Repeats, error: f
     return Difference(
         metric.name, math.fsum(before) / count, math.fsum(after) / count, size(mean),
         None if low is None else size(low), None if high is None else size(high), relative, tie, certain,
+        error_known or tie,
     )  # fmt: skip
 
 
@@ -152,12 +176,14 @@ class ReproductionCheck:
     simulated: float
     """Mean over the seeds."""
     low: float | None
-    """90 % interval for the value of a real run; None if nothing about its width is known."""
+    """90 % interval for the value of a real run; None if nothing about its width is known, or not the model's error."""
     high: float | None
     error: float | None
     """Relative error; for shares, the difference. None: the LOG has zero."""
     inside: bool | None
-    """Whether the recorded value is inside the interval."""
+    """Whether the recorded value is inside the interval; without the model's error, whether it is off by `CLOSE` at most."""
+    error_known: bool = True
+    """Whether the model's error of the metric is known."""
 
 
 @dataclass(frozen=True)
@@ -175,28 +201,60 @@ def reproduction(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[
     `errors`: the model's own errors by metric.
     """
     checks = check_present(present, recorded, errors)
-    return Reproduction(checks, warning(checks)) if checks else None
+    if not checks:
+        return None
+    text, lengths_s = warning(checks), _lengths_s(present, recorded)
+    if text and lengths_s and not _same_length(present, recorded):
+        text += f". The simulated run is {format_seconds(lengths_s[0])} long, and the LOG {format_seconds(lengths_s[1])}"
+    return Reproduction(checks, text)
 
 
 def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> list[ReproductionCheck]:
-    """Compare the numbers of `CHECKED`."""
+    """Compare the metrics of `CHECKED` that both have; those that grow with a run only for runs of the LOG's length."""
     checks = []
-    for metric in (BY_NAME[name] for name in CHECKED):
+    same_length = _same_length(present, recorded)
+    for metric in CHECKED:
         real, values = value_of(recorded, metric.name), present.values(metric)
-        if real is None or values is None:
-            continue
-        found = interval(values, present.perturbed_values(metric) or ())
-        mean = math.fsum(values) / len(values)
-        own = errors.get(metric.error_name, 0.0) * (1.0 if metric.share else abs(mean))
-        one_sigma = half_width(0.0, 1.0, len(values))
-        half = ((found["run_high"] or mean) - mean) / one_sigma
-        width = one_sigma * math.hypot(half, own)
-        known = found["run_high"] is not None or own > 0.0
-        error = mean - real if metric.share else mean / real - 1.0 if real else None
-        low, high = (mean - width, mean + width) if known else (None, None)
-        inside = None if low is None or high is None else low <= real <= high
-        checks.append(ReproductionCheck(metric.name, real, mean, low, high, error, inside))
+        if real is not None and values is not None and (same_length or not metric.grows):
+            checks.append(_check(metric, real, values, present.perturbed_values(metric) or (), errors))
     return checks
+
+
+def _same_length(present: Repeats, recorded: Mapping[str, Any]) -> bool:
+    """Whether the runs are as long as the LOG's clients wrote; also if either is unknown."""
+    lengths_s = _lengths_s(present, recorded)
+    return lengths_s is None or abs(lengths_s[0] / lengths_s[1] - 1.0) <= _SAME_LENGTH
+
+
+def _lengths_s(present: Repeats, recorded: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the simulated time and the time in which the LOG's clients wrote; None if either is unknown."""
+    real_s = value_of(recorded, "operations_until_s") or value_of(recorded, "duration_s")
+    simulated_s = value_of(present.summaries[0], "duration_s")
+    return (simulated_s, real_s) if simulated_s and real_s else None
+
+
+def _check(
+    metric: Metric, real: float, values: Sequence[float], perturbed: Sequence[float], errors: Mapping[str, float]
+) -> ReproductionCheck:
+    """Compare one metric. The interval of a number that is no share is that of its logarithm, as the model's error is."""
+    mean = math.fsum(values) / len(values)
+    logarithmic = not metric.share and min(*values, *perturbed, mean) > 0.0
+    scaled = math.log if logarithmic else float
+    found = interval([scaled(value) for value in values], [scaled(value) for value in perturbed])
+    own = errors.get(metric.error_name, 0.0) * (1.0 if metric.share or logarithmic else abs(mean))
+    one_sigma = half_width(0.0, 1.0, len(values))
+    noise = 0.0 if found["run_high"] is None else (found["run_high"] - (found["mean"] or 0.0)) / one_sigma
+    width = one_sigma * math.hypot(noise, own)
+    low, high = (scaled(mean) - width, scaled(mean) + width)
+    if logarithmic:
+        low, high = math.exp(low), math.exp(high)
+    error = mean - real if metric.share else mean / real - 1.0 if real else None
+    inside = low <= real <= high if found["run_high"] is not None or own > 0.0 else None
+    if metric.has_error_in(errors):
+        ends = (None, None) if inside is None else (low, high)
+        return ReproductionCheck(metric.name, real, mean, ends[0], ends[1], error, inside)
+    close = bool(inside) or (error is not None and abs(error) <= CLOSE)
+    return ReproductionCheck(metric.name, real, mean, None, None, error, close, error_known=False)
 
 
 def warning(checks: Sequence[ReproductionCheck]) -> str | None:

@@ -45,11 +45,20 @@ class Metric:
     """Line below the number on the page of a run, which shows the metrics that have one."""
     judged: bool = True
     """Whether one direction is better, so that a comparison marks the best run."""
+    grows: bool = False
+    """Whether the number grows with the length of the run: only runs of one length can be compared."""
 
     @property
     def error_name(self) -> str:
         """Return the name of the metric in configs/model_errors.json."""
         return self.error_of or self.name
+
+    def has_error_in(self, errors: Mapping[str, float]) -> bool:
+        """Whether the model's own error is known, or the metric is no latency.
+
+        Errors of latencies are factors (configs/model_errors.json), so without one the interval would be far too narrow.
+        """
+        return self.unit != "s" or self.error_name in errors
 
 
 def _per_s(value: float) -> str:
@@ -64,12 +73,13 @@ METRICS: Final = (
     Metric("ops_per_s", "throughput", "{:,.0f} ops/s".format, higher_is_better=True, unit="ops/s", note="operations per second"),
     Metric("write_latency_s.p99", "write P99", format_seconds, unit="s", note="1 write in 100 is slower"),
     Metric("write_latency_s.p999", "write P99.9", format_seconds, unit="s", note="1 write in 1,000 is slower"),
-    Metric("write_latency_s.max", "longest write", format_seconds, unit="s", title="slowest write", note="maximum over the run"),
+    Metric("write_latency_s.max", "longest write", format_seconds, unit="s", title="slowest write", note="maximum over the run",
+           grows=True),
     Metric("read_latency_s.p99", "read P99", format_seconds, unit="s", note="1 read in 100 is slower"),
     Metric("scan_latency_s.p99", "scan P99", format_seconds, unit="s", note="1 scan in 100 is slower"),
     Metric("stall_fraction", "stalled time", "{:.1%}".format, share=True, unit="share", title="time in write stalls",
            note="no write stalls"),
-    Metric("longest_stall_s", "longest stall", format_seconds, error_of="write_latency_s.max", unit="s"),
+    Metric("longest_stall_s", "longest stall", format_seconds, error_of="write_latency_s.max", unit="s", grows=True),
     Metric("write_amplification", "write amp", "{:.2f}".format, unit="ratio", title="write amplification",
            note="bytes written per user byte"),
     Metric("space_amplification", "space amp", "{:.2f}".format, unit="ratio", title="space amplification",
@@ -82,12 +92,16 @@ METRICS: Final = (
 )  # fmt: skip
 
 
-COUNTS: Final = (
-    Metric("flush_count", "flushes", "{:,.0f}".format),
-    Metric("compaction_count", "compactions", "{:,.0f}".format),
+RECORDED: Final = (
+    Metric("read_ops_per_s", "reads", "{:,.0f} reads/s".format, error_of="ops_per_s", unit="ops/s"),
+    Metric("write_latency_s.p50", "write P50", format_seconds, unit="s"),
+    Metric("read_latency_s.p50", "read P50", format_seconds, unit="s"),
+    Metric("live_bytes", "files at the end", format_bytes, unit="bytes", grows=True),
+    Metric("flush_count", "flushes", "{:,.0f}".format, grows=True),
+    Metric("compaction_count", "compactions", "{:,.0f}".format, grows=True),
 )
-"""Counts of jobs, which a LOG has too."""
-BY_NAME: Final[Mapping[str, Metric]] = {metric.name: metric for metric in (*METRICS, *COUNTS)}
+"""Further numbers that a LOG has too; only the check of the present state shows them."""
+BY_NAME: Final[Mapping[str, Metric]] = {metric.name: metric for metric in (*METRICS, *RECORDED)}
 
 
 def value_of(summary: Mapping[str, Any], name: str) -> float | None:

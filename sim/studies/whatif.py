@@ -16,7 +16,7 @@ from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.runs.index import flat, typed_value
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
-from lsmlab.sim.studies.differences import Difference, Reproduction, differences, reproduction
+from lsmlab.sim.studies.differences import Difference, Reproduction, against_log, differences, reproduction
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.lengths import StoreState, state_of, until_settled
 from lsmlab.sim.studies.metrics import model_errors_of
@@ -131,14 +131,15 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
     outcome = study.run(runs, [folder] if folder is not None else [])
     present = outcome.repeats(PRESENT)
     errors = model_errors_of(configs[0], from_a_log=baseline.from_a_log, changed=True)
+    reproduced = reproduction(present, baseline.recorded, errors) if baseline.recorded and baseline.from_a_log else None
     return WhatIfAnswer(
         baseline.name, list(baseline.overrides), present.seeds,
         Present(PRESENT, asked.folders[0], present.means(), state_of(present)),
-        reproduction(present, baseline.recorded, errors) if baseline.recorded and baseline.from_a_log else None,
+        reproduced,
         [
             ComparedAlternative(
                 one.name, place, changes_of(one.overrides, configs[0], config), kept_facts(one.overrides, config),
-                differences(present, repeats, errors), state_of(repeats),
+                against_log(differences(present, repeats, errors), reproduced), state_of(repeats),
             )
             for one, place, config in zip(asked.alternatives, asked.folders[1:], configs[1:], strict=True)
             for repeats in [outcome.repeats(one.name)]

@@ -87,6 +87,12 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
             f"workload: stalls delayed writers {stalled:.0%} of the time: experiment={NAME} offers the load that the store "
             f"accepted, which may be less than the clients wanted to write; experiment={FULL_SPEED} writes at full speed"
         )
+    gaps_s = [part.gap_us / 1e6 for part in reading.log.parts if part.gap_us]
+    if gaps_s:
+        notes.append(
+            f"workload: {len(gaps_s)} {'gap' if len(gaps_s) == 1 else 'gaps'} between LOG files are left out "
+            f"({sum(gaps_s):,.0f} s): the simulation goes on with the next file as if no time had passed"
+        )
     notes.append("host.cores: the LOG does not contain the number of cores; that of host=default is assumed")
     return Inferred(base, engine, device, _parameters(reading, rates, base), load, notes)
 
@@ -160,12 +166,7 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _version(reading: Reading, notes: list[str]) -> Version | None:
-    found = reading.options.version if reading.options is not None else None
-    if found is None and reading.log.version:
-        try:
-            found = Version.parse(reading.log.version)
-        except ValueError:
-            found = None
+    found = reading.version
     if found is None:
         notes.append("engine.version: the files do not contain it; the rules of the default version apply")
     elif found < _OLDEST:

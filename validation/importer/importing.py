@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -12,6 +12,8 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options import changed_options
 from lsmlab.models.options.values import plain
 from lsmlab.sim.configuration.catalogue import MemoryFolder
 from lsmlab.sim.explain.holder_sentences import bottleneck_text
@@ -29,8 +31,10 @@ from lsmlab.validation.importer.estimates import Earlier, Estimates, Observation
 from lsmlab.validation.importer.jobs import codec_cpu, compaction_cpu, file_overhead, flush_cpu, job_start
 from lsmlab.validation.importer.load import infer_database
 from lsmlab.validation.importer.reading import Reading, families, read
+from lsmlab.validation.importer.statistics import latency_s, read_rate_per_s, store_statistics
 from lsmlab.validation.importer.tables import Tables, tables_of
 from lsmlab.validation.importer.workload import InferredWorkload
+from lsmlab.validation.logs.files import is_options_file
 from lsmlab.validation.logs.history.jobs import PROBLEMS
 from lsmlab.validation.logs.records import TROUBLES
 
@@ -39,8 +43,11 @@ from lsmlab.validation.logs.records import TROUBLES
 class ImportRequest:
     """Read a real RocksDB LOG: write its jobs, stalls, seconds and levels as tables, a configuration that 'lsmlab run' accepts, and a page."""  # noqa: E501 (help text)
 
-    log: Path = argument("LOG", "a LOG file, or db_bench's output (plain, .gz, .xz or .bz2)")
-    options: Path | None = argument("OPTIONS", "an OPTIONS file (default: the LOG's header)", optional=True)
+    logs: tuple[Path, ...] = argument(
+        "LOG", "the database's folder, with LOG and LOG.old.* files; or a LOG, or several of one store, or db_bench's output "
+        "(plain, .gz, .xz or .bz2); and an OPTIONS file (default: the LOG's header)", several=True,
+    )  # fmt: skip
+    options: Path | None = option(None, "an OPTIONS file, or a LOG whose header has the options", metavar="FILE")
     report_csv: Path | None = option(None, "db_bench's --report_file: seconds and operations", metavar="CSV")
     device: str | None = option(
         None, f"kind of drive: {', '.join(DRIVES)} (default: by its fsyncs)", choices=tuple(DRIVES)
@@ -111,7 +118,21 @@ class ImportedStore:
 
 def read_store(request: ImportRequest) -> ImportedStore:
     """Read a LOG and infer load and machine. Raises InputError if a file is unreadable or of the wrong kind."""
-    return replace(summarised(read(request.log, request.options, request.report_csv)), device=request.device)
+    logs, options = _sorted(request)
+    return replace(summarised(read(logs, options, request.report_csv)), device=request.device)
+
+
+def _sorted(request: ImportRequest) -> tuple[Sequence[Path], Path | None]:
+    """Return the LOG files and folders of a request, and its OPTIONS file. Raises InputError for two of the latter."""
+    given = {path: len(request.logs) > 1 and not path.is_dir() and is_options_file(path) for path in request.logs}
+    options = [path for path, is_options in given.items() if is_options]
+    options += [request.options] if request.options is not None else []
+    if len(options) > 1:
+        raise InputError(f"{options[1]}: a second OPTIONS file; give the one that the store has now")
+    logs = [path for path in given if path not in options]
+    if not logs:
+        raise InputError(f"{options[0]}: is an OPTIONS file; give the LOG of the store, too")
+    return logs, next(iter(options), None)
 
 
 class Estimator(NamedTuple):
@@ -161,11 +182,12 @@ def summarised(reading: Reading) -> ImportedStore:
         if name in summary.get("column_families", {}):
             summary["column_families"][name]["write_share"] = part.writes / sum(p.writes for p in workload.families.values())
     if "write_ops_per_s" in summary:
-        summary["ops_per_s"] = summary["write_ops_per_s"]
+        summary["read_ops_per_s"] = read_rate_per_s(reading)
+        summary["ops_per_s"] = summary["write_ops_per_s"] + (summary["read_ops_per_s"] or 0.0)
     options = reading.options
     summary |= {
-        "write_latency_s": _latency(reading, "rocksdb.db.write.micros"),
-        "read_latency_s": _latency(reading, "rocksdb.db.get.micros"),
+        "write_latency_s": latency_s(reading, "write"),
+        "read_latency_s": latency_s(reading, "get"),
         "engine": "rocksdb", "engine_version": reading.log.version or None, "workload": "imported",
         "options": {k: plain(v) for k, v in options.overrides.items()} if options is not None else {},
         "version": installed_version("lsmlab"), "results_format": FORMAT, "seed": None,
@@ -176,8 +198,7 @@ def summarised(reading: Reading) -> ImportedStore:
 
 def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known_s: float | None) -> dict[str, Any]:
     log = reading.log
-    moment = datetime.fromtimestamp(reading.origin_us / 1e6, tz=UTC) if log.first_us is not None else None
-    begins = moment.strftime("%Y-%m-%d %H:%M:%S") if moment is not None else None
+    begins = _clock_text(reading.origin_us) if log.first_us is not None else None
     options = reading.options
     return {
         "log": str(reading.path), "lines": log.lines, "begins": begins, "version": log.version, "opens": len(log.openings),
@@ -189,10 +210,41 @@ def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known
         "unreadable": reading.unreadable,
         "troubles": [{"kind": k, "count": n, "what": TROUBLES[k]} for k, n in log.troubles.items() if n],
         "problems": [{"kind": k, "count": n, "what": PROBLEMS[k]} for k, n in reading.problems.items() if n],
+        "files": _files(reading),
+        "statistics": store_statistics(reading),
+        "changed_options": _changed_options(reading),
         "options_ignored": list(options.ignored) if options is not None else [],
+        "notes_on_files": list(reading.notes),
         "notes": [*reading.notes, *workload.notes, *rates.notes],
         "benchmarks": [asdict(b) for b in log.benchmarks],
     }  # fmt: skip
+
+
+def _files(reading: Reading) -> list[dict[str, Any]]:
+    """Return the files of the history: their names and times, and the gap before each, which is left out of all times."""
+    return [
+        {
+            "name": part.path.name, "begins": _clock_text(part.begins_us), "ends": _clock_text(part.ends_us),
+            "t_s": None if part.begins_us is None else reading.seconds(part.begins_us - part.offset_us),
+            "gap_s": part.gap_us / 1e6, "gap_closed": part.closed, "opens": part.opens, "lines": part.lines,
+        }
+        for part in reading.log.parts
+    ]  # fmt: skip
+
+
+def _clock_text(time_us: int | None) -> str | None:
+    """Return a time of the LOG's own clock, to the second."""
+    return None if time_us is None else datetime.fromtimestamp(time_us / 1e6, tz=UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _changed_options(reading: Reading) -> dict[str, Any] | None:
+    """Return the options that differ from the defaults of the store's release; None without options or release."""
+    found, version = reading.options, reading.version
+    if found is None or version is None:
+        return None
+    changes = changed_options(version, found.overrides)
+    rows = [{"name": name, "value": plain(value), "default": plain(default)} for name, (value, default) in changes.items()]
+    return {"release": str(version), "options": rows}
 
 
 def _load(workload: InferredWorkload) -> dict[str, Any]:
@@ -203,16 +255,6 @@ def _load(workload: InferredWorkload) -> dict[str, Any]:
         return numbers
     own = {name: {**_load(part), "short_lived": part.short_lived} for name, part in workload.families.items()}
     return {**numbers, "families": own}
-
-
-def _latency(reading: Reading, name: str) -> dict[str, float] | None:
-    """Return percentiles of RocksDB's own histogram in seconds; None if the file has no such histogram."""
-    histogram = reading.log.histograms.get(name)
-    if not histogram or not histogram.get("COUNT"):
-        return None
-    names = {"P50": "p50", "P95": "p95", "P99": "p99", "P100": "max"}
-    found = {ours: histogram[theirs] / 1e6 for theirs, ours in names.items() if theirs in histogram}
-    return found | {"mean": histogram["SUM"] / histogram["COUNT"] / 1e6}
 
 
 def _publish(place: RunDirectory) -> Path:

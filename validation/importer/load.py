@@ -47,7 +47,7 @@ def family_reading(reading: Reading, name: str) -> Reading:
     numbers |= {file.number for job in jobs for file in job.outputs}
     files = {number: file for number, file in reading.jobs.files.items() if number in numbers}
     openings = [replace(opening, sst_files=0 if opening.sst_files == 0 else None) for opening in reading.log.openings]
-    log = replace(reading.log, openings=openings, dumps=[], tickers={}, bench_setup={})
+    log = replace(reading.log, openings=openings, dumps=[], statistics=[], bench_setup={})
     options = reading.family_options.get(name, reading.options)
     return replace(reading, log=log, jobs=LogJobs(jobs, files, [name]), options=options, report=None, notes=[])
 
@@ -122,7 +122,7 @@ def _combine(reading: Reading, parts: Mapping[str, InferredWorkload]) -> Inferre
         short_lived=False,
         writes=float(sum(part.writes for part in parts.values())),
         delete_share=sum(part.writes * part.delete_share for part in lasting) / writes if writes else 0.0,
-        reads=reading.log.tickers.get("rocksdb.number.keys.read", 0.0),
+        reads=reading.log.ticker_sum("rocksdb.number.keys.read"),
         threads=client_threads(reading.log),
         fills=[fill for part in parts.values() for fill in part.fills],
         notes=[note for part in parts.values() for note in part.notes],

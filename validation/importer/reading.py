@@ -15,16 +15,18 @@ import numpy as np
 from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import OptionsFile, points, read_options
+from lsmlab.models.options.values import plain
+from lsmlab.models.version import Version
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
+from lsmlab.validation.logs.files import log_files, newest_options
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.checks import check_log
 from lsmlab.validation.logs.history.fills import Fill, memtable_fills, until_closes
 from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.summary import origin_us, summarise_log
-from lsmlab.validation.logs.reader import log_of_lines
-from lsmlab.validation.logs.records import OptionsChange, RocksDbLog
-from lsmlab.validation.logs.text import TextLines
+from lsmlab.validation.logs.reader import read_history
+from lsmlab.validation.logs.records import LogPart, OptionsChange, RocksDbLog
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -52,6 +54,7 @@ class Reading:
     """Parsed and checked files of a store."""
 
     path: Path
+    """The LOG, or the folder of several LOG files."""
     log: RocksDbLog
     jobs: LogJobs
     stalls: LogStalls
@@ -128,6 +131,16 @@ class Reading:
         broken = sum(n for kind, n in self.log.troubles.items() if kind not in harmless)
         return broken + sum(n for kind, n in self.problems.items() if kind not in ("unfinished", "no_end", "no_events"))
 
+    @property
+    def version(self) -> Version | None:
+        """Release of RocksDB that wrote the files; None if they do not contain it."""
+        if self.options is not None and self.options.version is not None:
+            return self.options.version
+        try:
+            return Version.parse(self.log.version) if self.log.version else None
+        except ValueError:
+            return None
+
     def option(self, name: str) -> Any:
         """Return the value of an option; None if the files do not have it."""
         return self.options.overrides.get(name) if self.options is not None else None
@@ -144,25 +157,64 @@ def grid(length_s: float) -> Floats:
     return np.arange(max(1, math.ceil(length_s / step_s)) + 1, dtype=np.float64) * step_s
 
 
-def read(log_path: Path, options_path: Path | None = None, report_path: Path | None = None) -> Reading:
-    """Read a LOG and, if given, an OPTIONS file and db_bench's report.
+def read(
+    logs: Path | Sequence[Path], options_path: Path | None = None, report_path: Path | None = None
+) -> Reading:
+    """Read a LOG, or several of one store as one history, and, if given, an OPTIONS file and db_bench's report.
 
-    Raises InputError if a file is unreadable or of the wrong kind.
+    `logs`: files, or folders with LOG and LOG.old.* files. Without `options_path` the headers of the LOG files give the
+    options; where they have none, the newest OPTIONS file of the folder. Raises InputError if a file is unreadable or of
+    the wrong kind.
     """
-    lines = TextLines(log_path)
-    log = log_of_lines(lines)
+    places = [logs] if isinstance(logs, Path) else list(logs)
+    log = read_history(log_files(places))
     jobs, stalls = jobs_of(log), stalls_of(log)
     notes: list[str] = []
     busiest = _busiest_family(jobs)
-    options = _file_families(options_path) if options_path is not None else _header(lines.head, busiest, log, notes)
+    if options_path is None and not log.options:
+        options_path = next((file for place in places if place.is_dir() and (file := newest_options(place))), None)
+        notes += [f"options: those of {options_path.name}, as no LOG contains any"] if options_path is not None else []
+    options = _file_families(options_path) if options_path is not None else _header(log, busiest, notes)
     chosen = options.get(busiest) or options.get(DEFAULT_FAMILY)
     notes += dict.fromkeys(note for family in options.values() for note in family.notes)
     notes += _families_without_options(options, jobs)
-    found = Reading(log_path, log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
+    found = Reading(_whole_path(places), log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
     found.rate_limited = points(log.options.get("rate_limiter", "")) or (chosen is not None and chosen.rate_limited)
     found.report = _report(report_path, found)
-    notes += _options_changes(found)
+    notes += [*_options_changes(found), *_options_of_later_opens(found)]
     return found
+
+
+def _whole_path(places: Sequence[Path]) -> Path:
+    """Return the path that stands for all files: the one file or folder, or the folder of several files."""
+    if len(places) > 1:
+        return places[0].resolve().parent
+    return places[0].resolve() if places[0].is_dir() else places[0]
+
+
+def _options_of_later_opens(reading: Reading) -> list[str]:
+    """Return a note on each open with other options than the first, which are those of the configuration."""
+    first = reading.family_options.get(DEFAULT_FAMILY)
+    notes = []
+    for part in reading.log.parts[1:] if first is not None else ():
+        later = _Header(part.header).options(DEFAULT_FAMILY) if part.opens else None
+        changes = [
+            f"{name} {_text(first.overrides[name])} -> {_text(value)}"
+            for name, value in (later.overrides if later is not None else {}).items()
+            if first is not None and name in first.overrides and first.overrides[name] != value
+        ]
+        if changes:
+            notes.append(
+                f"{part.path.name}: the store was opened with other options ({', '.join(changes[:6])}"
+                f"{', …' if len(changes) > 6 else ''}); the configuration has those of the first open"
+            )
+    return notes
+
+
+def _text(value: Any) -> str:
+    """Return the value of an option as the configuration writes it."""
+    shown = plain(value)
+    return str(shown).lower() if isinstance(shown, bool) else str(shown)
 
 
 def _options_changes(reading: Reading) -> list[str]:
@@ -202,12 +254,13 @@ def _file_families(path: Path) -> dict[str, OptionsFile]:
     return {name: first if name == first.column_family else read_options(path, name) for name in first.families}
 
 
-def _header(text: str, busiest: str, log: RocksDbLog, notes: list[str]) -> dict[str, OptionsFile]:
-    """Read the options of all column families in the LOG's header. Damaged lines are left out, counted and noted."""
+def _header(log: RocksDbLog, busiest: str, notes: list[str]) -> dict[str, OptionsFile]:
+    """Read the options of all column families in the header of the first open. Damaged lines are left out and noted."""
     if not log.options:
         notes.append("the LOG contains no options (it begins after the store's open): give the OPTIONS file as well")
         return {}
-    header = _Header(text)
+    first_open: LogPart = next((part for part in log.parts if "Options." in part.header), log.parts[0])
+    header = _Header(first_open.header)
     first = header.options(DEFAULT_FAMILY) or header.options(busiest)
     if first is None:
         notes.append("the options in the LOG's header cannot be read: give the OPTIONS file as well")

@@ -10,23 +10,36 @@ from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.sentences import CAUSE_WORDS
 from lsmlab.sim.explain.summary_text import costliest_lines, counter_text, stalls_text
 from lsmlab.sim.results.comparison_text import family_lines, in_columns
-from lsmlab.validation.importer.estimates import LABELS
+from lsmlab.validation.importer.gaps import GAPS_LEFT_OUT, gap_sentences
 
 _LABEL: Final = 16
 _WIDTH: Final = 120
+_MOST_GAPS: Final = 3
+"""Largest number of gaps in the text."""
 
 
 def import_text(summary: Mapping[str, Any]) -> str:
-    """Format the summary of an imported LOG (summary.json with its key `import`) as text, at most 120 columns wide."""
+    """Format the summary of an imported LOG (summary.json with its key `import`) as text, at most 120 columns wide.
+
+    Inferred constants and the assumptions behind them are left to the page.
+    """
     found = summary["import"]
-    lines = [_title(summary), *_work(summary), *_stalls(summary), *_load(found["workload"]), *_rates(found["rates"])]
+    lines = [
+        _title(summary), *_history(found["files"]), *_work(summary), *_stalls(summary), *_reads(summary),
+        *_load(found["workload"]), *_options(found["changed_options"]),
+    ]  # fmt: skip
     if families := summary.get("column_families"):
         lines += ["", *family_lines(families)]
     if summary["levels"]:
         lines += ["", *_levels(summary)]
     lines += ["", *_whole(found)]
-    for note in found["notes"]:
+    for note in found["notes_on_files"]:
         lines += textwrap.wrap(f"note: {note}", _WIDTH, subsequent_indent="      ")
+    estimated, assumed = len(found["rates"]), len(found["notes"]) - len(found["notes_on_files"])
+    lines += textwrap.wrap(
+        f"On the page and in summary.json: {estimated} constants of the machine with their errors, and {assumed} "
+        f"{'assumption' if assumed == 1 else 'assumptions'} on what the LOG does not show.", _WIDTH,
+    )  # fmt: skip
     return "\n".join(lines) + "\n"
 
 
@@ -43,6 +56,51 @@ def _title(summary: Mapping[str, Any]) -> str:
     opens = f", opened {found['opens']} times" if found["opens"] > 1 else ""
     begins = f" from {found['begins']}" if found["begins"] else ""
     return f"{store}, {format_seconds(summary['duration_s'])}{begins}{many}{opens}"
+
+
+def _history(files: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return rows on the files of a history and its gaps; none for a single file."""
+    if len(files) < 2:
+        return []
+    gaps = gap_sentences(files)
+    lines = _row("history", f"{len(files)} LOG files, {files[0]['begins']} to {files[-1]['ends']}")
+    for sentence in gaps[:_MOST_GAPS]:
+        lines += _row("", sentence)
+    if len(gaps) > _MOST_GAPS:
+        lines += _row("", f"{len(gaps) - _MOST_GAPS} further gaps are on the page.")
+    return [*lines, *_row("", GAPS_LEFT_OUT)] if gaps else [*lines, *_row("", "no gaps between them")]
+
+
+def _reads(summary: Mapping[str, Any]) -> list[str]:
+    """Return a row on the clients' calls that the store's statistics count; none without statistics."""
+    statistics = summary["import"]["statistics"]
+    calls = statistics["latencies"] if statistics else []
+    parts = [
+        f"{row['call']}{_per_s(row['per_s'])} P50 {format_seconds(row['p50_s'])}, P99 {format_seconds(row['p99_s'])}"
+        for row in calls
+        if row["p50_s"] is not None and row["p99_s"] is not None
+    ]
+    if statistics and (cache := statistics["block_cache"]):
+        parts.append(f"block cache hit rate {_percent(cache['all']['hit_share'])}")
+    return _row("statistics", "; ".join(parts)) if parts else []
+
+
+def _percent(share: float) -> str:
+    return "< 0.1 %" if 0.0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def _per_s(rate_per_s: float | None) -> str:
+    return f" {rate_per_s:,.0f}/s," if rate_per_s else ""
+
+
+def _options(changed: Mapping[str, Any] | None) -> list[str]:
+    """Return a row with the options that differ from the defaults of the release."""
+    if changed is None:
+        return []
+    names = [option["name"] for option in changed["options"]]
+    if not names:
+        return _row("options", f"all those read are the defaults of RocksDB {changed['release']}")
+    return _row("options", f"{len(names)} differ from the defaults of RocksDB {changed['release']}; the page has them")
 
 
 def _work(summary: Mapping[str, Any]) -> list[str]:
@@ -120,26 +178,6 @@ def _keys_and_sizes(load: Mapping[str, Any]) -> str:
         )
     )
     return ", ".join(parts)
-
-
-def _rates(rates: Sequence[Mapping[str, Any]]) -> list[str]:
-    lines: list[str] = []
-    for rate in rates:
-        scale, unit = _SCALES.get(rate["unit"]) or _time_unit(rate["value"])
-        known = {"lower_bound": "at least ", "assumed": "about "}.get(rate["kind"], "")
-        error = f" ± {rate['standard_error'] * scale:,.2g}" if rate["standard_error"] else ""
-        text = f"{LABELS.get(rate['name'], rate['name'])}: {known}{rate['value'] * scale:,.4g}{error} {unit}"
-        lines += _row("machine" if not lines else "", text)
-    return lines or _row("machine", "unknown: too few jobs to infer its speed")
-
-
-_SCALES: Final = {"B/s": (1e-6, "MB/s"), "B": (1e-9, "GB"), "ratio": (100.0, "%")}
-"""Factor and unit of the text by unit of an estimate that is not a time."""
-
-
-def _time_unit(seconds: float) -> tuple[float, str]:
-    """Return the unit that suits a time, as units per second and name."""
-    return (1e9, "ns") if seconds < 1e-6 else (1e6, "us") if seconds < 1e-3 else (1e3, "ms") if seconds < 1.0 else (1.0, "s")
 
 
 _COLUMNS: Final = ("Level", "Files", "Size", "Read", "Written", "Moved in", "W-Amp", "Jobs", "Busy", "CPU")

@@ -110,7 +110,7 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     _before(found, reading)
     _keys(found, reading, flushes)
     found.compression_ratio = _compression_ratio(found, reading)
-    found.reads = reading.log.tickers.get("rocksdb.number.keys.read", 0.0)
+    found.reads = reading.log.ticker_sum("rocksdb.number.keys.read")
     found.synced = reading.writes_per_sync is not None
     found.threads = client_threads(reading.log) if reading.writes_per_sync is None else _synced_threads(reading.writes_per_sync)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
@@ -28,6 +28,17 @@ class Benchmark:
     operations: int | None
 
 
+@dataclass
+class StoreStatistics:
+    """Tickers and histograms of a store since it was opened."""
+
+    opening: int
+    time_us: int | None = None
+    """Time of the last dump; None without time stamps."""
+    tickers: dict[str, float] = field(default_factory=dict)
+    histograms: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
 class BenchReader:
     """Line-by-line reader of db_bench's results, settings, tickers and histograms."""
 
@@ -35,11 +46,11 @@ class BenchReader:
         self.benchmarks: list[Benchmark] = []
         self.setup: dict[str, str] = {}
         """Head of db_bench's output: RocksDB (version), Keys and Values (bytes each), Entries."""
-        self.tickers: dict[str, float] = {}
-        self.histograms: dict[str, dict[str, float]] = {}
+        self.statistics: list[StoreStatistics] = []
+        """Tickers and histograms by open of the store, in order; only of opens that have them."""
 
-    def take(self, text: str) -> bool:
-        """Read one line; return True if it is a result, setting, ticker or histogram."""
+    def take(self, text: str, time_us: int | None = None, opening: int = 0) -> bool:
+        """Read one line of an open at a time; return True if it is a result, setting, ticker or histogram."""
         if "micros/op" in text and (found := _BENCH.search(text)):
             rate, seconds, operations = found[2], found[3], found[4]
             self.benchmarks.append(
@@ -54,13 +65,19 @@ class BenchReader:
             return True
         if "rocksdb." in text:
             if found := _TICKER.search(text):
-                self.tickers[found[1]] = float(found[2])
+                self._of(opening, time_us).tickers[found[1]] = float(found[2])
                 return True
             if found := _HISTOGRAM.search(text):
                 pairs = re.findall(rf"(P\d+|COUNT|SUM) : ({NUMBER})", f"P50 : {found[2]}")
-                self.histograms[found[1]] = {name: float(value) for name, value in pairs}
+                self._of(opening, time_us).histograms[found[1]] = {name: float(value) for name, value in pairs}
                 return True
         return False
+
+    def _of(self, opening: int, time_us: int | None) -> StoreStatistics:
+        if not self.statistics or self.statistics[-1].opening != opening:
+            self.statistics.append(StoreStatistics(opening))
+        self.statistics[-1].time_us = time_us
+        return self.statistics[-1]
 
 
 def percentiles(text: str) -> dict[str, float]:

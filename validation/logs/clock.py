@@ -38,6 +38,8 @@ class Clock:
         self.shift_us = 0
         """Time by which the local clock was set forward since the LOG began (summer time); subtracted from all
         stamps."""
+        self.cut_us = 0
+        """Time for which there is no LOG; subtracted from all stamps, so that times run over the LOG's files only."""
         self._accepted = 0
         self._suspect_us: int | None = None
         self._minutes: dict[str, int] = {}
@@ -92,6 +94,14 @@ class Clock:
         self.last_us -= by_us
         self.latest_us = self.last_us
 
+    def cut(self, by_us: int) -> None:
+        """Leave out a time for which there is no LOG: `by_us` before the next stamp."""
+        self.cut_us += by_us
+
+    def stated(self, time_us: int) -> int:
+        """Return the time in the stamps of the current file for a time of the history."""
+        return time_us + self.shift_us + self.cut_us
+
     def _accept(self, time_us: int) -> None:
         self._suspect_us = None
         self._accepted += 1
@@ -108,4 +118,4 @@ class Clock:
             except ValueError:
                 return None
             minute = self._minutes[stamp[:16]] = (whole.days * 86_400 + whole.seconds) * 10**6
-        return minute + seconds * 10**6 + int(stamp[20:26]) - self.shift_us if seconds <= 60 else None
+        return minute + seconds * 10**6 + int(stamp[20:26]) - self.shift_us - self.cut_us if seconds <= 60 else None

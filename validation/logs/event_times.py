@@ -37,23 +37,24 @@ class EventTimes:
         if not isinstance(micros, int) or not 0 < micros < 1 << 62:
             self._log.troubles["unreadable_stamps"] += micros is not None
             return line.time_us
+        utc_us = micros - self._clock.cut_us
         if not line.stamped:
-            return micros + (self.zone_us or 0)
-        zone_us = round((line.time_us - micros) / _ZONE_STEP_US) * _ZONE_STEP_US
+            return utc_us + (self.zone_us or 0)
+        zone_us = round((line.time_us - utc_us) / _ZONE_STEP_US) * _ZONE_STEP_US
         if self.zone_us is None:
             if abs(zone_us) > _FARTHEST_ZONE_US:
                 self._log.troubles["unreadable_stamps"] += 1
                 return line.time_us
             self.zone_us = zone_us
-        if line.stated_us != line.time_us and abs(line.stated_us - micros - self.zone_us) <= _CLOCK_TOLERANCE_US:
+        if line.stated_us != line.time_us and abs(line.stated_us - utc_us - self.zone_us) <= _CLOCK_TOLERANCE_US:
             self._clock.confirm(line.stated_us)
-            return micros + self.zone_us
-        if abs(line.time_us - micros - self.zone_us) > _CLOCK_TOLERANCE_US:
+            return utc_us + self.zone_us
+        if abs(line.time_us - utc_us - self.zone_us) > _CLOCK_TOLERANCE_US:
             self._log.troubles["unreadable_stamps"] += 1
-            return self._other_zone(line.time_us, micros, zone_us)
+            return self._other_zone(line.time_us, utc_us, zone_us)
         self._next_zone_us = None
         self._agreed_at = (len(self._log.records), line.time_us)
-        return micros + self.zone_us
+        return utc_us + self.zone_us
 
     def _other_zone(self, line_us: int, micros: int, zone_us: int) -> int:
         """Return the time of an event whose line has a wrong time stamp.

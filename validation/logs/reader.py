@@ -9,7 +9,7 @@ largest compactions. Unreadable input is counted (`RocksDbLog.troubles`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from sys import intern
 from typing import Final
@@ -17,26 +17,40 @@ from typing import Final
 from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.event_times import EventTimes
+from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, in_time_order
 from lsmlab.validation.logs.hash_set import HashSet
 from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, parse_event, read_line, split_line
-from lsmlab.validation.logs.records import Event, JobLine, Opening, RocksDbLog, StallLine, SwitchLine
+from lsmlab.validation.logs.records import Event, JobLine, LogPart, Opening, RocksDbLog, StallLine, SwitchLine
 from lsmlab.validation.logs.stats import StatsReader
 from lsmlab.validation.logs.text import TextLines
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
-_VERSION: Final = re.compile(r"RocksDB version: (\S+)")
 _SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
 
 
 def read_log(path: Path) -> RocksDbLog:
     """Read a LOG file, plain or compressed (.gz, .xz, .bz2). Raises InputError if it is unreadable or not a LOG."""
-    return log_of_lines(TextLines(path))
+    return read_history([path])
 
 
-def log_of_lines(lines: TextLines) -> RocksDbLog:
-    """Read the lines of a LOG file. Raises InputError if the file is unreadable or not a LOG."""
-    return _checked(parse_log(lines, str(lines.path)), lines.path, lines.head, lines.whole)
+def read_history(paths: Sequence[Path]) -> RocksDbLog:
+    """Read the LOG files of a store, in any order, as one history in time order.
+
+    Times run over the files only: a gap between two files is left out, and `RocksDbLog.parts` has its length. Raises
+    InputError if a file is unreadable, or the files are no LOG.
+    """
+    heads = in_time_order(paths)
+    parser = _Parser(str(heads[0].path))
+    for head in heads:
+        lines, number = TextLines(head.path), 0
+        parser.begin(head)
+        for number, text in enumerate(lines, 1):
+            parser.take(text, parser.log.lines + number)
+        parser.end(number, lines)
+    log = parser.finish()
+    first = log.parts[0]
+    return _checked(log, first.path, first.header, not log.troubles["cut_input"])
 
 
 def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
@@ -50,7 +64,7 @@ def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
 
 def _checked(log: RocksDbLog, path: Path, text: str, whole: bool) -> RocksDbLog:
     if not whole:
-        log.troubles["cut_input"] += 1
+        log.troubles["cut_input"] = max(1, log.troubles["cut_input"])
     if not _is_rocksdb_log(log):
         reason = (
             "it looks like LevelDB's LOG, which has no events"
@@ -90,9 +104,42 @@ class _Parser:
         self.opens = 0
         """Number of version lines."""
         self.opening = 0
+        self.pointer = self.session = ""
+        """Address and name of the last open; empty if unknown."""
+        self.closed = False
+        """Whether the last open has ended."""
+        self.goes_on = False
+        """Whether the header of the current file repeats that of the last open, because RocksDB only changed the file."""
         self.skipping = False
         """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show
         it."""
+
+    def begin(self, head: LogHead) -> None:
+        """Begin the next file of a history."""
+        part = LogPart(head.path, head.first_us)
+        clock, parts = self.clock, self.log.parts
+        self.goes_on = bool(parts) and head.continues(self.session, self.pointer, closed=self.closed)
+        if parts and head.first_us is not None and clock.latest_us is not None:
+            gap_us = head.first_us - clock.stated(clock.latest_us)
+            if gap_us >= GAP_US:
+                part.gap_us, part.closed = gap_us, self.closed
+                clock.cut(gap_us)
+        part.opens = not parts or (bool(head.version) and not self.goes_on)
+        self.session = head.session or self.session
+        parts.append(part)
+
+    def end(self, lines: int, text: TextLines) -> None:
+        """End the file after its lines were read."""
+        part, clock = self.log.parts[-1], self.clock
+        self.log.lines += lines
+        self.log.troubles["cut_input"] += not text.whole
+        part.lines, part.offset_us = lines, clock.stated(0)
+        if clock.latest_us is not None:
+            part.ends_us = clock.stated(clock.latest_us)
+        if part.begins_us is None and clock.first_us is not None:
+            part.begins_us = clock.stated(clock.first_us)
+        if part.opens:
+            part.header = text.head if len(self.log.parts) == 1 else text.head.partition("DB pointer ")[0]
 
     def take(self, text: str, number: int) -> None:
         """Read one line of the file."""
@@ -119,7 +166,7 @@ class _Parser:
         log.troubles = type(log.troubles)({kind: n for kind, n in log.troubles.items() if n})
         log.wrapped = self.clock.wrapped
         bench = self.stats.bench
-        log.benchmarks, log.tickers, log.histograms = bench.benchmarks, bench.tickers, bench.histograms
+        log.benchmarks, log.statistics = bench.benchmarks, bench.statistics
         log.bench_setup = bench.setup
         log.version = log.version or log.bench_setup.get("RocksDB", "")
         if not log.openings and (log.records or log.dumps):
@@ -169,8 +216,8 @@ class _Parser:
     def _mark(self, line: Line) -> bool:
         """Read a line that marks an open, a shutdown or a statistics dump; return False for other lines."""
         message = line.message
-        if "RocksDB version" in message and (version := _VERSION.search(message)):
-            if not self._repeated(line):
+        if "RocksDB version" in message and (version := VERSION.search(message)):
+            if not self.goes_on and not self._repeated(line):
                 self._opened(line.stated_us if line.stamped else line.time_us, version[1])
             return True
         if "DUMPING STATS" in message:
@@ -179,10 +226,14 @@ class _Parser:
                 self.stats.begin(line.time_us, self.opening)
             return True
         if "DB pointer " in message:
-            if self.log.openings:
+            if self.log.openings and not self.goes_on:
                 self.log.openings[-1].ready_us = line.time_us
+                found = POINTER.search(message)
+                self.pointer = found[1] if found else ""
             return True
         if message.startswith("SST files in ") and (files := _SST_FILES.search(message)) and self.log.openings:
+            if self.goes_on:
+                return True
             opening = self.log.openings[-1]
             opening.sst_files = (opening.sst_files or 0) + int(files[1])
             return True
@@ -192,12 +243,14 @@ class _Parser:
             return True
         if "Shutdown complete" in message:
             self.log.shutdowns += not self._repeated(line)
+            self.closed = True
             return True
         return False
 
     def _opened(self, time_us: int, version: str) -> None:
         log = self.log
         self.opens += bool(version)
+        self.closed = False
         log.version = log.version or version
         log.openings.append(Opening(version, time_us))
         self.opening = len(log.openings) - 1

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lsmlab.validation.logs.record_list import Record, RecordList
 
 if TYPE_CHECKING:
-    from lsmlab.validation.logs.bench import Benchmark
+    from pathlib import Path
+
+    from lsmlab.validation.logs.bench import Benchmark, StoreStatistics
     from lsmlab.validation.logs.stats import StatsDump
 
 _FULL: Final = (
@@ -215,12 +217,36 @@ class Opening:
     """Number of SST files that the open found; None if the LOG does not print it."""
 
 
+@dataclass(slots=True)
+class LogPart:
+    """One file of a history."""
+
+    path: Path
+    begins_us: int | None
+    """Time of its first line by the LOG's own clock; None without time stamps."""
+    gap_us: int = 0
+    """Time between the end of the file before it and its begin, if that is a gap, which is left out of all times."""
+    closed: bool = False
+    """Whether the store was closed before this file began."""
+    opens: bool = False
+    """Whether the store was opened in this file, or the file is the first."""
+    offset_us: int = 0
+    """What is subtracted from the times of this file's lines: the gaps up to here, and changes of the clock."""
+    ends_us: int | None = None
+    """Time of its last line by the LOG's own clock."""
+    lines: int = 0
+    header: str = ""
+    """Beginning of the file, which has the options, if the store was opened in this file."""
+
+
 @dataclass
 class RocksDbLog:
-    """Content of one LOG file."""
+    """Content of one LOG file, or of the LOG files of one store."""
 
     source: str
-    """Path of the file."""
+    """Path of the first file."""
+    parts: list[LogPart] = field(default_factory=list)
+    """Files in time order; empty for text that is no file."""
     version: str = ""
     """RocksDB version of the first open in the file, such as 7.8.3; empty if the file does not print it."""
     options: dict[str, str] = field(default_factory=dict)
@@ -236,8 +262,8 @@ class RocksDbLog:
     """Result lines of db_bench, if the file is db_bench's output."""
     bench_setup: dict[str, str] = field(default_factory=dict)
     """Head of db_bench's output: RocksDB (version), Keys, Values (bytes each), Entries."""
-    tickers: dict[str, float] = field(default_factory=dict)
-    histograms: dict[str, dict[str, float]] = field(default_factory=dict)
+    statistics: list[StoreStatistics] = field(default_factory=list)
+    """Last tickers and histograms of each open that has them."""
     first_us: int | None = None
     """Time of the earliest line with a time stamp."""
     last_us: int | None = None
@@ -247,7 +273,7 @@ class RocksDbLog:
     troubles: Counter[str] = field(default_factory=Counter)
     """Number of reading errors by kind; `TROUBLES` explains the kinds."""
     lines: int = 0
-    """Number of lines of the file."""
+    """Number of lines of the files."""
     zone_us: int = 0
     """Local time minus UTC, from the events' time_micros."""
     wrapped: bool = False
@@ -259,6 +285,15 @@ class RocksDbLog:
         for record in self.records.of(Event):
             if not names or record.name in names:
                 yield record
+
+    @property
+    def tickers(self) -> Mapping[str, float]:
+        """Tickers of the last open that has them."""
+        return self.statistics[-1].tickers if self.statistics else {}
+
+    def ticker_sum(self, name: str) -> float:
+        """Return a ticker, summed over the opens; 0 if no open has it."""
+        return sum(one.tickers.get(name, 0.0) for one in self.statistics)
 
     def switches(self) -> Iterator[SwitchLine]:
         """Yield the memtable switches in time order."""

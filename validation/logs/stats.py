@@ -120,7 +120,7 @@ class StatsReader:
         if self._header and _ROW_START.match(text) and text.count(" ") > 10:
             self._damaged()
             return True
-        return self.bench.take(text)
+        return self.bench.take(text, time_us, opening)
 
     def _complete(self) -> bool:
         """Whether the current dump has no "DUMPING STATS" line and is complete: the next section begins another."""

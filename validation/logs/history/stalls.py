@@ -72,10 +72,12 @@ class LogStalls:
                 result[cause.value] += 1
         return result
 
-    def seconds(self, end_us: int) -> dict[str, float]:
-        """Return the seconds of stall by cause up to a time."""
+    def seconds(self, end_us: int, opening: int | None = None) -> dict[str, float]:
+        """Return the seconds of stall by cause up to a time, of one open of the store or of all."""
         result = dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0.0)
         for stall in self.intervals:
+            if opening not in (None, stall.opening):
+                continue
             result[stall.cause.value] += max(0, min(stall.end_us, end_us) - stall.start_us) / 1e6
         return result
 

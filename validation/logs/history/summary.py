@@ -44,7 +44,8 @@ def summarise_log(
     `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by levels
     `stall_interval_seconds`  by cause, time from a line that slows or stops writers to the recompute that ends it
     `column_families`     by name, of a LOG with several: jobs, flush reasons, levels and stall lines of the family
-    `stall_measured`      {seconds, until_s}: RocksDB's own cumulative stall in the last statistics dump of the interval
+    `stall_measured`      {seconds, until_s}: RocksDB's own cumulative stall in the last statistics dump of the interval,
+                          and the time that it covers; sums over the opens of the store
 
     `stall_seconds` are the stall intervals. If a dump has RocksDB's cumulative stall, slowdowns are scaled so that all
     causes add up to it: a slowed writer also works, so an interval is longer than the waits in it. `operations` and
@@ -174,11 +175,12 @@ def busy_s(job: LogJob) -> float:
 
 def _stalls(log: RocksDbLog, stalls: LogStalls, end: int, duration_s: float) -> dict[str, Any]:
     intervals = stalls.seconds(end)
-    measured = _measured_stall(log, end)
+    measured = _measured_stalls(log, end)
+    covered, total = (sum(one[i] for one in measured) for i in (2, 3))
     seconds = dict(intervals)
-    if measured is not None:
-        dump_end, total = measured
-        scale = slowed_share(stalls.seconds(dump_end), total)
+    if measured:
+        parts = [stalls.seconds(dump_end, opening) for opening, dump_end, _, _ in measured]
+        scale = slowed_share({cause: sum(part[cause] for part in parts) for cause in intervals}, total)
         seconds = {cause: s if cause.endswith("stop") else s * scale for cause, s in intervals.items()}
     result: dict[str, Any] = {
         "stall_seconds": seconds,
@@ -187,9 +189,7 @@ def _stalls(log: RocksDbLog, stalls: LogStalls, end: int, duration_s: float) -> 
         "stall_fraction": min(1.0, sum(seconds.values()) / duration_s),
         "stall_measured": None,
     }
-    if measured is not None:
-        dump_end, total = measured
-        covered = (dump_end - origin_us(log)) / 1e6
+    if measured:
         result["stall_measured"] = {"seconds": total, "until_s": covered}
         if covered >= _COVERED * duration_s:
             result["stall_fraction"] = min(1.0, total / covered)
@@ -208,20 +208,26 @@ def slowed_share(intervals: Mapping[str, float], waited_s: float) -> float:
     return min(1.0, max(0.0, waited_s - stops) / slow) if slow > 0 else 1.0
 
 
-def _measured_stall(log: RocksDbLog, end: int) -> tuple[int, float] | None:
-    """Return (time, stall seconds up to then) of the last dump before `end`; None if the dumps do not give them.
+def _measured_stalls(log: RocksDbLog, end: int) -> list[tuple[int, int, float, float]]:
+    """Return (open, time of its last dump before `end`, seconds from the open to it, seconds of stall in them).
 
-    Cumulative numbers are usable only if the LOG has a single open.
+    Only of opens with such a dump; cumulative numbers begin anew with each open.
     """
-    dump = last_dump(log, end)
-    if dump is None or dump.time_us is None or "cumulative_stall_s" not in dump.db or len(log.openings) != 1:
-        return None
-    return dump.time_us, dump.db["cumulative_stall_s"]
+    found = []
+    for opening, opened in enumerate(log.openings):
+        dump = last_dump(log, end, opening)
+        if dump is not None and dump.time_us is not None and "cumulative_stall_s" in dump.db:
+            begin_us = opened.ready_us if opening else origin_us(log)
+            found.append((opening, dump.time_us, (dump.time_us - begin_us) / 1e6, dump.db["cumulative_stall_s"]))
+    return found
 
 
-def last_dump(log: RocksDbLog, end_us: int) -> StatsDump | None:
-    """Return the last statistics dump before a time; None if no dump has an uptime above 0.5 s."""
-    found = [d for d in log.dumps if d.time_us is not None and d.time_us <= end_us and (d.uptime_s or 0) > 0.5]
+def last_dump(log: RocksDbLog, end_us: int, opening: int | None = None) -> StatsDump | None:
+    """Return the last statistics dump before a time, of one open or of all; None if no dump has an uptime above 0.5 s."""
+    found = [
+        d for d in log.dumps
+        if d.time_us is not None and d.time_us <= end_us and (d.uptime_s or 0) > 0.5 and opening in (None, d.opening)
+    ]  # fmt: skip
     return found[-1] if found else None
 
 
