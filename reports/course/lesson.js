@@ -1,7 +1,12 @@
 "use strict";
-// Questions of a lesson: a guess opens what follows, with the guess drawn beside the simulated answer.
+// Questions of a lesson: a guess opens what follows, with the guess drawn beside the simulated answer. A printed page
+// shows all answers. This script stands before page.js, whose functions it uses from DOMContentLoaded on: listeners of the
+// window run in the order of their registration, and the answers have to be open when page.js draws for the paper.
 (() => {
   const text = (guess) => (Array.isArray(guess) ? guess.join(", ") : String(guess));
+  const forms = [...document.querySelectorAll(".question form")];
+  const answers = new Map(); // what each form opens: its HTML and figures
+  const placeOf = (form) => document.querySelector(`.hidden-answer[data-key="${form.dataset.key}"]`);
 
   // Return the guess in a form: a letter, a number, or the numbers of a curve.
   function guessIn(form) {
@@ -12,7 +17,7 @@
     return numbers.length > 1 ? numbers : numbers[0];
   }
 
-  // Write the guess into its place in the figure of an answer (guesses.py, with_guess).
+  // Write the guess into its place in the figure of an answer (classroom.py, with_guess).
   function draw(figure, guess) {
     const place = figure.extra.guess;
     if (!place) return;
@@ -25,11 +30,10 @@
     }
   }
 
-  async function open(form) {
+  function open(form) {
     const guess = guessIn(form);
-    const place = document.querySelector(`.hidden-answer[data-key="${form.dataset.key}"]`);
-    const packed = form.parentElement.querySelector("script").textContent;
-    const { html, figures } = JSON.parse(new TextDecoder().decode(await lsmlab.inflate(packed)));
+    const { html, figures } = answers.get(form);
+    const place = placeOf(form);
     place.innerHTML = html;
     for (const verdict of place.querySelectorAll(`.verdict[data-key="${form.dataset.key}"]`)) {
       verdict.prepend(`Your guess: ${text(guess)}. `);
@@ -40,9 +44,51 @@
     for (const field of form.elements) field.disabled = true;
   }
 
-  lsmlab.ready.then(() => {
-    for (const form of document.querySelectorAll(".question form")) {
-      form.addEventListener("submit", (event) => { event.preventDefault(); open(form); });
+  async function unpack(form) {
+    const packed = form.parentElement.querySelector("script").textContent;
+    answers.set(form, JSON.parse(new TextDecoder().decode(await lsmlab.inflate(packed))));
+  }
+
+  // ---- paper ------------------------------------------------------------------------------------------------------
+  const PAPER_PX = 640; // width of a figure on A4 with margins of 20 mm
+  let folded = []; // details that were closed before
+  let guessed = []; // forms whose answers were not open before
+  let widths = []; // figures whose width was set for the paper
+
+  // Open all answers and folds. Runs before the script of the page, which then draws the new figures.
+  function unfold() {
+    guessed = forms.filter((form) => answers.has(form) && !placeOf(form).innerHTML);
+    for (const form of guessed) {
+      const { html, figures } = answers.get(form);
+      placeOf(form).innerHTML = html;
+      lsmlab.drawn.push(...figures);
     }
+    folded = [...document.querySelectorAll("details:not([open], .code)")];
+    for (const fold of folded) fold.open = true;
+  }
+
+  // Fit the figures to the paper. Runs after the script of the page.
+  function fit() {
+    widths = lsmlab.drawn.map(({ id }) => lsmlab.node(id)).filter((div) => div.layout);
+    for (const div of widths) Plotly.relayout(div, { width: PAPER_PX });
+  }
+
+  function fold() {
+    for (const form of guessed) {
+      placeOf(form).innerHTML = "";
+      for (const figure of answers.get(form).figures) lsmlab.drawn.splice(lsmlab.drawn.indexOf(figure), 1);
+    }
+    for (const fold of folded) fold.open = false;
+    for (const div of widths) if (div.isConnected) Plotly.relayout(div, { width: null, autosize: true });
+  }
+
+  window.addEventListener("beforeprint", unfold);
+  window.addEventListener("afterprint", fold);
+  document.addEventListener("DOMContentLoaded", async () => {
+    window.addEventListener("beforeprint", fit);
+    await lsmlab.ready;
+    await Promise.all(forms.map(unpack));
+    for (const form of forms) form.addEventListener("submit", (event) => { event.preventDefault(); open(form); });
+    lsmlab.root.dataset.answers = "ready"; // a page can be printed from now on
   });
 })();

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course.expressions import PLACEHOLDER
 from lsmlab.reports.course.pictures import FIGURE
+from lsmlab.reports.course.references import linker, marked, ordered_notes
 from lsmlab.reports.page import write_page
 
 _FILE: Final = re.compile(r"(\d+)-[\w-]+\.py")
@@ -23,6 +24,8 @@ _FORMAT: Final = {"extension": ".py", "format_name": "percent", "root_level_meta
 HIDDEN: Final = "remove_input"
 """Tag of cells whose code is not on the page."""
 _KERNEL: Final = {"name": "python3", "display_name": "Python 3", "language": "python"}
+GLOSSARY: Final = "glossary.html"
+"""Page of the glossary, beside the lessons."""
 _LONGEST_S: Final = 1800
 """Longest time of a cell."""
 _BUILD: Final = "from lsmlab.reports.course.classroom import build\nbuild()"
@@ -41,11 +44,32 @@ class Lesson:
     """Sentences that hold whatever the options are."""
     cells: tuple[Any, ...]
     """Cells of the notebook (nbformat), Markdown and code."""
+    notes: Mapping[str, str]
+    """Footnotes by name, in the order of their first use: the source or the check behind a claim."""
 
     @property
     def name(self) -> str:
         """Name of the lesson's page and notebook, such as 3-levels."""
         return self.path.stem
+
+    def texts(self) -> list[str]:
+        """Return all texts of the lesson in their order on the page."""
+        return [self.aim, *self.invariants, *(cell.source for cell in self.cells if cell.cell_type == "markdown")]
+
+    def changed(self, change: Callable[[str], str]) -> Lesson:
+        """Return the lesson with each of its texts changed, one after the other."""
+        aim, invariants = change(self.aim), tuple(change(text) for text in self.invariants)
+        cells = [type(cell)({**cell, "source": change(cell.source)}) if cell.cell_type == "markdown" else cell for cell in self.cells]
+        return replace(self, aim=aim, invariants=invariants, cells=tuple(cells))
+
+    def for_page(self) -> Lesson:
+        """Return the lesson with links to its footnotes and, at the first use of each term, to the glossary."""
+        mark = '<sup class="mark"><a href="#note-{n}">{n}</a></sup>'
+        return self.changed(linker(GLOSSARY)).changed(lambda text: marked(text, list(self.notes), mark))
+
+    def for_notebook(self) -> Lesson:
+        """Return the lesson with the numbers of its footnotes in brackets."""
+        return self.changed(lambda text: marked(text, list(self.notes), " [{n}]"))
 
 
 def needed(package: str) -> Any:
@@ -77,17 +101,23 @@ def read_lesson(path: Path) -> Lesson:
     if missing:
         raise InputError(f"{path}: the head has no {missing[0]}; add a line '# {missing[0]}: …'")
     invariants = tuple(str(item) for item in facts["invariants"])
-    return Lesson(path, int(named[1]), facts["title"], facts["aim"], invariants, tuple(notebook.cells))
+    notes = {str(name): str(text) for name, text in (facts.get("notes") or {}).items()}
+    lesson = Lesson(path, int(named[1]), facts["title"], facts["aim"], invariants, tuple(notebook.cells), notes)
+    return replace(lesson, notes=ordered_notes(lesson.texts(), notes, path))
 
 
 def write_notebook(lesson: Lesson, path: Path) -> Path:
     """Write the notebook of a lesson, without outputs, so that it holds no answers; return its path."""
     v4 = needed("nbformat").v4
-    invariants = "\n".join(f"- {text}" for text in lesson.invariants)
-    head = f"# {lesson.number}. {lesson.title}\n\n**Aim.** {lesson.aim}\n\n**What always holds**\n\n{invariants}"
+    shown = lesson.for_notebook()
+    invariants = "\n".join(f"- {text}" for text in shown.invariants)
+    head = f"# {lesson.number}. {lesson.title}\n\n**Aim.** {shown.aim}\n\n**What always holds**\n\n{invariants}"
     exercise = f'course.exercise({lesson.number}, "Your Name")'
     ending = [v4.new_markdown_cell("## Exercise"), v4.new_code_cell(exercise)]
-    return write_page(path, v4.writes(_notebook([v4.new_markdown_cell(head), *_cells(lesson), *ending])) + "\n")
+    if lesson.notes:
+        listed = "\n".join(f"{number}. {text}" for number, text in enumerate(lesson.notes.values(), start=1))
+        ending.append(v4.new_markdown_cell(f"## Sources and checks\n\n{listed}"))
+    return write_page(path, v4.writes(_notebook([v4.new_markdown_cell(head), *_cells(shown), *ending])) + "\n")
 
 
 def run_lesson(lesson: Lesson) -> Any:
