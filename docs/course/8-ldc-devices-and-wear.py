@@ -33,8 +33,7 @@
 #     Run: `assert grid[4]["nvme"] > 1.5 * grid[2]["nvme"]`. Of two jobs one compacts and one flushes, of four three may compact:
 #     RocksDB 8.11, `DBImpl::GetBGJobLimits` (behaviour/jobs-and-threads.md, Slots).
 #   disk: >-
-#     Run: `more_jobs = grid[4]["nvme"] / grid[2]["nvme"]
-assert grid[8]["hdd"] < 1.5 * grid[2]["hdd"]`.
+#     Run: `assert grid[8]["hdd"] < 1.5 * grid[2]["hdd"]`.
 #   full: >-
 #     Run: `assert full["LevelDB"].summary["stalls"] == full["LDC"].summary["stalls"] == 0`: overwrites of a store of a million
 #     records for five minutes. LevelDB's write amplification is settled, it is the same after ten minutes within a percent; LDC's files

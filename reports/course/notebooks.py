@@ -5,12 +5,14 @@ Jupytext reads the files. A student's notebook has no outputs; that of a page is
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
@@ -26,6 +28,8 @@ HIDDEN: Final = "remove_input"
 _KERNEL: Final = {"name": "python3", "display_name": "Python 3", "language": "python"}
 GLOSSARY: Final = "glossary.html"
 """Page of the glossary, beside the lessons."""
+_KERNELS: Final = 2
+"""Number of lessons that run at a time."""
 _LONGEST_S: Final = 1800
 """Longest time of a cell."""
 _BUILD: Final = "from lsmlab.reports.course.classroom import build\nbuild()"
@@ -125,11 +129,28 @@ def run_lesson(lesson: Lesson) -> Any:
 
     Raises InputError, which names the lesson and the cell, if a cell fails.
     """
+    return run_lessons([lesson])[0]
+
+
+def run_lessons(lessons: Sequence[Lesson]) -> list[Any]:
+    """Run lessons, some at a time and each in a kernel of its own, and return their notebooks (run_lesson)."""
+    needed("ipykernel")
+
+    async def run_all() -> list[Any]:
+        turn = asyncio.Semaphore(_KERNELS)
+        return list(await asyncio.gather(*(_run(lesson, turn) for lesson in lessons)))
+
+    return asyncio.run(run_all())
+
+
+async def _run(lesson: Lesson, turn: asyncio.Semaphore) -> Any:
     client = needed("nbclient")
     notebook = _notebook([needed("nbformat").v4.new_code_cell(_BUILD), *_cells(lesson)])
-    needed("ipykernel")
+    name = _KERNEL["name"]
     try:
-        client.NotebookClient(notebook, timeout=_LONGEST_S, kernel_name=_KERNEL["name"], config=_settings()).execute()
+        async with turn:
+            with TemporaryDirectory(prefix="lsmlab-course-") as place:
+                await client.NotebookClient(notebook, timeout=_LONGEST_S, kernel_name=name, config=_settings(place)).async_execute()
     except client.exceptions.CellExecutionError as error:
         number = max(i for i, cell in enumerate(notebook.cells) if cell.get("outputs"))
         raise InputError(f"{lesson.path}: cell {number}: {error.ename}: {error.evalue}") from error
@@ -140,9 +161,10 @@ def run_lesson(lesson: Lesson) -> Any:
     return notebook
 
 
-def _settings() -> Any:
-    """Return the settings of the kernel: a socket that only this user can open, where the system has such sockets."""
-    return needed("traitlets.config").Config({"KernelManager": {"transport": "ipc" if os.name == "posix" else "tcp"}})
+def _settings(place: str) -> Any:
+    """Return the settings of a kernel: sockets in this folder that only this user can open, where the system has such sockets."""
+    sockets = {"transport": "ipc", "ip": str(Path(place) / "kernel")} if os.name == "posix" else {"transport": "tcp"}
+    return needed("traitlets.config").Config({"KernelManager": sockets})
 
 
 def _notebook(cells: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lsmlab.reports.course.classroom import ANSWER, QUESTION
 from lsmlab.reports.course.exercises import EXAMPLE, exercises, sheet, sheet_markdown, solution_markdown
-from lsmlab.reports.course.notebooks import GLOSSARY, HIDDEN, Lesson, needed, run_lesson, write_notebook
+from lsmlab.reports.course.notebooks import GLOSSARY, HIDDEN, Lesson, needed, run_lessons, write_notebook
 from lsmlab.reports.course.pictures import FIGURE
 from lsmlab.reports.course.real import stores
 from lsmlab.reports.course.references import glossary
@@ -21,18 +21,19 @@ _HERE: Final = Path(__file__).parent
 
 
 def write_site(lessons: Sequence[Lesson], folder: Path, report: Callable[[str], object]) -> Path:
-    """Write pages and notebooks of all lessons and return the path of the first page; `report` hears each lesson's title.
+    """Write pages and notebooks of all lessons and return the path of the first page; `report` hears each step.
 
     Raises InputError if a lesson fails or the folder cannot be written.
     """
     make_directory(folder / "notebooks")
     write_page(folder / "plotly.min.js", plotly_script())
-    for i, lesson in enumerate(lessons):
-        report(lesson.title)
+    report(f"Running {len(lessons)} lessons")
+    shown = [lesson.for_page() for lesson in lessons]
+    for i, notebook in enumerate(run_lessons(shown)):
+        report(lessons[i].title)
         around = (lessons[i - 1] if i else None, lessons[i + 1] if i + 1 < len(lessons) else None)
-        shown = lesson.for_page()
-        write_page(folder / f"{lesson.name}.html", lesson_page(shown, run_lesson(shown), *around))
-        write_notebook(lesson, folder / "notebooks" / f"{lesson.name}.ipynb")
+        write_page(folder / f"{lessons[i].name}.html", lesson_page(shown[i], notebook, *around))
+        write_notebook(lessons[i], folder / "notebooks" / f"{lessons[i].name}.ipynb")
     terms = _exporter().environment.get_template("glossary.html.j2")
     write_page(folder / GLOSSARY, terms.render(terms=glossary(), **_page("Glossary", "LSMLab course")))
     contents = _exporter().environment.get_template("contents.html.j2")
