@@ -8,28 +8,30 @@
 #     wait.[^larger]
 # notes:
 #   stop: >-
-#     RocksDB 8.11, `ColumnFamilyData::GetWriteStallConditionAndCause`: as many immutable memtables as max_write_buffer_number stop
-#     the writers (behaviour/write-stalls.md, Stall conditions). The full memtable has become immutable by then, and an empty third
-#     one waits for the end of the stop.
+#     RocksDB 8.11, `ColumnFamilyData::GetWriteStallConditionAndCause`: as many immutable memtables as
+#     max_write_buffer_number stop the writers (behaviour/write-stalls.md, Stall conditions). The full memtable has
+#     become immutable by then, and an empty third one waits for the end of the stop.
 #   commit: >-
-#     RocksDB 8.11, `MemTableList::PickMemtablesToFlush`, and the commit in one MANIFEST write; a flush that was kept waiting takes
-#     several memtables into its file (behaviour/flush.md, Flush requests and picking; Commit order).
+#     RocksDB 8.11, `MemTableList::PickMemtablesToFlush`, and the commit in one MANIFEST write; a flush that was kept
+#     waiting takes several memtables into its file (behaviour/flush.md, Flush requests and picking; Commit order).
 #   larger: >-
 #     Run: `assert closed[16].summary["write_latency_s"]["max"] > 2 * closed[1].summary["write_latency_s"]["max"]`.
 #   compaction: >-
 #     Run: `assert stops["start_s"].min() > compactions["start_s"].min()`.
 #   full: >-
-#     RocksDB 8.11, `MemTable::ShouldFlushNow`; an entry also holds its sequence number, lengths, pointers of the skip list and
-#     padding (behaviour/write-path.md, Bytes of a put; When a memtable is full).
+#     RocksDB 8.11, `MemTable::ShouldFlushNow`; an entry also holds its sequence number, lengths, pointers of the skip
+#     list and padding (behaviour/write-path.md, Bytes of a put; When a memtable is full).
 #   calm: >-
 #     Run: `assert calm.summary["stalls"] == 0`.
 #   closed: >-
-#     The closed loop of db_bench, one thread: `workload=fillrandom`, the default of a run (behaviour/db-bench.md, Benchmarks).
+#     The closed loop of db_bench, one thread: `workload=fillrandom`, the default of a run
+#     (behaviour/db-bench.md, Benchmarks).
 #   fewer: >-
-#     Run: `assert closed[16].summary["compaction_count"] < closed[1].summary["compaction_count"]`, and write_amplification of both.
+#     Run: `assert closed[16].summary["compaction_count"] < closed[1].summary["compaction_count"]`, and
+#     write_amplification of both.
 #   cause: >-
-#     Run: `assert longest_stop_s > 0.95 * closed[16].summary["write_latency_s"]["max"]`: the longest write is the longest stop by
-#     memtables.
+#     Run: `assert longest_stop_s > 0.95 * closed[16].summary["write_latency_s"]["max"]`: the longest write is the
+#     longest stop by memtables.
 #   behind: >-
 #     Run: live_bytes and space_amplification of both runs. Neither store is settled after half a minute from empty.
 #   rates: >-
@@ -39,11 +41,11 @@
 # %% [markdown]
 # ## The picture
 #
-# Writes go into a memtable in memory, at the speed of memory. The device meets them later, when the memtable is full and its
-# flush writes it as a file of L0. So that writes can go on meanwhile, there is a second memtable. As long as a flush is over
-# before the other memtable is full, no writer notices it. The picture shows a store in which this does not hold for long: when
-# the first compaction takes its share of the device, flushes become slower, both memtables are full, and the writers
-# stop.[^compaction]
+# Writes go into a memtable in memory, at the speed of memory. The device meets them later, when the memtable is full
+# and its flush writes it as a file of L0. So that writes can go on meanwhile, there is a second memtable. As long as
+# a flush is over before the other memtable is full, no writer notices it. The picture shows a store in which this
+# does not hold for long: when the first compaction takes its share of the device, flushes become slower, both
+# memtables are full, and the writers stop.[^compaction]
 
 # %%
 import lsmlab
@@ -88,16 +90,17 @@ course.reveal("interval", interval_s, form="seconds")
 
 # %% [markdown]
 # Divided by the incoming bytes, the memtable lasts {{ memtable / (RATE * ENTRY_BYTES) | seconds }}. The store flushes
-# every {{ interval_s | seconds }}, because an entry takes more room in memory than its key and its value, and because the memtable
-# counts as full before its last block is.[^full] A flush writes {{ calm.flush_bytes / calm.flush_count | size }}, so at the cap of
-# {{ 40000000 | rate }} it needs about {{ calm.flush_bytes / calm.flush_count / 40000000 | seconds }} if it has the device
-# to itself. Flushing is faster than filling, and the {{ calm.flush_count }} flushes of this run never stopped a writer.[^calm]
+# every {{ interval_s | seconds }}, because an entry takes more room in memory than its key and its value, and because
+# the memtable counts as full before its last block is.[^full] A flush writes
+# {{ calm.flush_bytes / calm.flush_count | size }}, so at the cap of {{ 40000000 | rate }} it needs about
+# {{ calm.flush_bytes / calm.flush_count / 40000000 | seconds }} if it has the device to itself. Flushing is faster
+# than filling, and the {{ calm.flush_count }} flushes of this run never stopped a writer.[^calm]
 #
 # ## A client that does not wait for a clock
 #
-# The writes above came at given times, in an **open loop**. Now the client sends its next write as soon as the last one has
-# returned, in a **closed loop**.[^closed] It fills memtables faster than any flush can empty them, so it has to wait for flushes. How
-# long it waits at a time depends on the size of a memtable.
+# The writes above came at given times, in an **open loop**. Now the client sends its next write as soon as the last
+# one has returned, in a **closed loop**.[^closed] It fills memtables faster than any flush can empty them, so it has
+# to wait for flushes. How long it waits at a time depends on the size of a memtable.
 
 # %%
 SIZES_MIB = [1, 4, 16]
@@ -137,16 +140,18 @@ course.bars(
 # ## Why
 #
 # The longest write grows from {{ closed[1].write_latency_s.max | seconds }} with the smallest to
-# {{ closed[16].write_latency_s.max | seconds }} with the largest memtable. It is a stop by full memtables,[^cause] and who waits
-# for a flush waits for all of its bytes. A larger memtable makes stops rarer and longer; it does not end them.
+# {{ closed[16].write_latency_s.max | seconds }} with the largest memtable. It is a stop by full memtables,[^cause]
+# and who waits for a flush waits for all of its bytes. A larger memtable makes stops rarer and longer; it does not
+# end them.
 #
-# What does it gain? Throughput rises {{ closed[16].ops_per_s / closed[1].ops_per_s | ratio }} times, because there are fewer and
-# larger compactions, which write less: write amplification falls from {{ closed[1].write_amplification | ratio }} to
-# {{ closed[16].write_amplification | ratio }}.[^fewer] Part of this is lasting, part is work that half a minute is too short to
-# see: the store with the large memtables has {{ closed[16].space_amplification | ratio }} bytes in files per live byte, and the
-# other one {{ closed[1].space_amplification | ratio }}.[^behind]
+# What does it gain? Throughput rises {{ closed[16].ops_per_s / closed[1].ops_per_s | ratio }} times, because there
+# are fewer and larger compactions, which write less: write amplification falls from
+# {{ closed[1].write_amplification | ratio }} to {{ closed[16].write_amplification | ratio }}.[^fewer] Part of this is
+# lasting, part is work that half a minute is too short to see: the store with the large memtables has
+# {{ closed[16].space_amplification | ratio }} bytes in files per live byte, and the other one
+# {{ closed[1].space_amplification | ratio }}.[^behind]
 #
-# The wait is bytes divided by bandwidth. Move the slider to another drive.
+# The wait is bytes divided by bandwidth.[^rates] Move the slider to another drive.
 
 # %%
 CAPS_MB = [10, 20, 40, 80]

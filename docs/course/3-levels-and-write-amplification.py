@@ -8,16 +8,17 @@
 #   - Write amplification is the sum over the levels; the flush counts as one.[^sum]
 # notes:
 #   targets: >-
-#     RocksDB 8.11, `VersionStorageInfo::CalculateBaseBytes` (behaviour/leveled-compaction.md, Static targets; Dynamic targets). This
-#     lesson uses static targets. Dynamic ones are at least max_bytes_for_level_base each.
+#     RocksDB 8.11, `VersionStorageInfo::CalculateBaseBytes`
+#     (behaviour/leveled-compaction.md, Static targets; Dynamic targets). This lesson uses static targets. Dynamic
+#     ones are at least max_bytes_for_level_base each.
 #   moves: >-
 #     RocksDB 8.11, `Compaction::IsTrivialMove` (behaviour/leveled-compaction.md, Trivial moves).
 #   sum: >-
 #     The row Sum of RocksDB's compaction statistics: bytes that flushes and compactions write, over flushed bytes
 #     (docs/reference/summary.md, write_amplification).
 #   settled: >-
-#     Run: `assert abs(longer.summary["write_amplification"] / usual.summary["write_amplification"] - 1) < 0.05`: three times the
-#     length gives the same.
+#     Run: `assert abs(longer.summary["write_amplification"] / usual.summary["write_amplification"] - 1) < 0.05`:
+#     three times the length gives the same.
 #   guide: >-
 #     RocksDB wiki, RocksDB Tuning Guide, Level Style Compaction: with three levels below L1 and a multiplier of 10 it counts
 #     1 + 2 + 10 + 10 + 10 = 33.
@@ -34,8 +35,8 @@
 #   batch-cost: >-
 #     Run: `assert per_level(by_size, 2) < 0.8 * 10`.
 #   dropped: >-
-#     RocksDB 8.11, `CompactionIterator` keeps the newest version (behaviour/compaction-jobs.md, Dropped entries). Run: entries_dropped
-#     and entries_in of the level.
+#     RocksDB 8.11, `compaction_iterator.cc` keeps the newest version (behaviour/compaction-jobs.md, Dropped entries).
+#     Run: entries_dropped and entries_in of the level.
 #   estimate: >-
 #     It is no upper bound in all cases: an L1 larger than L0 costs more than two in this step, as the next lesson shows.
 #   less: >-
@@ -49,9 +50,9 @@
 # %% [markdown]
 # ## The picture
 #
-# The store below is full of records that are overwritten at random. The target of L2 is ten times that of L1, the target of L3 a
-# hundred times.[^targets] The picture is to scale, and it says most about LSM-trees: nearly all data is in the last full level, and
-# the levels above are the way to it.
+# The store below is full of records that are overwritten at random. The target of L2 is ten times that of L1, the
+# target of L3 a hundred times.[^targets] The picture is to scale, and it says most about LSM-trees: nearly all data
+# is in the last full level, and the levels above are the way to it.
 
 # %%
 import lsmlab
@@ -91,10 +92,11 @@ assert usual.series["level_bytes_1"].max() > 1.5 * base
 course.tree(usual, "The levels at the end of the run.")
 
 # %% [markdown]
-# How many bytes does the store write for each byte that it flushes? RocksDB's Tuning Guide counts like this.[^guide] The flush
-# writes a byte once. L0 and an L1 of the same size are merged, which writes two bytes per byte. Each deeper level writes
-# *multiplier* bytes per byte, because a file overlaps that many files below. Here {{ deep[10] }} levels below L1 receive
-# compactions, so with a multiplier of {{ 10 }} the sum is {{ leveled_write_amplification(deep[10], 10) | ratio }}.
+# How many bytes does the store write for each byte that it flushes? RocksDB's Tuning Guide counts like this.[^guide]
+# The flush writes a byte once. L0 and an L1 of the same size are merged, which writes two bytes per byte. Each deeper
+# level writes *multiplier* bytes per byte, because a file overlaps that many files below. Here {{ deep[10] }} levels
+# below L1 receive compactions, so with a multiplier of {{ 10 }} the sum is
+# {{ leveled_write_amplification(deep[10], 10) | ratio }}.
 
 # %%
 course.predict(
@@ -115,8 +117,8 @@ course.stacked(
     {"RocksDB's pick": by_level(usual), "by size": by_level(by_size)},
     title="Write amplification by level",
     unit="bytes written per byte flushed",
-    caption="Bytes written into each level per flushed byte; the length of a bar is the write amplification. Above: the store as it "
-    "is. Below: files are picked by size, without regard to what they overlap.",
+    caption="Bytes written into each level per flushed byte; the length of a bar is the write amplification. Above: the store "
+    "as it is. Below: files are picked by size, without regard to what they overlap.",
 )
 
 # %% [markdown]
@@ -125,8 +127,8 @@ course.stacked(
 # The guide's rule gives {{ leveled_write_amplification(deep[10], 10) | ratio }}, the simulation
 # {{ usual.write_amplification | ratio }},[^guide-more] and it stays there: the store is settled.[^settled] Three reasons:
 #
-# - RocksDB picks the file with the *least overlap* per byte.[^pick] If it picked files by their size, the write amplification would
-#   be {{ by_size.write_amplification | ratio }}.[^pick-run]
+# - RocksDB picks the file with the *least overlap* per byte.[^pick] If it picked files by their size, the write
+#   amplification would be {{ by_size.write_amplification | ratio }}.[^pick-run]
 # - L1 receives a batch as large as itself. When its files leave it, it has up to {{ fullest | ratio }} times
 #   its target,[^batch] so one of them overlaps fewer bytes of L2: even without a clever pick, L2 costs
 #   {{ second_by_size | ratio }} and not {{ 10 }}.[^batch-cost]
@@ -172,8 +174,8 @@ course.slider(
 # multiplier: from {{ runs[4].write_amplification | ratio }} at {{ 4 }} to {{ runs[20].write_amplification | ratio }} at
 # {{ 20 }}. With every multiplier, RocksDB's pick writes less than a pick by size.[^slider]
 #
-# What a small multiplier costs is *space*: all levels above the last hold versions that may be old. With
-# dynamic level targets they hold one part in m, one in m squared and so on:
-# {{ dynamic_space_amplification(10) | ratio }} bytes per byte for a multiplier of {{ 10 }}, the number that RocksDB's
-# documentation gives,[^space] and {{ dynamic_space_amplification(4) | ratio }} for {{ 4 }}. The simulated stores, with static
-# targets, have {{ usual.space_amplification | ratio }} and {{ runs[4].space_amplification | ratio }}.
+# What a small multiplier costs is *space*: all levels above the last hold versions that may be old. With dynamic
+# level targets they hold one part in m, one in m squared and so on: {{ dynamic_space_amplification(10) | ratio }}
+# bytes per byte for a multiplier of {{ 10 }}, the number that RocksDB's documentation gives,[^space] and
+# {{ dynamic_space_amplification(4) | ratio }} for {{ 4 }}. The simulated stores, with static targets, have
+# {{ usual.space_amplification | ratio }} and {{ runs[4].space_amplification | ratio }}.

@@ -3,19 +3,19 @@
 # aim: You learn why L0 is different from all other levels, what its trigger trades, and why everybody waits for its compaction.
 # invariants:
 #   - Files of L0 overlap, so a lookup may have to ask all of them; below L0 it asks at most one file per level.[^lookups]
-#   - One compaction from L0 to the next level runs at a time; with random keys it takes all files that L0 has, and all of the level
-#     below.[^one]
-#   - RocksDB waits until as many files as the trigger says, or the bytes of a full L1, have come together; this is a step of tiering in
-#     a leveled tree.[^due]
+#   - One compaction from L0 to the next level runs at a time; with random keys it takes all files that L0 has, and
+#     all of the level below.[^one]
+#   - RocksDB waits until as many files as the trigger says, or the bytes of a full L1, have come together; this is a
+#     step of tiering in a leveled tree.[^due]
 # notes:
 #   lookups: >-
 #     RocksDB 8.11, `FilePicker`, `Version::Get` (behaviour/reads.md, Lookups).
 #   one: >-
-#     RocksDB 8.11, `GetOverlappingInputs`; files that are flushed during the compaction stay behind. Files of L0 may be merged with each
-#     other meanwhile (behaviour/leveled-compaction.md, L0 compactions).
+#     RocksDB 8.11, `GetOverlappingInputs`; files that are flushed during the compaction stay behind. Files of L0 may
+#     be merged with each other meanwhile (behaviour/leveled-compaction.md, L0 compactions).
 #   due: >-
-#     RocksDB 8.11, `VersionStorageInfo::ComputeCompactionScore` with static levels: the larger of files / trigger and bytes /
-#     max_bytes_for_level_base (behaviour/leveled-compaction.md, Scores).
+#     RocksDB 8.11, `VersionStorageInfo::ComputeCompactionScore` with static levels: the larger of files / trigger and
+#     bytes / max_bytes_for_level_base (behaviour/leveled-compaction.md, Scores).
 #   formula: >-
 #     Run: `assert all(0.8 < step[t] * t * memtable / (t * memtable + base) < 1.2 for t in TRIGGERS)`.
 #   filter: >-
@@ -26,8 +26,9 @@
 #   guide: >-
 #     RocksDB wiki, RocksDB Tuning Guide, Level Style Compaction: level 1 should have the size of level 0.
 #   parallel: >-
-#     RocksDB 8.11, `GetL0FileCountForCompactionSpeedup` (behaviour/write-stalls.md, Pressure), and `DBImpl::GetBGJobLimits`: the default,
-#     max_background_jobs=2, has one slot for compactions (behaviour/jobs-and-threads.md, Slots; Pressure rule).
+#     RocksDB 8.11, `GetL0FileCountForCompactionSpeedup` (behaviour/write-stalls.md, Pressure), and
+#     `DBImpl::GetBGJobLimits`: the default, max_background_jobs=2, has one slot for compactions
+#     (behaviour/jobs-and-threads.md, Slots; Pressure rule).
 #   delay: >-
 #     RocksDB 8.11, `ColumnFamilyData::GetWriteStallConditionAndCause` (behaviour/write-stalls.md, Stall conditions).
 #   slider: >-
@@ -37,9 +38,9 @@
 # %% [markdown]
 # ## The picture
 #
-# Files arrive in L0 one by one, from flushes, and leave it together, in a compaction. Between two compactions the number of files is
-# a saw tooth. In the picture, to scale, L0 is small beside L1 and L1 small beside L2. But L0 is the only door: every byte that the store
-# keeps has to go through it, and through one compaction at a time.[^one]
+# Files arrive in L0 one by one, from flushes, and leave it together, in a compaction. Between two compactions the
+# number of files is a saw tooth. In the picture, to scale, L0 is small beside L1 and L1 small beside L2. But L0 is
+# the only door: every byte that the store keeps has to go through it, and through one compaction at a time.[^one]
 
 # %%
 import lsmlab
@@ -71,8 +72,9 @@ memtable, base = 1024 * 1024, 16 * 1024 * 1024
 course.tree(runs[4], "The levels of the store with the default trigger, at the end of the run.")
 
 # %% [markdown]
-# A compaction of L0 merges its files with those of L1 that have the same keys. With random keys these are all files of L1, whether L0
-# brings two files or eight.[^one] Memtables have {{ memtable | size }} here, and L1 has a target of {{ base | size }}.
+# A compaction of L0 merges its files with those of L1 that have the same keys. With random keys these are all files
+# of L1, whether L0 brings two files or eight.[^one] Memtables have {{ memtable | size }} here, and L1 has a target of
+# {{ base | size }}.
 
 # %%
 course.predict(
@@ -94,11 +96,11 @@ course.figure(runs[8].plot.l0(), "Files in L0 with the highest trigger: they com
 # %% [markdown]
 # ## Why
 #
-# A compaction of t files writes these files and L1 once: (t files + L1) / t files bytes per byte. So a trigger of {{ 2 }}
-# costs {{ step[2] | ratio }} and one of {{ 8 }} costs {{ step[8] | ratio }}: waiting for more files saves writes. The
-# formula gives {{ (2 * memtable + base) / (2 * memtable) | ratio }} and {{ (8 * memtable + base) / (8 * memtable) | ratio }};
-# the simulation differs a little, because L1 goes up and down around its target.[^formula] Move the slider: the smaller L1 is, the
-# less this step costs.
+# A compaction of t files writes these files and L1 once: (t files + L1) / t files bytes per byte. So a trigger of
+# {{ 2 }} costs {{ step[2] | ratio }} and one of {{ 8 }} costs {{ step[8] | ratio }}: waiting for more files saves
+# writes. The formula gives {{ (2 * memtable + base) / (2 * memtable) | ratio }} and
+# {{ (8 * memtable + base) / (8 * memtable) | ratio }}; the simulation differs a little, because L1 goes up and down
+# around its target.[^formula] Move the slider: the smaller L1 is, the less this step costs.
 
 # %%
 grid = {mib: {t: into_l1(runs[t] if mib == 16 else stored(t, mib)) for t in TRIGGERS} for mib in (4, 8, 16, 32)}
@@ -130,6 +132,6 @@ course.slider(
 # - *Batches*: all of L0 and all of L1 are locked at the same time. No other compaction into or out of L1 can run, while
 #   flushes go on adding files.[^locked]
 #
-# RocksDB reacts when files pile up. From {{ speedup_files(4, 20) | count }} files on, several compactions may run at a time, if
-# `max_background_jobs` has slots for them; the default has one.[^parallel] From {{ 20 }} files on it slows the
-# writers down:[^delay] the next lesson.
+# RocksDB reacts when files pile up. From {{ speedup_files(4, 20) | count }} files on, several compactions may run at
+# a time, if `max_background_jobs` has slots for them; the default has one.[^parallel] From {{ 20 }} files on it slows
+# the writers down:[^delay] the next lesson.

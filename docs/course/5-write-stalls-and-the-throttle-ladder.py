@@ -17,34 +17,35 @@
 #   limits: >-
 #     RocksDB 8.11, defaults of 20 and 36 files, 64 and 256 GiB (behaviour/options.md, Defaults).
 #   ladder: >-
-#     RocksDB 8.11, `SetupDelay` (behaviour/write-stalls.md, Delayed write rate). Debt are the pending compaction bytes; without
-#     any, the rate stays.
+#     RocksDB 8.11, `SetupDelay` (behaviour/write-stalls.md, Delayed write rate). Debt are the pending compaction
+#     bytes; without any, the rate stays.
 #   before: >-
 #     Run: `assert runs[16000].summary["write_latency_s"]["p99"] < 0.001 < 1 < last.summary["write_latency_s"]["p99"]`.
-#   l0: >-
+#   behind: >-
 #     Run: `assert max(last.summary["stall_seconds"], key=last.summary["stall_seconds"].get) == "l0_slowdown"`.
 #   start: >-
-#     RocksDB 8.11, delayed_write_rate: 16 MiB/s unless it is set or there is a rate limiter (behaviour/write-stalls.md, Delayed write
-#     rate).
+#     RocksDB 8.11, delayed_write_rate: 16 MiB/s unless it is set or there is a rate limiter
+#     (behaviour/write-stalls.md, Delayed write rate).
 #   up: >-
-#     Arithmetic: 0.8 x 1.25 = 1, and 0.6 x 1.25 x 1.25 = 0.94. Run: `assert abs(course.formula("delayed_write_rate", start, 1) * 1.25 -
-#     start) < 1`.
+#     Arithmetic: 0.8 x 1.25 = 1, and 0.6 x 1.25 x 1.25 = 0.94. Run:
+#     `assert abs(course.formula("delayed_write_rate", start, 1) * 1.25 - start) < 1`.
 #   free: >-
 #     RocksDB 8.11, `RecalculateWriteStallConditions` (behaviour/write-stalls.md, Delayed write rate).
 #   small: >-
 #     One recompute for each commit: see the note on when the state is recomputed.
 #   closed: >-
-#     Run: `assert closed.summary["write_latency_s"]["p99"] < 0.01 and closed.summary["stall_fraction"] > 0.5`.
+#     Run: `assert closed.summary["write_latency_s"]["p99"] < 0.01` and `assert closed.summary["stall_fraction"] > 0.5`.
 #   sleeps: >-
-#     RocksDB 8.11, `WriteController::GetDelay`, `DBImpl::DelayWrite` sleep in steps of a millisecond (behaviour/write-stalls.md, Sleeps
-#     and stops).
+#     RocksDB 8.11, `WriteController::GetDelay`, `DBImpl::DelayWrite` sleep in steps of a millisecond
+#     (behaviour/write-stalls.md, Sleeps and stops).
 # ---
 
 # %% [markdown]
 # ## The picture
 #
-# Flushes and compactions work in the background. When they fall behind, the store holds its writers back. It looks at three
-# queues, and each has two limits: beyond the first one writers are *delayed*, beyond the second one they are *stopped*.[^states]
+# Flushes and compactions work in the background. When they fall behind, the store holds its writers back. It looks at
+# three queues, and each has two limits: beyond the first one writers are *delayed*, beyond the second one they are
+# *stopped*.[^states]
 #
 # | queue | delay | stop |
 # |---|---|---|
@@ -52,9 +53,9 @@
 # | files of L0 | level0_slowdown_writes_trigger | level0_stop_writes_trigger[^limits] |
 # | pending compaction bytes | soft limit | hard limit[^limits] |
 #
-# In the state *delay* all writers share a rate. Each time that the state is recomputed, the rate changes. If the debt has not fallen,
-# the rate falls by a fifth; near a stop by two fifths. If the debt has fallen, the rate rises by a quarter. This is the
-# ladder.[^ladder]
+# In the state *delay* all writers share a rate. Each time that the state is recomputed, the rate changes. If the debt
+# has not fallen, the rate falls by a fifth; near a stop by two fifths. If the debt has fallen, the rate rises by a
+# quarter. This is the ladder.[^ladder]
 
 # %%
 import lsmlab
@@ -82,8 +83,8 @@ longer = sent(RATES[-1], "workload.num=20M", "workload.duration=600s")
 start = 16 * 1024 * 1024
 
 # %% [markdown]
-# A drive is capped at {{ 40000000 | rate }}. Writes arrive at a constant rate, whatever the store does: an open loop. The store begins
-# empty, and each run lasts a minute.
+# A drive is capped at {{ 40000000 | rate }}. Writes arrive at a constant rate, whatever the store does: an open loop.
+# The store begins empty, and each run lasts a minute.
 
 # %%
 course.predict(
@@ -99,7 +100,8 @@ course.predict(
 # %%
 assert runs[16000].summary["write_latency_s"]["p99"] < 0.001 < 1 < last.summary["write_latency_s"]["p99"]
 assert max(last.summary["stall_seconds"], key=last.summary["stall_seconds"].get) == "l0_slowdown"
-assert closed.summary["write_latency_s"]["p99"] < 0.01 and closed.summary["stall_fraction"] > 0.5
+assert closed.summary["write_latency_s"]["p99"] < 0.01
+assert closed.summary["stall_fraction"] > 0.5
 assert longer.summary["ops_per_s"] < RATES[-1]
 course.reveal("p99", [run.summary["write_latency_s"]["p99"] for run in runs.values()], form="seconds")
 
@@ -112,14 +114,13 @@ course.figure(last.plot.queue(), "The highest rate: writes that have arrived and
 # %% [markdown]
 # ## Why it breaks so suddenly
 #
-# Up to {{ RATES[2] | count }} writes per second P99 is {{ runs[16000].write_latency_s.p99 | seconds }},[^before] and nothing tells
-# that the device is {{ runs[16000].device.utilisation | percent }} busy. At {{ RATES[3] | count }} it is
-# {{ last.write_latency_s.p99 | seconds }}: L0 grows faster than compactions empty it,[^l0] the store holds its writers back for
-# {{ last.stall_fraction | percent }} of the time, and everybody who arrives meanwhile waits in a queue. Below its limit
-# a store absorbs bursts; above it every buffer only postpones the stall. Over ten minutes the same store takes
-# {{ longer.ops_per_s | count }} of the {{ RATES[3] | count }} writes per second, and the queue grows without end.[^digest]
-#
-# The slider shows L0 at rates in between.
+# Up to {{ RATES[2] | count }} writes per second P99 is {{ runs[16000].write_latency_s.p99 | seconds }},[^before] and
+# nothing tells that the device is {{ runs[16000].device.utilisation | percent }} busy. At {{ RATES[3] | count }} it
+# is {{ last.write_latency_s.p99 | seconds }}: L0 grows faster than compactions empty it,[^behind] the store holds its
+# writers back for {{ last.stall_fraction | percent }} of the time, and everybody who arrives meanwhile waits in a
+# queue. Below its limit a store absorbs bursts; above it every buffer only postpones the stall. Over ten minutes the
+# same store takes {{ longer.ops_per_s | count }} of the {{ RATES[3] | count }} writes per second, and the queue grows
+# without end.[^digest] The slider shows L0 at rates in between.
 
 # %%
 near = {rate: runs.get(rate) or sent(rate) for rate in (12_000, 16_000, 18_000, 19_000, 20_000, 22_000, 24_000)}
@@ -172,14 +173,15 @@ course.lines(
 )
 
 # %% [markdown]
-# After ten steps {{ delayed_write_rate(start, 10) | size }} per second are left of {{ start | size }}. The way up has the same steps: a
-# rise by a quarter makes up for exactly one fall by a fifth. Only a fall near a stop needs more than two rises.[^up] When the
-# delay ends, the rate rises once more, by two fifths, and the next delay begins with what is left: the rate is never
-# reset.[^free] Many small compactions climb and fall faster than few large ones, because each commit is one recompute.[^small]
+# After ten steps {{ delayed_write_rate(start, 10) | size }} per second are left of {{ start | size }}. The way up has
+# the same steps: a rise by a quarter makes up for exactly one fall by a fifth. Only a fall near a stop needs more
+# than two rises.[^up] When the delay ends, the rate rises once more, by two fifths, and the next delay begins with
+# what is left: the rate is never reset.[^free] Many small compactions climb and fall faster than few large ones,
+# because each commit is one recompute.[^small]
 #
 # ## What a closed loop hides
 #
-# In a closed loop the same store shows a P99 of {{ closed.write_latency_s.p99 | seconds }}, although it holds its writer back for
-# {{ closed.stall_fraction | percent }} of the time.[^closed] The client has only one write under way, so a stop hits one write, however long
-# it lasts, and a delay is spread over writes in steps of a millisecond.[^sleeps] Users do not wait for each other: what they see is the
-# open loop.
+# In a closed loop the same store shows a P99 of {{ closed.write_latency_s.p99 | seconds }}, although it holds its
+# writer back for {{ closed.stall_fraction | percent }} of the time.[^closed] The client has only one write under way,
+# so a stop hits one write, however long it lasts, and a delay is spread over writes in steps of a
+# millisecond.[^sleeps] Users do not wait for each other: what they see is the open loop.

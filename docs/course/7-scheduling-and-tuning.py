@@ -2,15 +2,17 @@
 # title: Scheduling and tuning with SILK and ADOC
 # aim: You learn what another order of the same jobs can change, what larger batches and more threads can, and what neither can.
 # invariants:
-#   - SILK does not change the tree; it runs flushes first, compactions of L0 second, deep compactions when clients are quiet.[^silk]
-#   - ADOC does not change the order; it changes the number of threads and the size of memtables and files while the store runs.[^adoc]
+#   - SILK does not change the tree; it runs flushes first, compactions of L0 second, deep compactions when clients
+#     are quiet.[^silk]
+#   - ADOC does not change the order; it changes the number of threads and the size of memtables and files while the
+#     store runs.[^adoc]
 #   - The work of a peak and a valley together has to fit into the bandwidth that clients leave in both.[^fit]
 # notes:
 #   silk: >-
 #     SILK (Balmau et al., USENIX ATC 2019), section 5 (behaviour/silk.md, SILK rules).
 #   adoc: >-
-#     ADOC (Yu et al., USENIX FAST 2023), section 5 (background/adoc.md, What the paper's tuner does). L1's target follows the memtables,
-#     and the others follow L1 (background/adoc.md, The effect on the targets).
+#     ADOC (Yu et al., USENIX FAST 2023), section 5 (background/adoc.md, What the paper's tuner does). L1's target
+#     follows the memtables, and the others follow L1 (background/adoc.md, The effect on the targets).
 #   fit: >-
 #     Arithmetic (background/silk.md, Arithmetic).
 #   rocksdb: >-
@@ -21,7 +23,8 @@
 #   faster: >-
 #     Run: `assert longest["SILK"] < 0.7 * longest["RocksDB"]`.
 #   later: >-
-#     Run: `assert written(silk) < written(plain) and pending(silk) > pending(plain)`: SILK compacted less, and more is due on average.
+#     Run: `assert written(silk) < written(plain)` and `assert pending(silk) > pending(plain)`: SILK compacted less,
+#     and more is due on average.
 #   grows: >-
 #     Run: `assert due[5]["SILK"][-1] > due[5]["RocksDB"][-1] > 0` for the shortest valleys. That SILK then stalls as well is
 #     the paper's endless peak, section 6, and this project's run of it (background/silk.md, Against the paper).
@@ -33,9 +36,11 @@
 #   gain: >-
 #     Run: `assert 1.5 < gain < 3` and `assert abs(both / alone_batch - 1) < 0.1`.
 #   cause: >-
-#     Run: `assert longest_stop(tuned["both"]) > 0.9 * tuned["both"].summary["longest_stall_s"]`, the longest stop by memtables.
+#     Run: `assert longest_stop(tuned["both"]) > 0.9 * tuned["both"].summary["longest_stall_s"]`, the longest stop by
+#     memtables.
 #   left: >-
-#     Run: `assert tuned["both"].series["pending_bytes"].iloc[-1] > base.series["pending_bytes"].iloc[-1]`, and space_amplification.
+#     Run: `assert tuned["both"].series["pending_bytes"].iloc[-1] > base.series["pending_bytes"].iloc[-1]`, and
+#     space_amplification.
 #   end: >-
 #     Run: `assert rates["600 s"]["ADOC"] < 0.75 * rates["120 s"]["ADOC"]`.
 # ---
@@ -43,9 +48,10 @@
 # %% [markdown]
 # ## The picture
 #
-# Clients come in peaks and valleys. RocksDB compacts as soon as there is work, in peaks too,[^rocksdb] so flushes share the device
-# with compactions just when they are needed most. SILK does the same jobs in another order: it gives the deep compactions what clients
-# leave, so they wait for the valley.[^silk] In the figure flushes follow the clients, they show the peaks.
+# Clients come in peaks and valleys. RocksDB compacts as soon as there is work, in peaks too,[^rocksdb] so flushes
+# share the device with compactions just when they are needed most. SILK does the same jobs in another order: it gives
+# the deep compactions what clients leave, so they wait for the valley.[^silk] In the figure flushes follow the
+# clients, they show the peaks.
 
 # %%
 import lsmlab
@@ -129,15 +135,17 @@ course.lines(
 )
 
 # %% [markdown]
-# With RocksDB's scheduler the shortest flush of this store takes {{ shortest["RocksDB"] | seconds }}, the
-# longest {{ longest["RocksDB"] | seconds }}, because it shares the device with compactions.[^shares] All flushes write one memtable.
+# With RocksDB's scheduler the shortest flush of this store takes {{ shortest["RocksDB"] | seconds }}, the longest
+# {{ longest["RocksDB"] | seconds }}, because it shares the device with compactions.[^shares] All flushes write one
+# memtable.
 
 # %%
 course.predict("flush", "How long is the longest flush with SILK?", unit="s", guess=None)
 
 # %%
 assert longest["SILK"] < 0.7 * longest["RocksDB"]
-assert written(silk) < written(plain) and pending(silk) > pending(plain)
+assert written(silk) < written(plain)
+assert pending(silk) > pending(plain)
 written_silk, written_plain = written(silk), written(plain)
 course.reveal("flush", longest["SILK"], form="seconds")
 
@@ -151,11 +159,12 @@ course.lines(
 )
 
 # %% [markdown]
-# SILK's flushes take {{ shortest["SILK"] | seconds }} to {{ longest["SILK"] | seconds }}:[^faster] a constant pace, so a writer can
-# rely on the next free memtable. SILK did not do the work faster; it did it later. Over these peaks its compactions wrote
-# {{ written_silk | size }} and RocksDB's {{ written_plain | size }}, and more is due.[^later] What is put off has to fit
-# into the valleys.[^fit] Move the slider: with short valleys the debt grows from peak to peak, faster with SILK, and a store whose debt
-# grows for ever stalls in the end, whatever the order of its jobs.[^grows]
+# SILK's flushes take {{ shortest["SILK"] | seconds }} to {{ longest["SILK"] | seconds }}:[^faster] a constant pace,
+# so a writer can rely on the next free memtable. SILK did not do the work faster; it did it later. Over these peaks
+# its compactions wrote {{ written_silk | size }} and RocksDB's {{ written_plain | size }}, and more is due.[^later]
+# What is put off has to fit into the valleys.[^fit] Move the slider: with short valleys the debt grows from peak to
+# peak, faster with SILK, and a store whose debt grows for ever stalls in the end, whatever the order of its
+# jobs.[^grows]
 
 # %%
 valleys = {5: with_valleys(5), 20: {"RocksDB": plain, "SILK": silk}, 40: with_valleys(40)}
@@ -181,9 +190,9 @@ course.slider(
 # %% [markdown]
 # ## ADOC: change the batch
 #
-# ADOC looks at three queues every second, and the first that is too long decides. L0 at its slowdown trigger: two more threads.
-# Pending bytes at the soft limit: two more threads, half the memtable. A memtable that filled up before the other one was flushed:
-# half the threads, a larger memtable.[^rules]
+# ADOC looks at three queues every second, and the first that is too long decides. L0 at its slowdown trigger: two
+# more threads. Pending bytes at the soft limit: two more threads, half the memtable. A memtable that filled up before
+# the other one was flushed: half the threads, a larger memtable.[^rules]
 
 # %%
 STORE = [
@@ -214,9 +223,9 @@ both, alone_batch = (tuned[name].summary["ops_per_s"] for name in ("both", "batc
 gain = both / base.summary["ops_per_s"]
 
 # %% [markdown]
-# A store on a SATA drive capped at {{ 60000000 | rate }}, with the default memtables of {{ 64 * 2 ** 20 | size }}, is filled in a closed
-# loop for five minutes from empty. It does {{ base.ops_per_s | count }} writes per second, with a write amplification of
-# {{ base.write_amplification | ratio }}.
+# A store on a SATA drive capped at {{ 60000000 | rate }}, with the default memtables of {{ 64 * 2 ** 20 | size }}, is
+# filled in a closed loop for five minutes from empty. It does {{ base.ops_per_s | count }} writes per second, with a
+# write amplification of {{ base.write_amplification | ratio }}.
 
 # %%
 course.predict(
@@ -254,14 +263,15 @@ course.bars(
 # ## Why
 #
 # The batch grows, and write amplification falls from {{ base.write_amplification | ratio }} to
-# {{ tuned["both"].write_amplification | ratio }}. The batch alone does about as much as both.[^gain] Threads alone help
-# little on a drive that is the bottleneck: {{ tuned["threads alone"].ops_per_s / base.ops_per_s | ratio }} times the rate.[^threads]
+# {{ tuned["both"].write_amplification | ratio }}. The batch alone does about as much as both.[^gain] Threads alone
+# help little on a drive that is the bottleneck: {{ tuned["threads alone"].ops_per_s / base.ops_per_s | ratio }} times
+# the rate.[^threads]
 #
 # The price is the lesson on memtables again: the longest stall grows from {{ base.longest_stall_s | seconds }} to
-# {{ tuned["both"].longest_stall_s | seconds }}, because it waits for a flush of a large memtable.[^cause] And much of the work is not
-# done but left for later: files take {{ tuned["both"].space_amplification | ratio }} bytes per live byte,
-# {{ base.space_amplification | ratio }} without a tuner.[^left] So the numbers of five minutes are those of a beginning. The slider
-# shows what is left of them when the store grows.
+# {{ tuned["both"].longest_stall_s | seconds }}, because it waits for a flush of a large memtable.[^cause] And much of
+# the work is not done but left for later: files take {{ tuned["both"].space_amplification | ratio }} bytes per live
+# byte, {{ base.space_amplification | ratio }} without a tuner.[^left] So the numbers of five minutes are those of a
+# beginning. The slider shows what is left of them when the store grows.
 
 # %%
 rates = {
@@ -281,5 +291,5 @@ course.slider(
 )
 
 # %% [markdown]
-# Both stores become slower as they grow, and neither is settled after ten minutes.[^end] A tuner can choose when the work is done and how
-# large its steps are. It cannot make the work go away.
+# Both stores become slower as they grow, and neither is settled after ten minutes.[^end] A tuner can choose when the
+# work is done and how large its steps are. It cannot make the work go away.

@@ -4,23 +4,24 @@
 # invariants:
 #   - Upper-level driven compaction moves a file down at once and rewrites every file that it overlaps.[^udc]
 #   - Lower-level driven compaction links first and rewrites a lower file only when enough slices have come together.[^ldc]
-#   - The maker of a flash drive promises a number of written bytes, its endurance, and write amplification uses them up.[^endurance]
+#   - The maker of a flash drive promises a number of written bytes, its endurance, and write amplification uses them
+#     up.[^endurance]
 # notes:
 #   udc: >-
 #     LevelDB 1.23, `VersionSet::PickCompaction` (behaviour/leveldb.md, LevelDB level and file choice; LevelDB inputs).
 #   ldc: >-
 #     LDC (Chai et al., ICDE 2019), rules D2 and D3 (behaviour/ldc.md, LDC rules). No code was released.
 #   endurance: >-
-#     Data sheets count bytes that the host writes; what the drive copies inside is in the maker's number (docs/reference/devices.md,
-#     Configured devices).
+#     Data sheets count bytes that the host writes; what the drive copies inside is in the maker's number
+#     (docs/reference/devices.md, Configured devices).
 #   arithmetic: >-
-#     LDC, the arithmetic of a full tree: k per level against two per level (background/ldc.md, The arithmetic). In a growing tree slices
-#     are larger than the file divided by the multiplier.
+#     LDC, the arithmetic of a full tree: k per level against two per level (background/ldc.md, The arithmetic). In a
+#     growing tree slices are larger than the file divided by the multiplier.
 #   typical: >-
 #     Run: `assert down_share(ldc) > 2 * down_share(udc)`, over all compactions below L1.
 #   faster: >-
-#     Run: `assert ldc.summary["ops_per_s"] > 1.2 * udc.summary["ops_per_s"]`. The paper has 1.78 times in its write-only test
-#     (background/ldc.md, Model and paper).
+#     Run: `assert ldc.summary["ops_per_s"] > 1.2 * udc.summary["ops_per_s"]`. The paper has 1.78 times in its
+#     write-only test (background/ldc.md, Model and paper).
 #   space: >-
 #     Run: `assert ldc.summary["space_amplification"] > udc.summary["space_amplification"]`.
 #   scans: >-
@@ -28,29 +29,31 @@
 #   busy: >-
 #     Run: `assert busy[2] < 50 < 80 < busy[0]`.
 #   twice: >-
-#     Run: `assert 0.9 < doubled.summary["ops_per_s"] / nvme.summary["ops_per_s"] < 1.15`, with twice the read and write bandwidth.
+#     Run: `assert 0.9 < doubled.summary["ops_per_s"] / nvme.summary["ops_per_s"] < 1.15`, with twice the read and
+#     write bandwidth.
 #   jobs: >-
-#     Run: `assert grid[4]["nvme"] > 1.5 * grid[2]["nvme"]`. Of two jobs one compacts and one flushes, of four three may compact:
-#     RocksDB 8.11, `DBImpl::GetBGJobLimits` (behaviour/jobs-and-threads.md, Slots).
+#     Run: `assert grid[4]["nvme"] > 1.5 * grid[2]["nvme"]`. Of two jobs one compacts and one flushes, of four three
+#     may compact: RocksDB 8.11, `DBImpl::GetBGJobLimits` (behaviour/jobs-and-threads.md, Slots).
 #   disk: >-
 #     Run: `assert grid[8]["hdd"] < 1.5 * grid[2]["hdd"]`.
 #   full: >-
-#     Run: `assert full["LevelDB"].summary["stalls"] == full["LDC"].summary["stalls"] == 0`: overwrites of a store of a million
-#     records for five minutes. LevelDB's write amplification is settled, it is the same after ten minutes within a percent; LDC's files
-#     still grow.
+#     Run: `assert full["LevelDB"].summary["stalls"] == full["LDC"].summary["stalls"] == 0`: overwrites of a store of
+#     a million records for five minutes. LevelDB's write amplification is settled, it is the same after ten minutes
+#     within a percent; LDC's files still grow.
 #   fill: >-
 #     Run: `assert full["LevelDB"].summary["write_amplification"] > 1.2 * udc.summary["write_amplification"]`.
 #   wear: >-
-#     Arithmetic: the maker's bytes, over user bytes times write amplification. The log, file systems and other files are not counted.
+#     Arithmetic: the maker's bytes, over user bytes times write amplification. The log, file systems and other files
+#     are not counted.
 # ---
 
 # %% [markdown]
 # ## The picture
 #
-# LevelDB moves a file of b bytes down and rewrites the k files that it overlaps: about k times b bytes.[^udc] LDC freezes the
-# file and links a **slice** of it to each file below; no bytes move. When a lower file has as many slices as the multiplier
-# of the levels, it is rewritten together with them.[^ldc] The slices are about as large as the file, or larger, so a byte
-# that moves down costs about two written bytes, or fewer.[^arithmetic]
+# LevelDB moves a file of b bytes down and rewrites the k files that it overlaps: about k times b bytes.[^udc] LDC
+# freezes the file and links a **slice** of it to each file below; no bytes move. When a lower file has as many slices
+# as the multiplier of the levels, it is rewritten together with them.[^ldc] The slices are about as large as the
+# file, or larger, so a byte that moves down costs about two written bytes, or fewer.[^arithmetic]
 
 # %%
 import lsmlab
@@ -72,14 +75,15 @@ share_udc, share_ldc = down_share(udc), down_share(ldc)
 assert down_share(ldc) > 2 * down_share(udc)
 course.rewrites(
     {"LevelDB": udc, "LDC": ldc},
-    "One typical compaction below L1 of each store, to scale, a box for each file or slice: what moves down, and what is rewritten "
-    "with it.",
+    "One typical compaction below L1 of each store, to scale, a box for each file or slice: what moves down, and what is "
+    "rewritten with it.",
 )
 
 # %% [markdown]
-# In all compactions of this run below L1, {{ share_udc | percent }} of what LevelDB reads moves down, and the rest lies there already. In
-# LDC it is {{ share_ldc | percent }}.[^typical] LevelDB fills this store on a SATA SSD with {{ udc.ops_per_s | count }} writes per second
-# in a closed loop, half a minute from empty. Its write amplification is {{ udc.write_amplification | ratio }}.
+# In all compactions of this run below L1, {{ share_udc | percent }} of what LevelDB reads moves down, and the rest
+# lies there already. In LDC it is {{ share_ldc | percent }}.[^typical] LevelDB fills this store on a SATA SSD with
+# {{ udc.ops_per_s | count }} writes per second in a closed loop, half a minute from empty. Its write amplification is
+# {{ udc.write_amplification | ratio }}.
 
 # %%
 course.predict("ldc", "How many writes per second does the same store do with LDC?", unit="writes / s", guess=None)
@@ -100,13 +104,13 @@ course.bars(
 # %% [markdown]
 # LDC is {{ ldc.ops_per_s / udc.ops_per_s | ratio }} times as fast with a write amplification of
 # {{ ldc.write_amplification | ratio }}.[^faster] The price is space, {{ ldc.space_amplification | ratio }} instead of
-# {{ udc.space_amplification | ratio }} bytes per live byte, because frozen files wait for their last slice;[^space] and scans, which
-# have to look into every slice.[^scans]
+# {{ udc.space_amplification | ratio }} bytes per live byte, because frozen files wait for their last slice;[^space]
+# and scans, which have to look into every slice.[^scans]
 #
 # ## The device
 #
-# A compaction that writes less is one way to relieve a device. A faster device is another one. Does it help as much as it is
-# faster?
+# A compaction that writes less is one way to relieve a device. A faster device is another one, as long as the device is what
+# writers wait for.[^busy]
 
 # %%
 DEVICES = ["hdd", "sata", "nvme"]
@@ -148,9 +152,10 @@ course.stacked(
 
 # %% [markdown]
 # A faster device moves the bottleneck. The hard disk is {{ busy[0] / 100 | percent }} busy, the NVMe drive
-# {{ busy[2] / 100 | percent }},[^busy] and writers on the NVMe drive are still held back for {{ nvme.stall_fraction | percent }} of the
-# time. There, a drive of twice the bandwidth does {{ doubled.ops_per_s / nvme.ops_per_s | ratio }} times the writes.[^twice] What is
-# missing is somebody who compacts: move the slider to more background jobs.
+# {{ busy[2] / 100 | percent }},[^busy] and writers on the NVMe drive are still held back for
+# {{ nvme.stall_fraction | percent }} of the time. There, a drive of twice the bandwidth does
+# {{ doubled.ops_per_s / nvme.ops_per_s | ratio }} times the writes.[^twice] What is missing is somebody who compacts:
+# move the slider to more background jobs.
 
 # %%
 JOBS = [2, 4, 8]
@@ -172,8 +177,8 @@ course.slider(
 )
 
 # %% [markdown]
-# With four jobs the NVMe drive does {{ more_jobs | ratio }} times the writes of two.[^jobs] On the hard disk more jobs help little: it is
-# the bottleneck, whatever works on it.[^disk] So find the bottleneck before you buy.
+# With four jobs the NVMe drive does {{ more_jobs | ratio }} times the writes of two.[^jobs] On the hard disk more
+# jobs help little: it is the bottleneck, whatever works on it.[^disk] So find the bottleneck before you buy.
 
 # %%
 OVERWRITES = [
@@ -196,9 +201,9 @@ def years(run):
 # %% [markdown]
 # ## Wear
 #
-# The runs above filled an empty store, which is too short to say how a drive wears: the deep levels are not full yet. So
-# take stores that are full, in which a million records are overwritten for five minutes.[^full] LevelDB then has a write amplification of
-# {{ full["LevelDB"].write_amplification | ratio }}, more than during the fill.[^fill]
+# The runs above filled an empty store, which is too short to say how a drive wears: the deep levels are not full yet.
+# So take stores that are full, in which a million records are overwritten for five minutes.[^full] LevelDB then has a
+# write amplification of {{ full["LevelDB"].write_amplification | ratio }}, more than during the fill.[^fill]
 #
 # The maker of a SATA SSD of {{ drive.capacity }} promises {{ drive.endurance }} of writes.[^endurance] Users write
 # {{ USER_BYTES_PER_S | rate }}, day and night.
@@ -210,7 +215,8 @@ course.predict("years", "After how many years has LevelDB written what the maker
 course.reveal("years", years(full["LevelDB"]))
 
 # %% [markdown]
-# Every byte of a user becomes {{ full["LevelDB"].write_amplification | ratio }} bytes on the drive.[^wear] With LDC the drive lasts
-# {{ full["LevelDB"].write_amplification / full["LDC"].write_amplification | ratio }} times as long, with files of
-# {{ full["LDC"].space_amplification | ratio }} instead of {{ full["LevelDB"].space_amplification | ratio }} bytes per live byte. Write
-# amplification is not only a matter of speed: it is the price list of the drive.
+# Every byte of a user becomes {{ full["LevelDB"].write_amplification | ratio }} bytes on the drive.[^wear] With LDC
+# the drive lasts {{ full["LevelDB"].write_amplification / full["LDC"].write_amplification | ratio }} times as long,
+# with files of {{ full["LDC"].space_amplification | ratio }} instead of
+# {{ full["LevelDB"].space_amplification | ratio }} bytes per live byte. Write amplification is not only a matter of
+# speed: it is the price list of the drive.

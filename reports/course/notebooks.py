@@ -63,7 +63,9 @@ class Lesson:
     def changed(self, change: Callable[[str], str]) -> Lesson:
         """Return the lesson with each of its texts changed, one after the other."""
         aim, invariants = change(self.aim), tuple(change(text) for text in self.invariants)
-        cells = [type(cell)({**cell, "source": change(cell.source)}) if cell.cell_type == "markdown" else cell for cell in self.cells]
+        cells = [
+            type(cell)({**cell, "source": change(cell.source)}) if cell.cell_type == "markdown" else cell for cell in self.cells
+        ]
         return replace(self, aim=aim, invariants=invariants, cells=tuple(cells))
 
     def for_page(self) -> Lesson:
@@ -146,11 +148,11 @@ def run_lessons(lessons: Sequence[Lesson]) -> list[Any]:
 async def _run(lesson: Lesson, turn: asyncio.Semaphore) -> Any:
     client = needed("nbclient")
     notebook = _notebook([needed("nbformat").v4.new_code_cell(_BUILD), *_cells(lesson)])
-    name = _KERNEL["name"]
     try:
         async with turn:
             with TemporaryDirectory(prefix="lsmlab-course-") as place:
-                await client.NotebookClient(notebook, timeout=_LONGEST_S, kernel_name=name, config=_settings(place)).async_execute()
+                kernel = {"kernel_name": _KERNEL["name"], "config": _settings(place)}
+                await client.NotebookClient(notebook, timeout=_LONGEST_S, **kernel).async_execute()
     except client.exceptions.CellExecutionError as error:
         number = max(i for i, cell in enumerate(notebook.cells) if cell.get("outputs"))
         raise InputError(f"{lesson.path}: cell {number}: {error.ename}: {error.evalue}") from error

@@ -1,4 +1,4 @@
-"""Figures of lessons: those of a run with a caption, lines and bars of several runs, the tree at the end of a run, and sliders."""
+"""Figures of lessons: those of a run with a caption, lines and bars of several runs, trees and areas to scale, and sliders."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def tree(result: Any, caption: str) -> Picture:
     whole_bytes = max(row["bytes"] for row in levels)
     rows = "".join(_level(row, whole_bytes) for row in levels)
     scale = (
-        f"To scale: the whole width is {numbers.size(whole_bytes)}. Gaps divide a level into its files, drawn as equally large; a "
-        "level below 1/300 of the width is drawn wider than it is. The tick is the level's target, where it is within the width."
+        f"To scale: the whole width is {numbers.size(whole_bytes)}. Gaps divide a level into its files, drawn as equally large; "
+        "a level below 1/300 of the width is drawn wider than it is. The tick is the level's target, where it is in the picture."
     )
     return Picture(f"<div>{rows}</div>", f"{caption} {scale}")
 
@@ -143,14 +143,18 @@ def areas(sizes: Mapping[str, float], caption: str, *, between: Sequence[str] = 
     largest = max(sizes.values())
     steps: list[str | None] = [*between, *[""] * (len(sizes) - 1 - len(between)), None]
     boxes = "".join(
-        f'<span class="area"><i style="width:{side:.1f}px;height:{side:.1f}px"></i><b>{html.escape(name)}</b> {numbers.size(size)}</span>'
+        _area(name, size, _SIDE_PX * (size / largest) ** 0.5)
         + (f'<span class="step">{html.escape(step)} →</span>' if step is not None else "")
-        for (name, size), step, side in zip(
-            sizes.items(), steps, (_SIDE_PX * (size / largest) ** 0.5 for size in sizes.values()), strict=False
-        )
+        for (name, size), step in zip(sizes.items(), steps, strict=True)
     )
     scale = f"To scale: the areas are the bytes, and the largest square is {numbers.size(largest)}."
     return Picture(f'<div class="areas">{boxes}</div>', f"{caption} {scale}")
+
+
+def _area(name: str, size_bytes: float, side_px: float) -> str:
+    """Return one square with its name and its bytes in words."""
+    square = f'<i style="width:{side_px:.1f}px;height:{side_px:.1f}px"></i>'
+    return f'<span class="area">{square}<b>{html.escape(name)}</b> {numbers.size(size_bytes)}</span>'
 
 
 def slider(steps: Mapping[str, ShownFigure], *, title: str, caption: str, label: str, start: int = 0) -> ShownFigure:

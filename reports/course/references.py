@@ -55,7 +55,7 @@ def ordered_notes(texts: Sequence[str], notes: Mapping[str, str], source: Path) 
     if missing := [name for name in used if name not in notes]:
         raise InputError(f"{source}: [^{missing[0]}]: no such note; add '{missing[0]}: …' to notes in the head")
     if unused := [name for name in notes if name not in used]:
-        raise InputError(f"{source}: notes.{unused[0]}: no text uses it; write [^{unused[0]}] behind the claim, or remove the note")
+        raise InputError(f"{source}: notes.{unused[0]}: no text uses it; write [^{unused[0]}] behind the claim, or remove it")
     return {name: notes[name] for name in used}
 
 
