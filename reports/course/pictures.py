@@ -208,11 +208,10 @@ def _unpacked(values: Any) -> Any:
 
 def _names(drawing: Figure) -> list[str]:
     """Return the names of the values of a figure of bars; none for other figures."""
-    bars_only = [trace for trace in drawing.traces if trace["type"] == "bar"]
-    several = len(bars_only) > 1
-    return [f"{row}, {trace['name']}" if several else str(row) for trace in bars_only for row in trace["y"]]
+    return [str(row) for trace in drawing.traces[:1] if trace["type"] == "bar" for row in trace["y"]]
 
 
 def _values(drawing: Figure) -> list[str]:
-    """Return the values of a figure of bars in words, in the order of `_names`."""
-    return [f"{value:,.3g}" for trace in drawing.traces if trace["type"] == "bar" for value in trace["x"]]
+    """Return the values of a figure of bars in words, in the order of `_names`; parts of a bar are added up."""
+    rows = [trace["x"] for trace in drawing.traces if trace["type"] == "bar"]
+    return [f"{value:,.3g}" for value in np.sum(rows, axis=0)] if rows else []

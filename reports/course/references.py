@@ -67,15 +67,15 @@ def marked(text: str, names: Sequence[str], form: str) -> str:
 def linker(page: str) -> Callable[[str], str]:
     """Return a function that links, in the texts that it gets one after the other, the first use of each term to `page`."""
     known = {form.lower(): term for term in glossary() for form in term.forms}
-    words = "|".join(re.escape(form) for form in sorted(known, key=len, reverse=True))
+    words = "|".join(r"\s+".join(map(re.escape, form.split())) for form in sorted(known, key=len, reverse=True))
     pattern = re.compile(rf"(?P<kept>{_KEPT})|(?<![\w-])(?P<term>{words})(?![\w-])", re.MULTILINE | re.IGNORECASE)
     seen: set[str] = set()
 
     def link(found: re.Match[str]) -> str:
         word = found["term"]
-        if word is None or known[word.lower()].name in seen:
+        term = known[" ".join(word.lower().split())] if word else None
+        if term is None or term.name in seen:
             return found[0]
-        term = known[word.lower()]
         seen.add(term.name)
         return f"[{word}]({page}#{term.anchor})"
 
