@@ -68,7 +68,7 @@ memtable_bytes = parse_quantity("4MiB", "bytes")
 course.areas(
     {"memtable": memtable_bytes, **{f"L{row['level']}": row["bytes"] for row in store.summary["levels"] if row["files"]}},
     "The way of a value through this store.",
-    between=["flush", "compaction"],
+    between=["flush", *["compaction"] * (sum(1 for row in store.summary["levels"] if row["files"]) - 1)],
 )
 
 # %%

@@ -86,9 +86,11 @@
   window.addEventListener("afterprint", fold);
   document.addEventListener("DOMContentLoaded", async () => {
     window.addEventListener("beforeprint", fit);
-    await lsmlab.ready;
-    await Promise.all(forms.map(unpack));
-    for (const form of forms) form.addEventListener("submit", (event) => { event.preventDefault(); open(form); });
+    const unpacked = lsmlab.ready.then(() => Promise.all(forms.map(unpack)));
+    for (const form of forms) {
+      form.addEventListener("submit", (event) => { event.preventDefault(); unpacked.then(() => open(form)); });
+    }
+    await unpacked;
     lsmlab.root.dataset.answers = "ready"; // a page can be printed from now on
   });
 })();

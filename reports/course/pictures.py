@@ -141,10 +141,10 @@ def _level(row: Mapping[str, Any], whole_bytes: float) -> str:
 def areas(sizes: Mapping[str, float], caption: str, *, between: Sequence[str] = ()) -> Picture:
     """Draw bytes as squares whose areas are to scale; `between` are words for the arrows from each square to the next."""
     largest = max(sizes.values())
-    steps: list[str | None] = [*between, *[""] * (len(sizes) - 1 - len(between)), None]
+    steps = [*between, *[""] * (len(sizes) - len(between))]
     boxes = "".join(
         _area(name, size, _SIDE_PX * (size / largest) ** 0.5)
-        + (f'<span class="step">{html.escape(step)} →</span>' if step is not None else "")
+        + (f'<span class="step">{html.escape(step)} →</span>' if step else "")
         for (name, size), step in zip(sizes.items(), steps, strict=True)
     )
     scale = f"To scale: the areas are the bytes, and the largest square is {numbers.size(largest)}."
@@ -214,4 +214,8 @@ def _names(drawing: Figure) -> list[str]:
 def _values(drawing: Figure) -> list[str]:
     """Return the values of a figure of bars in words, in the order of `_names`; parts of a bar are added up."""
     rows = [trace["x"] for trace in drawing.traces if trace["type"] == "bar"]
-    return [f"{value:,.3g}" for value in np.sum(rows, axis=0)] if rows else []
+    if not rows:
+        return []
+    in_seconds = drawing.layout["xaxis"]["title"]["text"] == "s"
+    totals = [float(value) for value in np.sum(rows, axis=0)]
+    return [numbers.seconds(v) if in_seconds else numbers.count(v) if v >= 1000.0 else f"{v:.3g}" for v in totals]
