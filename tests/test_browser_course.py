@@ -97,5 +97,5 @@ def test_sliders_need_no_server(lesson: Path, browser: Any) -> None:
     tab.evaluate("Plotly.restyle('figure-3', document.getElementById('figure-3').layout.sliders[0].steps[1].args[0])")
 
     assert [False, True] == tab.evaluate("document.getElementById('figure-3').data.map((trace) => trace.visible)")
-    assert "two\t2" in tab.locator(".values").inner_text()
+    assert "two\t2 s" in tab.locator(".values").inner_text()
     assert [] == troubles

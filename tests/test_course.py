@@ -215,7 +215,7 @@ def test_sliders_hold_their_axes() -> None:
     assert [True, False] == [trace["visible"] for trace in figure.traces]
     assert [[True, False], [False, True]] == [move["args"][0]["visible"] for move in bar["steps"]]
     assert 5.0 < figure.layout["xaxis"]["range"][1] < 6.0
-    assert [["size", "a"], ["one", "1"], ["two", "5"]] == figure.extra["table"]
+    assert [["size", "a"], ["one", "1 s"], ["two", "5 s"]] == figure.extra["table"]
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
