@@ -40,9 +40,8 @@ CODE = re.compile(r"`([^`]+)`")
 FUNCTION = re.compile(r"(\w+::)?\w+|[\w/]+\.cc")
 SOURCE = re.compile(
     r"^Run: |^Arithmetic|wiki|section \d|\((?:behaviour|background)/[\w-]+\.md, |docs/reference/\w+\.md"
-    r"|^One recompute|^It is no upper"
 )
-"""What a note may name: a run, arithmetic, RocksDB's wiki, a section of a paper, a page of the reference, or another note."""
+"""What a note may name: a run, arithmetic, RocksDB's wiki, a section of a paper, or a page of the reference."""
 SMALL = '''# ---
 # title: A small lesson
 # aim: You learn nothing new.

@@ -38,7 +38,8 @@
 #     RocksDB 8.11, `compaction_iterator.cc` keeps the newest version (behaviour/compaction-jobs.md, Dropped entries).
 #     Run: entries_dropped and entries_in of the level.
 #   estimate: >-
-#     It is no upper bound in all cases: an L1 larger than L0 costs more than two in this step, as the next lesson shows.
+#     RocksDB 8.11, `GetOverlappingInputs`: a compaction of L0 rewrites all of L1 that it overlaps, so an L1 larger than
+#     L0 costs more than two in this step (behaviour/leveled-compaction.md, L0 compactions). The next lesson measures it.
 #   less: >-
 #     Run: `assert max(amplifications) < 2 * min(amplifications)`, while the multipliers differ by five times.
 #   space: >-

@@ -32,7 +32,7 @@
 #   free: >-
 #     RocksDB 8.11, `RecalculateWriteStallConditions` (behaviour/write-stalls.md, Delayed write rate).
 #   small: >-
-#     One recompute for each commit: see the note on when the state is recomputed.
+#     RocksDB 8.11, one recompute for each commit (behaviour/write-stalls.md, When the condition is recomputed).
 #   closed: >-
 #     Run: `assert closed.summary["write_latency_s"]["p99"] < 0.01` and `assert closed.summary["stall_fraction"] > 0.5`.
 #   sleeps: >-
