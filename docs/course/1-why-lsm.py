@@ -112,8 +112,7 @@ course.figure(
 #
 # The LSM-tree is {{ store.ops_per_s / in_place_per_s | count }} times as fast,[^faster] although it wrote each
 # flushed byte {{ store.write_amplification | ratio }} times: this is its **write amplification**. It moves the head
-# once for many values. The disk is busy for {{ store.device.utilisation | percent }} of the time, and mostly
-# writes.[^device]
+# once for many values. The disk is busy for {{ store.device.utilisation | percent }} of the time.[^device]
 #
 # The first minute flatters it. The store was empty, and part of the work is only put off: over five minutes the same
 # store does {{ longer.ops_per_s | count }} writes per second, with a write amplification of

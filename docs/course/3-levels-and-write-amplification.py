@@ -52,7 +52,7 @@
 # ## The picture
 #
 # The store below is full of records that are overwritten at random. The target of L2 is ten times that of L1, the
-# target of L3 a hundred times.[^targets] The picture is to scale, and it says most about LSM-trees: nearly all data
+# target of L3 a hundred times.[^targets] The picture is to scale, and it says most about LSM-trees: most of the data
 # is in the last full level, and the levels above are the way to it.
 
 # %%

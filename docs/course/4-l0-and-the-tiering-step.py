@@ -39,7 +39,7 @@
 # ## The picture
 #
 # Files arrive in L0 one by one, from flushes, and leave it together, in a compaction. Between two compactions the
-# number of files is a saw tooth. In the picture, to scale, L0 is small beside L1 and L1 small beside L2. But L0 is
+# number of files is a saw tooth. In the picture, to scale, L0 is smaller than L1, and L1 is small beside L2. But L0 is
 # the only door: every byte that the store keeps has to go through it, and through one compaction at a time.[^one]
 
 # %%

@@ -44,7 +44,7 @@
 # ## The picture
 #
 # Flushes and compactions work in the background. When they fall behind, the store holds its writers back. It looks at
-# three queues, and each has two limits: beyond the first one writers are *delayed*, beyond the second one they are
+# three queues, and each has two limits: from the first one on writers are *delayed*, from the second one on they are
 # *stopped*.[^states]
 #
 # | queue | delay | stop |

@@ -26,7 +26,8 @@
 #     Run: `assert written(silk) < written(plain)` and `assert pending(silk) > pending(plain)`: SILK compacted less,
 #     and more is due on average.
 #   grows: >-
-#     Run: `assert due[5]["SILK"][-1] > due[5]["RocksDB"][-1] > 0` for the shortest valleys. That SILK then stalls as well is
+#     Run: `assert due[5]["SILK"][-1] > due[5]["RocksDB"][-1] > 0` and
+#     `assert due[5]["SILK"][-1] > 1.2 * due[5]["SILK"][40]` for the shortest valleys. That SILK then stalls as well is
 #     the paper's endless peak, section 6, and this project's run of it (background/silk.md, Against the paper).
 #   rules: >-
 #     ADOC, section 5: of several overflows the first in the order L0, pending bytes, memtables acts
@@ -173,6 +174,7 @@ due = {
     for length, both in valleys.items()
 }
 assert due[5]["SILK"][-1] > due[5]["RocksDB"][-1] > 0
+assert due[5]["SILK"][-1] > 1.2 * due[5]["SILK"][40]
 course.slider(
     {
         f"{length} s": course.lines(
