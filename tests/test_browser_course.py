@@ -78,7 +78,8 @@ def test_paper_has_all_answers(lesson: Path, browser: Any) -> None:
     """Printing opens answers and folds, draws figures in the width of the paper, and closes what was closed afterwards."""
     tab, troubles = opened(browser, lesson, width=1200, files=lesson.parent)
     tab.wait_for_selector("html[data-answers]", state="attached")
-    tab.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    for event in ("beforeprint", "afterprint", "beforeprint"):
+        tab.evaluate("(name) => window.dispatchEvent(new Event(name))", event)
     printed = tab.evaluate("[...document.querySelectorAll('.figure')].map((f) => f.querySelector('.main-svg')?.clientWidth)")
     shown = tab.locator(".verdict").count()
     tab.evaluate("window.dispatchEvent(new Event('afterprint'))")
@@ -86,6 +87,10 @@ def test_paper_has_all_answers(lesson: Path, browser: Any) -> None:
     assert 3 == shown
     assert [640] * 4 == printed
     assert 0 == tab.locator(".verdict").count()
+    tab.fill('form[data-key="n"] input', "5")
+    tab.click('form[data-key="n"] button')
+    tab.wait_for_selector('.verdict[data-key="n"]')
+    tab.wait_for_function("document.querySelector('.main-svg')?.clientWidth > 700")
     assert [] == troubles
 
 

@@ -30,16 +30,21 @@
     }
   }
 
+  // Write the answer of a form into the page and return its figures, which are new: page.js knows drawn ones by identity.
+  function fill(form) {
+    const { html, figures } = structuredClone(answers.get(form));
+    placeOf(form).innerHTML = html;
+    lsmlab.drawn.push(...figures);
+    return figures;
+  }
+
   function open(form) {
     const guess = guessIn(form);
-    const { html, figures } = answers.get(form);
-    const place = placeOf(form);
-    place.innerHTML = html;
-    for (const verdict of place.querySelectorAll(`.verdict[data-key="${form.dataset.key}"]`)) {
+    const figures = fill(form);
+    for (const verdict of placeOf(form).querySelectorAll(`.verdict[data-key="${form.dataset.key}"]`)) {
       verdict.prepend(`Your guess: ${text(guess)}. `);
     }
     for (const figure of figures) draw(figure, guess);
-    lsmlab.drawn.push(...figures);
     lsmlab.paint(lsmlab.root.dataset.theme);
     for (const field of form.elements) field.disabled = true;
   }
@@ -52,34 +57,27 @@
   // ---- paper ------------------------------------------------------------------------------------------------------
   const PAPER_PX = 640; // width of a figure on A4 with margins of 20 mm
   let folded = []; // details that were closed before
-  let guessed = []; // forms whose answers were not open before
-  let widths = []; // figures whose width was set for the paper
+  let opened = []; // forms whose answers were not open before, with the figures of their answers
 
   // Open all answers and folds. Runs before the script of the page, which then draws the new figures.
   function unfold() {
-    guessed = forms.filter((form) => answers.has(form) && !placeOf(form).innerHTML);
-    for (const form of guessed) {
-      const { html, figures } = answers.get(form);
-      placeOf(form).innerHTML = html;
-      lsmlab.drawn.push(...figures);
-    }
+    opened = forms.filter((form) => answers.has(form) && !placeOf(form).innerHTML).map((form) => [form, fill(form)]);
     folded = [...document.querySelectorAll("details:not([open], .code)")];
     for (const fold of folded) fold.open = true;
   }
 
   // Fit the figures to the paper. Runs after the script of the page.
   function fit() {
-    widths = lsmlab.drawn.map(({ id }) => lsmlab.node(id)).filter((div) => div.layout);
-    for (const div of widths) Plotly.relayout(div, { width: PAPER_PX });
+    for (const div of lsmlab.drawn.map(({ id }) => lsmlab.node(id))) if (div.layout) Plotly.relayout(div, { width: PAPER_PX });
   }
 
   function fold() {
-    for (const form of guessed) {
+    for (const [form, figures] of opened) {
       placeOf(form).innerHTML = "";
-      for (const figure of answers.get(form).figures) lsmlab.drawn.splice(lsmlab.drawn.indexOf(figure), 1);
+      for (const figure of figures) lsmlab.drawn.splice(lsmlab.drawn.indexOf(figure), 1);
     }
     for (const fold of folded) fold.open = false;
-    for (const div of widths) if (div.isConnected) Plotly.relayout(div, { width: null, autosize: true });
+    setTimeout(() => window.dispatchEvent(new Event("resize"))); // Plotly then takes the width of the screen again
   }
 
   window.addEventListener("beforeprint", unfold);
