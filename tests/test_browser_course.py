@@ -35,6 +35,11 @@ course.reveal("c", "b", values=[1, 2])
 course.predict("p", "How many?", points=[1, 2], axis="size", unit="bytes", guess=None)
 # %%
 course.reveal("p", [3, 4])
+# %%
+course.slider(
+    {name: course.bars({"a": size}, title="", caption="", unit="s") for name, size in (("one", 1), ("two", 2))},
+    title="Sizes", caption="Two sizes.", label="size",
+)
 '''
 
 
@@ -63,7 +68,39 @@ def test_guesses_open_the_answers(lesson: Path, browser: Any) -> None:
     tab.click('form[data-key="p"] button')
     tab.wait_for_selector('.verdict[data-key="p"]')
 
-    guesses = tab.evaluate("[...document.querySelectorAll('.figure')].map((f) => [f.data[1].x, f.data[1].y])")
+    guesses = tab.evaluate("[...document.querySelectorAll('.figure')].slice(0, 3).map((f) => [f.data[1].x, f.data[1].y])")
     assert [[[5], ["your guess"]], [[1], ["a)"]], [[1, 2], [6, 7]]] == guesses
     assert ([], []) == (serious(tab), troubles)
     assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_paper_has_all_answers(lesson: Path, browser: Any) -> None:
+    """Printing opens answers and folds, draws figures in the width of the paper, and closes what was closed afterwards."""
+    tab, troubles = opened(browser, lesson, width=1200, files=lesson.parent)
+    tab.wait_for_selector("html[data-answers]", state="attached")
+    for event in ("beforeprint", "afterprint", "beforeprint"):
+        tab.evaluate("(name) => window.dispatchEvent(new Event(name))", event)
+    printed = tab.evaluate("[...document.querySelectorAll('.figure')].map((f) => f.querySelector('.main-svg')?.clientWidth)")
+    shown = tab.locator(".verdict").count()
+    tab.evaluate("window.dispatchEvent(new Event('afterprint'))")
+
+    assert 3 == shown
+    assert [640] * 4 == printed
+    assert 0 == tab.locator(".verdict").count()
+    tab.fill('form[data-key="n"] input', "5")
+    tab.click('form[data-key="n"] button')
+    tab.wait_for_selector('.verdict[data-key="n"]')
+    tab.wait_for_function("document.querySelector('.main-svg')?.clientWidth > 700")
+    assert [] == troubles
+
+
+def test_sliders_need_no_server(lesson: Path, browser: Any) -> None:
+    """A step of a slider shows its own traces, and the table below has the values of all steps."""
+    tab, troubles = opened(browser, lesson, width=1200, files=lesson.parent)
+    tab.wait_for_selector("html[data-answers]", state="attached")
+    tab.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    tab.evaluate("Plotly.restyle('figure-3', document.getElementById('figure-3').layout.sliders[0].steps[1].args[0])")
+
+    assert [False, True] == tab.evaluate("document.getElementById('figure-3').data.map((trace) => trace.visible)")
+    assert "two\t2 s" in tab.locator(".values").inner_text()
+    assert [] == troubles

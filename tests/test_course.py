@@ -6,6 +6,7 @@ import base64
 import csv
 import gzip
 import io
+import itertools
 import json
 import re
 from pathlib import Path
@@ -14,14 +15,17 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.models.units import parse_quantity
 from lsmlab.reports.cli.course import course
 from lsmlab.reports.course import textbook
 from lsmlab.reports.course.classroom import Classroom
-from lsmlab.reports.course.exercises import exercises, right_answers, seed, sheet
+from lsmlab.reports.course.exercises import EXAMPLE, exercises, right_answers, seed, sheet, solution_markdown
 from lsmlab.reports.course.expressions import PLACEHOLDER, evaluate, filled
 from lsmlab.reports.course.grading import as_csv, as_records, as_table, grade, read_answers, sheet_text
 from lsmlab.reports.course.notebooks import Lesson, read_lesson, read_lessons, run_lesson, write_notebook
+from lsmlab.reports.course.pictures import bars, slider, tree
 from lsmlab.reports.course.real import Both, both, stores
+from lsmlab.reports.course.references import MARK, glossary, linker
 from lsmlab.reports.course.site import lesson_page
 from lsmlab.reports.course.spans import memtables, rewrites
 from lsmlab.sim.configuration.compose import compose
@@ -31,6 +35,13 @@ from lsmlab.validation.recorder.drivers import ROCKSDICT
 LESSONS = read_lessons(Path(__file__).parents[1] / "docs" / "course")
 NAMES = re.compile(r"\b(L\d|P99|level0_\w+)\b")
 """Terms with digits: levels, a percentile, and names of options."""
+DOCS = Path(__file__).parents[1] / "docs"
+CODE = re.compile(r"`([^`]+)`")
+FUNCTION = re.compile(r"(\w+::)?\w+|[\w/]+\.cc")
+SOURCE = re.compile(
+    r"^Run: |^Arithmetic|wiki|section \d|\((?:behaviour|background)/[\w-]+\.md, |docs/reference/\w+\.md"
+)
+"""What a note may name: a run, arithmetic, RocksDB's wiki, a section of a paper, or a page of the reference."""
 SMALL = '''# ---
 # title: A small lesson
 # aim: You learn nothing new.
@@ -84,6 +95,126 @@ def test_lessons_hold_no_typed_results(lesson: Lesson) -> None:
     typed = [found for text in texts for found in re.findall(r"\d[\d.,]*", NAMES.sub("", PLACEHOLDER.sub("", text)))]
 
     assert [] == typed
+
+
+def claims(lesson: Lesson) -> list[str]:
+    """Return the paragraphs, items and rows of tables of a lesson that state something."""
+    found = list(lesson.invariants)
+    for cell in lesson.cells:
+        if cell.cell_type == "markdown":
+            blocks = re.split(r"\n\s*\n|\n(?=- |\|)", cell.source)
+            found += [block for block in blocks if not re.match(r"#|    |\|[ -]*(queue|-)", block) and not block.endswith(":")]
+    return found
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_claims_of_lessons_have_a_check(lesson: Lesson) -> None:
+    """Each paragraph, item and row of a lesson has a footnote or a value of a run."""
+    assert [] == [text for text in claims(lesson) if not PLACEHOLDER.search(text) and not MARK.search(text)]
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_notes_of_lessons_name_their_check(lesson: Lesson) -> None:
+    """A note names a source; the assertions and formulas that it quotes are in the code of the lesson."""
+    code = " ".join(" ".join(cell.source.split()) for cell in lesson.cells if cell.cell_type == "code")
+    quoted = [quote for text in lesson.notes.values() if text.startswith("Run: ") for quote in CODE.findall(text)]
+
+    assert [] == [text for text in lesson.notes.values() if not SOURCE.search(text)]
+    assert [] == [quote for quote in quoted if re.search(r"[<>]| = ", quote) and " ".join(quote.split()) not in code]
+
+
+def test_notes_name_functions_of_the_reference() -> None:
+    """Each function of RocksDB and LevelDB in a note is one that the pages on their behaviour name."""
+    reference = "\n".join(path.read_text(encoding="utf-8") for path in (DOCS / "reference" / "behaviour").glob("*.md"))
+    named = {
+        quote
+        for lesson in LESSONS
+        for text in lesson.notes.values()
+        if text.startswith(("RocksDB", "LevelDB"))
+        for quote in CODE.findall(text)
+        if FUNCTION.fullmatch(quote)
+    }
+
+    assert 15 < len(named)
+    assert [] == sorted(name for name in named if name.split("::")[-1] not in reference)
+
+
+def test_marks_and_notes_belong_together(tmp_path: Path) -> None:
+    """A mark without a note and a note without a mark are refused by name."""
+    for head, text, message in (
+        ("{}", "A claim.[^why]", "no such note; add 'why"),
+        ("{why: because}", "No claim.", "notes.why: no text uses it"),
+    ):
+        path = tmp_path / "1-small.py"
+        path.write_text(f"# ---\n# title: T\n# aim: A\n# invariants: []\n# notes: {head}\n# ---\n# %% [markdown]\n# {text}\n")
+        with pytest.raises(InputError, match=re.escape(message)):
+            read_lesson(path)
+
+
+def test_terms_are_linked_where_they_come_first() -> None:
+    """The first use of a term in a text leads to the glossary; headings, code, links and values keep theirs."""
+    link = linker("g.html")
+
+    assert "## A memtable\n[Memtables](g.html#memtable) and `stall`, [stall](x), {{ stall }}" == link(
+        "## A memtable\nMemtables and `stall`, [stall](x), {{ stall }}"
+    )
+    assert "memtable [stalls](g.html#stall)" == link("memtable stalls")
+
+
+def test_the_glossary_has_the_terms_of_the_lessons() -> None:
+    """Lessons use each term of the glossary, and each word that a lesson sets in bold as new is one of them."""
+    texts = {lesson.number: "\n".join(lesson.texts()) for lesson in LESSONS}
+    known = {form.lower() for term in glossary() for form in term.forms}
+    bold = {word.lower() for text in texts.values() for word in re.findall(r"\*\*(.+?)\*\*", text)}
+    words = {term.name: "|".join(re.escape(form) for form in term.forms) for term in glossary()}
+    everything = " ".join(" ".join(texts.values()).split())
+    unused = [name for name, forms in words.items() if not re.search(rf"(?i)\b({forms})\b", everything)]
+
+    assert ([], set()) == (unused, bold - known)
+
+
+def test_every_task_of_the_exercises_is_solved() -> None:
+    """Each task has a way to its answer; the pages show it for the example."""
+    assert [] == [task.key for one in exercises().values() for task in one.tasks if not task.solution]
+    mine = sheet(7, EXAMPLE)
+    solved = solution_markdown(mine)
+    assert "{{" not in solved
+    assert all(f"**{value if isinstance(value, str) else f'{value:,.0f}'}**" in solved for value in right_answers(mine).values())
+
+
+def test_levels_of_the_exercise_are_full_but_for_the_last() -> None:
+    """For all parameters of lesson 3 the levels above the last one are full, and the last one holds a rest."""
+    parameters = exercises()[3].parameters
+    for data, base, multiplier in itertools.product(*(parameters[key] for key in ("data", "base", "multiplier"))):
+        held, first = parse_quantity(data, "bytes"), parse_quantity(base, "bytes")
+        levels = textbook.levels_for(held, first, multiplier)
+        assert textbook.held_by(levels - 1, first, multiplier) < held <= textbook.held_by(levels, first, multiplier)
+
+
+def test_levels_are_drawn_to_scale() -> None:
+    """The lengths of levels have the ratios of their bytes, and each level has a part for each of its files."""
+    levels = [
+        {"level": level, "files": files, "bytes": size, "target_bytes": target}
+        for level, files, size, target in ((1, 4, 40, 30), (2, 10, 400, 300), (3, 0, 0, 3000))
+    ]
+    drawn = tree(SimpleNamespace(summary={"levels": levels}), "Levels.")
+    lengths = [float(x) for x in re.findall(r'<rect [^>]*width="([\d.]+)"', drawn.content)]
+
+    assert [100.0, 1000.0] == lengths
+    assert 3 + 9 == drawn.content.count('class="gap"')
+    assert "whole width is 400 B" in drawn.caption
+
+
+def test_sliders_hold_their_axes() -> None:
+    """Each step of a slider shows its own traces, on axes that hold the values of all steps."""
+    steps = {name: bars({"a": value}, title="", caption="", unit="s") for name, value in (("one", 1.0), ("two", 5.0))}
+    figure = slider(steps, title="T", caption="C", label="size").figure
+    (bar,) = figure.layout["sliders"]
+
+    assert [True, False] == [trace["visible"] for trace in figure.traces]
+    assert [[True, False], [False, True]] == [move["args"][0]["visible"] for move in bar["steps"]]
+    assert 5.0 < figure.layout["xaxis"]["range"][1] < 6.0
+    assert [["size", "a"], ["one", "1 s"], ["two", "5 s"]] == figure.extra["table"]
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsmlab.reports.course.classroom import ROOM, formula
 from lsmlab.reports.course.exercises import exercise
-from lsmlab.reports.course.pictures import bars, figure, lines, stacked, tree
+from lsmlab.reports.course.pictures import areas, bars, figure, lines, slider, stacked, tree
 from lsmlab.reports.course.real import real
 from lsmlab.reports.course.spans import memtables, rewrites
 
@@ -13,6 +13,6 @@ reveal = ROOM.reveal
 explain = ROOM.explain
 
 __all__ = [
-    "bars", "exercise", "explain", "figure", "formula", "lines", "memtables", "predict", "real", "reveal", "rewrites", "stacked",
-    "tree",
+    "areas", "bars", "exercise", "explain", "figure", "formula", "lines", "memtables", "predict", "real", "reveal", "rewrites",
+    "slider", "stacked", "tree",
 ]  # fmt: skip

@@ -34,6 +34,8 @@ class ExerciseTask:
     tolerance: float
     """Largest relative error of a right number; choices are compared as text."""
     choices: tuple[str, ...]
+    solution: str = ""
+    """How to find the answer, with placeholders over parameters and runs."""
 
 
 @dataclass(frozen=True)
@@ -104,12 +106,19 @@ def seed(student: str) -> int:
 
 def right_answers(mine: Sheet) -> dict[str, float | str]:
     """Return the right answer to each task, by simulation of the runs that it names."""
-    commands = mine.commands()
-    names: dict[str, Any] = {key: _plain(value) for key, value in mine.values.items()}
-    for name, overrides in commands.items():
-        names[name] = _summary(tuple(overrides))
+    names = _names(mine)
     answers = {task.key: evaluate(task.answer, names) for task in mine.exercise.tasks}
     return {key: value if isinstance(value, str) else float(value) for key, value in answers.items()}
+
+
+def solution_markdown(mine: Sheet) -> str:
+    """Return the way to each answer of an exercise, with its result, in Markdown."""
+    names, answers = _names(mine), right_answers(mine)
+    steps = [
+        f"{number}. *{mine.question(task)}* {filled(task.solution, names).strip()} **{_answer(answers[task.key])}**"
+        for number, task in enumerate(mine.exercise.tasks, start=1)
+    ]
+    return "\n".join(steps) + "\n"
 
 
 def exercise(lesson: int, student: str) -> Any:
@@ -131,6 +140,16 @@ def canonical(student: str) -> str:
     """Return a name for comparisons: lower case, single spaces; empty if it has no letter or digit."""
     name = " ".join(student.casefold().split())
     return name if re.search(r"\w", name) else ""
+
+
+def _answer(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def _names(mine: Sheet) -> dict[str, Any]:
+    """Return what the expressions of an exercise may use: its parameters, and the summaries of its runs."""
+    names: dict[str, Any] = {key: _plain(value) for key, value in mine.values.items()}
+    return names | {name: _summary(tuple(overrides)) for name, overrides in mine.commands().items()}
 
 
 def _number(name: str, lesson: int, key: str) -> int:
@@ -163,7 +182,7 @@ def _definitions() -> list[dict[str, Any]]:
 def _exercise(item: Mapping[str, Any]) -> Exercise:
     tasks = tuple(
         ExerciseTask(task["key"], task["text"], task.get("unit", ""), task["answer"], float(task.get("tolerance", 0.02)),
-             tuple(str(choice) for choice in task.get("choices", ())))
+             tuple(str(choice) for choice in task.get("choices", ())), task.get("solution", ""))
         for task in item["questions"]
     )  # fmt: skip
     return Exercise(item["lesson"], item["title"], item["text"], item.get("parameters", {}), item.get("runs", {}), tasks)

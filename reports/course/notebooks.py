@@ -5,17 +5,20 @@ Jupytext reads the files. A student's notebook has no outputs; that of a page is
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course.expressions import PLACEHOLDER
 from lsmlab.reports.course.pictures import FIGURE
+from lsmlab.reports.course.references import linker, marked, ordered_notes
 from lsmlab.reports.page import write_page
 
 _FILE: Final = re.compile(r"(\d+)-[\w-]+\.py")
@@ -23,6 +26,10 @@ _FORMAT: Final = {"extension": ".py", "format_name": "percent", "root_level_meta
 HIDDEN: Final = "remove_input"
 """Tag of cells whose code is not on the page."""
 _KERNEL: Final = {"name": "python3", "display_name": "Python 3", "language": "python"}
+GLOSSARY: Final = "glossary.html"
+"""Page of the glossary, beside the lessons."""
+_KERNELS: Final = 2
+"""Number of lessons that run at a time."""
 _LONGEST_S: Final = 1800
 """Longest time of a cell."""
 _BUILD: Final = "from lsmlab.reports.course.classroom import build\nbuild()"
@@ -41,11 +48,34 @@ class Lesson:
     """Sentences that hold whatever the options are."""
     cells: tuple[Any, ...]
     """Cells of the notebook (nbformat), Markdown and code."""
+    notes: Mapping[str, str]
+    """Footnotes by name, in the order of their first use: the source or the check behind a claim."""
 
     @property
     def name(self) -> str:
         """Name of the lesson's page and notebook, such as 3-levels."""
         return self.path.stem
+
+    def texts(self) -> list[str]:
+        """Return all texts of the lesson in their order on the page."""
+        return [self.aim, *self.invariants, *(cell.source for cell in self.cells if cell.cell_type == "markdown")]
+
+    def changed(self, change: Callable[[str], str]) -> Lesson:
+        """Return the lesson with each of its texts changed, one after the other."""
+        aim, invariants = change(self.aim), tuple(change(text) for text in self.invariants)
+        cells = [
+            type(cell)({**cell, "source": change(cell.source)}) if cell.cell_type == "markdown" else cell for cell in self.cells
+        ]
+        return replace(self, aim=aim, invariants=invariants, cells=tuple(cells))
+
+    def for_page(self) -> Lesson:
+        """Return the lesson with links to its footnotes and, at the first use of each term, to the glossary."""
+        mark = '<sup class="mark"><a href="#note-{n}">{n}</a></sup>'
+        return self.changed(linker(GLOSSARY)).changed(lambda text: marked(text, list(self.notes), mark))
+
+    def for_notebook(self) -> Lesson:
+        """Return the lesson with the numbers of its footnotes in brackets."""
+        return self.changed(lambda text: marked(text, list(self.notes), " [{n}]"))
 
 
 def needed(package: str) -> Any:
@@ -77,17 +107,23 @@ def read_lesson(path: Path) -> Lesson:
     if missing:
         raise InputError(f"{path}: the head has no {missing[0]}; add a line '# {missing[0]}: …'")
     invariants = tuple(str(item) for item in facts["invariants"])
-    return Lesson(path, int(named[1]), facts["title"], facts["aim"], invariants, tuple(notebook.cells))
+    notes = {str(name): str(text) for name, text in (facts.get("notes") or {}).items()}
+    lesson = Lesson(path, int(named[1]), facts["title"], facts["aim"], invariants, tuple(notebook.cells), notes)
+    return replace(lesson, notes=ordered_notes(lesson.texts(), notes, path))
 
 
 def write_notebook(lesson: Lesson, path: Path) -> Path:
     """Write the notebook of a lesson, without outputs, so that it holds no answers; return its path."""
     v4 = needed("nbformat").v4
-    invariants = "\n".join(f"- {text}" for text in lesson.invariants)
-    head = f"# {lesson.number}. {lesson.title}\n\n**Aim.** {lesson.aim}\n\n**What always holds**\n\n{invariants}"
+    shown = lesson.for_notebook()
+    invariants = "\n".join(f"- {text}" for text in shown.invariants)
+    head = f"# {lesson.number}. {lesson.title}\n\n**Aim.** {shown.aim}\n\n**What always holds**\n\n{invariants}"
     exercise = f'course.exercise({lesson.number}, "Your Name")'
     ending = [v4.new_markdown_cell("## Exercise"), v4.new_code_cell(exercise)]
-    return write_page(path, v4.writes(_notebook([v4.new_markdown_cell(head), *_cells(lesson), *ending])) + "\n")
+    if lesson.notes:
+        listed = "\n".join(f"{number}. {text}" for number, text in enumerate(lesson.notes.values(), start=1))
+        ending.append(v4.new_markdown_cell(f"## Sources and checks\n\n{listed}"))
+    return write_page(path, v4.writes(_notebook([v4.new_markdown_cell(head), *_cells(shown), *ending])) + "\n")
 
 
 def run_lesson(lesson: Lesson) -> Any:
@@ -95,11 +131,28 @@ def run_lesson(lesson: Lesson) -> Any:
 
     Raises InputError, which names the lesson and the cell, if a cell fails.
     """
+    return run_lessons([lesson])[0]
+
+
+def run_lessons(lessons: Sequence[Lesson]) -> list[Any]:
+    """Run lessons, some at a time and each in a kernel of its own, and return their notebooks (run_lesson)."""
+    needed("ipykernel")
+
+    async def run_all() -> list[Any]:
+        turn = asyncio.Semaphore(_KERNELS)
+        return list(await asyncio.gather(*(_run(lesson, turn) for lesson in lessons)))
+
+    return asyncio.run(run_all())
+
+
+async def _run(lesson: Lesson, turn: asyncio.Semaphore) -> Any:
     client = needed("nbclient")
     notebook = _notebook([needed("nbformat").v4.new_code_cell(_BUILD), *_cells(lesson)])
-    needed("ipykernel")
     try:
-        client.NotebookClient(notebook, timeout=_LONGEST_S, kernel_name=_KERNEL["name"], config=_settings()).execute()
+        async with turn:
+            with TemporaryDirectory(prefix="lsmlab-course-") as place:
+                kernel = {"kernel_name": _KERNEL["name"], "config": _settings(place)}
+                await client.NotebookClient(notebook, timeout=_LONGEST_S, **kernel).async_execute()
     except client.exceptions.CellExecutionError as error:
         number = max(i for i, cell in enumerate(notebook.cells) if cell.get("outputs"))
         raise InputError(f"{lesson.path}: cell {number}: {error.ename}: {error.evalue}") from error
@@ -110,9 +163,10 @@ def run_lesson(lesson: Lesson) -> Any:
     return notebook
 
 
-def _settings() -> Any:
-    """Return the settings of the kernel: a socket that only this user can open, where the system has such sockets."""
-    return needed("traitlets.config").Config({"KernelManager": {"transport": "ipc" if os.name == "posix" else "tcp"}})
+def _settings(place: str) -> Any:
+    """Return the settings of a kernel: sockets in this folder that only this user can open, where the system has such sockets."""
+    sockets = {"transport": "ipc", "ip": str(Path(place) / "kernel")} if os.name == "posix" else {"transport": "tcp"}
+    return needed("traitlets.config").Config({"KernelManager": sockets})
 
 
 def _notebook(cells: Sequence[Any]) -> Any:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.reports.course.classroom import ANSWER, QUESTION
-from lsmlab.reports.course.exercises import EXAMPLE, exercises, sheet, sheet_markdown
-from lsmlab.reports.course.notebooks import HIDDEN, Lesson, needed, run_lesson, write_notebook
+from lsmlab.reports.course.exercises import EXAMPLE, exercises, sheet, sheet_markdown, solution_markdown
+from lsmlab.reports.course.notebooks import GLOSSARY, HIDDEN, Lesson, needed, run_lessons, write_notebook
 from lsmlab.reports.course.pictures import FIGURE
 from lsmlab.reports.course.real import stores
+from lsmlab.reports.course.references import glossary
 from lsmlab.reports.explorer.packing import compressed
 from lsmlab.reports.page import plotly_script, write_page
 from lsmlab.sim.results.rundir import make_directory
@@ -20,24 +21,28 @@ _HERE: Final = Path(__file__).parent
 
 
 def write_site(lessons: Sequence[Lesson], folder: Path, report: Callable[[str], object]) -> Path:
-    """Write pages and notebooks of all lessons and return the path of the first page; `report` hears each lesson's title.
+    """Write pages and notebooks of all lessons and return the path of the first page; `report` hears each step.
 
     Raises InputError if a lesson fails or the folder cannot be written.
     """
     make_directory(folder / "notebooks")
     write_page(folder / "plotly.min.js", plotly_script())
-    for i, lesson in enumerate(lessons):
-        report(lesson.title)
+    report(f"Running {len(lessons)} lessons")
+    shown = [lesson.for_page() for lesson in lessons]
+    for i, notebook in enumerate(run_lessons(shown)):
+        report(lessons[i].title)
         around = (lessons[i - 1] if i else None, lessons[i + 1] if i + 1 < len(lessons) else None)
-        write_page(folder / f"{lesson.name}.html", lesson_page(lesson, run_lesson(lesson), *around))
-        write_notebook(lesson, folder / "notebooks" / f"{lesson.name}.ipynb")
+        write_page(folder / f"{lessons[i].name}.html", lesson_page(shown[i], notebook, *around))
+        write_notebook(lessons[i], folder / "notebooks" / f"{lessons[i].name}.ipynb")
+    terms = _exporter().environment.get_template("glossary.html.j2")
+    write_page(folder / GLOSSARY, terms.render(terms=glossary(), **_page("Glossary", "LSMLab course")))
     contents = _exporter().environment.get_template("contents.html.j2")
     frame = _page("LSM-trees and their stalls", "LSMLab course")
     return write_page(folder / "index.html", contents.render(lessons=lessons, **frame))
 
 
 def lesson_page(lesson: Lesson, notebook: Any, before: Lesson | None = None, after: Lesson | None = None) -> str:
-    """Return the page of a lesson; `notebook`: its cells with outputs.
+    """Return the page of a lesson, prepared by `Lesson.for_page`; `notebook`: its cells with outputs.
 
     What follows a question is compressed until the student has guessed.
     """
@@ -45,11 +50,19 @@ def lesson_page(lesson: Lesson, notebook: Any, before: Lesson | None = None, aft
     about = {
         "lesson": lesson, "opened": opened, "questions": questions, "before": before, "after": after, "EXAMPLE": EXAMPLE,
         "store": stores().get(lesson.number), "figures_of": _figures, "ANSWER": ANSWER, "FIGURE": FIGURE, "HIDDEN": HIDDEN,
-        "exercise": sheet_markdown(sheet(lesson.number, EXAMPLE)) if lesson.number in exercises() else "",
+        **_exercise(lesson), "notes": list(lesson.notes.values()), "GLOSSARY": GLOSSARY,
         **_page(f"{lesson.number}. {lesson.title}", "LSMLab course. Predict first, then look.", _figures(opened)),
     }  # fmt: skip
     page, _ = _exporter(about).from_notebook_node(notebook)
     return str(page)
+
+
+def _exercise(lesson: Lesson) -> dict[str, str]:
+    """Return the example of a lesson's exercise and its solution; empty texts if the lesson has none."""
+    if lesson.number not in exercises():
+        return {"exercise": "", "solution": ""}
+    mine = sheet(lesson.number, EXAMPLE)
+    return {"exercise": sheet_markdown(mine), "solution": solution_markdown(mine)}
 
 
 def split(cells: Sequence[Any]) -> tuple[list[Any], list[tuple[dict[str, Any], list[Any]]]]:

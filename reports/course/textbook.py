@@ -37,6 +37,15 @@ def levels_for(data_bytes: float, base_bytes: float, multiplier: float) -> int:
     return levels
 
 
+def held_by(levels: float, base_bytes: float, multiplier: float) -> float:
+    """Return the bytes that this number of levels below L0 hold if all are full; L1 has `base_bytes`.
+
+    >>> held_by(3, 256, 10)
+    28416.0
+    """
+    return float(sum(base_bytes * multiplier**level for level in range(round(levels))))
+
+
 def level_target(level: float, base_bytes: float, multiplier: float) -> float:
     """Return the target of a level below L0 in bytes, with static targets.
 
@@ -126,7 +135,7 @@ def sustainable(work: float, room: float) -> str:
 FORMULAS: Final[dict[str, Callable[..., Any]]] = {
     formula.__name__: formula
     for formula in (
-        leveled_write_amplification, levels_for, level_target, l0_bytes, dynamic_space_amplification,
+        leveled_write_amplification, levels_for, held_by, level_target, l0_bytes, dynamic_space_amplification,
         bloom_false_positives, delayed_write_rate, steps_to_rate, stall_state, speedup_files, sustainable,
     )
 } | {"minimum": min, "maximum": max, "rounded": round}  # fmt: skip
