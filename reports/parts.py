@@ -138,7 +138,7 @@ class Section:
 
 def escaped(text: str) -> str:
     """Return a text as HTML, with µs for the terminal's us; `Html` stays as it is."""
-    return text if isinstance(text, Html) else html.escape(numbers.micro(text))
+    return text if isinstance(text, Html) else html.escape(numbers.on_page(text))
 
 
 def joined(parts: Iterable[Part]) -> str:

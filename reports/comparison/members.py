@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
+from lsmlab.reports.figures.base import without_shared
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.sim.configuration.names import configuration_name
 from lsmlab.sim.results.reading import read_summary
@@ -36,7 +37,8 @@ def members(runs: Sequence[RunData], directory: Path) -> list[ShownRun]:
     choices = [_choices(run.directory) for run in runs]
     if len({frozenset(c) for c in choices}) > 1 or not all(choices):
         choices = [{} for _ in runs]
-    names = _distinct([configuration_name(c) or run.name for run, c in zip(runs, choices, strict=True)])
+    full = [configuration_name(c) or run.name for run, c in zip(runs, choices, strict=True)]
+    names = _distinct(without_shared(full))
     rows = {row.folder: row for row in _answer(runs, choices, directory).runs}
     return [
         ShownRun(run, name, chosen, len(rows[run.name].seeds), rows[run.name].differences)

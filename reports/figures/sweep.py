@@ -61,7 +61,7 @@ def level_name(key: str, level: Any) -> str:
 
 
 def _text(name: str, value: float) -> str:
-    return numbers.micro(value_text(name, value))
+    return numbers.on_page(value_text(name, value))
 
 
 def effect_figure(metric: str, effects: Effects) -> Figure:
