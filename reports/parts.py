@@ -17,6 +17,8 @@ from lsmlab.sim.results.comparison_text import aligned, in_columns
 
 WIDTH: Final = 120
 """Columns of a terminal's line."""
+_LONG: Final = 20
+"""Rows of a table that stays in one piece on paper."""
 
 
 class Part(Protocol):
@@ -95,7 +97,10 @@ class Table:
         """Return the table as HTML."""
         titles = f"<thead><tr>{self._cells(self.head, 'th')}</tr></thead>" if self.head else ""
         body = "".join(f"<tr>{self._cells(row, 'td')}</tr>" for row in self.rows)
-        style = f' class="{self.style}"' if self.style else ""
+        columns = max(map(len, (self.head, *self.rows)))
+        kinds = [kind for kind in (self.style, "long" if len(self.rows) > _LONG else "") if kind]
+        style = f' class="{" ".join(kinds)}"' if kinds else ""
+        style += f' style="--columns:{columns}"'
         return f'<div class="scroll"><table{style}>{titles}<tbody>{body}</tbody></table></div>'
 
     def _cells(self, row: Sequence[str], tag: str) -> str:

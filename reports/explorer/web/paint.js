@@ -77,10 +77,12 @@ export function ticks(low, high, wanted) {
 }
 
 // Return a function that draws at most once per frame, and keeps the longest time of a frame in ms (`dataset.frame`).
+// Before the page is printed it draws at once: there is no further frame.
 export function once(canvas, draw) {
   let waiting = false;
   return () => {
-    if (waiting) return;
+    if (lsmlab.printing()) draw();
+    if (waiting || lsmlab.printing()) return;
     waiting = true;
     requestAnimationFrame(() => {
       waiting = false;
