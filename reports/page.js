@@ -62,8 +62,9 @@ const lsmlab = (() => {
     }));
     const { autorange, ...axis } = layout.yaxis;
     const ends = autorange === "reversed" ? [most + 0.5, least - 0.9] : [least - 0.5, most + 0.9];
-    return { ...layout, bargap: 1 - 16 / room, annotations: [...(layout.annotations || []), ...names],
-             height: Math.max(height, 120 + room * (most - least + 1.4)), yaxis: { ...axis, range: ends, showticklabels: false } };
+    const total = Math.max(height, 120 + room * (most - least + 1.4));
+    const bargap = 1 - 16 / ((total - 70) / (most - least + 1.4)); // bars of at most 16 px, which the names do not touch
+    return { ...layout, bargap, annotations: [...(layout.annotations || []), ...names], height: total, yaxis: { ...axis, range: ends, showticklabels: false } };
   }
 
   // Break a title into lines of a width in px.

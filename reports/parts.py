@@ -137,8 +137,8 @@ class Section:
 
     def html(self) -> str:
         """Return the card as HTML."""
-        below = f'<p class="caption">{html.escape(self.caption)}</p>' if self.caption else ""
-        return f'<section id="{self.place}"><h2>{html.escape(self.title)}</h2>{below}{joined(self.content)}</section>'
+        below = f'<p class="caption">{escaped(self.caption)}</p>' if self.caption else ""
+        return f'<section id="{self.place}"><h2>{escaped(self.title)}</h2>{below}{joined(self.content)}</section>'
 
 
 def escaped(text: str) -> str:

@@ -53,12 +53,20 @@ def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[ShownRun]:
     runs = [load_run(folders[0]) for folders in seeds_of.values()]
     choices = [{key: value for key, value in _choices(run.directory).items() if key != "seed"} for run in runs]
     repeats = [Repeats([read_summary(folder) for folder in folders]) for folders in seeds_of.values()]
+    names = without_shared(list(seeds_of))
     parts = zip(runs, choices, repeats, strict=True)
     answer = side_by_side([Member(run.name, chosen, {}, own) for run, chosen, own in parts])
     return [
         ShownRun(run, name, chosen, len(row.seeds), row.differences)
-        for run, name, chosen, row in zip(runs, seeds_of, choices, answer.runs, strict=True)
+        for run, name, chosen, row in zip(runs, names, choices, answer.runs, strict=True)
     ]
+
+
+def shared_name(shown: Sequence[ShownRun]) -> str:
+    """Return the choices that all runs of a page share, which their names leave out; "" without any."""
+    first = shown[0].choices
+    same = {key: value for key, value in first.items() if all(one.choices.get(key) == value for one in shown)}
+    return configuration_name(same) if len(shown) > 1 else ""
 
 
 def _answer(runs: Sequence[RunData], choices: Sequence[Mapping[str, str]], directory: Path) -> Comparison:

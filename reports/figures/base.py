@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+from lsmlab.reports.numbers import on_page
 from lsmlab.reports.palette import translucent
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ class Figure:
             f'<div class="figure" id="{self.id}" style="min-height:{self.height_px}px"></div>'
             if self.traces else f'<p class="empty" id="{self.id}">{html.escape(self.empty)}</p>'
         )  # fmt: skip
-        caption = f'<p class="caption">{html.escape(self.caption)}</p>' if self.traces else ""
-        heading = f'<section id="section-{self.id}"><h2>{html.escape(self.title)}</h2>'
+        caption = f'<p class="caption">{html.escape(on_page(self.caption))}</p>' if self.traces else ""
+        heading = f'<section id="section-{self.id}"><h2>{html.escape(on_page(self.title))}</h2>'
         return f"{heading}{caption}{self.before}{drawing}{self.after}</section>"
 
     def as_json(self) -> dict[str, Any]:
