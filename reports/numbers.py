@@ -42,6 +42,9 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+_UNITS: Final = r"(?:points?|pt|[mµn]?s|min|[kKMGT]?i?B(?:/s)?)(?!\w)"
+
+
 def on_page(text: str) -> str:
     """Return a text of the terminal with the signs of a page: one form of numbers in all places.
 
@@ -52,7 +55,7 @@ def on_page(text: str) -> str:
     """
     text = re.sub(r"(?<=\d) us\b", " µs", text)
     text = re.sub(r"(?<![\w.])x(?=\d[\d.,]*(?![\w.,]*\w))", TIMES, text)
-    text = re.sub(r"(?<![\w.-])-(?=\d[\d.,]*(?: ?%| points?\b))", MINUS, text)
+    text = re.sub(rf"(?<![\w.-])-(?=\d[\d.,]*(?: ?%| {_UNITS}))", MINUS, text)
     text = re.sub(r"(?<=\d)%", " %", text)
     return text.replace(" -> ", " → ")
 

@@ -228,8 +228,14 @@ const lsmlab = (() => {
       const caption = node(id).closest("section")?.querySelector(".caption")?.textContent || "";
       Object.assign(node(id), { tabIndex: 0, role: "group", ariaLabel: `${titleOf(node(id))}. ${caption}`.trim() });
     }
+    const nameOf = (box) => { // the nearest title above the box
+      for (let node = box.previousElementSibling; node; node = node.previousElementSibling) {
+        if (/^(H\d|SUMMARY)$/.test(node.tagName)) return node.textContent;
+      }
+      return titleOf(box);
+    };
     for (const box of document.querySelectorAll(".scroll, pre")) {
-      if (box.scrollWidth > box.clientWidth) Object.assign(box, { tabIndex: 0, role: "region", ariaLabel: titleOf(box) || "table" });
+      if (box.scrollWidth > box.clientWidth) Object.assign(box, { tabIndex: 0, role: "region", ariaLabel: nameOf(box) || "table" });
       else box.removeAttribute("tabindex");
     }
   }

@@ -109,7 +109,7 @@ class Table:
             name = self.named and i == 0
             style = "" if i in self.texts or name else ' class="number"'
             style = ' class="number best"' if isinstance(cell, Best) else style
-            kind = "th" if name else tag
+            kind = "td" if tag == "th" and not cell else "th" if name else tag  # an empty title names nothing
             found += f"<{kind}{style}>{escaped(cell)}</{kind}>"
         return found
 

@@ -27,6 +27,8 @@ _MOST_LINES: Final = 500
 """Largest number of configurations in the parallel coordinates."""
 _FEW_VALUES: Final = 12
 """Largest number of values that an axis of the parallel coordinates names one by one."""
+_LINE: Final = 16
+"""Characters in a line above an axis of the parallel coordinates."""
 _AXIS_PX: Final = 150
 """Least width of a column of the heat map and of an axis of the parallel coordinates."""
 
@@ -157,13 +159,23 @@ def _parallel_layout(axes: Sequence[_Axis]) -> dict[str, Any]:
         for place, axis in enumerate(axes)
         for text, height in axis.ticks
     ]
-    ends = {"range": [-0.15, len(axes) - 0.35], "fixedrange": True, "zeroline": False}
-    names = {"tickmode": "array", "tickvals": list(range(len(axes))), "ticktext": [axis.label for axis in axes],
-             "tickangle": 0, "tickfont": {"size": 13.5}}
+    ends = {"range": [-0.4, len(axes) - 0.35], "fixedrange": True, "zeroline": False}
+    names = {"tickmode": "array", "tickvals": list(range(len(axes))), "ticktext": [_broken(axis.label) for axis in axes],
+             "tickangle": 0, "tickfont": {"size": 13.5}, "ticklabeloverflow": "allow"}
     return {
         "hovermode": "closest", "showlegend": False, "annotations": texts, "xaxis": {**ends, **names, "side": "top"},
-        "yaxis": {"visible": False, "range": [-0.06, 1.06], "fixedrange": True}, "margin": {"l": 20, "r": 20, "t": 60, "b": 20},
+        "yaxis": {"visible": False, "range": [-0.06, 1.06], "fixedrange": True}, "margin": {"l": 20, "r": 20, "t": 76, "b": 20},
     }  # fmt: skip
+
+
+def _broken(name: str) -> str:
+    """Return a name in lines that its column has room for."""
+    lines = [""]
+    for word in name.replace("_", "_ ").split(" "):
+        if lines[-1] and len(lines[-1]) + len(word) > _LINE:
+            lines.append("")
+        lines[-1] += word if lines[-1].endswith("_") or not lines[-1] else f" {word}"
+    return "<br>".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
