@@ -15,6 +15,7 @@ from lsmlab.reports.explorer.packing import narrowed
 from lsmlab.reports.figures.base import envelope, number_range
 from lsmlab.reports.figures.changes import SHOWN, change_figure
 from lsmlab.reports.figures.latency import latency_distribution
+from lsmlab.reports.figures.sweep import number_axis
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.run_page import run_page
 from lsmlab.reports.timeline import Timeline
@@ -104,6 +105,8 @@ def test_a_range_of_equal_values_is_no_sliver() -> None:
     low, high = number_range([355_000.0, 355_000.0])
 
     assert 0.15 * 355_000.0 < high - low
+    assert number_axis("ops_per_s", [900.0, 900.1])["range"] == pytest.approx([803.0, 997.0], rel=0.01)
+    assert "range" not in number_axis("ops_per_s", [800.0, 900.0])
     assert number_range([]) == pytest.approx(number_range([0.0]))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.base import Figure, Trace, scrolled
+from lsmlab.reports.figures.base import Figure, Trace, number_range, scrolled
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.configuration.names import value_name
 from lsmlab.sim.studies.sweep.analysis import Front, OnFront
@@ -27,6 +28,8 @@ _MOST_LINES: Final = 500
 """Largest number of configurations in the parallel coordinates."""
 _FEW_VALUES: Final = 12
 """Largest number of values that an axis of the parallel coordinates names one by one."""
+_EQUAL: Final = 0.01
+"""Difference, as a share of the values, below which an axis does not zoom in on it."""
 _LINE: Final = 16
 """Characters in a line above an axis of the parallel coordinates."""
 _AXIS_PX: Final = 150
@@ -43,8 +46,11 @@ def key_name(key: str) -> str:
     return key.rpartition(".")[2]
 
 
-def number_axis(metric: str, **more: Any) -> dict[str, Any]:
-    """Return the axis of a number, with its unit."""
+def number_axis(metric: str, values: Iterable[float] = (), **more: Any) -> dict[str, Any]:
+    """Return the axis of a number, with its unit. Where `values` are nearly equal, it spans a share of their size."""
+    found = [value for value in values if math.isfinite(value)]
+    if found and max(found) - min(found) < _EQUAL * max(map(abs, found)):
+        more = {"range": number_range(found), **more}
     example = value_text(metric, 1.0)
     if example.endswith("%"):
         form: dict[str, Any] = {"tickformat": ".0%"}
@@ -86,10 +92,13 @@ def effect_figure(metric: str, effects: Effects) -> Figure:
             "hovertemplate": "%{text}<extra></extra>",
         })  # fmt: skip
     places = [row for trace in traces for row in trace["y"]]
+    bars = [(v.mean, 0.0 if v.high is None else v.high - v.mean) for one in effects.main for v in one.levels]
+    ends = [mean + side * half for mean, half in bars for side in (-1, 1)]
     over = "the seeds" if effects.intervals == "seeds" else "the configurations of the group"
     caption = f"Mean over all configurations with this value, and its 90 % interval over {over}."
     layout = {
-        "hovermode": "closest", "showlegend": False, "xaxis": number_axis(metric),
+        "hovermode": "closest", "showlegend": False,
+        "xaxis": number_axis(metric, ends),
         "yaxis": {"tickmode": "array", "tickvals": places, "ticktext": labels, "autorange": "reversed", "zeroline": False},
     }  # fmt: skip
     title = f"Effects on {metric_name(metric)}"
@@ -225,7 +234,8 @@ def pareto_figure(measured: Measured, found: Front, metrics: Sequence[str]) -> F
             "hovertemplate": f"%{{text}}<br>%{{y}}, %{{x}}<extra>{name}</extra>",
         })  # fmt: skip
     caption = f"Front of {', '.join(map(metric_name, metrics))}: no other configuration is as good in all and better in one."
-    layout = {"hovermode": "closest", "xaxis": number_axis(metrics[1]), "yaxis": number_axis(metrics[0])}
+    layout = {"hovermode": "closest", "xaxis": number_axis(metrics[1], x.tolist()),
+              "yaxis": number_axis(metrics[0], y.tolist())}  # fmt: skip
     return Figure("pareto", "Pareto front", caption, traces, layout, height_px=460)
 
 
