@@ -62,7 +62,7 @@ def _p99(run: RunData) -> Floats:
 
 
 def _device_mb_per_s(run: RunData) -> Floats:
-    columns = [values for name, values in run.series.items() if name.startswith(("read_bytes_", "write_bytes_"))]
+    columns = [run.rate(name) for name in run.series if name.startswith(("read_bytes_", "write_bytes_"))]
     total: Floats = np.sum(columns, axis=0) / 1e6 if columns else np.zeros(len(run.times_s))
     return total
 
@@ -84,7 +84,7 @@ _L0_FILES: Final = Curve(
 )
 _DEVICE: Final = Curve(
     "device", "Device bandwidth", "Bytes per second that clients, flushes and compactions read and write.", _device_mb_per_s,
-    CurveKind.RATE, "MB/s", "MB / s",
+    CurveKind.RATE, "MB/s", "MB/s", steps=True,
 )  # fmt: skip
 _PENDING: Final = Curve(
     "pending", "Pending compaction bytes", "RocksDB's estimate of the bytes that compactions must rewrite.", "pending_bytes",

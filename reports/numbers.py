@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Final
 
 from lsmlab.models.units import format_bytes, format_seconds
+
+TIMES: Final = "\N{MULTIPLICATION SIGN}"
+MINUS: Final = "\N{MINUS SIGN}"
 
 size = format_bytes
 """Format a size, such as 64.0 MiB."""
@@ -38,13 +42,22 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def micro(text: str) -> str:
-    """Return a text of the terminal with "µs" for "us".
+_UNITS: Final = r"(?:points?|pt|[mµn]?s|min|[kKMGT]?i?B(?:/s)?)(?!\w)"
 
-    >>> micro("6.2 us and 11 us")
-    '6.2 µs and 11 µs'
+
+def on_page(text: str) -> str:
+    """Return a text of the terminal with the signs of a page: one form of numbers in all places.
+
+    >>> on_page("6.2 us and 11 us, x86_64") + on_page(", 4 -> 8, -j 3, +1.5%")
+    '6.2 µs and 11 µs, x86_64, 4 → 8, -j 3, +1.5 %'
+    >>> on_page("-42.7% (x0.573)") == f"{MINUS}42.7 % ({TIMES}0.573)"
+    True
     """
-    return re.sub(r"(?<=\d) us\b", " µs", text)
+    text = re.sub(r"(?<=\d) us\b", " µs", text)
+    text = re.sub(r"(?<![\w.])x(?=\d[\d.,]*(?![\w.,]*\w))", TIMES, text)
+    text = re.sub(rf"(?<![\w.-])-(?=\d[\d.,]*(?: ?%| {_UNITS}))", MINUS, text)
+    text = re.sub(r"(?<=\d)%", " %", text)
+    return text.replace(" -> ", " → ")
 
 
 def per_second(value: float) -> str:

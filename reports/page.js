@@ -27,11 +27,13 @@ const lsmlab = (() => {
   root.dataset.theme = prefersDark.matches ? "dark" : "light";
   let look = {}; // values of style variables in the present theme: reading one makes the browser lay out the page
   const css = (name) => (look[name] ??= getComputedStyle(root).getPropertyValue(name).trim());
-  const narrow = () => window.innerWidth < 860;
+  const printing = () => root.dataset.printing !== undefined;
+  const narrow = () => printing() || window.innerWidth < 860;
+  const PRINTED = 0.75; // height of a figure on paper, of its height on a screen
   const SHORT_NAME = 12; // characters that a name beside a row of a figure may have on a narrow screen
 
   // Left and right margin of figures over time in px: the same for all, so that their time axes lie above each other.
-  const margins = () => (narrow() ? { l: 60, r: 12 } : { l: 88, r: 24 });
+  const margins = () => (narrow() ? { l: window.innerWidth < 560 ? 74 : 84, r: 12 } : { l: 88, r: 24 });
 
   function axis(own, aligned) {
     return { gridcolor: css("--rule"), linecolor: css("--rule"), zerolinecolor: css("--rule"), automargin: !aligned, ...own,
@@ -60,8 +62,9 @@ const lsmlab = (() => {
     }));
     const { autorange, ...axis } = layout.yaxis;
     const ends = autorange === "reversed" ? [most + 0.5, least - 0.9] : [least - 0.5, most + 0.9];
-    return { ...layout, bargap: 1 - 16 / room, annotations: [...(layout.annotations || []), ...names],
-             height: Math.max(height, 120 + room * (most - least + 1.4)), yaxis: { ...axis, range: ends, showticklabels: false } };
+    const total = Math.max(height, 120 + room * (most - least + 1.4));
+    const bargap = 1 - 16 / ((total - 70) / (most - least + 1.4)); // bars of at most 16 px, which the names do not touch
+    return { ...layout, bargap, annotations: [...(layout.annotations || []), ...names], height: total, yaxis: { ...axis, range: ends, showticklabels: false } };
   }
 
   // Break a title into lines of a width in px.
@@ -76,7 +79,8 @@ const lsmlab = (() => {
 
   function themed(figure) {
     const rows = narrow() ? namedRows(figure) : [];
-    const layout = rows.length ? namesAbove(figure.layout, rows, figure.height_px) : { ...figure.layout };
+    const height = Math.round(printing() && !rows.length ? PRINTED * figure.height_px : figure.height_px);
+    const layout = rows.length ? namesAbove(figure.layout, rows, height) : { ...figure.layout };
     const size = narrow() ? 13 : 15;
     const sides = figure.timeline ? margins() : narrow() ? { l: rows.length ? 12 : 50, r: 16 } : { l: 70, r: 40 };
     if (narrow() && layout.xaxis?.title) {
@@ -84,7 +88,7 @@ const lsmlab = (() => {
       layout.xaxis = { ...layout.xaxis, title: { ...layout.xaxis.title, text: broken(layout.xaxis.title.text, width) } };
     }
     const result = {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height: figure.height_px, hovermode: "x unified",
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", height, hovermode: "x unified",
       font: { family: "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif", size, color: css("--ink") },
       margin: { ...sides, t: 10, b: 46 }, dragmode: "zoom", bargap: 0.3,
       modebar: { orientation: "v", bgcolor: "rgba(0,0,0,0)", color: css("--rule"), activecolor: css("--soft") },
@@ -102,7 +106,7 @@ const lsmlab = (() => {
   }
 
   // Replace Plotly's default buttons, because one of them sends the data to a server.
-  const config = { responsive: true, displaylogo: false, doubleClick: "reset", plotlyServerURL: "",
+  const config = { displaylogo: false, doubleClick: "reset", plotlyServerURL: "",
                    modeBarButtons: [["zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"]] };
 
   // ---- drawing ----------------------------------------------------------------------------------------------------
@@ -118,13 +122,15 @@ const lsmlab = (() => {
 
   function draw(figure) {
     const div = node(figure.id);
-    const layout = themed(figure);
+    const layout = { ...themed(figure), width: div.clientWidth };
+    widths.set(div, div.clientWidth);
     if (figure.timeline && shared.range) layout.xaxis = { ...layout.xaxis, range: shared.range };
     else if (painted.has(figure) && !div.layout.xaxis.autorange) layout.xaxis.range = div.layout.xaxis.range;
     Plotly.react(div, figure.traces, layout, config);
     if (painted.has(figure)) return;
     painted.add(figure);
     near.unobserve(div);
+    resized.observe(div);
     div.on("plotly_afterplot", () => skipInside(div));
     skipInside(div);
     for (const hook of hooks) hook(figure);
@@ -145,6 +151,14 @@ const lsmlab = (() => {
   const near = new IntersectionObserver((entries) => {
     drawAll(drawn.filter(({ id }) => entries.some((entry) => entry.isIntersecting && entry.target.id === id)));
   }, { rootMargin: "100% 0px" });
+
+  // Draws a figure again when its width has changed. Plotly's own way comes too late for paper, and in the old width for a theme.
+  const widths = new Map();
+  const resized = new ResizeObserver((entries) => {
+    if (printing()) return;
+    const changed = entries.filter(({ target }) => target.clientWidth && target.clientWidth !== widths.get(target));
+    for (const figure of drawn) if (changed.some(({ target }) => target.id === figure.id)) draw(figure);
+  });
 
   const idle = window.requestIdleCallback || ((work) => setTimeout(work, 50));
 
@@ -178,12 +192,20 @@ const lsmlab = (() => {
     node("theme").addEventListener("click", () => paint(root.dataset.theme === "dark" ? "light" : "dark"));
     prefersDark.addEventListener("change", (event) => paint(event.matches ? "dark" : "light"));
     let before = null;
+    let folded = [];
     window.addEventListener("beforeprint", () => {
       before = root.dataset.theme;
+      root.dataset.printing = "";
+      folded = [...document.querySelectorAll("details:not([open])")];
+      for (const details of folded) details.open = true;
       paint("light");
       if (window.Plotly) for (const figure of drawn) if (!painted.has(figure)) draw(figure);
     });
-    window.addEventListener("afterprint", () => paint(before || "light"));
+    window.addEventListener("afterprint", () => {
+      delete root.dataset.printing;
+      for (const details of folded) details.open = false;
+      paint(before || "light");
+    });
     let small = narrow();
     window.addEventListener("resize", () => {
       makeReachable();
@@ -206,8 +228,14 @@ const lsmlab = (() => {
       const caption = node(id).closest("section")?.querySelector(".caption")?.textContent || "";
       Object.assign(node(id), { tabIndex: 0, role: "group", ariaLabel: `${titleOf(node(id))}. ${caption}`.trim() });
     }
+    const nameOf = (box) => { // the nearest title above the box
+      for (let node = box.previousElementSibling; node; node = node.previousElementSibling) {
+        if (/^(H\d|SUMMARY)$/.test(node.tagName)) return node.textContent;
+      }
+      return titleOf(box);
+    };
     for (const box of document.querySelectorAll(".scroll, pre")) {
-      if (box.scrollWidth > box.clientWidth) Object.assign(box, { tabIndex: 0, role: "region", ariaLabel: titleOf(box) || "table" });
+      if (box.scrollWidth > box.clientWidth) Object.assign(box, { tabIndex: 0, role: "region", ariaLabel: nameOf(box) || "table" });
       else box.removeAttribute("tabindex");
     }
   }
@@ -245,6 +273,6 @@ const lsmlab = (() => {
     opened();
   });
 
-  return { root, node, css, narrow, margins, inflate, newRange, timelines, drawn, repainted, shared, paint, whenDrawn, begin, opened,
+  return { root, node, css, narrow, printing, margins, inflate, newRange, timelines, drawn, repainted, shared, paint, whenDrawn, begin, opened,
            ready };
 })();

@@ -17,6 +17,8 @@ from lsmlab.sim.results.comparison_text import aligned, in_columns
 
 WIDTH: Final = 120
 """Columns of a terminal's line."""
+_LONG: Final = 20
+"""Rows of a table that stays in one piece on paper."""
 
 
 class Part(Protocol):
@@ -95,7 +97,10 @@ class Table:
         """Return the table as HTML."""
         titles = f"<thead><tr>{self._cells(self.head, 'th')}</tr></thead>" if self.head else ""
         body = "".join(f"<tr>{self._cells(row, 'td')}</tr>" for row in self.rows)
-        style = f' class="{self.style}"' if self.style else ""
+        columns = max(map(len, (self.head, *self.rows)))
+        kinds = [kind for kind in (self.style, "long" if len(self.rows) > _LONG else "") if kind]
+        style = f' class="{" ".join(kinds)}"' if kinds else ""
+        style += f' style="--columns:{columns}"'
         return f'<div class="scroll"><table{style}>{titles}<tbody>{body}</tbody></table></div>'
 
     def _cells(self, row: Sequence[str], tag: str) -> str:
@@ -104,7 +109,7 @@ class Table:
             name = self.named and i == 0
             style = "" if i in self.texts or name else ' class="number"'
             style = ' class="number best"' if isinstance(cell, Best) else style
-            kind = "th" if name else tag
+            kind = "td" if tag == "th" and not cell else "th" if name else tag  # an empty title names nothing
             found += f"<{kind}{style}>{escaped(cell)}</{kind}>"
         return found
 
@@ -132,13 +137,13 @@ class Section:
 
     def html(self) -> str:
         """Return the card as HTML."""
-        below = f'<p class="caption">{html.escape(self.caption)}</p>' if self.caption else ""
-        return f'<section id="{self.place}"><h2>{html.escape(self.title)}</h2>{below}{joined(self.content)}</section>'
+        below = f'<p class="caption">{escaped(self.caption)}</p>' if self.caption else ""
+        return f'<section id="{self.place}"><h2>{escaped(self.title)}</h2>{below}{joined(self.content)}</section>'
 
 
 def escaped(text: str) -> str:
     """Return a text as HTML, with µs for the terminal's us; `Html` stays as it is."""
-    return text if isinstance(text, Html) else html.escape(numbers.micro(text))
+    return text if isinstance(text, Html) else html.escape(numbers.on_page(text))
 
 
 def joined(parts: Iterable[Part]) -> str:

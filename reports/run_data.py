@@ -25,6 +25,8 @@ EVENTS: Final = "events.parquet"
 
 _SHORTEST_S: Final = 0.1
 """Shortest time of the last row, in seconds, for which its rate is meaningful."""
+_OPERATIONS: Final = ("write_ops", "read_ops", "user_bytes")
+"""Columns that `operations_until_s` of an imported LOG ends."""
 
 TABLES: Final = ("series", "jobs", "stalls", "latency")
 """Tables of a run that the pages need, <name>.parquet in its directory."""
@@ -89,12 +91,17 @@ class RunData:
         return values
 
     def rate(self, name: str) -> Floats:
-        """Return a column of amounts per row as amounts per second; the last row may cover less than a second."""
+        """Return a column of amounts per row as amounts per second; NaN where the run does not know them.
+
+        The last row may cover less than a second. A LOG tells operations only until the last memtable that it saw flushed.
+        """
+        end_s = self.duration_s
+        if name in _OPERATIONS:
+            end_s = min(end_s, self.number("operations_until_s") or end_s)
         values = self.column(name).astype(float)
-        covered = self.duration_s - (self.times_s[-1] - 1) if len(values) else 1.0
-        if 0 < covered < 1:
-            values[-1] = values[-1] / covered if covered >= _SHORTEST_S else np.nan
-        return values
+        covered_s = np.clip(end_s - (self.times_s - 1.0), 0.0, 1.0)
+        rates: Floats = np.divide(values, covered_s, out=np.full_like(values, np.nan), where=covered_s >= _SHORTEST_S)
+        return rates
 
     def option(self, name: str) -> float | None:
         """Return an option of the engine; None if it is missing or not a number."""

@@ -73,9 +73,11 @@ def cell(name: str, value: Any) -> str:
         return numbers.rate(value)
     if name.endswith("_s"):
         return numbers.seconds(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else numbers.count(value) if abs(value) >= _LARGE else f"{value:.4g}"
 
 
+_LARGE = 1000.0
+"""Numbers from which on digits behind the point say nothing."""
 _SIZE_WORDS = ("bytes", "buffer_size", "file_size", "files_size", "size_base", "block_size", "cache_size", "readahead_size")
 
 

@@ -168,6 +168,29 @@ def test_curves_follow_a_slider(tab: Tab) -> None:
     assert command.startswith("lsmlab run engine=rocksdb device=sata workload=fillrandom ")
 
 
+def test_before_the_first_curves_the_page_says_simulating(context: Any, laboratory: Laboratory) -> None:
+    """While the first preview runs, words stand where the curves will be, and no empty axes."""
+    page = context.new_page()
+    page.route("**/_dash-update-component", lambda _route: None)  # no answer ever comes
+    page.goto(laboratory.address)
+    for graph in ("#graph-throughput", "#graph-l0"):
+        page.wait_for_selector(f"{graph} .main-svg", timeout=LONG)
+        assert "simulating" in page.locator(graph).text_content()
+        assert 0 == page.locator(f"{graph} .xtick, {graph} .ytick").count()
+    page.close()
+
+
+def test_the_preview_names_the_bottleneck(tab: Tab) -> None:
+    """Beside the curves stand what stopped the store, why, and what would help; they follow the slider."""
+    before = tab.says("#answers", "What stopped the store.*Why.*Bottleneck.*What would help")
+    drawn = tab.drawn()
+    tab.field("engine.options.max_background_jobs").locator("input[type=range]").focus()
+    tab.page.keyboard.press("ArrowRight")
+    tab.after(drawn)
+
+    assert before != tab.says("#answers", "What stopped the store")
+
+
 def test_errors_name_the_setting(tab: Tab) -> None:
     """A bad value shows the command line's error, marks its field, and goes away with a good one."""
     tab.type("workload.threads", "0")

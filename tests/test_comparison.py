@@ -16,6 +16,7 @@ from lsmlab.reports.comparison.settings import differing
 from lsmlab.reports.differences import sum_up
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.curves import operations, operations_ahead, throughput_differences
+from lsmlab.reports.parts import escaped
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.sim.studies.compare import Comparison
 from lsmlab.sim.studies.differences import Difference
@@ -55,7 +56,7 @@ def test_a_comparison_with_seeds_sums_up_its_differences(tmp_path: Path, capsys:
     assert ([], ["nvme", "sata"], [1, 2]) == (first.differences, [first.name, second.name], second.seeds)
     assert sum_up("sata", "nvme", second.differences) in " ".join(out.split())
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert sum_up("sata", "nvme", second.differences) in page
+    assert escaped(sum_up("sata", "nvme", second.differences)) in page
     assert "sata against nvme</h3>" in page
     assert {"nvme", "sata"} == {p.name for p in tmp_path.iterdir() if p.is_dir()}  # further seeds stay in the run store
 
@@ -85,14 +86,14 @@ def test_choices_of_the_user_come_first() -> None:
 
 
 def test_runs_have_short_names(tmp_path: Path, pair: list[RunData]) -> None:
-    """Runs of a command are named by its choices, other runs by their folders; without comparison.json, seeds are 1."""
+    """Runs of a command are named by the choices in which they differ, others by folder; without comparison.json, seeds are 1."""
     assert ["fast", "slow"] == [one.name for one in members(pair, tmp_path)]
     assert [1, 1] == [one.seeds for one in members(pair, tmp_path)]
     for run, jobs in zip(pair, "48", strict=True):
         choices = {"device": "sata", "engine.options.max_background_jobs": jobs}
         (run.directory / "run.json").write_text(json.dumps({"choices": choices}), encoding="utf-8")
 
-    assert ["sata, 4 jobs", "sata, 8 jobs"] == [one.name for one in members(pair, tmp_path)]
+    assert ["4 jobs", "8 jobs"] == [one.name for one in members(pair, tmp_path)]
 
 
 def test_difference_curves_cover_the_common_time(pair: list[RunData]) -> None:

@@ -139,6 +139,19 @@ def test_previews_are_short_windows() -> None:
     assert "throughput" == whole.facts[0]["label"]
 
 
+def test_a_preview_says_what_stopped_the_store_and_what_would_help() -> None:
+    """The preview of a store that stalls names cause, bottleneck and changes; that of a store without stalls says so."""
+    small = {"write_buffer_size": "1MiB", "target_file_size_base": "1MiB", "max_bytes_for_level_base": "4MiB"}
+    values = {**START.values, **{f"engine.options.{name}": size for name, size in small.items()}, "workload.num": "200k"}
+    stalls = preview(FormChoice(START.entries, values).configuration()).answers
+    calm = preview(START.configuration()).answers
+
+    assert ["What stopped the store?", "Why?", "What would help?"] == [one["question"] for one in stalls]
+    assert stalls[1]["answer"].startswith("Bottleneck: ")
+    assert stalls[2]["answer"].startswith("Try ")
+    assert "Nothing to mend in this window" == calm[-1]["answer"]
+
+
 def test_a_bad_value_is_an_input_error() -> None:
     """The error of a bad value names its key, as on the command line."""
     with pytest.raises(InputError, match=r"workload\.num: .*must be at least 1"):

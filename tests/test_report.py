@@ -22,6 +22,7 @@ from lsmlab.reports.comparison.page import draw_comparison
 from lsmlab.reports.figures.base import line
 from lsmlab.reports.folder_page import draw_run
 from lsmlab.reports.headline import headline
+from lsmlab.reports.parts import escaped
 from lsmlab.reports.run_data import load_run
 from lsmlab.reports.timeline import MOST_POINTS, Timeline
 from report_fixture import figures_of, write_run
@@ -233,7 +234,7 @@ def test_report_of_several_runs(tmp_path: Path) -> None:
     found = list(figures_of(page))
     assert list(COMPARED) == [name for name in found if not name.startswith("change-")]
     assert "change-ops_per_s" in found
-    assert "slow against fast: throughput -44.2%" in page
+    assert escaped("slow against fast: throughput -44.2%") in page
     assert "device.write_cap" in page
 
 

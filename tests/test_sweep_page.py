@@ -34,7 +34,7 @@ def test_the_page_of_a_grid(tmp_path: Path) -> None:
     assert [112.0, 12.0, 122.0, 22.0, 142.0, 42.0] == pytest.approx(cells)
     assert 6 * 5 == sum(len(trace["x"]) for trace in drawn["parallel"]["traces"])
     text = (folder / "report.html").read_text()
-    assert "The largest throughput, 142 ops/s: 4 cores, nvme. It is the best with probability 100%." in text
+    assert "The largest throughput, 142 ops/s: 4 cores, nvme. It is the best with probability 100 %." in text
 
 
 def test_the_page_of_a_saltelli_design(tmp_path: Path) -> None:

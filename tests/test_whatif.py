@@ -14,6 +14,7 @@ from lsmlab.reports.cli.main import main
 from lsmlab.reports.cli.studies import answer
 from lsmlab.reports.decisions.whatif import WHATIF
 from lsmlab.reports.differences import differences_table, held_text, in_words
+from lsmlab.reports.numbers import MINUS
 from lsmlab.sim.studies.baseline import read_baseline
 from lsmlab.sim.studies.differences import Repeats, against_log, check_present, differences, reproduction, warning
 from lsmlab.sim.studies.whatif import alternatives
@@ -189,7 +190,7 @@ def test_the_page_of_an_answer(answered: Path) -> None:
     """The page tells the differences, the check against the LOG, and links to the pages of the runs."""
     page = (answered / "report.html").read_text()
 
-    assert "device.write_bandwidth=100MB/s: throughput -" in page
+    assert f"device.write_bandwidth=100MB/s: throughput {MINUS}" in page
     assert "Is the present state reproduced?" in page
     assert '"id":"change-ops_per_s"' in page
     assert '"LOG"' in page

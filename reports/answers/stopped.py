@@ -97,7 +97,7 @@ def bottleneck_parts(text: str) -> tuple[str, str]:
     >>> bottleneck_parts("cap on read bytes: 98 % of it was used; jobs waited 5 us for it")
     ('Bottleneck: cap on read bytes', '98 % of it was used; jobs waited 5 µs for it')
     """
-    head, _, rest = numbers.micro(text).partition(":")
+    head, _, rest = numbers.on_page(text).partition(":")
     return f"Bottleneck: {head}", rest.strip()
 
 
@@ -135,7 +135,7 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
     if groups := run.summary.get("episodes"):
         many = lost.get("episodes", len(groups))
         worst = f"Costliest of {many:,} groups (stalls without recovery between them): " if many > 1 else "One group of stalls: "
-        sentences.append(numbers.micro(f"{worst}{stall_group_text(groups[0])}."))
+        sentences.append(numbers.on_page(f"{worst}{stall_group_text(groups[0])}."))
     return headline, sentences
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
+from lsmlab.reports.figures.base import without_shared
 from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.sim.configuration.names import configuration_name
 from lsmlab.sim.results.reading import read_summary
@@ -38,7 +39,8 @@ def members(runs: Sequence[RunData], directory: Path) -> list[ShownRun]:
     choices = [_choices(run.directory) for run in runs]
     if len({frozenset(c) for c in choices}) > 1 or not all(choices):
         choices = [{} for _ in runs]
-    names = _distinct([configuration_name(c) or run.name for run, c in zip(runs, choices, strict=True)])
+    full = [configuration_name(c) or run.name for run, c in zip(runs, choices, strict=True)]
+    names = _distinct(without_shared(full))
     rows = {row.folder: row for row in _answer(runs, choices, directory).runs}
     return [
         ShownRun(run, name, chosen, len(rows[run.name].seeds), rows[run.name].differences, rows[run.name].state)
@@ -61,12 +63,20 @@ def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[ShownRun]:
     runs = [load_run(folders[0]) for folders in seeds_of.values()]
     choices = [{key: value for key, value in _choices(run.directory).items() if key != "seed"} for run in runs]
     repeats = [Repeats([read_summary(folder) for folder in folders]) for folders in seeds_of.values()]
+    names = without_shared(list(seeds_of))
     parts = zip(runs, choices, repeats, strict=True)
     answer = side_by_side([Member(run.name, chosen, {}, own) for run, chosen, own in parts])
     return [
         ShownRun(run, name, chosen, len(row.seeds), row.differences, row.state)
-        for run, name, chosen, row in zip(runs, seeds_of, choices, answer.runs, strict=True)
+        for run, name, chosen, row in zip(runs, names, choices, answer.runs, strict=True)
     ]
+
+
+def shared_name(shown: Sequence[ShownRun]) -> str:
+    """Return the choices that all runs of a page share, which their names leave out; "" without any."""
+    first = shown[0].choices
+    same = {key: value for key, value in first.items() if all(one.choices.get(key) == value for one in shown)}
+    return configuration_name(same) if len(shown) > 1 else ""
 
 
 def _answer(runs: Sequence[RunData], choices: Sequence[Mapping[str, str]], directory: Path) -> Comparison:

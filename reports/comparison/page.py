@@ -8,7 +8,7 @@ from typing import Final
 
 from lsmlab.reports.charts import COMPARED_OVER_TIME, COMPARED_WHOLE, of_runs
 from lsmlab.reports.comparison.conclusion import conclude
-from lsmlab.reports.comparison.members import ShownRun, command_of, members
+from lsmlab.reports.comparison.members import ShownRun, command_of, members, shared_name
 from lsmlab.reports.comparison.settings import settings_section
 from lsmlab.reports.differences import change_figures, differences_table, sum_up
 from lsmlab.reports.headline import Fact, headline
@@ -88,7 +88,8 @@ def numbers_section(shown: Sequence[ShownRun], home: Path, title: str = "Headlin
     head = ["", *(_head(one, color, home) for one, color in zip(shown, RUNS, strict=False))]
     rows = [[fact.label, *(_cell(fact, run_facts.get(key), facts) for run_facts in facts)] for key, fact in row_facts.items()]
     table = Table(head, rows, style="compare")
-    return Section("headline-numbers", title, [table], f"A star marks the best run of each row{links}.{seeds}")
+    shared = f" All have {same}." if (same := shared_name(shown)) else ""
+    return Section("headline-numbers", title, [table], f"A star marks the best run of each row{links}.{seeds}{shared}")
 
 
 def _head(one: ShownRun, color: str, home: Path) -> Html:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
-from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, envelope, log_axis, wrapped
+from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, envelope, log_axis, without_shared, wrapped
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
 
@@ -22,7 +22,7 @@ _Z: Final = 1.645
 
 def rates(rows: Sequence[Row], peak_per_s: float) -> Figure:
     """Draw the largest sustainable rate of each candidate against the rate of the busiest hour."""
-    names = [wrapped(row.name) for row in rows]
+    names = [wrapped(name) for name in without_shared([row.name for row in rows])]
     trace: Trace = {
         "type": "bar", "orientation": "h", "y": names, "x": [max(r.sustainable_per_s, peak_per_s / 1e4) for r in rows],
         "marker": {"color": [_FITS if r.feasible else _FAILS for r in rows]},

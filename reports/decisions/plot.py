@@ -56,7 +56,8 @@ def _figure(plot: Plot, y: str, number: int) -> Figure:
         }
         for i, (label, rows) in enumerate(series.items())
     ]  # fmt: skip
-    layout = {"hovermode": "closest", "xaxis": _axis(plot), "yaxis": number_axis(y), "showlegend": bool(plot.by)}
+    own = [float(value) for trace in traces for value in trace["y"]]
+    layout = {"hovermode": "closest", "xaxis": _axis(plot), "yaxis": number_axis(y, own), "showlegend": bool(plot.by)}
     caption = "One dot per run."
     return Figure(f"plot-{number}", metric_name(y), caption, traces, layout, height_px=440, empty="No run has these numbers.")
 
@@ -67,7 +68,7 @@ def _axis(plot: Plot) -> dict[str, Any]:
     values = list(dict.fromkeys(row[x] for row in plot.rows if row[x] is not None))
     if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in values):
         return {"title": {"text": metric_name(x)}, "type": "category"}
-    wide = {"type": "log"} if values and min(values) > 0 and max(values) > 8 * min(values) else {}
+    wide: dict[str, Any] = {"type": "log"} if values and min(values) > 0 and max(values) > 8 * min(values) else {}
     if len(values) > 8:
         return number_axis(x, **wide)
     named = {"tickmode": "array", "tickvals": sorted(values), "ticktext": [value_text(x, v) for v in sorted(values)]}

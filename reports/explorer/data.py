@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.reports.explorer.jobs import chosen_jobs, job_data, places
+from lsmlab.reports.explorer.packing import narrowed
 from lsmlab.reports.explorer.stalls import chain_keys, stall_data
 from lsmlab.reports.explorer.tree import Edits, Events, edits_of, stay_columns, stays_of, thinned, trees_of
 from lsmlab.reports.explorer.words import REASONS, engine_note
@@ -34,7 +35,7 @@ def explorer_data(run: RunData, timeline: Timeline) -> dict[str, Any]:
         "stalls": stall_data(run, rows),
         "tree": tree_data(run, rows),
         "curves": {
-            "end_s": timeline.end_s.astype("<f8"),
+            "end_s": narrowed(timeline.end_s, "f8"),
             "writes": _per_second(run, timeline, "write_ops"), "reads": _per_second(run, timeline, "read_ops"),
         },
         "options": {name: value for name in _OPTIONS if (value := run.option(name)) is not None},
@@ -45,7 +46,7 @@ def explorer_data(run: RunData, timeline: Timeline) -> dict[str, Any]:
 
 
 def _per_second(run: RunData, timeline: Timeline, name: str) -> NDArray[Any]:
-    return np.nan_to_num(timeline.mean(run.rate(name))).astype("<f4")
+    return narrowed(timeline.mean(run.rate(name)), "f4")
 
 
 def tree_data(run: RunData, job_rows: NDArray[np.int64]) -> dict[str, Any] | None:
@@ -64,15 +65,15 @@ def tree_data(run: RunData, job_rows: NDArray[np.int64]) -> dict[str, Any] | Non
     several = len({shard for shard, _ in names}) > 1
     return {
         "names": [f"shard {shard}, {family}" if several else family for shard, family in names],
-        "shards": shards.astype("<u2"), "families": [family for _, family in names],
-        "edits": {"time_s": edits.time_s.astype("<f8"), "job": edit_jobs, "tree": edits.tree.astype("<u2")},
-        "shown": None if shown is None else shown.astype("<u4"),
+        "shards": narrowed(shards, "u2"), "families": [family for _, family in names],
+        "edits": {"time_s": narrowed(edits.time_s, "f8"), "job": edit_jobs, "tree": narrowed(edits.tree, "u2")},
+        "shown": None if shown is None else narrowed(shown, "u4"),
         "stays": stay_columns(kept),
         "key_top": max(1.0, float(np.max(kept["largest"], initial=1.0))),
         "inputs": _inputs(events, tree, edits, kept, shards, keys),
         "switches": {
-            "time_s": events["time_s"][switches].astype("<f8"), "tree": tree[switches].astype("<u2"),
-            "entries": events["entries"][switches].astype("<f4"), "bytes": events["bytes"][switches].astype("<f4"),
+            "time_s": narrowed(events["time_s"][switches], "f8"), "tree": narrowed(tree[switches], "u2"),
+            "entries": narrowed(events["entries"][switches], "f4"), "bytes": narrowed(events["bytes"][switches], "f4"),
         },
         "picks": _picks(events, tree, shards, keys),
         "job_tree": _job_trees(run, job_rows, names),
@@ -99,7 +100,7 @@ def _inputs(
         if alive:
             found.append((alive[-1], int(shards[tree[row]]) * 2**32 + int(events["job"][row])))
     stays_found, jobs_found = (np.array([pair[i] for pair in found], dtype=np.int64) for i in (0, 1))
-    return {"stay": stays_found.astype("<u4"), "job": places(keys, jobs_found)}
+    return {"stay": narrowed(stays_found, "u4"), "job": places(keys, jobs_found)}
 
 
 def _picks(
@@ -113,8 +114,8 @@ def _picks(
     kept = (job >= 0) & ((np.cumsum(begins) - 1) % every == 0)
     score = events["score"][rows[kept]] if "score" in events else np.empty(0)
     return {
-        "job": job[kept], "level": events["from_level"][rows[kept]].astype("<i1"), "score": score.astype("<f4"),
-        "target": events["bytes"][rows[kept]].astype("<f4"), "tree": tree[rows[kept]].astype("<u2"),
+        "job": job[kept], "level": narrowed(events["from_level"][rows[kept]], "i1"), "score": narrowed(score, "f4"),
+        "target": narrowed(events["bytes"][rows[kept]], "f4"), "tree": narrowed(tree[rows[kept]], "u2"),
     }  # fmt: skip
 
 

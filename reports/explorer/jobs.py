@@ -9,6 +9,7 @@ import heapq
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.reports.explorer.packing import narrowed
 from lsmlab.reports.palette import CONSUMERS, MOVE, level_color
 from lsmlab.reports.run_data import RunData
 from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def job_data(run: RunData, rows: Ints) -> dict[str, Any]:
     kinds, kind = _coded(run, rows, "kind")
     reasons, reason = _coded(run, rows, "reason")
     groups, group = _groups(run, rows)
-    columns = {name: run.jobs[name][rows].astype(f"<{d}") for name, d in _DTYPES.items() if name in run.jobs}
+    columns = {name: narrowed(run.jobs[name][rows], d) for name, d in _DTYPES.items() if name in run.jobs}
     columns |= {"kind": kind, "reason": reason, "group": group, "lane": lanes.astype("<u2"), "parent": _parents(run, rows)}
     return {
         "count": len(rows), "total": len(run.jobs.get("job", ())), "columns": columns, "kinds": kinds, "reasons": reasons,

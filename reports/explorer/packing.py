@@ -10,12 +10,28 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 _ALIGNMENT: Final = 8
 """Bytes at whose multiples arrays begin, so that a browser needs no copy to use them as typed arrays."""
 _DTYPES: Final = {"f8", "f4", "u4", "i4", "u2", "i2", "u1", "i1"}
 _LEVEL: Final = 6
 """Compression level of gzip: higher ones take several times as long for 2 % less."""
+
+
+def narrowed(values: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """Return numbers as the type of a typed array: an integer type takes NaN as 0, and its limits beyond them.
+
+    >>> narrowed(np.array([np.nan, -1.0, 300.0, 7.0]), "u1").tolist()
+    [0, 0, 255, 7]
+    """
+    target = np.dtype(f"<{dtype}")
+    if target.kind == "f":
+        return values.astype(target)
+    limits = np.iinfo(target)
+    known = np.nan_to_num(values, nan=0.0) if values.dtype.kind == "f" else values.astype(np.int64)
+    narrow: NDArray[Any] = np.clip(known, limits.min, limits.max).astype(target)
+    return narrow
 
 
 def pack(data: Mapping[str, Any]) -> str:

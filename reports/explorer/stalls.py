@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.reports import numbers
 from lsmlab.reports.explorer.jobs import places
+from lsmlab.reports.explorer.packing import narrowed
 from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.delaying_jobs import job_name
@@ -39,12 +40,12 @@ def stall_data(run: RunData, job_rows: Ints) -> dict[str, Any]:
     flat = places(keys, np.array([key for chain in chains for key in chain], dtype=np.int64))
     lost = run.stalls.get("lost_ops", np.empty(0))
     columns = {
-        "start_s": run.stalls.get("start_s", np.empty(0)).astype("<f8"),
-        "end_s": run.stalls.get("end_s", np.empty(0)).astype("<f8"),
-        "cause": cause.astype("<u1"), "lost_ops": lost.astype("<f4"), "rank": np.argsort(ranked).astype("<u4"),
-        "shard": run.stalls.get("shard", np.zeros(total)).astype("<u2"),
-        "unfinished": run.stalls.get("unfinished", np.zeros(total)).astype("<u1"),
-        "chain_ends": np.cumsum([0, *map(len, chains)]).astype("<u4"), "chain": flat,
+        "start_s": narrowed(run.stalls.get("start_s", np.empty(0)), "f8"),
+        "end_s": narrowed(run.stalls.get("end_s", np.empty(0)), "f8"),
+        "cause": narrowed(cause, "u1"), "lost_ops": narrowed(lost, "f4"), "rank": narrowed(np.argsort(ranked), "u4"),
+        "shard": narrowed(run.stalls.get("shard", np.zeros(total)), "u2"),
+        "unfinished": narrowed(run.stalls.get("unfinished", np.zeros(total)), "u1"),
+        "chain_ends": narrowed(np.cumsum([0, *map(len, chains)]), "u4"), "chain": flat,
     }  # fmt: skip
     listed = ranked[:MOST_TEXTS].tolist()
     return {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.reports.explorer.packing import narrowed
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -147,10 +148,10 @@ def stay_columns(stays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
               "rank": "u4", "bytes": "f4", "entries": "f4"}  # fmt: skip
     top = max(1.0, float(np.max(stays["largest"], initial=1.0)))
     keys = {
-        name: np.clip(np.round(np.asarray(stays[name], dtype=np.float64) / top * _KEYS), 0, _KEYS).astype("<u2")
+        name: narrowed(np.clip(np.round(np.asarray(stays[name], dtype=np.float64) / top * _KEYS), 0, _KEYS), "u2")
         for name in ("smallest", "largest")
     }
-    columns = {name: stays[name].astype(f"<{dtype}") for name, dtype in dtypes.items()}
+    columns = {name: narrowed(stays[name], dtype) for name, dtype in dtypes.items()}
     if not (stays["kind"] == SLICE).any():
         del columns["host"]
     return {**columns, **keys}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import numpy as np
 import numpy.typing as npt
+from lsmlab.reports.numbers import on_page
 from lsmlab.reports.palette import translucent
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ class Figure:
             f'<div class="figure" id="{self.id}" style="min-height:{self.height_px}px"></div>'
             if self.traces else f'<p class="empty" id="{self.id}">{html.escape(self.empty)}</p>'
         )  # fmt: skip
-        caption = f'<p class="caption">{html.escape(self.caption)}</p>' if self.traces else ""
-        heading = f'<section id="section-{self.id}"><h2>{html.escape(self.title)}</h2>'
+        caption = f'<p class="caption">{html.escape(on_page(self.caption))}</p>' if self.traces else ""
+        heading = f'<section id="section-{self.id}"><h2>{html.escape(on_page(self.title))}</h2>'
         return f"{heading}{caption}{self.before}{drawing}{self.after}</section>"
 
     def as_json(self) -> dict[str, Any]:
@@ -109,13 +110,28 @@ def _alone(y: npt.ArrayLike) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def envelope(
     x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, name: str, color: str, **more: Any
 ) -> Trace:
-    """Return a band from `low` to `high`: the range of the series rows that one point summarizes."""
-    edges = np.concatenate((np.asarray(x, dtype=float), np.asarray(x, dtype=float)[::-1]))
-    values = np.concatenate((np.asarray(low, dtype=float), np.asarray(high, dtype=float)[::-1]))
+    """Return a band from `low` to `high`: the range of the series rows that one point summarizes.
+
+    Each stretch between two gaps (NaN) is an area of its own; a single point is a vertical stroke.
+    """
+    places, lowest, highest = (np.asarray(values, dtype=float) for values in (x, low, high))
+    gap = np.array([np.nan])
+    edges, values = [gap[:0]], [gap[:0]]
+    for part in _stretches(np.isfinite(lowest) & np.isfinite(highest)):
+        edges += [places[part], places[part][::-1], gap]
+        values += [lowest[part], highest[part][::-1], gap]
+    pale = translucent(color, 0.25)
     return {
-        "type": "scatter", "mode": "lines", "x": packed(edges, exact=True), "y": packed(values), "name": name,
-        "fill": "toself", "fillcolor": translucent(color, 0.25), "line": {"width": 0}, "hoverinfo": "skip", **more,
+        "type": "scatter", "mode": "lines", "x": packed(np.concatenate(edges), exact=True),
+        "y": packed(np.concatenate(values)), "name": name, "fill": "toself", "fillcolor": pale,
+        "line": {"width": 1, "color": pale}, "hoverinfo": "skip", **more,
     }  # fmt: skip
+
+
+def _stretches(known: np.ndarray[Any, np.dtype[np.bool_]]) -> list[slice]:
+    """Return the stretches of True, as slices."""
+    borders = np.flatnonzero(np.diff(known.astype(np.int8), prepend=0, append=0)).tolist()
+    return [slice(begin, end) for begin, end in zip(borders[::2], borders[1::2], strict=True)]
 
 
 @dataclass(frozen=True)
@@ -146,9 +162,42 @@ def marks(items: Sequence[Mark], *, logarithmic: str = "") -> dict[str, Any]:
 
 
 def wrapped(name: str) -> str:
-    """Return a name for an axis: without the prefix of options, in lines of at most `_LABEL` characters."""
-    short = name.replace("engine.options.", "")
-    return "<br>".join(html.escape(text) for text in textwrap.wrap(short, _LABEL, break_on_hyphens=False, break_long_words=False))
+    """Return a name for an axis, in lines of at most `_LABEL` characters."""
+    return "<br>".join(html.escape(text) for text in textwrap.wrap(name, _LABEL, break_on_hyphens=False, break_long_words=False))
+
+
+def without_shared(names: Sequence[str]) -> list[str]:
+    """Return names of alternatives without the parts that all of them have; the same names if nothing else is left.
+
+    >>> without_shared(["rocksdb on sata, 4 jobs", "rocksdb on sata, 8 jobs"])
+    ['4 jobs', '8 jobs']
+    >>> without_shared(["engine.options.max_background_jobs=4 seed=1", "engine.options.max_background_jobs=8 seed=1"])
+    ['max_background_jobs=4', 'max_background_jobs=8']
+    """
+    short = [name.replace("engine.options.", "") for name in names]
+    overrides = all("=" in part for name in short for part in name.split(" "))
+    separator = " " if overrides else ", "
+    parts = [name.split(separator) for name in short]
+    shared = set.intersection(*map(set, parts)) if len(parts) > 1 else set()
+    left = [separator.join(part for part in own if part not in shared) for own in parts]
+    return left if all(left) and len(set(left)) == len(set(short)) else short
+
+
+def number_range(values: Iterable[float], *, zero: bool = False) -> list[float]:
+    """Return the ends of a linear axis around `values`, with room at both sides; `zero`: 0 is on the axis.
+
+    Equal values still get a tenth of their size on either side: Plotly's own axis would end 1 above and below them.
+
+    >>> number_range([900.0]), number_range([-4.0, 6.0])
+    ([802.8, 997.2], [-4.4, 6.4])
+    """
+    found = [value for value in values if math.isfinite(value)] or [0.0]
+    low, high = (min(0.0, *found), max(0.0, *found)) if zero else (min(found), max(found))
+    least = 0.2 * max(abs(low), abs(high)) or 2.0
+    lacking = max(0.0, least - (high - low)) / 2.0
+    low, high = low - lacking, high + lacking
+    room = 0.04 * (high - low)
+    return [low - room, high + room]
 
 
 def log_axis(title: str, values: Sequence[float]) -> dict[str, Any]:

@@ -47,6 +47,8 @@ class Curve:
     """Title of the axis, if it is not the unit."""
     short: str = ""
     """Name in the contents of a page, if it is not the title."""
+    steps: bool = False
+    """Whether a mean is drawn as a step over its second."""
 
     def of(self, run: RunData) -> Floats:
         """Return the value of each second."""
@@ -59,30 +61,44 @@ class Curve:
         y = timeline.mean(values) if self.kind is CurveKind.RATE else timeline.high(values)
         return timeline.end_s if self.kind is CurveKind.STATE else timeline.middle_s, y
 
+    def style(self, *, grouped: bool) -> dict[str, str]:
+        """Return the shape of its lines; `grouped`: whether a point stands for several seconds."""
+        if self.kind is CurveKind.STATE and not grouped:
+            return {"shape": "hv"}
+        return {"shape": "hvh"} if self.steps else {}
+
 
 def drawn(curve: Curve, run: RunData, timeline: Timeline) -> Figure:
     """Draw a curve of one run in front of the bands of its stalls."""
     x, y = curve.points(run, timeline)
     scale, axis, hover = _axis(curve, y)
     trace = line(x, y / scale, curve.title, RUNS[0], yaxis="y2", hovertemplate=hover)
-    if curve.kind is CurveKind.STATE and not timeline.grouped:
-        trace["line"]["shape"] = "hv"
+    trace["line"] |= curve.style(grouped=timeline.grouped)
     layout = {"xaxis": time_axis(), "yaxis": BANDS_AXIS, "yaxis2": {**DATA_AXIS, **axis}}
     return _figure(curve, [*bands_behind(run), trace] if np.isfinite(y).any() else [], layout, grouped=timeline.grouped)
 
 
 def overlaid(curve: Curve, runs: Sequence[RunData], names: Sequence[str]) -> Figure:
     """Draw a curve with a line per run."""
-    points = [curve.points(run, Timeline.of(run.times_s, _POINTS)) for run in runs]
+    timelines = [Timeline.of(run.times_s, _POINTS) for run in runs]
+    points = [curve.points(run, timeline) for run, timeline in zip(runs, timelines, strict=True)]
     scale, axis, hover = _axis(curve, np.concatenate([y for _, y in points]))
     parts = zip(points, names, strict=True)
     traces = [_line(x, y / scale, name, i, hover) for i, ((x, y), name) in enumerate(parts) if np.isfinite(y).any()]
+    for trace in traces:
+        trace["line"] |= curve.style(grouped=any(timeline.grouped for timeline in timelines))
     return _of_several(curve, traces, axis, runs)
 
 
 def operations(run: RunData) -> Floats:
     """Return reads and writes per second."""
     return run.rate("write_ops") + run.rate("read_ops")
+
+
+def _served(run: RunData) -> Floats:
+    """Return the reads and writes of each row, of which the last may be shorter than a second."""
+    served: Floats = run.column("write_ops") + run.column("read_ops")
+    return served
 
 
 def throughput_differences(runs: Sequence[RunData], names: Sequence[str]) -> Figure | None:
@@ -95,8 +111,8 @@ def throughput_differences(runs: Sequence[RunData], names: Sequence[str]) -> Fig
 def operations_ahead(runs: Sequence[RunData], names: Sequence[str]) -> Figure | None:
     """Draw how many operations each run is ahead of the first one since the start, over their common time."""
     caption = f"Operations since the start that a run has done more (above 0) or fewer than {names[0]}."
-    curve = Curve("operations-ahead", "Operations ahead", caption, operations, CurveKind.STATE, "operations")
-    return _differences(curve, runs, names, lambda difference, _timeline, last: np.cumsum(np.nan_to_num(difference))[last])
+    curve = Curve("operations-ahead", "Operations ahead", caption, _served, CurveKind.STATE, "operations")
+    return _differences(curve, runs, names, lambda difference, _timeline, last: np.cumsum(difference)[last])
 
 
 def _differences(
@@ -104,13 +120,13 @@ def _differences(
 ) -> Figure | None:
     if len(runs) < 2:
         return None
-    first = operations(runs[0])
+    first = curve.of(runs[0])
     traces = []
     for number, (run, name) in enumerate(zip(runs[1:], names[1:], strict=True), 1):
         common = min(len(first), len(run.times_s))
         timeline = Timeline.of(run.times_s[:common], _POINTS)
         last = np.append(timeline.starts[1:], common) - 1
-        y = form(operations(run)[:common] - first[:common], timeline, last)
+        y = form(curve.of(run)[:common] - first[:common], timeline, last)
         x = timeline.end_s if curve.kind is CurveKind.STATE else timeline.middle_s
         traces.append(_line(x, y, name, number, "%{y:+,.0f}"))
     axis = {"title": {"text": curve.unit}, "zeroline": True, "zerolinewidth": 2, "tickformat": "~s"}

@@ -17,11 +17,14 @@ _LAST_RARITY = 2e4
 _SPOTS = 150
 """Distinguishable positions per power of ten on either axis."""
 
+_LATENCIES_S = (1e-12, 1e12)
+"""Latencies that a figure can tell apart from 0 and from infinity."""
+
 PERCENTILE_AXIS = {
     "type": "log",
     "title": {"text": "percentile: share of operations that are at least this fast"},
-    "tickvals": [1, 2, 10, 100, 1e3, 1e4],
-    "ticktext": ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.99 %"],
+    "tickvals": [2, 10, 100, 1e3, 1e4],
+    "ticktext": ["50 %", "90 %", "99 %", "99.9 %", "99.99 %"],
     "range": [0, 4.15],
 }
 """Axis of 1 / (1 - percentile): with each step to the right, operations are ten times as rare."""
@@ -65,7 +68,8 @@ def percentile_curve(run: RunData, op: str) -> tuple[Floats, Floats] | None:
 
 def _thinned(rarity: Floats, latency: Floats) -> tuple[Floats, Floats]:
     """Remove the points that are at the same position of the figure as both their neighbours."""
-    spots = np.column_stack((np.log10(rarity) * _SPOTS, np.log10(latency) * _SPOTS)).astype(int)
+    positive = np.clip(latency, *_LATENCIES_S)  # a bucket may begin at 0 or be open
+    spots = np.floor(np.column_stack((np.log10(rarity), np.log10(positive))) * _SPOTS)
     moved = np.any(np.diff(spots, axis=0) != 0, axis=1)
     keep = np.concatenate(([True], moved)) | np.concatenate((moved, [True]))
     return rarity[keep], latency[keep]

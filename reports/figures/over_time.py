@@ -110,7 +110,7 @@ def blocked_writes(run: RunData, timeline: Timeline) -> Figure:
     if queue.any():
         traces.append(line(timeline.end_s, timeline.high(queue), name, READ, yaxis="y2", width=2.0,
                            hovertemplate="%{y:.3s} operations"))  # fmt: skip
-    if waited.any():
+    if np.nan_to_num(waited).any():
         traces.append(line(timeline.middle_s, timeline.mean(waited), "share of time in stalls", STALLS["memtable_stop"],
                            yaxis="y3", width=1.2, dash="dot", hovertemplate="%{y:.0%}"))  # fmt: skip
     caption = _CAPTION if "backlog_ops" in run.series and run.column("backlog_ops").any() else _method(run)
@@ -127,7 +127,7 @@ def blocked_writes(run: RunData, timeline: Timeline) -> Figure:
 
 def stalled_share(run: RunData) -> Floats:
     """Return the share of each second in which stalls held writers back."""
-    waited: Floats = np.minimum(np.sum([run.column(f"stall_{cause}_s") for cause in STALLS], axis=0), 1.0)
+    waited: Floats = np.minimum(np.sum([run.rate(f"stall_{cause}_s") for cause in STALLS], axis=0), 1.0)
     return waited
 
 
@@ -170,7 +170,7 @@ def open_loop_queue(end_s: Floats, served: Floats, length_s: float) -> Floats:
 
 
 def device_bandwidth(run: RunData, timeline: Timeline) -> Figure:
-    """Draw stacked areas of bytes per second by consumer."""
+    """Draw stacked areas of bytes per second by consumer, as steps: each is the mean of its second."""
     writes, reads = _stack(run, timeline, "write", "y"), _stack(run, timeline, "read", "y2")
     caption = "Bytes per second that each consumer wrote and read, stacked: the top edge is the total of the device."
     if timeline.grouped:
@@ -203,17 +203,25 @@ def _peak(run: RunData, kind: str) -> float:
 def _stack(run: RunData, timeline: Timeline, kind: str, axis: str) -> list[Trace]:
     traces = []
     for consumer, color in CONSUMERS.items():
-        values = np.nan_to_num(run.rate(f"{kind}_bytes_{consumer}_per_s"))
-        if not values.any():
+        values = run.rate(f"{kind}_bytes_{consumer}_per_s")
+        if not np.nan_to_num(values).any():
             continue
+        x, y = _steps(timeline, timeline.mean(values))
         traces.append({
-            "type": "scatter", "mode": "lines", "x": packed(timeline.middle_s, exact=True),
-            "y": packed(timeline.mean(values)), "yaxis": axis, "stackgroup": kind, "name": CONSUMER_NAMES[consumer],
-            "line": {"width": 0.8, "color": color}, "fillcolor": translucent(color, 0.75), "legendgroup": consumer,
+            "type": "scatter", "mode": "lines", "x": packed(x, exact=True), "y": packed(y), "yaxis": axis,
+            "stackgroup": kind, "name": CONSUMER_NAMES[consumer],
+            "line": {"width": 0.8, "color": color, "shape": "hv"}, "fillcolor": translucent(color, 0.75), "legendgroup": consumer,
             "showlegend": kind == "write" or not run.column(f"write_bytes_{consumer}_per_s").any(),
             "hovertemplate": "%{y:.3s}B/s",
         })  # fmt: skip
     return traces
+
+
+def _steps(timeline: Timeline, values: Floats) -> tuple[Floats, Floats]:
+    """Return where each known value begins, and the values; the last one again at its end. Plotly stacks an unknown one as 0."""
+    known = np.flatnonzero(np.isfinite(values))
+    last = known[-1]
+    return np.append(timeline.start_s[known], timeline.end_s[last]), np.append(values[known], values[last])
 
 
 def tuned_options(run: RunData, timeline: Timeline) -> Figure | None:

@@ -43,7 +43,7 @@ def progress_figure(goal: str, history: Sequence[PointTried]) -> Figure:
         "y": best[found].tolist(), "line": {"color": RUNS[1], "shape": "hv", "width": 2}, "hoverinfo": "skip",
     })  # fmt: skip
     caption = f"{metric.label.capitalize()} of each point that ran in full, mean of two seeds, in the order of the search."
-    layout = {"hovermode": "closest", "xaxis": {"title": {"text": "point"}}, "yaxis": number_axis(metric.name)}
+    layout = {"hovermode": "closest", "xaxis": {"title": {"text": "point"}}, "yaxis": number_axis(metric.name, values.tolist())}
     return Figure(f"progress-{goal}", f"Search for {metric.label}", caption, traces, layout)
 
 

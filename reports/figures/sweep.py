@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.reports import numbers
-from lsmlab.reports.figures.base import Figure, Trace, scrolled
+from lsmlab.reports.figures.base import Figure, Trace, number_range, scrolled
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.configuration.names import value_name
 from lsmlab.sim.studies.sweep.analysis import Front, OnFront
@@ -27,6 +28,10 @@ _MOST_LINES: Final = 500
 """Largest number of configurations in the parallel coordinates."""
 _FEW_VALUES: Final = 12
 """Largest number of values that an axis of the parallel coordinates names one by one."""
+_EQUAL: Final = 0.01
+"""Difference, as a share of the values, below which an axis does not zoom in on it."""
+_LINE: Final = 16
+"""Characters in a line above an axis of the parallel coordinates."""
 _AXIS_PX: Final = 150
 """Least width of a column of the heat map and of an axis of the parallel coordinates."""
 
@@ -41,8 +46,11 @@ def key_name(key: str) -> str:
     return key.rpartition(".")[2]
 
 
-def number_axis(metric: str, **more: Any) -> dict[str, Any]:
-    """Return the axis of a number, with its unit."""
+def number_axis(metric: str, values: Iterable[float] = (), **more: Any) -> dict[str, Any]:
+    """Return the axis of a number, with its unit. Where `values` are nearly equal, it spans a share of their size."""
+    found = [value for value in values if math.isfinite(value)]
+    if found and max(found) - min(found) < _EQUAL * max(map(abs, found)):
+        more = {"range": number_range(found), **more}
     example = value_text(metric, 1.0)
     if example.endswith("%"):
         form: dict[str, Any] = {"tickformat": ".0%"}
@@ -61,7 +69,7 @@ def level_name(key: str, level: Any) -> str:
 
 
 def _text(name: str, value: float) -> str:
-    return numbers.micro(value_text(name, value))
+    return numbers.on_page(value_text(name, value))
 
 
 def effect_figure(metric: str, effects: Effects) -> Figure:
@@ -84,10 +92,13 @@ def effect_figure(metric: str, effects: Effects) -> Figure:
             "hovertemplate": "%{text}<extra></extra>",
         })  # fmt: skip
     places = [row for trace in traces for row in trace["y"]]
+    bars = [(v.mean, 0.0 if v.high is None else v.high - v.mean) for one in effects.main for v in one.levels]
+    ends = [mean + side * half for mean, half in bars for side in (-1, 1)]
     over = "the seeds" if effects.intervals == "seeds" else "the configurations of the group"
     caption = f"Mean over all configurations with this value, and its 90 % interval over {over}."
     layout = {
-        "hovermode": "closest", "showlegend": False, "xaxis": number_axis(metric),
+        "hovermode": "closest", "showlegend": False,
+        "xaxis": number_axis(metric, ends),
         "yaxis": {"tickmode": "array", "tickvals": places, "ticktext": labels, "autorange": "reversed", "zeroline": False},
     }  # fmt: skip
     title = f"Effects on {metric_name(metric)}"
@@ -157,13 +168,23 @@ def _parallel_layout(axes: Sequence[_Axis]) -> dict[str, Any]:
         for place, axis in enumerate(axes)
         for text, height in axis.ticks
     ]
-    ends = {"range": [-0.15, len(axes) - 0.35], "fixedrange": True, "zeroline": False}
-    names = {"tickmode": "array", "tickvals": list(range(len(axes))), "ticktext": [axis.label for axis in axes],
-             "tickangle": 0, "tickfont": {"size": 13.5}}
+    ends = {"range": [-0.4, len(axes) - 0.35], "fixedrange": True, "zeroline": False}
+    names = {"tickmode": "array", "tickvals": list(range(len(axes))), "ticktext": [_broken(axis.label) for axis in axes],
+             "tickangle": 0, "tickfont": {"size": 13.5}, "ticklabeloverflow": "allow"}
     return {
         "hovermode": "closest", "showlegend": False, "annotations": texts, "xaxis": {**ends, **names, "side": "top"},
-        "yaxis": {"visible": False, "range": [-0.06, 1.06], "fixedrange": True}, "margin": {"l": 20, "r": 20, "t": 60, "b": 20},
+        "yaxis": {"visible": False, "range": [-0.06, 1.06], "fixedrange": True}, "margin": {"l": 20, "r": 20, "t": 76, "b": 20},
     }  # fmt: skip
+
+
+def _broken(name: str) -> str:
+    """Return a name in lines that its column has room for."""
+    lines = [""]
+    for word in name.replace("_", "_ ").split(" "):
+        if lines[-1] and len(lines[-1]) + len(word) > _LINE:
+            lines.append("")
+        lines[-1] += word if lines[-1].endswith("_") or not lines[-1] else f" {word}"
+    return "<br>".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +234,8 @@ def pareto_figure(measured: Measured, found: Front, metrics: Sequence[str]) -> F
             "hovertemplate": f"%{{text}}<br>%{{y}}, %{{x}}<extra>{name}</extra>",
         })  # fmt: skip
     caption = f"Front of {', '.join(map(metric_name, metrics))}: no other configuration is as good in all and better in one."
-    layout = {"hovermode": "closest", "xaxis": number_axis(metrics[1]), "yaxis": number_axis(metrics[0])}
+    layout = {"hovermode": "closest", "xaxis": number_axis(metrics[1], x.tolist()),
+              "yaxis": number_axis(metrics[0], y.tolist())}  # fmt: skip
     return Figure("pareto", "Pareto front", caption, traces, layout, height_px=460)
 
 

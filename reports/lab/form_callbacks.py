@@ -81,7 +81,7 @@ class Form:
 
     def preview(self, number: object, tab: str | None, *states: Any) -> Any:
         """Return the preview of the values of the form."""
-        nothing = (no_update,) * 9
+        nothing = (no_update,) * 10
         if not tab or not states[-1] or not all(states[:3]) or not isinstance(number, int):
             return nothing
         about: tuple[Any, ...] = (no_update,) * 4
@@ -90,15 +90,18 @@ class Form:
             about = (choice.as_json(), choice.name(START), choice.command(), choice.yaml())
             found: Curves | None = self._jobs.preview(tab, number, choice.configuration())
         except InputError as error:  # command and YAML follow the form also if the model refuses a value
-            return (*(no_update,) * 4, str(error), *about)
+            return (*(no_update,) * 5, str(error), *about)
         if found is None:
             return nothing
         facts = [
             html.Div([html.Span(f["label"], className="label"), html.B(f["text"])], className="fact", title=f["note"])
             for f in found.facts
         ]
+        answers = [
+            html.Div([html.Dt(a["question"]), html.Dd([html.B(a["answer"]), html.Span(a["reason"])])]) for a in found.answers
+        ]
         curves = {"figures": found.figures, "end_s": found.end_s}
-        return curves, facts, found.window, [html.Li(note) for note in found.notes], "", *about
+        return curves, facts, answers, found.window, [html.Li(note) for note in found.notes], "", *about
 
 
 def register_form(app: Any, form: Form) -> None:
@@ -113,8 +116,8 @@ def register_form(app: Any, form: Form) -> None:
         prevent_initial_call=True,
     )(form.controls)  # fmt: skip
     app.callback(
-        Output("curves", "data"), Output("facts", "children"), Output("window", "children"), Output("notes", "children"),
-        Output("message", "children", allow_duplicate=True),
+        Output("curves", "data"), Output("facts", "children"), Output("answers", "children"), Output("window", "children"),
+        Output("notes", "children"), Output("message", "children", allow_duplicate=True),
         Output("choice", "data"), Output("name", "children"), Output("command", "children"), Output("yaml", "children"),
         Input("request", "data"), State("tab", "data"), *FORM, prevent_initial_call=True,
     )(form.preview)  # fmt: skip

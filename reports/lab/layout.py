@@ -37,6 +37,16 @@ _STORES: Final = ("tab", "choice", "wanted", "applied", "source", "drawn", "requ
 """Data in the browser: number of the tab; choice that was previewed last, is wanted, was applied; loaded file; choice whose
 controls are drawn; number of the last request; curves; light or dark; page of results; number of saved results."""
 _LIVE: Final = {"aria-live": "polite"}
+_SIMULATING: Final = {
+    "data": [],
+    "layout": {
+        "xaxis": {"visible": False}, "yaxis": {"visible": False}, "height": 270,
+        "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
+        "annotations": [{"text": "simulating …", "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False,
+                         "font": {"size": 18, "color": "#808b94"}}],
+    },
+}  # fmt: skip
+"""Figure before the first curves: no empty axes."""
 _GRAPH: Final = {"displayModeBar": False, "responsive": True, "plotlyServerURL": ""}
 
 
@@ -137,11 +147,12 @@ def _curves() -> html.Section:
     return html.Section([
         _titled(html.H2("Preview"), html.P(id="window", className="caption", **_LIVE)),
         html.Div(id="facts", className="facts-row"),
+        html.Dl(id="answers", className="short-answers", **_LIVE),
         html.H3("Throughput and write stalls"),
         html.P("A band marks a write stall, its colour the cause. Dotted: before the last change.", className="caption"),
-        dcc.Graph(id="graph-throughput", config=_GRAPH, className="graph"),
+        dcc.Graph(id="graph-throughput", figure=_SIMULATING, config=_GRAPH, className="graph"),
         html.H3("Level 0 against its triggers"),
-        dcc.Graph(id="graph-l0", config=_GRAPH, className="graph"),
+        dcc.Graph(id="graph-l0", figure=_SIMULATING, config=_GRAPH, className="graph"),
         html.Ul(id="notes", className="hint"),
     ], className="card curves")  # fmt: skip
 

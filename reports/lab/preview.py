@@ -12,6 +12,8 @@ from typing import Any, Final
 import lsmlab
 from lsmlab.models.errors import InputError
 from lsmlab.reports import numbers
+from lsmlab.reports.answers.stopped import bottleneck_parts, what_stopped
+from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.charts import L0, THROUGHPUT, of_run
 from lsmlab.reports.headline import headline
 from lsmlab.reports.run_data import RunData
@@ -45,6 +47,8 @@ class Curves:
     """What `Figure.as_json` gives: Plotly traces and layout."""
     facts: list[dict[str, str]]
     """Label, text and note of headline numbers."""
+    answers: list[dict[str, str]]
+    """Question, answer and reason: what stopped writers, the bottleneck, what would help."""
     window: str
     """Simulated time of the curves, in words."""
     end_s: float
@@ -133,7 +137,24 @@ def _drawn(run: RunData, whole_s: float) -> Curves:
     figures = [figure.as_json() for figure in of_run((THROUGHPUT, L0), run, timeline)]
     whole = run.duration_s >= 0.999 * whole_s or whole_s - run.duration_s < _SHORTEST_S
     notes = list(run.summary["notes"])
-    return Curves(figures, _facts(run), _window(run, whole_s, whole), run.duration_s, notes, whole)
+    return Curves(figures, _facts(run), answers(run), _window(run, whole_s, whole), run.duration_s, notes, whole)
+
+
+def answers(run: RunData) -> list[dict[str, str]]:
+    """Return question, answer and reason for a window: what stopped writers, the bottleneck, and what would help."""
+    stopped, sentences = what_stopped(run)
+    found = [("What stopped the store?", stopped, " ".join(sentences[:1]))]
+    bottleneck = (run.summary.get("bottleneck") or {}).get("text") or ""
+    if bottleneck and run.summary.get("episodes"):
+        found.append(("Why?", *bottleneck_parts(bottleneck)))
+    if tries := first_tries(run):
+        texts = [f"{change.name} ({change.why})" for change in tries]
+        others = f"Or {'; or '.join(texts[1:])}. " if texts[1:] else ""
+        found.append(("What would help?", f"Try {texts[0]}", f"{others}Not simulated yet: set it to see."))
+    elif not run.stall_seconds():
+        found.append(("What would help?", "Nothing to mend in this window", ""))
+    names = ("question", "answer", "reason")
+    return [dict(zip(names, map(numbers.on_page, one), strict=True)) for one in found]
 
 
 def _facts(run: RunData) -> list[dict[str, str]]:

@@ -27,7 +27,8 @@ export function gantt(canvas, data) {
     cursor(c, scale, TOP, bottom);
     c.restore();
     const most = scale.left - 8;
-    data.jobs.lanes.forEach((name, i) => text(c, lsmlab.narrow() ? name.replace("compaction", "comp.") : name, scale.left - 6,
+    const long = data.jobs.lanes.some((name) => c.measureText(name).width > most);
+    data.jobs.lanes.forEach((name, i) => text(c, long ? name.replace("compaction", "comp.") : name, scale.left - 6,
                                               TOP + (i + 0.5) * height - 1, { align: "right", color: colors().soft, most }));
   });
   const at = (x, y) => jobAt(data, longest, timeScale(canvas.clientWidth), x, Math.floor((y - TOP) / height));

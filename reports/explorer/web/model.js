@@ -212,8 +212,8 @@ export function prepare(data) {
     for (const time of tree.switches.time_s) times.push(time);
   }
   data.events = Float64Array.from(new Set(times)).sort();
-  const ops = new Float64Array(curves.end_s.length + 1);
-  curves.writes.forEach((rate, i) => { ops[i + 1] = ops[i] + rate * (curves.end_s[i] - (i ? curves.end_s[i - 1] : 0)); });
+  const ops = new Float64Array(curves.end_s.length + 1); // a rate is NaN where it is unknown
+  curves.writes.forEach((rate, i) => { ops[i + 1] = ops[i] + (rate || 0) * (curves.end_s[i] - (i ? curves.end_s[i - 1] : 0)); });
   data.written = { time_s: Float64Array.of(0, ...curves.end_s), ops };
   data.lanes = jobs.lanes.map(() => []);
   for (let job = 0; job < jobs.count; job++) data.lanes[jobs.columns.lane[job]].push(job);

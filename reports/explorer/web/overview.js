@@ -27,17 +27,14 @@ export function overview(canvas, data) {
 function curve(c, data, x) {
   const { end_s, writes, reads } = data.curves;
   const total = writes.map((value, i) => value + reads[i]);
-  const most = Math.max(1e-9, total.reduce((a, b) => Math.max(a, b), 0));
+  const most = Math.max(1e-9, total.reduce((a, b) => Math.max(a, b || 0), 0));
   const base = HEIGHT - STALLS - 4;
   c.beginPath();
-  c.moveTo(x(0), base);
   total.forEach((value, i) => {
-    const top = base - value / most * (base - 3);
-    c.lineTo(x(i ? end_s[i - 1] : 0), top);
-    c.lineTo(x(end_s[i]), top);
+    if (Number.isNaN(value)) return; // unknown: a gap
+    const [left, right] = [x(i ? end_s[i - 1] : 0), x(end_s[i])];
+    c.rect(left, base, right - left, -value / most * (base - 3));
   });
-  c.lineTo(x(data.duration_s), base);
-  c.closePath();
   c.fillStyle = translucent("#009E73", 0.45);
   c.fill();
 }

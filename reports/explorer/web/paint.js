@@ -49,15 +49,20 @@ export function stripes(c, color) {
   return patterns.get(color);
 }
 
-// Draw a text; cut it so that it fits a width.
+// Draw a text; cut it so that it fits a width. A number at its end stays: it tells texts apart.
 export function text(c, words, x, y, { align = "left", color, most = Infinity, weight = "" } = {}) {
   c.fillStyle = color || colors().ink;
   c.textAlign = align;
   const font = c.font;
   if (weight) c.font = `${weight} ${font}`;
+  const [end] = words.match(/ \d+$/) || [""];
+  let head = words.slice(0, words.length - end.length);
   let shown = words;
-  while (shown.length > 1 && c.measureText(shown).width > most) shown = `${shown.slice(0, -2)}…`;
-  if (shown.length > 1 || words.length <= 1) c.fillText(shown, x, y);
+  while (head.length > 1 && c.measureText(shown).width > most) {
+    head = head.slice(0, -1);
+    shown = `${head}…${end}`;
+  }
+  if (head.length > 1 || words.length <= 1) c.fillText(shown, x, y);
   c.font = font;
 }
 
@@ -72,10 +77,12 @@ export function ticks(low, high, wanted) {
 }
 
 // Return a function that draws at most once per frame, and keeps the longest time of a frame in ms (`dataset.frame`).
+// Before the page is printed it draws at once: there is no further frame.
 export function once(canvas, draw) {
   let waiting = false;
   return () => {
-    if (waiting) return;
+    if (lsmlab.printing()) draw();
+    if (waiting || lsmlab.printing()) return;
     waiting = true;
     requestAnimationFrame(() => {
       waiting = false;
