@@ -19,7 +19,7 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.studies.advise import Advice, Tried, advised, pairs, ranked, tried
 from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates
 from lsmlab.sim.studies.differences import Repeats, differences
-from lsmlab.sim.studies.goals import GoalLimits, memory_bytes, read_goal, read_limits
+from lsmlab.sim.studies.goals import GOALS, GoalLimits, memory_bytes, read_goal, read_limits
 from running import run
 
 ROOT = Path(__file__).parents[1]
@@ -102,7 +102,7 @@ def trialled(name: str, gain: float, kind: ChangeKind = ChangeKind.OPTIONS) -> T
     """Return a change that multiplies throughput."""
     before, after = Repeats([{"ops_per_s": 100.0}]), Repeats([{"ops_per_s": 100.0 * (1 + gain)}])
     change = CandidateChange((f"engine.options.{name}",), "", kind)
-    return tried((change,), "throughput", 0.0, differences(before, after, {}), None)
+    return tried((change,), GOALS["throughput"], 0.0, differences(before, after, {}), None, before, after)
 
 
 def test_pairs_of_the_best_options() -> None:
@@ -123,7 +123,7 @@ def test_certain_gains_come_first() -> None:
     def change(name: str, *gains: float) -> Tried:
         after = Repeats([{"ops_per_s": 100.0 * (1 + gain)} for gain in gains])
         change = CandidateChange((f"engine.options.{name}",), "")
-        return tried((change,), "throughput", 0.0, differences(before, after, {}), None)
+        return tried((change,), GOALS["throughput"], 0.0, differences(before, after, {}), None, before, after)
 
     found = [change("lucky=1", -0.3, 0.0, 1.2), change("sure=1", 0.1, 0.11, 0.12), change("worse=1", -0.1, -0.1, -0.11)]
 

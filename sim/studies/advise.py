@@ -172,6 +172,8 @@ class Advice(Document):
     """All changes with few seeds, by their gain."""
     refused: dict[str, str]
     """Changes that cannot run, with the reason."""
+    quick: bool
+    """Whether it answers in about two minutes."""
     left_out: int
     """Number of changes that a quick advice did not try."""
     command: str
@@ -237,8 +239,8 @@ def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -
     present = study_of_present(baseline, effort.seeds).run(runs).repeats(PRESENT)
     if present.overloaded and "_latency_s." in GOALS[goal].name:
         goal = "throughput"  # latencies of a growing queue depend on the length of the run
-    metric = goal_metric(goal, closed=closed)
-    search = _Search(baseline, metric, limits, errors, effort, lambda study: study.run(runs), present)
+    metric, tail = goal_metric(goal, closed=closed), goal_metric("p999", closed=closed)
+    search = _Search(baseline, metric, tail, limits, errors, effort, lambda study: study.run(runs), present)
     singles = search.singles()
     everything = [*singles, *search.pairs(singles)]
     best = advised(search.best(everything))
@@ -247,8 +249,8 @@ def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -
     written = write_options(baseline, first.overrides, summary, folder) if first is not None and folder is not None else None
     advice = Advice(
         baseline.name, goal, metric.name, limits_text(limits), present.seeds, effort.screened,
-        PresentState(PRESENT, present.means(metric), memory_bytes(config), state_of(present)),
-        best, ranked(everything), search.refused, search.left_out, command_of("advise", request), written,
+        PresentState(PRESENT, present.means(metric, tail), memory_bytes(config), state_of(present)),
+        best, ranked(everything), search.refused, request.quick, search.left_out, command_of("advise", request), written,
     )  # fmt: skip
     if baseline.stored is not None and folder is not None and (Path(request.store) / "config.yaml").is_file():
         short_form(advice, os.path.relpath(folder, request.store)).write(Path(request.store) / SHORT)
@@ -343,6 +345,8 @@ class _Search:
     baseline: Baseline
     metric: Metric
     """Goal."""
+    tail: Metric
+    """The latency of 1 operation in 1,000, which each answer shows."""
     limits: GoalLimits
     errors: Mapping[str, float]
     """The model's own errors by metric."""
@@ -412,7 +416,7 @@ class _Search:
             except InputError as error:
                 self.refused[name] = str(error)
                 continue
-            changed = differences(before, after, self.errors, (self.metric,))
+            changed = differences(before, after, self.errors, (self.metric, self.tail))
             broken = self.limits.broken(after.summaries[0], memory)
             found.append(tried(self.parts[name], self.metric, memory, changed, broken, before, after))
         return found

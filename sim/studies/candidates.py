@@ -77,7 +77,7 @@ class CandidateChange:
         if self.kind is ChangeKind.MIGRATION:
             return "restart and reorganization of all files (a full compaction)"
         if self.kind is ChangeKind.POLICIES:
-            return "another storage engine: code to port, and the data move to it"
+            return "another storage engine, to which the data move" if "engine" in self.keys else "changed code of the engine"
         if self.keys == {"device"}:
             return "a new drive, to which the data move"
         return "a larger machine or limit; restart"

@@ -19,6 +19,7 @@ from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.goals import (
     GOALS,
     GoalLimits,
+    goal_metric,
     is_saturating,
     limits_text,
     memory_bytes,
@@ -168,7 +169,8 @@ def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
     metrics = list(problem.metrics().values())
     if best is not None:
         errors = model_errors_of(config, from_a_log=baseline.from_a_log, changed=True)
-        check = _Check(baseline, metrics, limits, seed + _FRESH_SEED, request.replications, quiet, errors)
+        tail = goal_metric("p999", closed=closed)
+        check = _Check(baseline, metrics, tail, limits, seed + _FRESH_SEED, request.replications, quiet, errors)
         verdict, summary = check.verdict(best.split(" "))
         if any(helps(metric, verdict.of(metric.name)) for metric in metrics):
             options = write_options(baseline, verdict.settings, summary, folder)
@@ -208,6 +210,8 @@ class _Check:
     baseline: Baseline
     metrics: Sequence[Metric]
     """Metrics of the goals."""
+    tail: Metric
+    """The latency of 1 operation in 1,000, which each answer shows."""
     limits: GoalLimits
     first_seed: int
     seeds: int
@@ -239,7 +243,7 @@ class _Check:
             settings, useless = list(best), []
         verdict = TuningVerdict(
             present.seeds, settings, useless, present.means(*self.metrics), tuned.means(*self.metrics), state_of(present),
-            state_of(tuned), differences(present, tuned, self.errors, self.metrics), parts,
+            state_of(tuned), differences(present, tuned, self.errors, (*self.metrics, self.tail)), parts,
         )  # fmt: skip
         return verdict, present.summaries[0]
 
