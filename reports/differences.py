@@ -33,15 +33,26 @@ def ends_text(found: Difference) -> str:
     if found.low is None:
         return "unknown"
     low, high = _change(found, found.low), _change(found, found.high or 0.0)
-    return f"{_without_unit(low, _unit(high))} to {high}"
+    return f"{low.removesuffix(_unit(low))} to {high}" if _unit(low) == _unit(high) else f"{low} to {high}"
 
 
 def interval_text(found: Difference) -> str:
     """Return the interval of a change in parentheses, for a place behind the change, whose unit it shares; "" if unknown."""
     if found.low is None:
         return ""
-    low, high, unit = _change(found, found.low), _change(found, found.high or 0.0), _unit(change_text(found))
-    return f"({_without_unit(low, unit)} to {_without_unit(high, unit)})" if _unit(low) == _unit(high) else f"({low} to {high})"
+    return between(change_text(found), _change(found, found.low), _change(found, found.high or 0.0))
+
+
+def between(value: str, low: str, high: str) -> str:
+    """Return an interval in parentheses, for a place behind `value`, whose unit is not repeated.
+
+    >>> between("+29.9 points", "+22.9 points", "+37.0 points"), between("2 ms", "900 us", "3 ms")
+    ('(+22.9 to +37.0)', '(900 us to 3 ms)')
+    """
+    unit = _unit(value)
+    if _unit(low) == _unit(high) == unit:
+        low, high = low.removesuffix(unit), high.removesuffix(unit)
+    return f"({low} to {high})"
 
 
 def verdict_text(found: Difference) -> str:
@@ -79,11 +90,6 @@ def _unit(text: str) -> str:
     return _UNIT.sub("", text)
 
 
-def _without_unit(text: str, unit: str) -> str:
-    """Return a change without its unit, if that is `unit`."""
-    return text.removesuffix(unit) if _unit(text) == unit else text
-
-
 def wanted(goal: Metric) -> str:
     """Return a goal in words, such as "higher throughput"."""
     return f"{'higher' if goal.higher_is_better else 'lower'} {goal.label}"
@@ -113,7 +119,7 @@ def in_words(differences: Sequence[Difference]) -> str:
     main = [d for d in differences if d.metric in MAIN]
     certain = [f"{BY_NAME[d.metric].label} {change_with_interval(d)}" for d in main if d.certain]
     unclear = [BY_NAME[d.metric].label for d in main if not (d.certain or d.tie or d.low is None)]
-    unknown = [BY_NAME[d.metric].label for d in main if d.low is None]
+    unknown = [BY_NAME[d.metric].label for d in main if d.low is None and not d.certain]
     ties = [BY_NAME[d.metric].label for d in main if d.tie]
     parts = [", ".join(certain)] if certain else []
     parts += [f"no difference beyond the error in {_joined(unclear)}"] if unclear else []

@@ -92,7 +92,7 @@ OPEN_LOOP: Final = (
 It judges stores whose clients wait for them: such clients send nothing during a stall, so their own percentiles are best for
 the store that stands still. Without stalls it is the latency of the clients. It is as uncertain as the length of a stall.
 """
-_WITHOUT_STALLS: Final = {m.name: m.name.replace("open_loop", "write") for m in OPEN_LOOP}
+WITHOUT_STALLS: Final = {m.name: m.name.replace("open_loop", "write") for m in OPEN_LOOP}
 """Number that takes the place of an open-loop latency in a run without stalls, or with an open loop."""
 COUNTS: Final = (
     Metric("flush_count", "flushes", "{:,.0f}".format),
@@ -105,7 +105,7 @@ BY_NAME: Final[Mapping[str, Metric]] = {metric.name: metric for metric in (*METR
 def value_of(summary: Mapping[str, Any], name: str) -> float | None:
     """Return a number of a summary; None if the summary does not have it or it is not finite (see also `OPEN_LOOP`)."""
     found = _number(summary, name)
-    return found if found is not None or name not in _WITHOUT_STALLS else _number(summary, _WITHOUT_STALLS[name])
+    return found if found is not None or name not in WITHOUT_STALLS else _number(summary, WITHOUT_STALLS[name])
 
 
 def _number(summary: Mapping[str, Any], name: str) -> float | None:
