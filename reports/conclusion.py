@@ -32,6 +32,8 @@ class Conclusion:
     """Seeds, settled or not, the model's error, what is not simulated."""
     command: str = ""
     """Command that repeats the answer."""
+    about: str = ""
+    """What was simulated, if the question does not say so."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the parts as plain values, for JSON."""
@@ -39,7 +41,8 @@ class Conclusion:
 
     def html(self) -> str:
         """Return the boxes of the answer as HTML."""
-        head = f'<p class="big">{_code(self.answer)}</p>{_paragraphs(self.more)}'
+        about = f'<p class="caption">{_code(self.about)}</p>' if self.about else ""
+        head = f'{about}<p class="big">{_code(self.answer)}</p>{_paragraphs(self.more)}'
         repeat = f'<p class="caption">Repeat: <code>{html.escape(self.command)}</code></p>' if self.command else ""
         boxes = f'<div class="answer" id="answer-answer"><h2>Answer</h2>{head}{repeat}</div>'
         for name, question in _QUESTIONS.items():
@@ -49,7 +52,8 @@ class Conclusion:
 
     def lines(self) -> list[str]:
         """Return the answer as lines of text."""
-        lines = wrapped("answer          ", _plain(" ".join((self.answer, *self.more))))
+        lines = [self.about] if self.about else []
+        lines += wrapped("answer          ", _plain(" ".join((self.answer, *self.more))))
         for name, label in _LABELS.items():
             if sentences := getattr(self, name):
                 lines += wrapped(f"{label:<16}", _plain(" ".join(sentences)))
@@ -62,9 +66,9 @@ def states_sentence(states: Mapping[str, StoreState]) -> str:
     >>> from dataclasses import replace
     >>> state = StoreState(600.0, None, "no bottleneck", "")
     >>> states_sentence({"present state": state})
-    'All stores had settled within 10 min.'
+    'All stores had settled within 600 s.'
     >>> states_sentence({"sata": replace(state, unsettled="L0 grows by 2.0 % of the flushed files")})
-    'These are numbers of 10 min, not of the long run: sata had not settled (L0 grows by 2.0 % of the flushed files).'
+    'These are numbers of 600 s, not of the long run: sata had not settled (L0 grows by 2.0 % of the flushed files).'
     """
     length = numbers.duration(max((one.duration_s for one in states.values()), default=0.0))
     doubts = [f"{name} had not settled ({one.unsettled})" for name, one in states.items() if one.unsettled is not None]

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.plots import ComparisonPlots
+from lsmlab.reports.comparison.conclusion import conclude
+from lsmlab.reports.comparison.members import members
 from lsmlab.reports.comparison.page import draw_comparison, write_comparison
+from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.differences import sum_up
 from lsmlab.reports.parts import Table, joined, paragraph
 from lsmlab.result import Result, frame_of, stored_result
@@ -60,6 +63,11 @@ class Comparison:
         excludes 0; tie: the same value with every seed.
         """
         return differences_frame((run.name, run.differences) for run in self.value.runs)
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """What differs from the first run, why, what would help, how sure that is, and the command that repeats it."""
+        return conclude(members([run.data for run in self.runs.values()], self.folder), self.value.command)
 
     @property
     def sentences(self) -> list[str]:
@@ -133,7 +141,7 @@ def differences_frame(found: Iterable[tuple[str, Sequence[Difference]]]) -> pd.D
 def compared(request: CompareRequest, how: Settings, folder: Path) -> Comparison:
     """Simulate the configurations of a request into a folder. Raises InputError if one of them fails."""
     with input_errors():
-        found = compare_all(planned(request), request.replications, how, folder)
+        found = compare_all(planned(request), how, folder)
     if found.failures:
         raise InputError(f"{found.failures[0].job.name}: {found.failures[0].error}")
     assert found.comparison is not None

@@ -28,6 +28,7 @@ from lsmlab.sim.yaml_text import parse_yaml, to_yaml
 
 if TYPE_CHECKING:
     import pandas as pd
+    from lsmlab.reports.conclusion import Conclusion
     from lsmlab.reports.page import Page
     from lsmlab.sim.configuration.catalogue import MemoryFolder
     from lsmlab.sim.results.results import Result as Simulated
@@ -153,6 +154,13 @@ class Result:
         with tempfile.TemporaryDirectory(prefix="lsmlab-") as scratch:
             self._write(Path(scratch) / self.name)
             return page_of(load_run(Path(scratch) / self.name))
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """What stopped the store, for how long, why, what would help, and how sure that is."""
+        from lsmlab.reports.answers.conclusion import conclude
+
+        return conclude(self.data)
 
     def __str__(self) -> str:
         """Return the summary as the command line prints it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from pathlib import Path
 from typing import Final
 
@@ -17,14 +16,14 @@ from lsmlab.reports.cli.running import (
     results_directory,
     running,
 )
-from lsmlab.reports.differences import sum_up
+from lsmlab.reports.comparison.conclusion import conclude
+from lsmlab.reports.comparison.members import members
+from lsmlab.reports.run_data import load_run
 from lsmlab.sim.configuration.compose import output_directory
 from lsmlab.sim.configuration.trust import allow_packages, trusting
 from lsmlab.sim.runs.index import IndexedRun, publish
-from lsmlab.sim.studies.compare import Compared, CompareRequest, Comparison, compare_all, cost, planned
+from lsmlab.sim.studies.compare import Compared, CompareRequest, compare_all, cost, planned
 
-_MOST_SENTENCES: Final = 3
-"""Largest number of runs whose differences the terminal sums up; comparison.json and the page have those of all."""
 _USAGE: Final = "lsmlab compare engine=a,b device=x,y [key=value ...] [options]"
 _EXAMPLE: Final = "example: lsmlab compare engine=rocksdb,universal device=nvme,sata workload.duration=60s"
 
@@ -42,17 +41,20 @@ def compare(argv: list[str]) -> int:
         config = asked.configs[0]
         as_json = output.json or bool(config.get("json"))
         runs = options.settings(executor, quiet=as_json)
-        keep_budget(lambda: cost(asked, request.replications, runs), options, executor.count, "fewer or shorter runs")
+        keep_budget(lambda: cost(asked, runs), options, executor.count, "fewer or shorter runs")
         folder, _ = results_directory(output.out, output_directory(asked.overrides, request.config_dirs))
-        found = compare_all(asked, request.replications, runs, folder)
+        found = compare_all(asked, runs, folder)
     return _show(found, folder, as_json=as_json, pages=pages_wanted(config, json=as_json, no_report=output.no_report))
 
 
 def _show(found: Compared, folder: Path, *, as_json: bool, pages: bool) -> int:
     if found.finished:
         runs = [IndexedRun(r.job.name, r.job.choices, r.summary or {}, r.job.parameters) for r in found.finished]
-        text = _sentences(found.comparison) if found.comparison is not None else ""
-        more = {"comparison": None if found.comparison is None else found.comparison.as_dict()}
+        text, more = "", {"comparison": None if found.comparison is None else found.comparison.as_dict()}
+        if found.comparison is not None:
+            shown = members([load_run(row.folder) for row in found.finished if row.folder is not None], folder)
+            conclusion = conclude(shown, found.comparison.command)
+            text, more["conclusion"] = "\n".join([*conclusion.lines(), "", ""]), conclusion.as_dict()
         sys.stdout.write(publish(folder, runs, as_json=as_json, more=more, text=text))
         sys.stdout.flush()
     failed = report_failures(found.failures)
@@ -62,13 +64,3 @@ def _show(found: Compared, folder: Path, *, as_json: bool, pages: bool) -> int:
 
     folders = [row.folder for row in found.finished if row.folder is not None]
     return draw(lambda: draw_comparison(folder, folders), quiet=as_json) or failed
-
-
-def _sentences(comparison: Comparison) -> str:
-    """Return a paragraph for each of the first runs on its differences from the first one."""
-    first, *others = comparison.runs
-    texts = [sum_up(one.name, first.name, one.differences) for one in others[:_MOST_SENTENCES]]
-    if texts and len(first.seeds) == 1:
-        texts.append("(one seed each: --replications 5 adds the noise between seeds to the intervals)")
-    lines = [textwrap.fill(text, 120, subsequent_indent="  ", break_on_hyphens=False) for text in texts]
-    return "".join(f"{line}\n" for line in [*lines, ""]) if lines else ""

@@ -189,7 +189,10 @@ def _show(
     from lsmlab.sim.explain.summary_text import summary_text
 
     if config["json"]:
-        sys.stdout.write(to_json(summary))
+        from lsmlab.reports.answers.conclusion import conclude
+        from lsmlab.reports.run_data import load_run
+
+        sys.stdout.write(to_json({"conclusion": conclude(load_run(drawn)).as_dict(), **summary}))
     else:
         sys.stdout.write(f"{summary_text(summary)}\nSaved in {display_path(saved)}{more}\n")
     sys.stdout.flush()

@@ -14,6 +14,7 @@ from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.store import ABOUT
 from lsmlab.sim.studies.compare import FILE, Comparison, Member, side_by_side
 from lsmlab.sim.studies.differences import Difference, Repeats
+from lsmlab.sim.studies.lengths import StoreState
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class ShownRun:
     """Number of seeds behind `values` and `differences`."""
     differences: Sequence[Difference]
     """Differences from the first run; empty for the first run itself."""
+    state: StoreState
 
 
 def members(runs: Sequence[RunData], directory: Path) -> list[ShownRun]:
@@ -39,9 +41,17 @@ def members(runs: Sequence[RunData], directory: Path) -> list[ShownRun]:
     names = _distinct([configuration_name(c) or run.name for run, c in zip(runs, choices, strict=True)])
     rows = {row.folder: row for row in _answer(runs, choices, directory).runs}
     return [
-        ShownRun(run, name, chosen, len(rows[run.name].seeds), rows[run.name].differences)
+        ShownRun(run, name, chosen, len(rows[run.name].seeds), rows[run.name].differences, rows[run.name].state)
         for run, name, chosen in zip(runs, names, choices, strict=True)
     ]
+
+
+def command_of(directory: Path) -> str:
+    """Return the command that repeats the comparison of a folder; "" if the folder has none."""
+    try:
+        return Comparison.read(directory / FILE).command
+    except InputError:
+        return ""
 
 
 def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[ShownRun]:
@@ -54,7 +64,7 @@ def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[ShownRun]:
     parts = zip(runs, choices, repeats, strict=True)
     answer = side_by_side([Member(run.name, chosen, {}, own) for run, chosen, own in parts])
     return [
-        ShownRun(run, name, chosen, len(row.seeds), row.differences)
+        ShownRun(run, name, chosen, len(row.seeds), row.differences, row.state)
         for run, name, chosen, row in zip(runs, seeds_of, choices, answer.runs, strict=True)
     ]
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.reports.charts import COMPARED_OVER_TIME, COMPARED_WHOLE, of_runs
-from lsmlab.reports.comparison.members import ShownRun, members
+from lsmlab.reports.comparison.conclusion import conclude
+from lsmlab.reports.comparison.members import ShownRun, command_of, members
 from lsmlab.reports.comparison.settings import settings_section
 from lsmlab.reports.differences import change_figures, differences_table, sum_up
 from lsmlab.reports.headline import Fact, headline
 from lsmlab.reports.page import Page, page_link
 from lsmlab.reports.palette import RUNS
-from lsmlab.reports.parts import Best, Html, Part, Section, Story, Table, escaped, heading
+from lsmlab.reports.parts import Best, Html, Part, Section, Table, escaped, heading, paragraph
 from lsmlab.reports.run_data import PAGE, load_run
 from lsmlab.reports.run_page import draw_runs, versions
 from lsmlab.reports.variants import FILE
@@ -42,21 +43,16 @@ def write_comparison(out: Path, directory: Path, run_directories: Sequence[Path]
     """Write the page that compares the first `MOST_RUNS` of these runs into the file `out`."""
     runs = [load_run(path) for path in run_directories[:MOST_RUNS]]
     left_out = max(0, len(run_directories) - MOST_RUNS)
-    return _page(members(runs, directory), directory.resolve().name, out.resolve().parent, left_out).write(out)
+    shown = members(runs, directory)
+    return _page(shown, command_of(directory), directory.resolve().name, out.resolve().parent, left_out).write(out)
 
 
-def _page(shown: Sequence[ShownRun], name: str, home: Path, left_out: int) -> Page:
+def _page(shown: Sequence[ShownRun], command: str, name: str, home: Path, left_out: int) -> Page:
     """Return the page that compares runs; links to the pages of the runs are relative to the folder `home`."""
     runs, names = [one.run for one in shown], [one.name for one in shown]
-    sentences = summaries(shown)
-    if len(shown) > 1 and shown[0].seeds == 1:
-        sentences.append(
-            "One seed each: the intervals contain the model's own error, not the noise between seeds "
-            "('lsmlab compare --replications 5' adds it)."
-        )
     more = [f"The first {len(runs)} runs are shown; {left_out} more are not."] if left_out else []
     parts: list[Part] = [
-        Story([*sentences, *more]), numbers_section(shown, home), *of_runs(COMPARED_OVER_TIME, runs, names),
+        conclude(shown, command), *map(paragraph, more), numbers_section(shown, home), *of_runs(COMPARED_OVER_TIME, runs, names),
         *change_figures([(one.name, one.differences) for one in shown[1:]], names[0]), *differences_sections(shown),
         *of_runs(COMPARED_WHOLE, runs, names), settings_section(shown),
     ]  # fmt: skip

@@ -14,10 +14,12 @@ from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
+from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
+from lsmlab.sim.studies.lengths import StoreState, state_of, until_settled
 from lsmlab.sim.studies.metrics import model_errors_of
-from lsmlab.sim.studies.request import SettledRequest, argument, option
+from lsmlab.sim.studies.request import SettledRequest, argument, command_of, option
 from lsmlab.sim.studies.study import RunRow, Study, Variant
 
 FILE: Final = "comparison.json"
@@ -56,6 +58,7 @@ class ComparedRun:
     """Mean of each metric over the seeds."""
     differences: list[Difference]
     """Differences from the first configuration; empty for the first one itself."""
+    state: StoreState
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Comparison(Document):
     """Configurations side by side; the content of comparison.json."""
 
     runs: list[ComparedRun]
+    command: str = ""
+    """Command that repeats the comparison."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,7 @@ class Compared:
 class Planned:
     """Configurations of a comparison, before they run."""
 
+    request: CompareRequest
     overrides: Sequence[str]
     """Overrides of the first configuration."""
     configs: Sequence[Mapping[str, Any]]
@@ -107,10 +113,11 @@ def planned(request: CompareRequest) -> Planned:
     selected = combinations(overrides, variants)
     configs = [compose(combination.overrides, request.config_dirs) for combination in selected]
     choices = [without_quotes(combination.chosen) for combination in selected]
-    return Planned(selected[0].overrides, configs, choices, variants, notes)
+    return Planned(request, selected[0].overrides, configs, choices, variants, notes)
 
 
-def _study(asked: Planned, replications: int, folder: Path | None) -> Study:
+def _study(asked: Planned, folder: Path | None) -> Study:
+    replications = asked.request.replications
     folders = folder_names([configuration_name(choices) for choices in asked.choices])
     variants = {
         name: Variant(config, choices, None if folder is None else folder / name)
@@ -119,12 +126,12 @@ def _study(asked: Planned, replications: int, folder: Path | None) -> Study:
     return Study(variants, replications, perturbed=replications > 1)
 
 
-def cost(asked: Planned, replications: int, runs: Settings) -> CostEstimate:
+def cost(asked: Planned, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the runs that the run store lacks."""
-    return _study(asked, replications, None).cost(runs)
+    return _study(asked, None).cost(runs)
 
 
-def compare_all(asked: Planned, replications: int, runs: Settings, folder: Path) -> Compared:
+def compare_all(asked: Planned, runs: Settings, folder: Path) -> Compared:
     """Simulate all configurations, each into its own folder in `folder`, and compare them with the first one.
 
     `folder` gets comparison.json, or variants.json for the variants of a file.
@@ -133,28 +140,31 @@ def compare_all(asked: Planned, replications: int, runs: Settings, folder: Path)
         write_json(folder / VARIANTS, asked.variants.as_json())
     else:
         (folder / VARIANTS).unlink(missing_ok=True)  # from an earlier comparison in the same folder
-    study = _study(asked, replications, folder)
+    study = _study(asked, folder)
+    sets = asked.request.settled if asked.variants is None else bool(asked.request.settled)
+    if Baseline("", tuple(asked.overrides)).lengthens(sets):
+        study = until_settled(study, runs)
     outcome = study.run(runs, [folder])
     members = [
         Member(name, variant.choices, variant.config, outcome.repeats(name))
         for name, variant in study.variants.items()
         if outcome.finished(name)
     ]
-    comparison = side_by_side(members) if members and asked.variants is None else None
+    comparison = side_by_side(members, command_of("compare", asked.request)) if members and asked.variants is None else None
     if comparison is not None:
         comparison.write(folder / FILE)
     finished = [row for name in study.variants if (row := outcome.of(name)[0]).error is None]
     return Compared(finished, outcome.failures, comparison)
 
 
-def side_by_side(members: Sequence[Member]) -> Comparison:
-    """Compare each configuration with the first one."""
+def side_by_side(members: Sequence[Member], command: str = "") -> Comparison:
+    """Compare each configuration with the first one. `command`: the command that repeats it."""
     first = members[0]
     errors = model_errors_of(first.config, from_a_log=False)
     return Comparison([
         ComparedRun(
             configuration_name(one.choices) or "run", one.folder, dict(one.choices), one.repeats.seeds, one.repeats.means(),
-            [] if one is first else differences(first.repeats, one.repeats, errors),
+            [] if one is first else differences(first.repeats, one.repeats, errors), state_of(one.repeats),
         )
         for one in members
-    ])  # fmt: skip
+    ], command)  # fmt: skip

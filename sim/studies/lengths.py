@@ -16,6 +16,8 @@ from lsmlab.sim.studies.baseline import DURATION, Baseline
 from lsmlab.sim.studies.differences import Repeats
 from lsmlab.sim.studies.study import Study, Variant
 
+_FULL_SPEED_S: Final = 600.0
+"""Duration of the workload full_speed without operations and duration (models.workloads.generic)."""
 LONGEST: Final = 8.0
 """Longest run of a study, in units of the configured duration (`SettledRequest.settled` says so to users)."""
 
@@ -71,7 +73,11 @@ class _Lengthened(Mapping[str, Variant]):
 
 
 def _duration_s(config: Mapping[str, Any]) -> float | None:
-    value = config["workload"].get("duration")
+    """Return the configured duration of a run; None for a load that ends with its operations, such as a trace."""
+    load = config["workload"]
+    value = load.get("duration")
+    if value is None and load.get("operations", "") is None:
+        return _FULL_SPEED_S
     try:
         return None if value is None else parse_quantity(value, "seconds")
     except InputError:

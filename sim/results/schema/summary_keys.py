@@ -40,4 +40,5 @@ SUMMARY_KEYS: Final = (
     *_keys("s", "open_loop_latency_s", since=1, optional=True),
     *_keys("", "column_families conditions", since=1, optional=True),
     *_keys("", "results_format", since=1),
+    *_keys("", "settled overload", since=2),
 )

@@ -1,0 +1,40 @@
+"""Conclusion of a run: the five answers of its page as sentences, for the terminal, JSON and programs."""
+
+from __future__ import annotations
+
+from lsmlab.reports.answers.confidence import confidence
+from lsmlab.reports.answers.stopped import how_long, queued, what_stopped, why_queued
+from lsmlab.reports.answers.what_helps import first_tries
+from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
+from lsmlab.reports.run_data import RunData
+from lsmlab.sim.explain.sentences import overload_text
+from lsmlab.sim.results.rundir import display_path
+
+
+def conclude(run: RunData) -> Conclusion:
+    """Return the conclusion of a simulated or imported run."""
+    stopped, causes = what_stopped(run)
+    long, costs = how_long(run)
+    over = run.summary.get("overload")
+    headline, doubts = confidence(run)
+    calm = not run.summary.get("episodes") and queued(run) is None
+    return Conclusion(
+        "No write stalls." if calm else f"{stopped}: {long}.", [*([f"The store {overload_text(over)}."] if over else []), *causes, *costs], why=_why(run),
+        would_help=_helps(run), how_sure=[f"{headline}.", *doubts],
+    )  # fmt: skip
+
+
+def _why(run: RunData) -> list[str]:
+    if (queue := queued(run)) is not None:
+        headline, sentences = why_queued(run, queue)
+        return [f"{headline}.", *sentences]
+    text = bottleneck_sentence(str((run.summary.get("bottleneck") or {}).get("text") or ""))
+    return [text[:1].upper() + text[1:]] if text else []
+
+
+def _helps(run: RunData) -> list[str]:
+    if not run.summary.get("episodes") and queued(run) is None:
+        return []
+    place = display_path(run.directory)
+    tries = [f"The bottleneck suggests {change.name} ({change.why}); not simulated yet." for change in first_tries(run)]
+    return [*tries, f"`lsmlab advise {place}` tries changes and ranks them."]
