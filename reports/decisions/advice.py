@@ -10,7 +10,14 @@ from lsmlab.models.units import format_bytes
 from lsmlab.reports import numbers
 from lsmlab.reports.answers.stopped import bottleneck_parts
 from lsmlab.reports.answers.what_helps import KINDS, effect, leaves, price
-from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, over, states_sentence, sure_of_differences
+from lsmlab.reports.conclusion import (
+    Conclusion,
+    begun,
+    bottleneck_sentence,
+    open_loop_sentences,
+    states_sentence,
+    sure_of_differences,
+)
 from lsmlab.reports.differences import (
     change_text,
     change_with_interval,
@@ -69,7 +76,7 @@ def conclude(advice: Advice) -> Conclusion:
         answer = f"{first.name}: {goal.label} {change_with_interval(found)}, {values}; {first.effort}."
     present = advice.present.state
     return Conclusion(
-        over(states.values()) + answer, _others(advice, first),
+        begun(states.values(), answer), _others(advice, first),
         why=[
             *([f"{advice.store}: {present.overload}, so throughput is the goal."] if present.overload else []),
             *([bottleneck_sentence("; ".join(bottleneck_parts(present.bottleneck)))] if present.bottleneck else []),
@@ -78,6 +85,7 @@ def conclude(advice: Advice) -> Conclusion:
         would_help=[*([f"With {first.name}: {leaves(first)}."] if first is not None else []), *_further(advice)],
         how_sure=[
             states_sentence(states), sure_of_differences(len(advice.seeds)), *_quickness(advice),
+            *open_loop_sentences([goal.name]),
             "Not simulated: the change itself, such as a restart or the move of the data, and other programs on the machine.",
         ],
         command=advice.command,

@@ -12,7 +12,7 @@ from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.comparison.members import ShownRun, of_configurations
 from lsmlab.reports.comparison.page import differences_sections, numbers_section, summaries
 from lsmlab.reports.comparison.settings import settings_section
-from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, over, states_sentence
+from lsmlab.reports.conclusion import Conclusion, begun, bottleneck_sentence, open_loop_sentences, states_sentence
 from lsmlab.reports.differences import between
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.curves import overlaid
@@ -106,17 +106,18 @@ def conclude(found: SweepAnswer) -> Conclusion:
         reason = "No run succeeded." if analysis is None else "No run has the objectives of this sweep."
         return Conclusion(reason, command=found.command)
     winners = [one.ranking[0].configuration for one in analysis.best]
-    states = {name: analysis.states[name] for name in dict.fromkeys(winners) if name in analysis.states}
+    known = {name: analysis.states[name] for name in dict.fromkeys(winners) if name in analysis.states}
+    first_known = {name: state for name, state in known.items() if name == winners[0]}
     first, *more = [_best_sentence(one) for one in analysis.best]
     return Conclusion(
-        over(states.values()) + first, more,
+        begun(known.values(), first), more,
         why=[*_what_matters(analysis), *(
-            f"{name}: {bottleneck_sentence(state.bottleneck)}" for name, state in states.items() if state.bottleneck
+            f"{name}: {bottleneck_sentence(state.bottleneck)}" for name, state in known.items() if state.bottleneck
         )],
         would_help=[
             *_at_the_ends(found, winners), "`lsmlab advise` with the folder of one of the runs tries changes of other keys.",
         ],
-        how_sure=[*([states_sentence(states)] if states else []), *_doubts(found, analysis)],
+        how_sure=[*([states_sentence(first_known)] if first_known else []), *_doubts(found, analysis)],
         command=found.command,
     )  # fmt: skip
 
@@ -166,11 +167,8 @@ def _doubts(found: SweepAnswer, analysis: Analysis) -> list[str]:
             f"{analysis.unsettled} of {found.configurations} configurations had not settled; their numbers are those of this "
             "length of run."
         )
-    if any(o.name.startswith("open_loop") for o in analysis.objectives):
-        sentences.append(
-            "Clients wait for the store, and some stores stall. So latencies are those of an open loop of the same mean rate: "
-            "the clients' own are smallest in a store that stands still (`--objective write_latency_s.p99` shows them)."
-        )
+    if doubts := open_loop_sentences(o.name for o in analysis.objectives):
+        sentences += [*doubts, "`--objective write_latency_s.p99` analyses the clients' own."]
     if found.failed:
         sentences.append(f"{numbers.plural(found.failed, 'run')} failed.")
     return sentences

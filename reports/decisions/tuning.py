@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, over, states_sentence, sure_of_differences
+from lsmlab.reports.conclusion import (
+    Conclusion,
+    begun,
+    bottleneck_sentence,
+    open_loop_sentences,
+    states_sentence,
+    sure_of_differences,
+)
 from lsmlab.reports.differences import (
     change_with_interval,
     differences_table,
@@ -66,12 +73,13 @@ def conclude(found: Tuning) -> Conclusion:
     settings = " ".join(map(short, verdict.settings))
     states = {PRESENT: verdict.present_state, settings: verdict.tuned_state}
     return Conclusion(
-        over(states.values()) + _answer(found, verdict, settings), [*_left_out(verdict), *_no_file(found, verdict)],
+        begun(states.values(), _answer(found, verdict, settings)), [*_left_out(verdict), *_no_file(found, verdict)],
         why=[f"{name}: {bottleneck_sentence(state.bottleneck)}" for name, state in states.items() if state.bottleneck],
         would_help=[*_at_the_end(found, verdict), "A larger `--trials` extends the search; `lsmlab advise` tries other keys."],
         how_sure=[
             states_sentence(states), sure_of_differences(len(verdict.seeds)),
             f"These seeds are new to the search. {_effort(found)}",
+            *open_loop_sentences(found.metrics),
             "Not simulated: the change itself, such as a restart, and other programs on the machine.",
         ],
         command=found.command,
