@@ -16,10 +16,11 @@ def conclude(run: RunData) -> Conclusion:
     stopped, causes = what_stopped(run)
     long, costs = how_long(run)
     over = run.summary.get("overload")
+    more = [f"The store {overload_text(over)}."] if over else []
     headline, doubts = confidence(run)
     calm = not run.summary.get("episodes") and queued(run) is None
     return Conclusion(
-        "No write stalls." if calm else f"{stopped}: {long}.", [*([f"The store {overload_text(over)}."] if over else []), *causes, *costs], why=_why(run),
+        "No write stalls." if calm else f"{stopped}: {long}.", [*more, *causes, *costs], why=_why(run),
         would_help=_helps(run), how_sure=[f"{headline}.", *doubts],
     )  # fmt: skip
 
