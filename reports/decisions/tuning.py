@@ -58,7 +58,8 @@ def tuning_page(found: Tuning, _folder: Path) -> Page:
         parts.append(importance_figure(found.importance))
     parts += [*options_section("Settings that help, as an OPTIONS file", found.options), *_front(found)]
     store = Path(found.store).name
-    subtitle = f"Goal: {_goals(found)}; searched: {', '.join(map(short, found.space))}"
+    keys = [short(text.partition("=")[0]) for text in found.space]
+    subtitle = f"Goal: {_goals(found)}; searched: {', '.join(keys)}"
     return Page(f"Tuning of {store}", subtitle, parts, f"lsmlab tune {store}")
 
 
