@@ -34,7 +34,7 @@ from lsmlab.sim.studies.optuna_search import (
 )
 from lsmlab.sim.studies.study import Outcome, RunRow, Study
 from lsmlab.sim.studies.sweep.space import parse_space
-from lsmlab.sim.studies.tune import Tuning, _Check, helps
+from lsmlab.sim.studies.tune import PointCounts, Tuning, _Check, helps
 
 pytest.importorskip("optuna")
 
@@ -126,14 +126,19 @@ def test_several_goals_give_a_front(slow: Path, tmp_path: Path) -> None:
         assert float(size.removesuffix("MiB").removesuffix("KiB")) <= 4 or size.endswith("KiB")
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, value: Callable[[Mapping[str, Any]], float]) -> None:
-    """Let each run of a study have a throughput that is a function of its configuration."""
+def answers(
+    monkeypatch: pytest.MonkeyPatch, value: Callable[[Mapping[str, Any]], float], overloaded_below: float = 0.0
+) -> None:
+    """Let each run of a study have a throughput that is a function of its configuration; below a limit, its queue grows."""
 
     def run(study: Study, *_: Any) -> Outcome:
         rows = []
         for name, variant in study.variants.items():
             for seed in range(study.seeds):
                 summary = {"ops_per_s": value(variant.config), "options": variant.config["engine"]["options"], "seed": seed}
+                summary["write_latency_s"] = {"p999": 1.0 / summary["ops_per_s"]}
+                if summary["ops_per_s"] < overloaded_below:
+                    summary["overload"] = {"asked_ops_per_s": overloaded_below, "takes_ops_per_s": summary["ops_per_s"]}
                 rows.append(RunRow(name, len(rows), seed, 0, RunJob(name, {}), summary=summary))
         return Outcome(tuple(rows))
 
@@ -179,6 +184,22 @@ def test_only_settings_that_help_are_recommended(
     found = verdict.of("ops_per_s")
     assert found is not None
     assert verdict.tuned["ops_per_s"] == found.alternative
+
+
+def test_settings_that_end_an_overload_are_recommended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Latencies of a store that cannot keep up have no difference: the answer is that it keeps up, and with what."""
+    answers(monkeypatch, lambda c: 200.0 if option(c, "max_background_jobs") == 8 else 100.0, overloaded_below=150.0)
+    runs = Settings(default_store(), InProcess(), quiet=True)
+    check = _Check(Baseline("", ("device=sata",)), [GOALS["p999"]], GOALS["p999"], GoalLimits(), 1001, 2, runs, {})
+    verdict, _ = check.verdict([A])
+    metrics, counts = [GOALS["p999"].name], PointCounts(1, 0, 0)
+    found = Tuning("store", ["p999"], metrics, "", SPACE, counts, [], A, verdict, {}, [], "lsmlab tune store", None)
+
+    assert verdict.mends_overload
+    assert verdict.of("write_latency_s.p999") is None
+    assert TUNE.conclude(found).answer.startswith("max_background_jobs=8 keeps up with the load; the present state cannot ")
+    assert "keeps up with the load" in TUNE.draw(found, tmp_path).read_text()
+    assert [A] == check.verdict([A, B])[0].settings
 
 
 def test_only_certain_gains_become_a_file() -> None:

@@ -42,6 +42,8 @@ _MOST_PAGES: Final = 6
 """Largest number of configurations whose first run gets a page of its own: the best ones and those on the front."""
 _MOST_ROWS: Final = 200
 """Largest number of configurations in the table."""
+_LEAST: Final = 0.01
+"""Relative difference of an objective from which on it matters what causes it."""
 _FEW: Final = 3
 """Number of configurations that the terminal shows for each objective."""
 _MOST_INTERACTIONS: Final = 5
@@ -139,6 +141,10 @@ def _what_matters(analysis: Analysis) -> list[str]:
     for name, one in analysis.effects.items():
         if one is not None and one.main:
             largest = max(one.main, key=lambda row: row.share.mean)
+            means = [level.mean for level in largest.levels]
+            if max(means) - min(means) < _LEAST * max(map(abs, means)):
+                sentences.append(f"{key_name(largest.key)} matters most for {metric_name(name)}, by less than {_LEAST:.0%}.")
+                continue
             sentences.append(
                 f"{key_name(largest.key)} causes {_share(largest.share)} of the variance of {metric_name(name)} between "
                 "the configurations."

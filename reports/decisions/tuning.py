@@ -50,7 +50,7 @@ def tuning_page(found: Tuning, _folder: Path) -> Page:
     if found.verdict:
         caption = f"Present state against {' '.join(map(short, found.verdict.settings))}."
         table = differences_table(found.verdict.differences)
-        parts += [Section("verdict", "Best point on new seeds", [table], caption), _contributions(found, found.verdict)]
+        parts += [Section("verdict", "Best point on new seeds", [table], caption), *_contributions(found, found.verdict)]
     if len(history) >= _FEWEST:
         metrics = {goal: BY_NAME[name] for goal, name in zip(found.goals, found.metrics, strict=True)}
         parts += [*(progress_figure(goal, metric, history) for goal, metric in metrics.items()), points_figure(history, metrics)]
@@ -134,6 +134,8 @@ def _answer(found: Tuning, verdict: TuningVerdict, settings: str) -> str:
     """Return what the settings change in the first goal, or that a store cannot keep up."""
     goal = BY_NAME[found.metrics[0]]
     change = verdict.of(goal.name)
+    if verdict.mends_overload:
+        return f"{settings} keeps up with the load; the present state {verdict.present_state.overload}."
     if change is None:
         return f"{settings}: {verdict.tuned_state.overload or verdict.present_state.overload or f'{goal.label} is unknown'}."
     values = f"{goal.form(change.present)} now, {goal.form(change.alternative)} with it"
@@ -153,7 +155,8 @@ def _left_out(verdict: TuningVerdict) -> list[str]:
 
 def _no_file(found: Tuning, verdict: TuningVerdict) -> list[str]:
     """Return why there is no OPTIONS file."""
-    if found.options is not None or any(helps(BY_NAME[name], verdict.of(name)) for name in found.metrics):
+    better = any(helps(BY_NAME[name], verdict.of(name)) for name in found.metrics)
+    if found.options is not None or verdict.mends_overload or better:
         return []
     return ["No OPTIONS file was written: no goal is certainly better."]
 
@@ -175,13 +178,13 @@ def _effort(found: Tuning) -> str:
     return f"Of the search, {'; '.join(part for part in parts if part)}."
 
 
-def _contributions(found: Tuning, verdict: TuningVerdict) -> Figure:
-    """Return the figure of the best point's change and of the part that each setting has in it."""
+def _contributions(found: Tuning, verdict: TuningVerdict) -> list[Figure]:
+    """Return the figure of the best point's change and of the part that each setting has in it; none without a change."""
     goal = BY_NAME[found.metrics[0]]
     rows = [("best point", d) for d in verdict.differences if d.metric == goal.name]
     for part in verdict.parts:
         rows += [(f"part of {part.override}", d) for d in part.differences if d.metric == goal.name]
-    return change_figure(goal, rows)
+    return [change_figure(goal, rows)] if rows else []
 
 
 def _front(found: Tuning) -> list[Section]:

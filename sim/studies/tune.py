@@ -107,8 +107,13 @@ class TuningVerdict:
     """Differences of `settings` from the present state."""
     parts: list[Contribution]
 
+    @property
+    def mends_overload(self) -> bool:
+        """Whether the settings let a store keep up with its load that could not."""
+        return bool(self.present_state.overload) and not self.tuned_state.overload
+
     def of(self, metric: str) -> Difference | None:
-        """Return the difference in a metric."""
+        """Return the difference in a metric; None for latencies of a store that cannot keep up, which grow with the run."""
         return next((d for d in self.differences if d.metric == metric), None)
 
 
@@ -172,7 +177,7 @@ def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
         tail = goal_metric("p999", closed=closed)
         check = _Check(baseline, metrics, tail, limits, seed + _FRESH_SEED, request.replications, quiet, errors)
         verdict, summary = check.verdict(best.split(" "))
-        if any(helps(metric, verdict.of(metric.name)) for metric in metrics):
+        if verdict.mends_overload or any(helps(metric, verdict.of(metric.name)) for metric in metrics):
             options = write_options(baseline, verdict.settings, summary, folder)
     states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
     return Tuning(
@@ -256,7 +261,7 @@ class _Check:
         memory = memory_bytes(self._fresh().compose(settings))
         if any(self.limits.broken(summary, memory) for summary in found.summaries):
             return None
-        return None if any(map(_improves, self._own(found, tuned))) else found
+        return None if _better(found, tuned, self._own(found, tuned)) else found
 
     def _run(self, changes: Mapping[str, Sequence[str]], needed: Sequence[str]) -> Outcome:
         """Run configurations; one that does not compose is left out unless it is `needed`."""
@@ -274,12 +279,17 @@ class _Check:
 
     def _contribution(self, override: str, without: Repeats, tuned: Repeats) -> Contribution:
         own = self._own(without, tuned)
-        return Contribution(override, own, any(map(_improves, own)))
+        return Contribution(override, own, _better(without, tuned, own))
 
     def _own(self, before: Repeats, after: Repeats) -> list[Difference]:
         """Return the differences in the goals."""
         found = {d.metric: d for d in differences(before, after, self.errors, self.metrics)}
         return [found[metric.name] for metric in self.metrics if metric.name in found]
+
+
+def _better(before: Repeats, after: Repeats, own: Sequence[Difference]) -> bool:
+    """Return whether a goal is better after a change (`own`: its differences), or only then the store keeps up."""
+    return any(map(_improves, own)) or (before.overloaded and not after.overloaded)
 
 
 def _improves(found: Difference) -> bool:
