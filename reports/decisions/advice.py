@@ -26,7 +26,6 @@ from lsmlab.reports.differences import (
     interval_text,
     options_lines,
     options_section,
-    verdict_text,
     wanted,
 )
 from lsmlab.reports.figures.changes import change_figure
@@ -183,18 +182,19 @@ def _reasons(entries: Sequence[Tried], advice: Advice) -> list[str]:
 def _tried(advice: Advice) -> Section:
     goal = BY_NAME[advice.metric]
     rows = [_tried_row(entry, goal.name) for entry in advice.tried]
-    rows += [(name, "-", "", "", reason) for name, reason in advice.refused.items()]
-    table = Table(["change", "effect", "90 % interval", "", ""], rows, texts=[3, 4])
-    seeds = numbers.plural(advice.screened, "seed")
-    return Section("tried", "Everything that was tried", [table], f"Change of {goal.label} with {seeds}.")
+    rows += [(name, "-", "", reason) for name, reason in advice.refused.items()]
+    table = Table(["change", "effect", "90 % interval", ""], rows, texts=[3])
+    doubts = [entry.state for entry in advice.tried]
+    caption = begun([advice.present.state, *doubts], f"Change of {goal.label} with {numbers.plural(advice.screened, 'seed')}.")
+    return Section("tried", "Everything that was tried", [table], caption)
 
 
-def _tried_row(entry: Tried, goal: str) -> tuple[str, str, str, str, str]:
+def _tried_row(entry: Tried, goal: str) -> tuple[str, str, str, str]:
     found = entry.of(goal)
     about = f"breaks the limit on {entry.breaks}" if entry.breaks else entry.why
     if found is None or found.tie:
-        return entry.name, "-" if found is None else "none", "", "" if found is None else verdict_text(found), about
-    return entry.name, change_text(found), ends_text(found), verdict_text(found), about
+        return entry.name, "-" if found is None else "none", "", about
+    return entry.name, change_text(found), ends_text(found), about
 
 
 def _short_effect(entry: Tried, goal: Metric) -> str:
