@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from pathlib import Path
 
 import lsmlab
@@ -185,3 +186,15 @@ def test_public_names_have_docstrings() -> None:
         missing += [f"{name}.{m}" for m, v in public.items() if not inspect.getdoc(v)]
 
     assert [] == missing
+
+
+def test_without_pandas_one_sentence_names_the_remedy(
+    both: lsmlab.Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Everything that returns a DataFrame raises InputError with the remedy if pandas is not installed."""
+    lsmlab.sweep("device=nvme,sata", *QUICK, jobs=1, progress=False, out=tmp_path / "runs")
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    fresh = lsmlab.load(next(tmp_path.glob("runs/*/summary.json")).parent)
+    for frame in (lambda: lsmlab.results(tmp_path / "runs"), lambda: fresh.jobs, lambda: both.differences):
+        with pytest.raises(lsmlab.InputError, match=r"pip install 'lsmlab\[notebook\]'"):
+            frame()

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from browser_pages import serious
 
-pytest.importorskip("dash", reason="needs the package dash: make test-browser")
+pytest.importorskip("dash", reason="needs the package dash: pip install '.[lab]'")
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 ROOT = Path(__file__).parents[1]
 LONG = 60_000

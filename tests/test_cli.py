@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import random
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -209,7 +210,11 @@ def test_options_file_and_overrides(capsys: pytest.CaptureFixture[str]) -> None:
         summary["options"]["max_background_jobs"],
     )
     assert "options ignored" in err
-    assert err.count("\n") <= 2, "the names of over a hundred options are printed by 'lsmlab show options'"
+    hints = [shlex.split(line)[1:] for line in err.splitlines() if line.startswith("  lsmlab ")]
+    assert [["show", "options", str(OPTIONS)]] == hints
+    assert err.count("\n") <= 2, "the command of the hint prints the names of over a hundred options"
+    for hint in hints:
+        assert 0 == outcome(capsys, *hint)[0], hint
 
 
 def test_an_options_file_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

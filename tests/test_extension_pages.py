@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,22 @@ def test_monkey_saves_reads_at_equal_memory(mine: Path) -> None:
     assert bits > 5.0
     assert monkey["memory"]["filter_bytes"] == pytest.approx(equal["memory"]["filter_bytes"], rel=0.02)
     assert monkey["read_amplification"] < equal["read_amplification"] < none["read_amplification"]
+
+
+@pytest.mark.parametrize("broken", ["return 1 / 0", "import json; return json.loads('no bits')"], ids=["own", "library"])
+def test_an_exception_of_an_own_class_names_its_line(mine: Path, capsys: pytest.CaptureFixture[str], broken: str) -> None:
+    """`compare` names file, line and package of code that a user added, also if a library below it raised the exception."""
+    source = mine.parent / "monkey_filter.py"
+    lines = source.read_text(encoding="utf-8").splitlines()
+    number = next(n for n, line in enumerate(lines) if "ratio = self.options" in line)
+    lines[number] = f"        {broken}"
+    source.write_text("\n".join(lines), encoding="utf-8")
+    sys.modules.pop("monkey_filter", None)
+
+    trusted = ("--config-dir", str(mine), "--allow-package", "monkey_filter")
+    assert 1 == main(["compare", "engine=rocksdb,monkey", *STORE, *trusted, "--no-report", "--out", str(mine.parent / "out")])
+    (message,) = [line for line in capsys.readouterr().err.splitlines() if "Error" in line]
+    assert f"({source}, line {number + 1}: a bug in monkey_filter)" in message
 
 
 @pytest.mark.usefixtures("mine")

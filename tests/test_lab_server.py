@@ -10,7 +10,7 @@ from lsmlab.reports.lab.job_queue import JobQueue
 from lsmlab.reports.lab.kept_runs import KeptRuns
 from lsmlab.reports.lab.safety import MOST_REQUEST_BYTES, cookie_name
 
-pytest.importorskip("dash", reason="needs the package dash: make test-browser installs it")
+pytest.importorskip("dash", reason="needs the package dash: pip install '.[lab]'")
 PORT, KEY = 8050, "secret"
 HOST = {"Host": f"127.0.0.1:{PORT}"}
 OWN = {**HOST, "Origin": f"http://127.0.0.1:{PORT}", "Sec-Fetch-Site": "same-origin"}

@@ -1,10 +1,5 @@
 """LSMLab in Python programs and notebooks.
 
->>> import lsmlab
->>> result = lsmlab.run(["device=sata", "workload.num=100k", "workload.duration=1s"])
->>> result.summary["duration_s"]
-1.0
-
 - Simulate: `configure` composes a configuration, `run` simulates it, `compare` simulates several with the same seeds.
   Both begin with `simulate`, the simulation of one typed `Setting`.
 - Explore: `sweep`, `results`. Decide: `whatif`, `advise`, `tune`, `plan`, `grow`. Real stores: `import_log`. Earlier
@@ -13,8 +8,15 @@
 
 Nothing is written to disk unless a function gets a folder (`out`) or `save` is called: runs of several configurations
 stay in a temporary folder until the interpreter ends, or in $LSMLAB_RUNS. Modules of this package: simulating,
-deciding, result, comparison, answer, plots, session, course for lessons, and __main__ for `python -m lsmlab`. Their names
+deciding, result, comparison, answer, plots, session, course for lessons, and `__main__` for `python -m lsmlab`. Their names
 are imported at their first use.
+
+Examples:
+    >>> import lsmlab
+    >>> result = lsmlab.run(["device=sata", "workload.num=100k", "workload.duration=1s"])
+    >>> result.summary["duration_s"]
+    1.0
+
 """
 
 from __future__ import annotations

@@ -16,9 +16,10 @@ from lsmlab.reports.comparison.page import draw_comparison, write_comparison
 from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.differences import sum_up
 from lsmlab.reports.parts import Table, joined, paragraph
-from lsmlab.result import Result, frame_of, stored_result
+from lsmlab.result import Result, stored_result
 from lsmlab.session import input_errors
 from lsmlab.sim.results.comparison_text import comparison_text
+from lsmlab.sim.results.frames import frame_of
 from lsmlab.sim.results.rundir import make_directory
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.studies.compare import CompareRequest, compare_all, planned

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import tempfile
@@ -17,6 +16,7 @@ from lsmlab.reports.headline import headline
 from lsmlab.reports.parts import Table, joined, paragraph
 from lsmlab.reports.run_data import PAGE, TABLES, RunData, load_run, run_data
 from lsmlab.sim.explain.summary_text import summary_text
+from lsmlab.sim.results.frames import data_frame
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.parquet import arrow_table
 from lsmlab.sim.results.reading import damage_as_input_error, read_summary, read_table
@@ -188,7 +188,7 @@ class _Frames(dict[str, "pd.DataFrame"]):
         self._schemas: Mapping[str, TableSchema] = {**_SCHEMAS, **_LOG_SCHEMAS} if from_a_log else _SCHEMAS
 
     def __missing__(self, name: str) -> pd.DataFrame:
-        self[name] = _frame(_with_all_columns(self._table(name), self._schemas[name]))
+        self[name] = data_frame(_with_all_columns(self._table(name), self._schemas[name]))
         return self[name]
 
 
@@ -252,21 +252,6 @@ def _name(summary: Mapping[str, Any]) -> str:
     return f"{summary.get('engine', 'run')} on {device}, {summary.get('workload', 'workload')}"
 
 
-def _frame(table: Any) -> pd.DataFrame:
-    """Return a pyarrow Table as a DataFrame. Raises InputError if pandas is not installed."""
-    _need_pandas()
-    result: pd.DataFrame = table.to_pandas()
-    return result
-
-
-def frame_of(rows: list[dict[str, Any]], columns: dict[str, str]) -> pd.DataFrame:
-    """Return rows as a DataFrame with these columns, {name: dtype}, also if there are no rows."""
-    _need_pandas()
-    import pandas as pd
-
-    return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtype) for name, dtype in columns.items()})
-
-
 def _with_all_columns(table: Any, schema: TableSchema) -> Any:
     """Return a table without rows with all columns of the results contract; any other table unchanged."""
     if table.num_rows:
@@ -275,8 +260,3 @@ def _with_all_columns(table: Any, schema: TableSchema) -> Any:
     families = [name for name in table.column_names if name not in known]
     known |= {name: column_array((), schema.column(name).dtype) for name in families}
     return arrow_table(schema, known)
-
-
-def _need_pandas() -> None:
-    if importlib.util.find_spec("pandas") is None:
-        raise InputError("tables of results need the package pandas; install it with: pip install 'lsmlab[notebook]'")

@@ -96,9 +96,12 @@ def draw(page: Callable[[], Path | None], label: str = "Report", *, quiet: bool 
 
 
 def print_notes(notes: Sequence[str]) -> None:
-    """Print notes on a file of options on stderr."""
+    """Print notes on a file of options on stderr; a command in a note has a line of its own, so that it can be copied."""
     for note in notes:
-        sys.stderr.write(textwrap.fill(f"lsmlab: {note}", 120, subsequent_indent="  ", break_on_hyphens=False) + "\n")
+        text, begin, command = note.partition(" lsmlab ")
+        sys.stderr.write(textwrap.fill(f"lsmlab: {text}", 120, subsequent_indent="  ", break_on_hyphens=False) + "\n")
+        if begin:
+            sys.stderr.write(f"  lsmlab {command}\n")
 
 
 def pages_wanted(config: Mapping[str, Any], *, json: bool, no_report: bool) -> bool:

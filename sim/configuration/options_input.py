@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,8 +51,8 @@ def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list
     if 0 < len(options_file.ignored) <= _FEW:
         notes.append(f"{path}: ignored, not simulated: {', '.join(options_file.ignored)}")
     elif options_file.ignored:
-        count = len(options_file.ignored)
-        notes.append(f"{path}: {count} options ignored, not simulated ('lsmlab show options' lists them)")
+        command = shlex.join(["lsmlab", "show", "options", str(path)])
+        notes.append(f"{path}: {len(options_file.ignored)} options ignored, not simulated; this lists them: {command}")
     return overrides, notes
 
 

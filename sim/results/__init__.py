@@ -3,7 +3,7 @@
 - One run: results. Numbers of summary.json: summary, level_tables. Series per second: series.
 - Changes of the device and failed jobs: conditions.
 - Several runs, or the column families of one, side by side: comparison_text.
-- Columns, types and meanings of every table: schema. Finished jobs and sums over them: job_sums.
+- Columns, types and meanings of every table: schema. As DataFrames: frames. Finished jobs and sums over them: job_sums.
 - Tree at a given time, from version edits: tree_replay.
 - Files: rundir, parquet and jsontext write them; leftovers names and removes unfinished ones;
   stopping keeps Ctrl-C and SIGTERM away while files change. reading reads files.

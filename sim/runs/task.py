@@ -65,7 +65,7 @@ def attempt(task: Task, progress: Progress | None = None) -> Attempt:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the error as one line; for a bug of LSMLab, the line gives the type of the exception."""
+    """Return the error as one line; for an exception of code, the line gives its type and its place in that code."""
     from lsmlab.sim.configuration.messages import one_line
     from lsmlab.sim.runs.executor import WorkerDiedError
 
@@ -73,8 +73,25 @@ def reason_of(error: Exception) -> str:
     if text is None and isinstance(error, WorkerDiedError):
         text = str(error)
     if text is None:
-        text = f"{type(error).__name__}: {' '.join(str(error).split())} (a bug in lsmlab: please report it)"
+        text = f"{type(error).__name__}: {' '.join(str(error).split())} ({_place_of(error)})"
     return text
+
+
+def _place_of(error: Exception) -> str:
+    """Return where code of LSMLab or of a trusted package raised the error, and whom to tell.
+
+    Frames of libraries below that code are left out: an engine that misuses NumPy has its own line.
+    """
+    from lsmlab.sim.configuration.trust import trusted_packages
+
+    others = tuple(trusted_packages())
+    place, found = "", ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        module = f"{frame.f_globals.get('__name__', '')}."
+        if owner := next((name for name in (*others, "lsmlab") if module.startswith(f"{name}.")), None):
+            place, found = f"{frame.f_code.co_filename}, line {line}: ", owner
+    advice = f"a bug in {found}" if found in others else "a bug in lsmlab: please report it, unless the code is yours"
+    return f"{place}{advice}"
 
 
 def simulate_task(task: Task, progress: Progress | None = None) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.sim.results.frames import data_frame
 from lsmlab.sim.runs.index import INDEX, typed_value
 from lsmlab.sim.studies.metrics import METRICS, OPEN_LOOP
 from lsmlab.sim.studies.statistics import interval
@@ -34,10 +35,9 @@ MAIN: Final = (
 def results(directory: str | Path) -> pd.DataFrame:
     """Return the runs of a sweep or of another command for many runs as a DataFrame with typed columns, one row per run.
 
-    Columns: docs/reference/run-store.md#the-index. Needs pandas. Raises InputError for a folder without an index.
+    Columns: docs/reference/run-store.md#the-index. Raises InputError for a folder without an index, or without pandas.
     """
-    frame: pd.DataFrame = read_index(Path(directory)).to_pandas()
-    return frame
+    return data_frame(read_index(Path(directory)))
 
 
 def read_index(directory: Path) -> Any:
