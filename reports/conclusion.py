@@ -87,6 +87,12 @@ def over(states: Iterable[StoreState]) -> str:
     return f"Over these {numbers.duration(max(doubtful))}, not settled: " if doubtful else ""
 
 
+def begun(states: Iterable[StoreState], sentence: str) -> str:
+    """Return the answer's first sentence, after the doubt of runs whose stores had not settled."""
+    doubt = over(states)
+    return f"{doubt}{sentence[:1].lower()}{sentence[1:]}" if doubt else sentence
+
+
 def bottleneck_sentence(text: str) -> str:
     """Return the bottleneck of a run as a sentence."""
     return f"{text.rstrip('.')}." if text else ""
@@ -97,6 +103,16 @@ def sure_of_differences(seeds: int) -> str:
     if seeds == 1:
         return "One seed each: the intervals contain the model's own error, not the noise between seeds (`--replications 5`)."
     return f"{seeds} seeds each; the 90 % intervals contain the noise between seeds and the model's own error."
+
+
+def open_loop_sentences(metrics: Iterable[str]) -> list[str]:
+    """Return what an open-loop latency is, if `metrics` have one."""
+    if not any(name.startswith("open_loop") for name in metrics):
+        return []
+    return [
+        "Clients wait for the store. So latencies are those of an open loop at each store's own mean rate: the clients' own are "
+        "smallest in a store that stands still."
+    ]
 
 
 def _paragraphs(sentences: Sequence[str]) -> str:

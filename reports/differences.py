@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -15,6 +16,8 @@ from lsmlab.sim.studies.written_options import OptionsAdvice
 MAIN: Final = ("ops_per_s", "write_latency_s.p999", "read_latency_s.p99", "stall_fraction", "write_amplification")
 """Metrics that a summary names."""
 ERROR_UNKNOWN: Final = "the model's error is not known"
+_UNIT: Final = re.compile(r"^[-+x]?[\d.,e+-]*\d")
+"""Number at the beginning of a change."""
 _DOUBLE: Final = 1.0
 """Relative change from which on a factor reads better than a percentage."""
 _HUGE: Final = 999.0
@@ -27,15 +30,34 @@ def change_text(found: Difference) -> str:
 
 
 def ends_text(found: Difference) -> str:
-    """Return the ends of a change's interval in the form of the change."""
+    """Return the ends of a change's interval in the form of the change, with their unit once."""
     if not found.error_known:
         return ERROR_UNKNOWN
-    return "unknown" if found.low is None else f"{_change(found, found.low)} to {_change(found, found.high or 0.0)}"
+    if found.low is None:
+        return "unknown"
+    low, high = _change(found, found.low), _change(found, found.high or 0.0)
+    return f"{low.removesuffix(_unit(low))} to {high}" if _unit(low) == _unit(high) else f"{low} to {high}"
 
 
 def interval_text(found: Difference) -> str:
-    """Return the interval of a change in parentheses, or why there is none; "" if it is unknown."""
-    return "" if found.low is None and found.error_known else f"({ends_text(found)})"
+    """Return the interval of a change in parentheses, for a place behind the change, whose unit it shares; "" if unknown."""
+    if not found.error_known:
+        return f"({ERROR_UNKNOWN})"
+    if found.low is None:
+        return ""
+    return between(change_text(found), _change(found, found.low), _change(found, found.high or 0.0))
+
+
+def between(value: str, low: str, high: str) -> str:
+    """Return an interval in parentheses, for a place behind `value`, whose unit is not repeated.
+
+    >>> between("+29.9 points", "+22.9 points", "+37.0 points"), between("2 ms", "900 us", "3 ms")
+    ('(+22.9 to +37.0)', '(900 us to 3 ms)')
+    """
+    unit = _unit(value)
+    if _unit(low) == _unit(high) == unit:
+        low, high = low.removesuffix(unit), high.removesuffix(unit)
+    return f"({low} to {high})"
 
 
 def held_text(found: Difference) -> str:
@@ -43,6 +65,16 @@ def held_text(found: Difference) -> str:
     if found.held is not False or found.recorded is None:
         return ""
     return f"not reproduced: {BY_NAME[found.metric].form(found.recorded)} in the LOG"
+
+
+def verdict_text(found: Difference) -> str:
+    """Return whether a change exceeds the error, and whether its stores had settled, in words."""
+    if found.tie:
+        return "exactly the same"
+    known = "within the error" if found.low is not None else "unknown" if found.error_known else ""
+    verdict = "beyond the error" if found.certain else known
+    words = ", ".join(filter(None, (verdict, "" if found.settled else "not settled")))
+    return "; ".join(filter(None, (words, held_text(found))))
 
 
 def change_with_interval(found: Difference) -> str:
@@ -68,6 +100,11 @@ def _change(found: Difference, value: float) -> str:
     return f"{value:+.1%}"
 
 
+def _unit(text: str) -> str:
+    """Return the unit at the end of a change, with the space before it; "" for a factor."""
+    return _UNIT.sub("", text)
+
+
 def wanted(goal: Metric) -> str:
     """Return a goal in words, such as "higher throughput"."""
     return f"{'higher' if goal.higher_is_better else 'lower'} {goal.label}"
@@ -84,7 +121,7 @@ def sum_up(name: str, first: str, differences: Sequence[Difference]) -> str:
     >>> same = Difference("write_amplification", 4.0, 4.0, 0.0, 0.0, 0.0, relative=True, tie=True, certain=False)
     >>> slower = Difference("ops_per_s", 10.0, 6.0, -0.4, -0.5, -0.3, relative=True, tie=False, certain=True)
     >>> sum_up("sata", "nvme", [slower, same])
-    'sata against nvme: throughput -40.0% (-50.0% to -30.0%); write amp exactly the same.'
+    'sata against nvme: throughput -40.0% (-50.0 to -30.0); write amp exactly the same.'
     """
     if differences and all(d.tie for d in differences):
         return f"{name} gives exactly the same results as {first} with every seed."
@@ -96,10 +133,12 @@ def in_words(differences: Sequence[Difference]) -> str:
     """Return the main changes with their intervals, and what stays within the error or is the same; "" without any."""
     main = [d for d in differences if d.metric in MAIN]
     shown = [f"{BY_NAME[d.metric].label} {change_with_interval(d)}" for d in main if d.certain or not d.error_known]
-    unclear = [BY_NAME[d.metric].label for d in main if d.error_known and not (d.certain or d.tie)]
+    unclear = [BY_NAME[d.metric].label for d in main if d.error_known and not (d.certain or d.tie or d.low is None)]
+    unknown = [BY_NAME[d.metric].label for d in main if d.error_known and d.low is None and not d.certain]
     ties = [BY_NAME[d.metric].label for d in main if d.tie]
     parts = [", ".join(shown)] if shown else []
     parts += [f"no difference beyond the error in {_joined(unclear)}"] if unclear else []
+    parts += [f"unknown in {_joined(unknown)}, from one seed without a known error"] if unknown else []
     parts += [f"{_joined(ties)} exactly the same"] if ties else []
     return "; ".join(parts)
 
@@ -114,14 +153,11 @@ def differences_table(differences: Sequence[Difference], before: str = "present"
     for found in differences:
         metric = BY_NAME[found.metric]
         if found.tie:
-            change, between, verdict = "none", "", "exactly the same"
+            change, between = "none", ""
         else:
             change, between = change_text(found), ends_text(found)
-            known = "within the error" if found.low is not None else "unknown" if found.error_known else ""
-            verdict = "beyond the error" if found.certain else known
-        words = ", ".join(filter(None, (verdict, "" if found.settled else "not settled")))
-        verdict = "; ".join(filter(None, (words, held_text(found))))
-        rows.append((metric.label, metric.form(found.present), metric.form(found.alternative), change, between, verdict))
+        values = metric.form(found.present), metric.form(found.alternative)
+        rows.append((metric.label, *values, change, between, verdict_text(found)))
     return Table(["", before, after, "change", "90 % interval", ""], rows)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,19 @@ from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.options_writer import edited_options, new_options
 from lsmlab.models.options.values import read_value
 from lsmlab.models.version import Version
+from lsmlab.reports.answers.what_helps import effect
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.decisions.advice import ADVISE
+from lsmlab.reports.differences import in_words, verdict_text
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.studies.advise import Advice, Tried, advised, pairs, ranked, tried
-from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates
+from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.runs.executor import InProcess
+from lsmlab.sim.runs.store import default_store
+from lsmlab.sim.studies.advise import Advice, AdviceRequest, Tried, _effort, advised, pairs, ranked, tried, useful
+from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates, condition, promising
 from lsmlab.sim.studies.differences import Repeats, differences
-from lsmlab.sim.studies.goals import GoalLimits, memory_bytes, read_goal, read_limits
+from lsmlab.sim.studies.goals import GOALS, GoalLimits, goal_metric, memory_bytes, read_goal, read_limits
+from lsmlab.sim.studies.metrics import value_of
 from running import run
 
 ROOT = Path(__file__).parents[1]
@@ -72,6 +79,23 @@ def test_an_advice_helps_within_its_limits(advice: dict[str, Any]) -> None:
     )
 
 
+def test_an_advice_gives_its_reasons_and_its_price(advice: dict[str, Any]) -> None:
+    """Each advice says what was seen, why it helps, what it costs and what it leaves; cheap kinds come first."""
+    found = Advice.from_json(json.dumps({k: v for k, v in advice.items() if k not in ("conclusion", "folder")}))
+    text, conclusion = ADVISE.text(found), advice["conclusion"]
+    order = [kind.value for kind in ChangeKind]
+    kinds = [order.index(entry.kind) for entry in found.best]
+
+    assert kinds == sorted(kinds)
+    assert len(found.best) == text.count("  1. seen") + text.count("  2. seen") + text.count("  3. seen")
+    assert all(text.count(f"     {label} ") == len(found.best) for label in ("reason", "price ", "leaves"))
+    assert "price  SetOptions, no restart" in text
+    assert conclusion["answer"].startswith("Over these 2 s, not settled: ")
+    assert any(entry.name in conclusion["answer"] and entry.certain for entry in found.best)
+    assert conclusion["command"].startswith("lsmlab advise ")
+    assert all(conclusion[part] for part in ("why", "would_help", "how_sure"))
+
+
 def test_the_page_of_an_advice(advice: dict[str, Any]) -> None:
     """The page names the best changes, the OPTIONS file and everything that was tried; the run's page, the best."""
     page = ADVISE.draw(Advice.read(advice["folder"] / "advice.json"), advice["folder"]).read_text()
@@ -102,7 +126,7 @@ def trialled(name: str, gain: float, kind: ChangeKind = ChangeKind.OPTIONS) -> T
     """Return a change that multiplies throughput."""
     before, after = Repeats([{"ops_per_s": 100.0}]), Repeats([{"ops_per_s": 100.0 * (1 + gain)}])
     change = CandidateChange((f"engine.options.{name}",), "", kind)
-    return tried((change,), "throughput", 0.0, differences(before, after, {}), None)
+    return tried((change,), GOALS["throughput"], 0.0, differences(before, after, {}), None, before, after)
 
 
 def test_pairs_of_the_best_options() -> None:
@@ -123,11 +147,99 @@ def test_certain_gains_come_first() -> None:
     def change(name: str, *gains: float) -> Tried:
         after = Repeats([{"ops_per_s": 100.0 * (1 + gain)} for gain in gains])
         change = CandidateChange((f"engine.options.{name}",), "")
-        return tried((change,), "throughput", 0.0, differences(before, after, {}), None)
+        return tried((change,), GOALS["throughput"], 0.0, differences(before, after, {}), None, before, after)
 
     found = [change("lucky=1", -0.3, 0.0, 1.2), change("sure=1", 0.1, 0.11, 0.12), change("worse=1", -0.1, -0.1, -0.11)]
 
     assert ["sure=1", "lucky=1"] == [t.name for t in advised(found)]
+
+
+def test_a_pair_must_gain_more_than_its_parts() -> None:
+    """A pair that one of its parts equals is no advice: it would export a setting that does nothing."""
+    alone, weak = trialled("a=1", 0.3), trialled("b=1", 0.05)
+    pair = replace(alone, name="a=1 + b=1")
+
+    assert [alone, weak] == useful([alone, weak, pair])
+    assert pair.gain == alone.gain
+    better = replace(pair, gain=alone.gain + 0.1)
+    assert [alone, weak, better] == useful([alone, weak, better])
+
+
+def test_cheap_changes_come_first() -> None:
+    """SetOptions comes before a restart in words, and both before what moves the data, whatever its gain."""
+    config = compose(STALLED)
+    found = candidates(run(config).summary["options"], config, 16)
+    efforts = {c.name: c.effort for c in found}
+    kinds = [ChangeKind.POLICIES, ChangeKind.MACHINE, ChangeKind.MIGRATION, ChangeKind.OPTIONS]
+    several = [trialled(f"{kind.value}=1", 0.9 - 0.1 * kinds.index(kind), kind) for kind in kinds]
+
+    assert "SetOptions, no restart" == efforts["write_buffer_size=2MiB"]
+    assert efforts["enable_pipelined_write=true"].startswith("restart: ")
+    assert efforts["compaction_style=kCompactionStyleUniversal"].startswith("restart and reorganization")
+    assert "a new drive, to which the data move" == efforts["device=nvme"]
+    assert ["options", "migration", "machine", "policies"] == [t.kind for t in advised(several)]
+
+
+def test_a_quick_advice_tries_what_fits_into_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate of a run decides how many changes are tried; those that relieve the bottleneck come first."""
+    request = AdviceRequest(store="experiment=throttled", quick=True)
+    config = compose(STALLED)
+    efforts = []
+    for seconds in (1000.0, 3.0, 0.01):
+        monkeypatch.setattr("lsmlab.sim.studies.advise._run_s", lambda *_, seconds=seconds: seconds)
+        efforts.append(_effort(request, config, Settings(default_store(), InProcess(), quiet=True)))
+    found = candidates(run(config).summary["options"], config, 16)
+    first = promising(found, "background_slots", 6)
+
+    assert [6, 16] == [one.changes for one in efforts[:2]]
+    assert [(2, 1, 0), (2, 1, 0)] == [(one.seeds, one.screened, one.paired) for one in efforts[:2]]
+    assert all(one.runs <= 120 for one in efforts)
+    assert 6 == len(first)
+    assert "max_background_jobs" in first[0].name
+    assert len(found) == len(promising(found, "none", 1000))
+    assert 5 <= len({change.about for change in promising(found, "none", 6)})
+
+
+def test_what_was_seen_is_the_part_that_a_change_concerns() -> None:
+    """The condition of a change has the numbers of its own part of the store, and never a number that is unknown."""
+    summary = {
+        "duration_s": 10.0, "stall_seconds": {"memtable_stop": 5.0, "memtable_slowdown": 0.0, "l0_slowdown": 1.0},
+        "stall_fraction": 0.6, "write_amplification": 4.0, "device": {"utilisation": None, "write_bytes_per_s": 5e7},
+    }  # fmt: skip
+
+    assert "writers stood still 50.0% of the time and were slowed 0.0% because all memtables were full" == condition(
+        "memtables", summary
+    )
+    assert condition("l0", summary).startswith("writers stood still 0.0% of the time and were slowed 10.0%")
+    assert "each user byte was written 4.00 times" == condition("levels", summary)
+    assert "50 MB/s of writes" == condition("device", summary)
+    assert "writers were stopped or slowed 60.0% of the time" == condition("policies", summary)
+
+
+def test_the_goal_of_a_closed_loop_is_the_wait_of_an_open_one() -> None:
+    """Clients that wait for a store send nothing while it stands still; a run without stalls has their latency."""
+    stalled = {"write_latency_s": {"p99": 1e-5}, "open_loop_latency_s": {"p99": 0.6}}
+    closed, opened = (goal_metric("p99", closed=closed) for closed in (True, False))
+    limits = read_limits(None, ["p99=10ms"], closed=True)
+
+    assert (0.6, 1e-5) == tuple(value_of(stalled, metric.name) for metric in (closed, opened))
+    assert 1e-5 == value_of({"write_latency_s": {"p99": 1e-5}}, closed.name)
+    assert "p99" == limits.broken(stalled, 0.0)
+    assert goal_metric("throughput", closed=True) is GOALS["throughput"]
+
+
+def test_unknown_is_not_within_the_error() -> None:
+    """With one seed and no known error, nothing is said about an error; an unsettled change carries its doubt."""
+    before, after = Repeats([{"ops_per_s": 100.0}]), Repeats([{"ops_per_s": 110.0, "settled": {"settled": False, "reason": "x"}}])
+    (unknown,) = differences(before, after, {})
+    (small,) = differences(before, after, {"ops_per_s": 1.0})
+    change = CandidateChange(("engine.options.a=1",), "")
+    entry = tried((change,), GOALS["throughput"], 0.0, [unknown], None, before, after)
+
+    assert ("unknown, not settled", "within the error, not settled") == (verdict_text(unknown), verdict_text(small))
+    assert "throughput +10.0%, unknown, not settled" == effect(entry, "ops_per_s")
+    assert "unknown in throughput" in in_words([unknown])
+    assert "no difference beyond the error in throughput" == in_words([small])
 
 
 def test_goals_and_limits() -> None:

@@ -67,7 +67,7 @@ def test_sentences_claim_no_more_than_the_intervals() -> None:
     tie = difference(metric="stall_fraction", tie=True, certain=False, change=0.0, low=0.0, high=0.0)
 
     assert (
-        "b against a: throughput +10.0% (+5.0% to +15.0%); no difference beyond the error in write amp; "
+        "b against a: throughput +10.0% (+5.0 to +15.0); no difference beyond the error in write amp; "
         "stalled time exactly the same."
     ) == sum_up("b", "a", [difference(), unclear, tie])
     assert "b against a: throughput +10.0%." == sum_up("b", "a", [difference(low=None, high=None)])

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.explain.settled import _t_quantile, _unsettled
+from lsmlab.sim.runs.batch import RunJob, Settings
+from lsmlab.sim.runs.executor import InProcess
+from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.simulation import simulate
+from lsmlab.sim.studies.baseline import Baseline
+from lsmlab.sim.studies.lengths import settled_baseline
+from lsmlab.sim.studies.study import Outcome, RunRow, Study
 from scipy.special import stdtrit
 
 SECONDS = np.arange(1.0, 401.0)
@@ -68,3 +76,24 @@ def test_every_run_says_whether_it_is_settled() -> None:
 def test_the_quantile_is_that_of_students_distribution(freedom: float) -> None:
     """The expansion of the quantile is that of SciPy within 0.4 %."""
     assert _t_quantile(freedom) == pytest.approx(float(stdtrit(freedom, 0.95)), rel=0.004)
+
+
+@pytest.mark.parametrize(
+    ("needed_s", "longest", "given_s"), [(10.0, 8.0, 10.0), (30.0, 8.0, 40.0), (900.0, 8.0, 80.0), (900.0, 2.0, 20.0)]
+)
+def test_a_search_runs_until_its_store_has_settled(
+    monkeypatch: pytest.MonkeyPatch, needed_s: float, longest: float, given_s: float
+) -> None:
+    """All runs of a search double until the store has settled, at most up to a limit, whatever their other overrides."""
+
+    def run(study: Study, *_: Any) -> Outcome:
+        (variant,) = study.variants.values()
+        settled = {"settled": float(variant.config["workload"]["duration"].removesuffix("s")) >= needed_s, "reason": "L0 grows"}
+        return Outcome((RunRow("", 0, 1, 0, RunJob("", {}), summary={"settled": settled}),))
+
+    monkeypatch.setattr(Study, "run", run)
+    runs = Settings(default_store(), InProcess(), quiet=True)
+    found = settled_baseline(Baseline("", ("device=sata", "workload.duration=10s")), runs, ("host.cores=2",), longest)
+
+    assert f"{given_s:g}s" == found.compose()["workload"]["duration"]
+    assert "device=sata" == found.overrides[0]

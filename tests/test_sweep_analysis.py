@@ -212,3 +212,35 @@ def test_a_sweep_prints_its_analysis(
     assert max(map(len, out.splitlines())) <= 120
     assert 0 == main([*line, "--json"])
     assert json.loads(capsys.readouterr().out)["analysis"] == json.loads(Path("o/analysis.json").read_text())
+
+
+def stalled_or_not(point: list[str], seed: int) -> dict[str, Any]:
+    """Return the numbers of a closed loop: with one core the store stands still most of the time."""
+    calm = point[0] != "1"
+    latency = 2e-3 if calm else 8e-6
+    state = {"settled.settled": calm, "settled.reason": "L0 grows by 2.0% of the flushed files", "duration_s": 60.0}
+    open_loop = None if calm else 0.6
+    return {"ops_per_s": 100.0, "write_latency_s.p99": latency, "open_loop_latency_s.p99": open_loop, **state, "seed": seed}
+
+
+def test_a_store_that_stands_still_is_not_the_best(tmp_path: Path) -> None:
+    """The smallest latency of a closed loop belongs to the calm store: by default, that of an open loop is the objective.
+
+    The percentile of the clients, which a store that stands still improves, is analysed only if it is asked for.
+    """
+    folder = write_sweep(tmp_path / "s", ["host.cores=1,2"], stalled_or_not)
+    default, asked = (analysis(folder, *given) for given in ((), ("write_latency_s.p99",)))
+
+    assert ["ops_per_s", "open_loop_latency_s.p99"] == [o["name"] for o in default["objectives"]]
+    assert ("2 cores", 2e-3) == tuple(default["best"][1]["ranking"][0][key] for key in ("configuration", "mean"))
+    assert "1 core" == asked["best"][0]["ranking"][0]["configuration"]
+
+
+def test_the_ranking_says_which_stores_had_not_settled(tmp_path: Path) -> None:
+    """A number of an unsettled run carries the doubt, and the conclusion begins with it."""
+    folder = write_sweep(tmp_path / "s", ["host.cores=1,2"], stalled_or_not)
+    found = analyse(folder, objectives(["write_latency_s.p99"], folder))
+
+    assert (1, "L0 grows by 2.0% of the flushed files") == (found.unsettled, found.states["1 core"].unsettled)
+    assert "  1 core: 8 us, best with probability 100%, not settled\n" in analysis_text(found)
+    assert "  2 cores: 2 ms, best with probability 0%\n" in analysis_text(found)

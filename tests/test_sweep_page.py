@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from lsmlab.reports.cli.main import main
 from lsmlab.reports.decisions.plot import Plot, draw_plot
-from lsmlab.reports.decisions.sweep import draw_sweep
+from lsmlab.reports.decisions.sweep import SWEEP
 from lsmlab.sim.studies.sweep.analysis import analyse
+from lsmlab.sim.studies.sweep.measured import SWEEP as FILE
 from lsmlab.sim.studies.sweep.measured import objectives
+from lsmlab.sim.studies.sweep.sweep import SweepAnswer
 from report_fixture import figures_of
 from test_sweep_analysis import GRID, write_sweep
+
+
+def drawn(folder: Path, *given: str) -> str:
+    """Return the page of a sweep for objectives of the command line."""
+    about = json.loads((folder / FILE).read_text())
+    finished = about["configurations"] * len(about["seeds"])
+    analysis = analyse(folder, objectives(given, folder))
+    answer = SweepAnswer(**about, finished=finished, kept=0, failed=0, bad_input=0, failures=[], analysis=analysis, command="")
+    return SWEEP.draw(answer, folder).read_text()
 
 
 def value(point: list[str], seed: int) -> dict[str, float]:
@@ -24,17 +36,17 @@ def value(point: list[str], seed: int) -> dict[str, float]:
 def test_the_page_of_a_grid(tmp_path: Path) -> None:
     """The page has a figure of each effect, a heat map with means, one line per configuration, and the front."""
     folder = write_sweep(tmp_path / "s", GRID, value)
-    drawn = figures_of(draw_sweep(analyse(folder, objectives([], folder)), folder).read_text())
-    cores, device = drawn["effects-ops_per_s"]["traces"]
+    figures = figures_of(text := drawn(folder))
+    cores, device = figures["effects-ops_per_s"]["traces"]
 
-    assert {"effects-ops_per_s", "effects-write_latency_s-p99", "heat-map", "parallel", "pareto"} == set(drawn)
+    assert {"effects-ops_per_s", "effects-write_latency_s-p99", "heat-map", "parallel", "pareto"} == set(figures)
     assert [62.0, 72.0, 92.0] == pytest.approx(cores["x"])
     assert "nvme: 125 ops/s" in device["text"]
-    cells = [value for row in drawn["heat-map"]["traces"][0]["z"] for value in row]
+    cells = [value for row in figures["heat-map"]["traces"][0]["z"] for value in row]
     assert [112.0, 12.0, 122.0, 22.0, 142.0, 42.0] == pytest.approx(cells)
-    assert 6 * 5 == sum(len(trace["x"]) for trace in drawn["parallel"]["traces"])
-    text = (folder / "report.html").read_text()
-    assert "The largest throughput, 142 ops/s: 4 cores, nvme. It is the best with probability 100 %." in text
+    assert 6 * 5 == sum(len(trace["x"]) for trace in figures["parallel"]["traces"])
+    assert "The largest throughput, 142 ops/s (140 to 144): 4 cores, nvme. It is the best with probability 100 %." in text
+    assert "device causes 94 % (94 to 94) of the variance of throughput between the configurations." in text
 
 
 def test_the_page_of_a_saltelli_design(tmp_path: Path) -> None:
@@ -43,11 +55,11 @@ def test_the_page_of_a_saltelli_design(tmp_path: Path) -> None:
         tmp_path / "s", ["host.cores=0.0..1.0", "workload.threads=0.0..1.0"],
         lambda p, _s: {"ops_per_s": float(p[0]), "write_amplification": 2.0}, "saltelli", 64, seeds=1,
     )  # fmt: skip
-    drawn = figures_of(draw_sweep(analyse(folder, objectives([], folder)), folder).read_text())
+    figures = figures_of(text := drawn(folder))
 
-    assert ["alone", "with all interactions"] == [trace["name"] for trace in drawn["sobol-ops_per_s"]["traces"]]
-    assert "effects-write_amplification" not in drawn
-    assert "no intervals over seeds" in (folder / "report.html").read_text()
+    assert ["alone", "with all interactions"] == [trace["name"] for trace in figures["sobol-ops_per_s"]["traces"]]
+    assert "effects-write_amplification" not in figures
+    assert "no intervals over seeds" in text
 
 
 def test_a_sweep_links_pages_and_plots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,33 +10,27 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import parse_quantity
+from lsmlab.models.units import format_bytes, parse_quantity
 from lsmlab.reports.answers.stopped import queued
-from lsmlab.reports.differences import change_with_interval, wanted
+from lsmlab.reports.differences import change_with_interval, verdict_text, wanted
 from lsmlab.reports.parts import Html, bullets
 from lsmlab.reports.run_data import PAGE, RunData
 from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.results.rundir import display_path
-from lsmlab.sim.studies.advise import SHORT, ShortAdvice
-from lsmlab.sim.studies.candidates import OPTIONS, CandidateChange, ChangeKind, candidates
-from lsmlab.sim.studies.goals import GOALS
+from lsmlab.sim.studies.advise import SHORT, PresentState, ShortAdvice, Tried
+from lsmlab.sim.studies.candidates import OPTIONS, RELIEVING, CandidateChange, ChangeKind, candidates
+from lsmlab.sim.studies.metrics import BY_NAME
 from lsmlab.sim.yaml_text import parse_yaml
 
 KINDS: Final = {
-    "options": "Options", "compression": "Compression", "machine": "Hardware and limits", "policies": "Other policies",
+    "options": "Options", "compression": "Compression", "migration": "Options that reorganize all files",
+    "machine": "Hardware and limits", "policies": "Other policies",
 }  # fmt: skip
-"""Title of each kind of change that an advice tries."""
-_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    Bottleneck.DEVICE_BANDWIDTH: ("device",),
-    Bottleneck.DEVICE_REQUESTS: ("device",),
-    Bottleneck.SYNC: ("device",),
-    Bottleneck.CORES: ("host.cores",),
-    Bottleneck.SLOTS: (f"{OPTIONS}.max_background_jobs", f"{OPTIONS}.max_subcompactions"),
-    Bottleneck.L0_COMPACTION: (f"{OPTIONS}.max_subcompactions",),
-    Bottleneck.COMPACTION_SPEED: (f"{OPTIONS}.max_subcompactions",),
-    Bottleneck.MEMTABLES: (f"{OPTIONS}.max_write_buffer_number",),
-}
-"""Keys that relieve a bottleneck."""
+"""Title of each kind of change that an advice tries, the cheap ones first."""
+_COSTS: Final = (
+    "space_amplification", "write_amplification", "device.write_bytes_per_s", "device.years_left", "read_latency_s.p99",
+)  # fmt: skip
+"""Metrics that belong to the price of a change."""
 _LIMITS_OF_ROCKSDB: Final = (
     Bottleneck.SLOTS, Bottleneck.L0_COMPACTION, Bottleneck.COMPACTION_SPEED, Bottleneck.LOCKED_FILES, Bottleneck.THROTTLE,
 )  # fmt: skip
@@ -68,7 +62,7 @@ def _read(path: Path) -> ShortAdvice | None:
     """Return the short form of an advice; None if there is none, or it is damaged."""
     try:
         content = ShortAdvice.read(path)
-        return content if content.goal in GOALS else None
+        return content if content.metric in BY_NAME else None
     except InputError:
         return None
 
@@ -93,20 +87,54 @@ def _code(command: str) -> str:
     return f"<pre tabindex='0'><code>{html.escape(command)}</code></pre>"
 
 
+def price(entry: Tried, present: PresentState) -> str:
+    """Return what a change costs: the work, memory, and each number that it certainly makes worse."""
+    parts = [entry.effort]
+    if entry.memory_bytes != present.memory_bytes:
+        sizes = f"{format_bytes(present.memory_bytes)} -> {format_bytes(entry.memory_bytes)}"
+        parts.append(f"memtables and block cache {sizes}")
+    for found in entry.differences:
+        metric = BY_NAME[found.metric]
+        if found.metric in _COSTS and found.certain and (found.change > 0.0) is not metric.higher_is_better:
+            parts.append(f"{metric.label} {change_with_interval(found)}")
+    return "; ".join(parts)
+
+
+def leaves(entry: Tried) -> str:
+    """Return what a change does not mend."""
+    if entry.state.overload:
+        return entry.state.overload
+    stalled = entry.of("stall_fraction")
+    if stalled is not None and stalled.alternative > 0.0:
+        then = f"; then {entry.state.bottleneck}" if entry.state.bottleneck else ""
+        return f"writers are still stopped or slowed {stalled.alternative:.1%} of the time{then}"
+    return "no stalls"
+
+
+def effect(entry: Tried, metric: str) -> str:
+    """Return the effect of a change on a metric, with its interval and how sure it is."""
+    found, label = entry.of(metric), BY_NAME[metric].label
+    if found is None:
+        return f"{label} unknown"
+    if found.tie:
+        return f"{label} exactly the same"
+    doubt = "" if found.certain and found.settled else f", {verdict_text(found).removeprefix('beyond the error, ')}"
+    return f"{label} {change_with_interval(found)}{doubt}"
+
+
 def _changes(known: ShortAdvice) -> str:
-    goal = GOALS[known.goal]
     items = []
     for entry in known.best:
-        sure = "" if entry.change.certain else ", within the error"
-        effect = f"({entry.why}): {goal.label} {change_with_interval(entry.change)}{sure}"
-        items.append(
-            Html(f"<b>{html.escape(f'{KINDS.get(entry.kind, entry.kind)}: {entry.name}')}</b> {html.escape(effect)}")
-        )
+        title = f"{KINDS.get(entry.kind, entry.kind)}: {entry.name}"
+        texts = (effect(entry, known.metric), f"reason: {entry.why}", f"price: {price(entry, known.present)}")
+        items.append(Html(f"<b>{html.escape(title)}</b>: {html.escape('; '.join(texts))}"))
     page = quote(f"{known.directory}/{PAGE}")
-    best = known.best[0].name if known.best else "No change within the limits"
+    sure = next((one for one in known.best if (found := one.of(known.metric)) is not None and found.certain), None)
+    best = sure.name if sure is not None else "No change certainly helps within the limits"
+    left = f"<p>With it: {html.escape(leaves(sure))}.</p>" if sure is not None else ""
     return (
-        f"<p class='big'>{html.escape(best)}</p><p>For {html.escape(wanted(goal))}, with 90 % intervals; "
-        f"{html.escape(known.limits)}; best of {known.tried} changes. <a href='{page}'>All changes</a></p>{bullets(items)}"
+        f"<p class='big'>{html.escape(best)}</p><p>For {html.escape(wanted(BY_NAME[known.metric]))}, with 90 % intervals; "
+        f"{html.escape(known.limits)}; best of {known.tried} changes. <a href='{page}'>All changes</a></p>{bullets(items)}{left}"
     )
 
 
@@ -119,7 +147,7 @@ def first_tries(run: RunData) -> list[CandidateChange]:
         return []
     if resource == Bottleneck.LIMITER or resource in _RAISED:
         return list(_raised(resource, config))
-    keys = [*_KEYS.get(resource, ()), *_later(resource, found.get("lost_by_cause") or {})]
+    keys = [*RELIEVING.get(resource, ()), *_later(resource, found.get("lost_by_cause") or {})]
     cores = (config.get("host") or {}).get("cores")
     try:
         tried = candidates(options, config, float(cores or 1))

@@ -60,7 +60,8 @@ def whatif(
 
 def advise(
     store: Store, *, goal: str | None = None, memory: str | None = None, at_most: Mapping[str, str | float] | None = None,
-    changes: Overrides = (), replications: int = 5, jobs: int | None = None, out: str | Path | None = None, progress: bool = True,
+    changes: Overrides = (), replications: int = 5, quick: bool = False, settled: bool | None = None, jobs: int | None = None,
+    out: str | Path | None = None, progress: bool = True,
 ) -> Answer[Advice]:  # fmt: skip
     """Try changes of options, machine and policies, as `lsmlab advise` does; return those that help, ranked.
 
@@ -71,6 +72,8 @@ def advise(
         at_most: further limits, such as {"space_amp": 1.5}.
         changes: overrides for all runs.
         replications: seeds of the best changes.
+        quick: whether to answer in about two minutes, from the most promising changes with few seeds.
+        settled: whether to lengthen all runs until the store has settled; by default, where nothing sets their duration.
         jobs: number of processes (default: one per core).
         out: folder for the files, among them an OPTIONS file; by default a temporary folder of this interpreter.
         progress: whether to show progress on stderr.
@@ -83,14 +86,14 @@ def advise(
 
     return _asked(
         ADVISE, jobs, out, progress, store=_store(store), goal=goal, memory=memory, at_most=_bounds(at_most),
-        set=tuple(texts(changes)), replications=replications,
+        set=tuple(texts(changes)), replications=replications, quick=quick, settled=settled,
     )
 
 
 def tune(
     store: Store, *space: str, goal: str | None = None, memory: str | None = None,
     at_most: Mapping[str, str | float] | None = None, trials: int = 100, changes: Overrides = (), replications: int = 5,
-    jobs: int | None = None, out: str | Path | None = None, progress: bool = True,
+    settled: bool | None = None, jobs: int | None = None, out: str | Path | None = None, progress: bool = True,
 ) -> Answer[Tuning]:  # fmt: skip
     """Search settings with Optuna, as `lsmlab tune` does; return the best point, checked with new seeds.
 
@@ -103,6 +106,7 @@ def tune(
         trials: number of points to try.
         changes: overrides for all runs.
         replications: new seeds for the best point.
+        settled: whether to lengthen all runs until the store has settled; by default, where nothing sets their duration.
         jobs: number of processes (default: one per core).
         out: folder for the files; by default a temporary folder of this interpreter.
         progress: whether to show progress on stderr.
@@ -116,6 +120,7 @@ def tune(
     return _asked(
         TUNE, jobs, out, progress, store=_store(store), space=_words(space), goal=goal, memory=memory,
         at_most=_bounds(at_most), trials=trials, set=tuple(texts(changes)), replications=replications,
+        settled=settled,
     )
 
 
@@ -171,7 +176,8 @@ def grow(
 
 def sweep(
     *space: str, store: Store | None = None, design: str = "grid", points: int | None = None, replications: int = 1,
-    objectives: Sequence[str] = (), jobs: int | None = None, out: str | Path | None = None, progress: bool = True,
+    objectives: Sequence[str] = (), settled: bool | None = None, jobs: int | None = None, out: str | Path | None = None,
+    progress: bool = True,
 ) -> Answer[SweepAnswer]:  # fmt: skip
     """Simulate the points of a design over a space of settings, as `lsmlab sweep` does.
 
@@ -184,6 +190,8 @@ def sweep(
         points: number of points; in a grid, values of each range.
         replications: seeds of each configuration.
         objectives: numbers of summary.json for the analysis, such as "max:ops_per_s".
+        settled: whether to lengthen all runs until the store of the first point has settled; by default, where nothing sets
+            their duration.
         jobs: number of processes (default: one per core).
         out: folder for the files; by default a temporary folder of this interpreter.
         progress: whether to show progress on stderr.
@@ -192,23 +200,16 @@ def sweep(
         InputError: a setting is not possible.
 
     """
-    from lsmlab.reports.decisions.sweep import conclude as sweep_conclusion
-    from lsmlab.reports.decisions.sweep import draw_sweep, sweep_text
-    from lsmlab.sim.studies.sweep.sweep import SweepRequest, planned
-    from lsmlab.sim.studies.sweep.sweep import sweep as run_sweep
+    from lsmlab.reports.decisions.sweep import SWEEP
 
     words = [*([] if store is None else [_store(store)]), *_words(space)]
-    with input_errors():
-        request = SweepRequest(
-            arguments=tuple(words), design=design, points=points, replications=replications, objective=tuple(objectives)
-        )
-        asked, _ = planned(request)
-        folder = results_folder(out)
-        answer = run_sweep(asked, request.objective, runs(jobs, progress=progress), folder)
-    analysis = answer.analysis
-    if analysis is None:
-        raise InputError(f"sweep: no run succeeded; the first: {answer.failures[0].reason}")
-    return Answer("sweep", answer, folder, sweep_text, lambda _, place: draw_sweep(analysis, place), sweep_conclusion)
+    answer: Answer[SweepAnswer] = _asked(
+        SWEEP, jobs, out, progress, arguments=tuple(words), design=design, points=points, replications=replications,
+        objective=tuple(objectives), settled=settled,
+    )
+    if answer.value.analysis is None:
+        raise InputError(f"sweep: no run succeeded; the first: {answer.value.failures[0].reason}")
+    return answer
 
 
 def import_log(

@@ -12,7 +12,8 @@ from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.comparison.members import ShownRun, of_configurations
 from lsmlab.reports.comparison.page import differences_sections, numbers_section, summaries
 from lsmlab.reports.comparison.settings import settings_section
-from lsmlab.reports.conclusion import Conclusion
+from lsmlab.reports.conclusion import Conclusion, begun, bottleneck_sentence, open_loop_sentences, states_sentence
+from lsmlab.reports.differences import between
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.curves import overlaid
 from lsmlab.reports.figures.sweep import (
@@ -26,31 +27,58 @@ from lsmlab.reports.figures.sweep import (
 )
 from lsmlab.reports.page import Page, page_link
 from lsmlab.reports.parts import WIDTH, Part, Section, Story, Table
-from lsmlab.reports.run_data import PAGE, is_run
-from lsmlab.reports.run_page import draw_runs
+from lsmlab.reports.run_data import is_run
+from lsmlab.reports.study_kind import StudyKind
+from lsmlab.sim.configuration.names import configuration_name
+from lsmlab.sim.studies.lengths import StoreState
 from lsmlab.sim.studies.sweep.analysis import Analysis, Front, Ranked, Ranking
-from lsmlab.sim.studies.sweep.effects import Effects, SobolIndex, Spread
-from lsmlab.sim.studies.sweep.measured import Measured, read_measured
+from lsmlab.sim.studies.sweep.effects import Effects, SobolIndex, Spread, read_space
+from lsmlab.sim.studies.sweep.measured import SWEEP as FILE
+from lsmlab.sim.studies.sweep.measured import Measured, read_measured, states
 from lsmlab.sim.studies.sweep.query import read_index, value_text
-from lsmlab.sim.studies.sweep.sweep import SweepAnswer
+from lsmlab.sim.studies.sweep.sweep import SweepAnswer, SweepRequest, answered, cost
 
 _MOST_PAGES: Final = 6
 """Largest number of configurations whose first run gets a page of its own: the best ones and those on the front."""
 _MOST_ROWS: Final = 200
 """Largest number of configurations in the table."""
+_LEAST: Final = 0.01
+"""Relative difference of an objective from which on it matters what causes it."""
 _FEW: Final = 3
 """Number of configurations that the terminal shows for each objective."""
 _MOST_INTERACTIONS: Final = 5
 """Largest number of pairs of keys that the terminal shows."""
 
 
-def draw_sweep(analysis: Analysis, directory: Path) -> Path:
-    """Write DIR/report.html of a sweep, and the pages of its best runs; return its path."""
-    measured = read_measured(directory, [o.name for o in analysis.objectives])
-    runs = _folders(directory)
-    chosen = {name: runs[name] for name in _chosen(analysis) if all(map(is_run, runs[name]))}
-    draw_runs(folders[0] for folders in chosen.values())
-    return sweep_page(directory, measured, analysis, runs, of_configurations(chosen)).write(directory / PAGE)
+def sweep_page(answer: SweepAnswer, directory: Path) -> Page:
+    """Return the page of a sweep in its folder."""
+    analysis = answer.analysis
+    if analysis is None:
+        return Page("Sweep", "no run succeeded", [])
+    metrics = [o.name for o in analysis.objectives]
+    measured, best = read_measured(directory, metrics), of_configurations(_chosen(analysis, directory))
+    figures: list[Figure] = [sobol_figure(name, rows) for name, rows in analysis.sobol.items()]
+    figures += [effect_figure(name, one) for name, one in analysis.effects.items() if one]
+    keys = _strongest(analysis, metrics)
+    if len(keys) == 2:
+        figures.append(heat_map(measured, metrics[0], keys))
+    if metrics:
+        figures.append(parallel_coordinates(measured, metrics))
+    if analysis.pareto is not None:
+        figures.append(pareto_figure(measured, analysis.pareto, metrics))
+    caption = "Share of the variance between configurations that each key causes, and each pair of keys beyond its two keys."
+    closed = any(name.startswith("open_loop") for name in metrics)  # then the clients' own latencies, which it names, mislead
+    differing = [] if closed else summaries(best)
+    parts: list[Part] = [
+        *([Story(differing)] if differing else []),
+        *(Section("shares", "What matters", [table], caption) for table in _shares(analysis.effects)),
+        *figures, *_side_by_side(best, directory), _table(directory, measured, analysis),
+    ]  # fmt: skip
+    about = measured.about
+    seeds = numbers.plural(measured.seeds, "seed")
+    subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % intervals"
+    footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}"
+    return Page(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, parts, footer)
 
 
 def _folders(directory: Path) -> dict[str, list[Path]]:
@@ -62,45 +90,95 @@ def _folders(directory: Path) -> dict[str, list[Path]]:
     return found
 
 
-def _chosen(analysis: Analysis) -> list[str]:
-    """Return the configurations that get pages: the best of each objective, the Pareto front, then those next to the best."""
+def _chosen(analysis: Analysis, directory: Path) -> dict[str, list[Path]]:
+    """Return the folders of the configurations that get pages, the first seed first.
+
+    These are the best of each objective, the Pareto front, then those next to the best.
+    """
     names = [one.ranking[0].configuration for one in analysis.best]
     names += [row.configuration for row in (analysis.pareto.front if analysis.pareto else [])]
     names += [row.configuration for one in analysis.best for row in one.ranking[1:2]]
-    return list(dict.fromkeys(names))[:_MOST_PAGES]
-
-
-def sweep_page(
-    directory: Path, measured: Measured, analysis: Analysis, runs: Mapping[str, Sequence[Path]], best: Sequence[ShownRun]
-) -> Page:
-    """Return the page of a sweep; `best`: configurations that it compares side by side."""
-    metrics = [o.name for o in analysis.objectives]
-    figures: list[Figure] = [sobol_figure(name, rows) for name, rows in analysis.sobol.items()]
-    figures += [effect_figure(name, one) for name, one in analysis.effects.items() if one]
-    keys = _strongest(analysis, metrics)
-    if len(keys) == 2:
-        figures.append(heat_map(measured, metrics[0], keys))
-    if metrics:
-        figures.append(parallel_coordinates(measured, metrics))
-    if analysis.pareto is not None:
-        figures.append(pareto_figure(measured, analysis.pareto, metrics))
-    caption = "Share of the variance between configurations that each key causes, and each pair of keys beyond its two keys."
-    parts: list[Part] = [
-        Story([*_story(analysis), *summaries(best)]),
-        *(Section("shares", "What matters", [table], caption) for table in _shares(analysis.effects)),
-        *figures, *_side_by_side(best, directory), _table(directory, measured, analysis, runs),
-    ]  # fmt: skip
-    about = measured.about
-    seeds = numbers.plural(measured.seeds, "seed")
-    subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % intervals"
-    footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}"
-    return Page(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, parts, footer)
+    runs = _folders(directory)
+    return {name: runs[name] for name in list(dict.fromkeys(names))[:_MOST_PAGES] if all(map(is_run, runs[name]))}
 
 
 def conclude(found: SweepAnswer) -> Conclusion:
-    """Return the conclusion."""
-    first, *more = _story(found.analysis) if found.analysis is not None else ["No run succeeded."]
-    return Conclusion(first, more, command="lsmlab sweep")
+    """Return the conclusion: the best configuration of each objective, what matters, and how sure that is."""
+    analysis = found.analysis
+    if analysis is None or not analysis.best:
+        reason = "No run succeeded." if analysis is None else "No run has the objectives of this sweep."
+        return Conclusion(reason, command=found.command)
+    winners = [one.ranking[0].configuration for one in analysis.best]
+    known = {name: analysis.states[name] for name in dict.fromkeys(winners) if name in analysis.states}
+    first_known = {name: state for name, state in known.items() if name == winners[0]}
+    first, *more = [_best_sentence(one) for one in analysis.best]
+    return Conclusion(
+        begun(known.values(), first), more,
+        why=[*_what_matters(analysis), *(
+            f"{name}: {bottleneck_sentence(state.bottleneck)}" for name, state in known.items() if state.bottleneck
+        )],
+        would_help=[
+            *_at_the_ends(found, winners), "`lsmlab advise` with the folder of one of the runs tries changes of other keys.",
+        ],
+        how_sure=[*([states_sentence(first_known)] if first_known else []), *_doubts(found, analysis)],
+        command=found.command,
+    )  # fmt: skip
+
+
+def _best_sentence(one: Ranking) -> str:
+    name, first = metric_name(one.objective), one.ranking[0]
+    best = f"The {'largest' if one.largest else 'smallest'} {name}, {_with_interval(one.objective, first)}"
+    if one.ties:
+        more = "; …" if len(one.ties) > _FEW else ""
+        return f"{best}, is an exact tie of {len(one.ties)} configurations: {'; '.join(one.ties[:_FEW])}{more}."
+    chance = "" if first.probability is None else f" It is the best with probability {first.probability:.0%}."
+    return f"{best}: {first.configuration}.{chance}"
+
+
+def _what_matters(analysis: Analysis) -> list[str]:
+    """Return the key that causes most of the differences in each objective."""
+    sentences = []
+    for name, one in analysis.effects.items():
+        if one is not None and one.main:
+            largest = max(one.main, key=lambda row: row.share.mean)
+            means = [level.mean for level in largest.levels]
+            if max(means) - min(means) < _LEAST * max(map(abs, means)):
+                sentences.append(f"{key_name(largest.key)} matters most for {metric_name(name)}, by less than {_LEAST:.0%}.")
+                continue
+            sentences.append(
+                f"{key_name(largest.key)} causes {_share(largest.share)} of the variance of {metric_name(name)} between "
+                "the configurations."
+            )
+    return sentences
+
+
+def _at_the_ends(found: SweepAnswer, winners: Sequence[str]) -> list[str]:
+    """Return the keys whose best value is at the end of their range: a wider range may give more."""
+    ends = {
+        dimension.key: {configuration_name({dimension.key: dimension.range.at(share)}) for share in (0.0, 1.0)}
+        for dimension in read_space(found.space).dimensions if dimension.range is not None
+    }  # fmt: skip
+    parts = set(winners[0].split(", "))
+    keys = [key_name(key) for key, names in ends.items() if names & parts]
+    return [f"A wider range may give more: the best value of {' and of '.join(keys)} is at the end of its range."] if keys else []
+
+
+def _doubts(found: SweepAnswer, analysis: Analysis) -> list[str]:
+    """Return what the numbers of a sweep do not say."""
+    seeds = "Each configuration ran with one seed, so there are no intervals over seeds (`--replications 5`)."
+    if analysis.seeds > 1:
+        seeds = f"{analysis.seeds} seeds each: the 90 % intervals contain the noise between seeds, not the model's own error."
+    sentences = [seeds]
+    if analysis.unsettled:
+        sentences.append(
+            f"{analysis.unsettled} of {found.configurations} configurations had not settled; their numbers are those of this "
+            "length of run."
+        )
+    if doubts := open_loop_sentences(o.name for o in analysis.objectives):
+        sentences += [*doubts, "`--objective write_latency_s.p99` analyses the clients' own."]
+    if found.failed:
+        sentences.append(f"{numbers.plural(found.failed, 'run')} failed.")
+    return sentences
 
 
 def sweep_text(found: SweepAnswer) -> str:
@@ -114,15 +192,13 @@ def sweep_text(found: SweepAnswer) -> str:
 
 def analysis_text(found: Analysis) -> str:
     """Return the best configurations, the keys that matter, and the size of the Pareto front; at most 120 columns wide."""
-    parts = [_best_lines(one) for one in found.best]
+    parts = [_best_lines(one, found.states) for one in found.best]
     same = [metric_name(name) for name, one in found.effects.items() if not one]
     for table in _shares(found.effects, _MOST_INTERACTIONS):
         parts.append([*table.lines(), *([f"{', '.join(same)}: the same in all configurations"] if same else [])])
     parts += [_indices(name, rows).lines() for name, rows in found.sobol.items()]
     if found.pareto is not None:
         parts.append(_front_lines(found.pareto))
-    if found.seeds == 1:
-        parts.append(["One run per configuration: no intervals over seeds; --replications 5 gives them."])
     return "\n".join("\n".join(lines) + "\n" for lines in parts)
 
 
@@ -141,23 +217,6 @@ def _strongest(analysis: Analysis, metrics: Sequence[str]) -> list[str]:
     if effects is None:
         return []
     return [row.key for row in sorted(effects.main, key=lambda row: -row.share.mean)[:2]]
-
-
-def _story(analysis: Analysis) -> list[str]:
-    sentences = []
-    for one in analysis.best:
-        name, first = metric_name(one.objective), one.ranking[0]
-        kind, value = "largest" if one.largest else "smallest", value_text(one.objective, first.mean)
-        if one.ties:
-            sentences.append(f"The {kind} {name}, {value}, is an exact tie of {len(one.ties)} configurations.")
-            continue
-        chance = ""
-        if first.probability is not None:
-            chance = f" It is the best with probability {first.probability:.0%}."
-        sentences.append(f"The {kind} {name}, {value}: {first.configuration}.{chance}")
-    if analysis.seeds == 1:
-        sentences.append("Each configuration ran with one seed, so the page has no intervals over seeds.")
-    return sentences or ["No run has the objectives of this sweep."]
 
 
 def _shares(effects: Mapping[str, Effects | None], most: int | None = None) -> list[Table]:
@@ -179,7 +238,8 @@ def _shares(effects: Mapping[str, Effects | None], most: int | None = None) -> l
 
 
 def _share(share: Spread) -> str:
-    return f"{share.mean:.0%}" if share.low is None else f"{share.mean:.0%} ({share.low:.0%} to {share.high:.0%})"
+    mean = f"{share.mean:.0%}"
+    return mean if share.low is None else f"{mean} {between(mean, f'{share.low:.0%}', f'{share.high:.0%}')}"
 
 
 def _indices(name: str, indices: Sequence[SobolIndex]) -> Table:
@@ -191,8 +251,9 @@ def _index(value: Spread) -> str:
     return f"{value.mean:.2f} ({value.low:.2f} to {value.high:.2f})"
 
 
-def _table(directory: Path, measured: Measured, analysis: Analysis, runs: Mapping[str, Sequence[Path]]) -> Section:
+def _table(directory: Path, measured: Measured, analysis: Analysis) -> Section:
     """Return the table of the configurations, the best by the first objective first."""
+    runs, known = _folders(directory), states(directory)
     metrics = [o.name for o in analysis.objectives]
     means = {name: measured.metrics[name].mean(axis=1) for name in metrics}
     order = np.arange(len(measured.names))
@@ -203,17 +264,19 @@ def _table(directory: Path, measured: Measured, analysis: Analysis, runs: Mappin
     for i in order[:_MOST_ROWS].tolist():
         name = measured.names[i]
         link = page_link(runs[name][0], name, directory) or name
-        rows.append((link, *(_mean_text(metric, float(means[metric][i])) for metric in metrics)))
+        doubt = "not settled" if name in known and known[name].unsettled is not None else ""
+        rows.append((link, *(_mean_text(metric, float(means[metric][i])) for metric in metrics), doubt))
     more = f" The first {_MOST_ROWS} of {len(order)} are shown; 'lsmlab results' prints all." if len(order) > _MOST_ROWS else ""
     caption = f"Means over the seeds. A name with a link leads to the page of the configuration's first run.{more}"
-    return Section("configurations", "Configurations", [Table(["configuration", *map(metric_name, metrics)], rows)], caption)
+    table = Table(["configuration", *map(metric_name, metrics), ""], rows, texts=[len(metrics) + 1])
+    return Section("configurations", "Configurations", [table], caption)
 
 
 def _mean_text(metric: str, mean: float) -> str:
     return "a run failed" if np.isnan(mean) else value_text(metric, mean)
 
 
-def _best_lines(one: Ranking) -> list[str]:
+def _best_lines(one: Ranking, known: Mapping[str, StoreState]) -> list[str]:
     name = one.objective
     lines = [f"{'Largest' if one.largest else 'Smallest'} {metric_name(name)}:"]
     if one.ties:
@@ -225,7 +288,8 @@ def _best_lines(one: Ranking) -> list[str]:
     others = [row for row in one.ranking if row.configuration not in one.ties]
     for row in others[: _FEW - bool(one.ties)]:
         chance = "" if row.probability is None else f", best with probability {row.probability:.0%}"
-        lines.append(_shortened(f"  {row.configuration}: {_with_interval(name, row)}{chance}"))
+        doubt = ", not settled" if row.configuration in known and known[row.configuration].unsettled is not None else ""
+        lines.append(_shortened(f"  {row.configuration}: {_with_interval(name, row)}{chance}{doubt}"))
     return lines
 
 
@@ -233,7 +297,7 @@ def _with_interval(name: str, row: Ranked) -> str:
     text = value_text(name, row.mean)
     if row.low is None or row.low == row.high:
         return text
-    return f"{text} ({value_text(name, row.low)} to {value_text(name, row.high)})"
+    return f"{text} {between(text, value_text(name, row.low), value_text(name, row.high))}"
 
 
 def _front_lines(found: Front) -> list[str]:
@@ -250,3 +314,16 @@ def _front_lines(found: Front) -> list[str]:
 
 def _shortened(line: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH // 2]} … {line[-WIDTH // 2 + 4 :]}"
+
+
+def _runs(answer: SweepAnswer, directory: Path) -> list[Path]:
+    """Return the first runs of the configurations that get pages."""
+    return [folders[0] for folders in _chosen(answer.analysis, directory).values()] if answer.analysis is not None else []
+
+
+SWEEP = StudyKind(
+    "sweep", FILE, SweepRequest, answered, cost, conclude, sweep_text, sweep_page,
+    "fewer points or replications, or shorter runs",
+    "lsmlab sweep device=nvme,sata engine.options.write_buffer_size=16MiB..256MiB engine.options.max_background_jobs=2,4,8 "
+    "--design lhs --points 50 --replications 3", runs=_runs,
+)  # fmt: skip

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from lsmlab.reports.conclusion import Conclusion
+from lsmlab.reports.conclusion import (
+    Conclusion,
+    begun,
+    bottleneck_sentence,
+    open_loop_sentences,
+    states_sentence,
+    sure_of_differences,
+)
 from lsmlab.reports.differences import (
     change_with_interval,
     differences_table,
@@ -13,6 +20,7 @@ from lsmlab.reports.differences import (
     options_section,
     short,
     values_text,
+    verdict_text,
     wanted,
 )
 from lsmlab.reports.figures.base import Figure
@@ -22,12 +30,15 @@ from lsmlab.reports.page import Page
 from lsmlab.reports.parts import Part, Section, Table, wrapped
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.studies.differences import Difference
-from lsmlab.sim.studies.goals import GOALS
 from lsmlab.sim.studies.metrics import BY_NAME
-from lsmlab.sim.studies.tune import Tuning, TuningRequest, TuningVerdict, cost, tune
+from lsmlab.sim.studies.sweep.space import parse_space
+from lsmlab.sim.studies.tune import Tuning, TuningRequest, TuningVerdict, cost, helps, tune
+from lsmlab.sim.studies.whatif import PRESENT
 
 _FEWEST: Final = 2
 """Number of points from which on figures of all points say something."""
+_TAILS: Final = ("open_loop_latency_s.p999", "write_latency_s.p999")
+"""Latency of 1 write in 1,000: where clients wait for the store, the first is known, and judges it better."""
 _SHOWN: Final = 5
 """Points of the front that are printed."""
 
@@ -37,49 +48,70 @@ def tuning_page(found: Tuning, _folder: Path) -> Page:
     history = found.history
     parts: list[Part] = []
     if found.verdict:
-        caption = "Present state against the best point; the intervals contain the model's own error."
+        caption = f"Present state against {' '.join(map(short, found.verdict.settings))}."
         table = differences_table(found.verdict.differences)
-        parts += [Section("verdict", "Best point on new seeds", [table], caption), _contributions(found, found.verdict)]
+        parts += [Section("verdict", "Best point on new seeds", [table], caption), *_contributions(found, found.verdict)]
     if len(history) >= _FEWEST:
-        parts += [*(progress_figure(goal, history) for goal in found.goals), points_figure(history, found.goals)]
+        metrics = {goal: BY_NAME[name] for goal, name in zip(found.goals, found.metrics, strict=True)}
+        parts += [*(progress_figure(goal, metric, history) for goal, metric in metrics.items()), points_figure(history, metrics)]
     if found.importance:
         parts.append(importance_figure(found.importance))
-    parts += [*options_section("Best point as an OPTIONS file", found.options), *_front(found)]
+    parts += [*options_section("Settings that help, as an OPTIONS file", found.options), *_front(found)]
     store = Path(found.store).name
-    subtitle = f"Goal: {_goals(found)}; searched: {', '.join(map(short, found.space))}"
+    keys = [short(text.partition("=")[0]) for text in found.space]
+    subtitle = f"Goal: {_goals(found)}; searched: {', '.join(keys)}"
     return Page(f"Tuning of {store}", subtitle, parts, f"lsmlab tune {store}")
 
 
 def conclude(found: Tuning) -> Conclusion:
-    """Return the conclusion."""
-    first, *more = _story(found)
-    return Conclusion(first, more, command=f"lsmlab tune {found.store}")
+    """Return the conclusion: what the recommended settings change on new seeds."""
+    verdict = found.verdict
+    if verdict is None:
+        return Conclusion(
+            "No point holds the limits.", [_effort(found)], would_help=["Wider ranges, or higher limits."],
+            how_sure=["Each point ran with two seeds."], command=found.command,
+        )  # fmt: skip
+    settings = " ".join(map(short, verdict.settings))
+    states = {PRESENT: verdict.present_state, settings: verdict.tuned_state}
+    return Conclusion(
+        begun(states.values(), _answer(found, verdict, settings)), [*_left_out(verdict), *_no_file(found, verdict)],
+        why=[f"{name}: {bottleneck_sentence(state.bottleneck)}" for name, state in states.items() if state.bottleneck],
+        would_help=[*_at_the_end(found, verdict), "A larger `--trials` extends the search; `lsmlab advise` tries other keys."],
+        how_sure=[
+            states_sentence(states), sure_of_differences(len(verdict.seeds)),
+            f"These seeds are new to the search. {_effort(found)}",
+            *open_loop_sentences(found.metrics),
+            "Not simulated: the change itself, such as a restart, and other programs on the machine.",
+        ],
+        command=found.command,
+    )  # fmt: skip
 
 
 def tuning_text(found: Tuning) -> str:
-    """Return the best point, its differences on new seeds, the contribution of each setting, and the OPTIONS file."""
-    goals, counts, verdict = [GOALS[goal] for goal in found.goals], found.points, found.verdict
+    """Return the differences of the best point on new seeds, the contribution of each setting, and the OPTIONS file."""
+    metrics, counts, verdict = [BY_NAME[name] for name in found.metrics], found.points, found.verdict
     lines = [
         f"Tuning of {found.store}: {_goals(found)}",
-        f"{counts.complete} points simulated, {counts.pruned} pruned by a short window, {counts.failed} not possible",
+        f"{counts.complete} points simulated, {counts.pruned} pruned at half time, {counts.failed} not possible",
     ]
     if verdict is None:
-        return "\n".join([*lines, "No point holds the limits."]) + "\n"
-    if len(goals) > 1:
+        return "\n".join(lines) + "\n"
+    if len(metrics) > 1:
         lines += ["", "Pareto front"]
         for name, values in found.front[:_SHOWN]:
-            lines += wrapped("  ", f"{', '.join(g.form(v) for g, v in zip(goals, values, strict=True))}: {name}")
+            lines += wrapped("  ", f"{', '.join(m.form(v) for m, v in zip(metrics, values, strict=True))}: {name}")
         more = len(found.front) - _SHOWN
         lines += [f"  and {more} more points"] if more > 0 else []
-    lines += ["", *wrapped("best            ", found.best or "")]
+    lines += ["", *wrapped("best            ", " ".join(verdict.settings))]
     lines.append(f"on {len(verdict.seeds)} seeds that the search did not use, with 90 % intervals:")
-    shown = {g.name for g in goals} | {"ops_per_s", "write_latency_s.p999", "stall_fraction", "write_amplification"}
+    tail = next((name for name in _TAILS if verdict.of(name) is not None), "")
+    shown = {*found.metrics, "ops_per_s", tail, "stall_fraction", "write_amplification"}
     lines += [f"  {_difference(difference)}" for difference in verdict.differences if difference.metric in shown]
     if verdict.parts:
-        lines += ["", "contribution of each setting (change from the tuned store without it):"]
+        lines += ["", "contribution of each setting (change from the best point without it):"]
         for part in verdict.parts:
-            text = "; ".join(_difference(d) for d in part.differences) if part.matters else "no difference: leave it out"
-            lines += wrapped("  ", f"{short(part.override)}: {text}")
+            text = "; ".join(_difference(d) for d in part.differences)
+            lines += wrapped("  ", f"{short(part.override)}: {text}{'' if part.matters else '; does not help'}")
     if found.importance:
         shares = ", ".join(f"{short(key)} {share:.0%}" for key, share in found.importance.items())
         lines += ["", *wrapped("importance of each setting, over all points: ", shares)]
@@ -87,50 +119,76 @@ def tuning_text(found: Tuning) -> str:
 
 
 def _goals(found: Tuning) -> str:
-    return ", ".join(wanted(GOALS[goal]) for goal in found.goals)
+    return ", ".join(wanted(BY_NAME[name]) for name in found.metrics)
 
 
 def _difference(found: Difference) -> str:
     label = BY_NAME[found.metric].label
     if found.tie:
         return f"{label}: exactly the same"
-    return f"{label} {values_text(found)}, {change_with_interval(found)}"
+    doubt = "" if found.certain and found.settled else f" ({verdict_text(found).removeprefix('beyond the error, ')})"
+    return f"{label} {values_text(found)}, {change_with_interval(found)}{doubt}"
 
 
-def _story(found: Tuning) -> list[str]:
+def _answer(found: Tuning, verdict: TuningVerdict, settings: str) -> str:
+    """Return what the settings change in the first goal, or that a store cannot keep up."""
+    goal = BY_NAME[found.metrics[0]]
+    change = verdict.of(goal.name)
+    if verdict.mends_overload:
+        return f"{settings} keeps up with the load; the present state {verdict.present_state.overload}."
+    if change is None:
+        return f"{settings}: {verdict.tuned_state.overload or verdict.present_state.overload or f'{goal.label} is unknown'}."
+    values = f"{goal.form(change.present)} now, {goal.form(change.alternative)} with it"
+    if change.tie:
+        return f"{settings} gives exactly the same {goal.label} as the present state: {goal.form(change.present)}."
+    sure = "" if change.certain else f", {verdict_text(change)}"
+    return f"{settings} changes {goal.label} by {change_with_interval(change)}{sure}: {values}."
+
+
+def _left_out(verdict: TuningVerdict) -> list[str]:
+    """Return which settings of the best point are not recommended."""
+    if not verdict.left_out:
+        return []
+    names = " and ".join(map(short, verdict.left_out))
+    return [f"The best point also had {names}, which does not help; these numbers are without it."]
+
+
+def _no_file(found: Tuning, verdict: TuningVerdict) -> list[str]:
+    """Return why there is no OPTIONS file."""
+    better = any(helps(BY_NAME[name], verdict.of(name)) for name in found.metrics)
+    if found.options is not None or verdict.mends_overload or better:
+        return []
+    return ["No OPTIONS file was written: no goal is certainly better."]
+
+
+def _at_the_end(found: Tuning, verdict: TuningVerdict) -> list[str]:
+    """Return the settings whose value is at the end of their range: a wider range may give more."""
+    ends = {d.key: (d.range.at(0.0), d.range.at(1.0)) for d in parse_space(found.space).dimensions if d.range is not None}
+    pairs = [text.partition("=") for text in verdict.settings]
+    names = [short(f"{key}={value}") for key, _, value in pairs if value in ends.get(key, ())]
+    return [f"A wider range may give more: {' and '.join(names)} is at the end of its range."] if names else []
+
+
+def _effort(found: Tuning) -> str:
     counts = found.points
     parts = [
-        f"{counts.complete} points ran in full", f"a short window pruned {counts.pruned}" if counts.pruned else "",
+        f"{counts.complete} points ran in full", f"{counts.pruned} clear losers ran half as long" if counts.pruned else "",
         f"{counts.failed} were not possible" if counts.failed else "",
     ]  # fmt: skip
-    effort = f"{'; '.join(part for part in parts if part)}."
-    verdict = found.verdict
-    if verdict is None or found.best is None:
-        return [f"{effort} No point holds the limits."]
-    goal = GOALS[found.goals[0]]
-    change = next(d for d in verdict.differences if d.metric == goal.name)
-    useless = [short(p.override) for p in verdict.parts if not p.matters]
-    sentences = [
-        f"The best point, {short(found.best)}, changes {goal.label} by {change_with_interval(change)}: "
-        f"{goal.form(change.present)} now, {goal.form(change.alternative)} with it.",
-        f"The {len(verdict.seeds)} seeds of this check are new to the search. {effort}",
-    ]
-    if useless:
-        sentences.append(f"Leave out {' and '.join(useless)}: without it nothing changes.")
-    return sentences
+    return f"Of the search, {'; '.join(part for part in parts if part)}."
 
 
-def _contributions(found: Tuning, verdict: TuningVerdict) -> Figure:
-    """Return the figure of the best point's change and of the part that each setting has in it."""
-    goal = GOALS[found.goals[0]]
+def _contributions(found: Tuning, verdict: TuningVerdict) -> list[Figure]:
+    """Return the figure of the best point's change and of the part that each setting has in it; none without a change."""
+    goal = BY_NAME[found.metrics[0]]
     rows = [("best point", d) for d in verdict.differences if d.metric == goal.name]
     for part in verdict.parts:
         rows += [(f"part of {part.override}", d) for d in part.differences if d.metric == goal.name]
-    return change_figure(goal, rows)
+    return [change_figure(goal, rows)] if rows else []
 
 
 def _front(found: Tuning) -> list[Section]:
-    goals = [GOALS[goal] for goal in found.goals]
+    goals = [BY_NAME[name] for name in found.metrics]
     if len(goals) < 2 or not found.front:
         return []
     rows = [(short(name), *(goal.form(value) for goal, value in zip(goals, values, strict=True))) for name, values in found.front]

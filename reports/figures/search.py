@@ -10,15 +10,14 @@ from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.sweep import key_name, number_axis, parallel_coordinates
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.runs.index import typed_value
-from lsmlab.sim.studies.goals import GOALS
+from lsmlab.sim.studies.metrics import Metric
 from lsmlab.sim.studies.optuna_search import PointTried
 from lsmlab.sim.studies.sweep.measured import Measured
 from lsmlab.sim.yaml_text import parse_yaml
 
 
-def progress_figure(goal: str, history: Sequence[PointTried]) -> Figure:
+def progress_figure(goal: str, metric: Metric, history: Sequence[PointTried]) -> Figure:
     """Draw the goal of each point in the order of the search, and the best value so far within the limits."""
-    metric = GOALS[goal]
     numbers = np.arange(1, len(history) + 1)
     values = np.array([point.values[goal] for point in history], dtype=float)
     holds = np.array([point.holds_limits for point in history], dtype=bool)
@@ -47,14 +46,14 @@ def progress_figure(goal: str, history: Sequence[PointTried]) -> Figure:
     return Figure(f"progress-{goal}", f"Search for {metric.label}", caption, traces, layout)
 
 
-def points_figure(history: Sequence[PointTried], goals: Sequence[str]) -> Figure:
+def points_figure(history: Sequence[PointTried], goals: Mapping[str, Metric]) -> Figure:
     """Draw all points in parallel coordinates: their settings and their goals."""
     levels: dict[str, list[Any]] = {}
     for point in history:
         for text in point.point.split(" "):
             key, _, value = text.partition("=")
             levels.setdefault(key, []).append(typed_value(parse_yaml(value, key)))
-    values = {GOALS[goal].name: np.array([[point.values[goal]] for point in history], dtype=float) for goal in goals}
+    values = {m.name: np.array([[point.values[goal]] for point in history], dtype=float) for goal, m in goals.items()}
     about = {"seeds": [0], "configurations": len(history)}
     measured = Measured(about, [point.point.replace("engine.options.", "") for point in history], levels, values)
     return parallel_coordinates(measured, list(values))

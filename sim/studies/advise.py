@@ -5,23 +5,40 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes
-from lsmlab.sim.explain.holder_sentences import bottleneck_text
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
-from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates, name_of
+from lsmlab.sim.studies.candidates import (
+    AT_ONCE,
+    CandidateChange,
+    ChangeKind,
+    candidates,
+    condition,
+    name_of,
+    promising,
+)
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.goals import GOALS, GoalLimits, limits_text, memory_bytes, read_goal, read_limits
-from lsmlab.sim.studies.metrics import model_errors_of
-from lsmlab.sim.studies.request import option
+from lsmlab.sim.studies.goals import (
+    GOALS,
+    GoalLimits,
+    goal_metric,
+    is_saturating,
+    limits_text,
+    memory_bytes,
+    read_goal,
+    read_limits,
+)
+from lsmlab.sim.studies.lengths import LONGEST, StoreState, settled_baseline, state_of
+from lsmlab.sim.studies.metrics import Metric, model_errors_of
+from lsmlab.sim.studies.request import command_of, option
 from lsmlab.sim.studies.study import Outcome, Study, Variant
 from lsmlab.sim.studies.whatif import PRESENT
 from lsmlab.sim.studies.written_options import OptionsAdvice, write_options
@@ -38,6 +55,14 @@ _SHOWN: Final = 3
 """Number of the best changes that run with all seeds."""
 _LEAST_GAIN: Final = 0.01
 """Smallest gain (relative, or a share) that counts as an improvement."""
+_AND: Final = " + "
+"""Text between the names of changes that are made together."""
+_QUICK_S: Final = 120.0
+"""Time that a quick advice may take."""
+_QUICK_RUNS: Final = 24
+"""About the number of runs of a quick advice beside those that try the changes: present state and best changes."""
+_FEWEST: Final = 6
+"""Number of changes that a quick advice tries at least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +76,25 @@ class AdviceRequest(StoreRequest):
         None, "limit on memtables and block cache (default: 4 times present size)", metavar="SIZE"
     )
     at_most: tuple[str, ...] = option((), "a further limit; may be repeated", metavar="GOAL=VALUE")
+    quick: bool = option(False, "answer in about two minutes: the most promising changes, with few seeds and no pairs")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How many runs an advice does."""
+
+    seeds: int
+    """Seeds of the present state and of the best changes."""
+    screened: int
+    """Seeds of each change in the first round."""
+    changes: int | None = None
+    """Number of changes to try; None: all."""
+    paired: int = _PAIRED
+    """Number of the best options that are combined in pairs."""
+    shown: int = _SHOWN
+    """Number of the best options that run with all seeds."""
+    runs: int = _ROUNDS
+    """About the number of all runs."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +104,12 @@ class Tried:
     name: str
     kind: str
     """Kind of its first part."""
+    condition: str
+    """What the present state shows of the part of the store that it changes."""
     why: str
     """Mechanism by which it may help."""
+    effort: str
+    """What it takes to make the change."""
     overrides: list[str]
     gain: float
     """Improvement of the goal: relative on a logarithmic scale, or absolute; negative if it is worse."""
@@ -75,11 +123,13 @@ class Tried:
     """Bytes of memtables and block cache with the change."""
     differences: list[Difference]
     """Differences from the present state."""
+    state: StoreState
+    """State of the store with the change: what it leaves."""
 
     @property
     def is_pair(self) -> bool:
         """Return whether these are two changes."""
-        return " + " in self.name
+        return _AND in self.name
 
     @property
     def keys(self) -> set[str]:
@@ -98,6 +148,9 @@ class PresentState:
     name: str
     values: dict[str, float]
     """Mean of each metric over the seeds."""
+    memory_bytes: float
+    """Bytes of memtables and block cache."""
+    state: StoreState
 
 
 @dataclass(frozen=True)
@@ -106,9 +159,12 @@ class Advice(Document):
 
     store: str
     goal: str
+    metric: str
+    """Metric of the goal, which depends on whether clients wait for the store (`goal_metric`)."""
     limits: str
     seeds: list[int]
-    bottleneck: str | None
+    screened: int
+    """Seeds of each change in the first round."""
     present: PresentState
     best: list[Tried]
     """Best changes by kind, those with a certain gain first, with all seeds."""
@@ -116,17 +172,13 @@ class Advice(Document):
     """All changes with few seeds, by their gain."""
     refused: dict[str, str]
     """Changes that cannot run, with the reason."""
+    quick: bool
+    """Whether it answers in about two minutes."""
+    left_out: int
+    """Number of changes that a quick advice did not try."""
+    command: str
+    """Command that repeats the answer."""
     options: OptionsAdvice | None = None
-
-
-@dataclass(frozen=True)
-class Helpful:
-    """Best change of a kind, in short."""
-
-    kind: str
-    name: str
-    why: str
-    change: Difference
 
 
 @dataclass(frozen=True)
@@ -134,8 +186,11 @@ class ShortAdvice(Document):
     """What would help a run; the content of what_helps.json in its folder, which its page shows."""
 
     goal: str
+    metric: str
     limits: str
-    best: list[Helpful]
+    present: PresentState
+    best: list[Tried]
+    """Best change of each kind."""
     tried: int
     directory: str
     """Folder of the whole advice, from that of the run."""
@@ -145,10 +200,25 @@ SHORT: Final = "what_helps.json"
 """File of `ShortAdvice`."""
 
 
-def cost(request: AdviceRequest, _runs: Settings) -> CostEstimate:
+def cost(request: AdviceRequest, runs: Settings) -> CostEstimate:
     """Return the estimated cost of an advice, as if no run were in the store."""
-    one = estimate(read_baseline(request.store, request.set, request.config_dirs).compose())
-    return CostEstimate(_ROUNDS * one.work, one.memory_bytes)
+    config = read_baseline(request.store, request.set, request.config_dirs).compose()
+    one = estimate(config)
+    return CostEstimate(_effort(request, config, runs).runs * one.work, one.memory_bytes)
+
+
+def _effort(request: AdviceRequest, config: Mapping[str, Any], runs: Settings) -> Effort:
+    """Return the effort of an advice for a store; a quick one tries as many changes as its time allows."""
+    seeds = request.replications
+    if not request.quick:
+        return Effort(seeds, min(_SCREENED, seeds))
+    changes = max(_FEWEST, int(_QUICK_S / _run_s(config, runs)) - _QUICK_RUNS)
+    return Effort(min(_SCREENED, seeds), 1, changes, paired=0, shown=1, runs=min(_ROUNDS, changes + _QUICK_RUNS))
+
+
+def _run_s(config: Mapping[str, Any], runs: Settings) -> float:
+    """Return the estimated time that one more run takes, in s."""
+    return max(1e-3, estimate(config).seconds(runs.executor.count))
 
 
 def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -> Advice:
@@ -158,43 +228,56 @@ def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -
     """
     baseline = read_baseline(request.store, request.set, request.config_dirs)
     config = baseline.compose()
-    goal = read_goal(request.goal, config)
-    limits = _limits(request, memory_bytes(config))
+    goal, closed = read_goal(request.goal, config), is_saturating(config)
+    limits = _limits(request, memory_bytes(config), closed=closed)
+    if baseline.lengthens(request.settled):
+        in_time = _QUICK_S / (_run_s(config, runs) * (_QUICK_RUNS + _FEWEST))
+        baseline = settled_baseline(baseline, runs, longest=min(LONGEST, in_time) if request.quick else LONGEST)
+        config = baseline.compose()
     errors = model_errors_of(config, from_a_log=baseline.from_a_log, changed=True)
-    search = _Search(baseline, goal, limits, errors, request.replications, lambda study: study.run(runs))
-    present = search.present()
-    singles = search.singles(present)
-    everything = [*singles, *search.pairs(singles, present)]
-    best = advised(search.best(everything, present))
-    first = next((t for t in best if t.kind == ChangeKind.OPTIONS.value), None)
+    effort = _effort(request, config, runs)
+    present = study_of_present(baseline, effort.seeds).run(runs).repeats(PRESENT)
+    if present.overloaded and "_latency_s." in GOALS[goal].name:
+        goal = "throughput"  # latencies of a growing queue depend on the length of the run
+    metric, tail = goal_metric(goal, closed=closed), goal_metric("p999", closed=closed)
+    search = _Search(baseline, metric, tail, limits, errors, effort, lambda study: study.run(runs), present)
+    singles = search.singles()
+    everything = [*singles, *search.pairs(singles)]
+    best = advised(search.best(everything))
+    first = next((t for t in best if t.kind == ChangeKind.OPTIONS.value and t.certain), None)
     summary = present.summaries[0]
     written = write_options(baseline, first.overrides, summary, folder) if first is not None and folder is not None else None
     advice = Advice(
-        baseline.name, goal, limits_text(limits), present.seeds,
-        bottleneck_text(summary) if summary.get("bottleneck") else None, PresentState(PRESENT, present.means()),
-        best, ranked(everything), search.refused, written,
+        baseline.name, goal, metric.name, limits_text(limits), present.seeds, effort.screened,
+        PresentState(PRESENT, present.means(metric, tail), memory_bytes(config), state_of(present)),
+        best, ranked(everything), search.refused, request.quick, search.left_out, command_of("advise", request), written,
     )  # fmt: skip
     if baseline.stored is not None and folder is not None and (Path(request.store) / "config.yaml").is_file():
         short_form(advice, os.path.relpath(folder, request.store)).write(Path(request.store) / SHORT)
     return advice
 
 
+def study_of_present(baseline: Baseline, seeds: int) -> Study:
+    """Return the study of a store as it is."""
+    return Study({PRESENT: Variant(baseline.compose())}, seeds)
+
+
 def short_form(advice: Advice, directory: str) -> ShortAdvice:
     """Return goal, limits and the best change of each kind."""
-    metric = GOALS[advice.goal].name
-    best: dict[str, Helpful] = {}
+    best: dict[str, Tried] = {}
     for entry in advice.best:
-        found = entry.of(metric)
-        if found is not None and entry.helps:
-            best.setdefault(entry.kind, Helpful(entry.kind, entry.name, entry.why, found))
+        if entry.helps:
+            best.setdefault(entry.kind, entry)
     tried = len(advice.tried) + len(advice.refused)
-    return ShortAdvice(advice.goal, advice.limits, list(best.values()), tried, directory)
+    return ShortAdvice(
+        advice.goal, advice.metric, advice.limits, advice.present, list(best.values()), tried, directory
+    )
 
 
-def _limits(request: AdviceRequest, present_bytes: float) -> GoalLimits:
-    limits = read_limits(request.memory, request.at_most)
+def _limits(request: AdviceRequest, present_bytes: float, *, closed: bool) -> GoalLimits:
+    limits = read_limits(request.memory, request.at_most, closed=closed)
     if limits.memory_bytes is None:
-        return GoalLimits(_MEMORY * present_bytes, limits.at_most)
+        return replace(limits, memory_bytes=_MEMORY * present_bytes)
     if limits.memory_bytes < present_bytes:
         needed = format_bytes(present_bytes)
         raise InputError(f"--memory {request.memory}: the present memtables and block cache need {needed}; allow at least that")
@@ -202,26 +285,42 @@ def _limits(request: AdviceRequest, present_bytes: float) -> GoalLimits:
 
 
 def tried(
-    parts: Sequence[CandidateChange], goal: str, memory: float, changed: list[Difference], broken: str | None
-) -> Tried:
-    """Return changes that are made together, with their results. `broken`: limit that they break."""
-    metric = GOALS[goal]
+    parts: Sequence[CandidateChange], metric: Metric, memory: float, changed: list[Difference], broken: str | None,
+    present: Repeats, after: Repeats,
+) -> Tried:  # fmt: skip
+    """Return changes that are made together, with their results. `metric`: goal; `broken`: limit that they break."""
+    seen = [condition(part.about, present.summaries[0]) for part in parts]
     found = next((d for d in changed if d.metric == metric.name), None)
     gain = 0.0
     if found is not None and not found.tie:
         size = math.log1p(found.change) if found.relative and found.change > -1.0 else found.change
         gain = size if metric.higher_is_better else -size
     return Tried(
-        name_of(parts), parts[0].kind.value, "; ".join(dict.fromkeys(part.why for part in parts)),
+        name_of(parts), parts[0].kind.value, _together(seen), _together(part.why for part in parts),
+        _together([part.effort for part in parts if part.effort != AT_ONCE] or [AT_ONCE]),
         [text for part in parts for text in part.overrides], gain, broken is None and gain > _LEAST_GAIN,
-        found is not None and found.certain, broken, memory, changed,
+        found is not None and found.certain, broken, memory, changed, state_of(after),
     )  # fmt: skip
 
 
-def pairs(singles: Sequence[Tried]) -> list[tuple[Tried, Tried]]:
-    """Return pairs of the best helpful options that do not set the same key, best first."""
-    best = [t for t in ranked(singles) if t.kind == ChangeKind.OPTIONS.value and t.helps][:_PAIRED]
+def _together(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(texts))
+
+
+def pairs(singles: Sequence[Tried], count: int = _PAIRED) -> list[tuple[Tried, Tried]]:
+    """Return pairs of the `count` best helpful options that do not set the same key, best first."""
+    best = [t for t in ranked(singles) if t.kind == ChangeKind.OPTIONS.value and t.helps][:count]
     return [(a, b) for a, b in itertools.combinations(best, 2) if not a.keys & b.keys]
+
+
+def useful(found: Sequence[Tried]) -> list[Tried]:
+    """Return changes without the pairs that gain no more than one of their parts alone."""
+    alone = {t.name: t.gain for t in found if not t.is_pair}
+
+    def adds(pair: Tried) -> bool:
+        return pair.gain > max(alone.get(name, 0.0) for name in pair.name.split(_AND)) + _LEAST_GAIN
+
+    return [t for t in found if not t.is_pair or adds(t)]
 
 
 def ranked(found: Sequence[Tried]) -> list[Tried]:
@@ -230,7 +329,10 @@ def ranked(found: Sequence[Tried]) -> list[Tried]:
 
 
 def advised(found: Sequence[Tried]) -> list[Tried]:
-    """Return the best changes by kind, those with a certain gain first; a change that no longer helps is left out."""
+    """Return the best changes by kind, the cheap kinds first, in each those with a certain gain first.
+
+    A change that no longer helps is left out.
+    """
     order = [kind.value for kind in ChangeKind]
     helpful = [t for t in ranked(found) if t.helps]
     return sorted(helpful, key=lambda t: (order.index(t.kind), not t.certain))
@@ -241,43 +343,50 @@ class _Search:
     """Rounds of one search, over the run store."""
 
     baseline: Baseline
-    goal: str
+    metric: Metric
+    """Goal."""
+    tail: Metric
+    """The latency of 1 operation in 1,000, which each answer shows."""
     limits: GoalLimits
     errors: Mapping[str, float]
     """The model's own errors by metric."""
-    seeds: int
+    effort: Effort
     run: Callable[[Study], Outcome]
+    present: Repeats
+    """Present state with all seeds."""
     refused: dict[str, str] = field(default_factory=dict)
     """Changes that cannot run, with the reason."""
+    left_out: int = 0
+    """Number of changes that the effort leaves out."""
     parts: dict[str, tuple[CandidateChange, ...]] = field(default_factory=dict)
     """Changes that are made together, by the name of what was tried."""
 
-    def present(self) -> Repeats:
-        """Run the present state with all seeds."""
-        return self.run(Study({PRESENT: Variant(self.baseline.compose())}, self.seeds)).repeats(PRESENT)
+    def singles(self) -> list[Tried]:
+        """Try each candidate with few seeds; with a small effort, only the most promising ones."""
+        summary = self.present.summaries[0]
+        found = candidates(summary["options"], self.baseline.compose(), float(summary["cpu"]["cores"]))
+        chosen = found
+        if self.effort.changes is not None:
+            resource = str((summary.get("bottleneck") or {}).get("resource"))
+            chosen = promising(found, resource, self.effort.changes)
+        self.left_out = len(found) - len(chosen)
+        return self._round([(c,) for c in chosen], self.effort.screened)
 
-    def singles(self, present: Repeats) -> list[Tried]:
-        """Try each candidate with few seeds."""
-        options = present.summaries[0]["options"]
-        cores = float(present.summaries[0]["cpu"]["cores"])
-        found = candidates(options, self.baseline.compose(), cores)
-        return self._round([(c,) for c in found], present, min(_SCREENED, self.seeds))
-
-    def pairs(self, singles: Sequence[Tried], present: Repeats) -> list[Tried]:
+    def pairs(self, singles: Sequence[Tried]) -> list[Tried]:
         """Try pairs of the best options with few seeds."""
-        both = [self.parts[a.name] + self.parts[b.name] for a, b in pairs(singles)]
-        return self._round(both, present, min(_SCREENED, self.seeds))
+        both = [self.parts[a.name] + self.parts[b.name] for a, b in pairs(singles, self.effort.paired)]
+        return self._round(both, self.effort.screened)
 
-    def best(self, found: Sequence[Tried], present: Repeats) -> list[Tried]:
+    def best(self, found: Sequence[Tried]) -> list[Tried]:
         """Run the best changes of each kind with all seeds and with perturbed constants."""
         chosen: list[Tried] = []
         for kind in ChangeKind:
-            helpful = [t for t in ranked(found) if t.kind == kind.value and t.helps]
-            chosen += helpful[: _SHOWN if kind is ChangeKind.OPTIONS else 1]
-        return self._round([self.parts[t.name] for t in chosen], present, self.seeds, perturbed=True)
+            helpful = [t for t in ranked(useful(found)) if t.kind == kind.value and t.helps]
+            chosen += helpful[: self.effort.shown if kind is ChangeKind.OPTIONS else 1]
+        return self._round([self.parts[t.name] for t in chosen], self.effort.seeds, perturbed=True)
 
     def _round(
-        self, changes: Sequence[tuple[CandidateChange, ...]], present: Repeats, seeds: int, *, perturbed: bool = False
+        self, changes: Sequence[tuple[CandidateChange, ...]], seeds: int, *, perturbed: bool = False
     ) -> list[Tried]:
         """Run each change with the first `seeds` seeds and compare it with the present state.
 
@@ -299,7 +408,7 @@ class _Search:
                 continue
             ready[name] = memory, Variant(config)
         outcome = self.run(Study({name: variant for name, (_, variant) in ready.items()}, seeds, perturbed))
-        before = Repeats(present.summaries[:seeds], present.perturbed if perturbed else ())
+        before = Repeats(self.present.summaries[:seeds], self.present.perturbed if perturbed else ())
         found = []
         for name, (memory, _) in ready.items():
             try:
@@ -307,6 +416,7 @@ class _Search:
             except InputError as error:
                 self.refused[name] = str(error)
                 continue
-            changed, broken = differences(before, after, self.errors), self.limits.broken(after.summaries[0], memory)
-            found.append(tried(self.parts[name], self.goal, memory, changed, broken))
+            changed = differences(before, after, self.errors, (self.metric, self.tail))
+            broken = self.limits.broken(after.summaries[0], memory)
+            found.append(tried(self.parts[name], self.metric, memory, changed, broken, before, after))
         return found

@@ -16,6 +16,8 @@ from lsmlab.sim.results.reading import SUMMARY, read_summary
 from lsmlab.sim.studies.request import SettledRequest, argument, option
 from lsmlab.sim.yaml_text import read_yaml
 
+DURATION: Final = "workload.duration"
+"""Key with the length of runs."""
 _POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter"))
 _REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "conditions", "workload", "keys")
 """Groups whose entry a change may replace."""
@@ -61,7 +63,7 @@ class Baseline:
         if settled is not None:
             return settled
         given = {override_key(text) for text in (*self.overrides, *changes)}
-        return self.stored is None and not self.from_a_log and not given & {"workload.duration", "experiment"}
+        return self.stored is None and not self.from_a_log and not given & {DURATION, "experiment"}
 
     def compose_all(self, changes: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return one configuration for each sequence of overrides, on top of the present state."""

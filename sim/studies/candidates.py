@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
 from lsmlab.models.devices.make import device_class_of
+from lsmlab.sim.explain.bottleneck import Bottleneck
 
 OPTIONS: Final = "engine.options"
 _MIB: Final = 1 << 20
@@ -16,13 +18,39 @@ _LEAST_SIZE: Final = 1 << 16
 """Whole numbers from here on are sizes, not counts."""
 
 
+_AT_START: Final = frozenset((
+    "min_write_buffer_number_to_merge", "compaction_pri", "use_direct_io_for_flush_and_compaction", "enable_pipelined_write",
+))  # fmt: skip
+"""Options that RocksDB reads only when it opens a store; SetOptions and SetDBOptions change the others at once."""
+AT_ONCE: Final = "SetOptions, no restart"
+"""Effort of a change that takes effect at once."""
+RELIEVING: Final[Mapping[str, tuple[str, ...]]] = {
+    Bottleneck.DEVICE_BANDWIDTH: ("device",),
+    Bottleneck.DEVICE_REQUESTS: ("device",),
+    Bottleneck.SYNC: ("device",),
+    Bottleneck.CORES: ("host.cores",),
+    Bottleneck.SLOTS: (f"{OPTIONS}.max_background_jobs", f"{OPTIONS}.max_subcompactions"),
+    Bottleneck.L0_COMPACTION: (f"{OPTIONS}.max_subcompactions",),
+    Bottleneck.COMPACTION_SPEED: (f"{OPTIONS}.max_subcompactions",),
+    Bottleneck.MEMTABLES: (f"{OPTIONS}.max_write_buffer_number",),
+}
+"""Keys that relieve a bottleneck."""
+_STALLS: Final = {"memtables": "memtable", "l0": "l0", "pending": "pending"}
+"""Kind of stall that a topic concerns."""
+_WHERE: Final = {
+    "memtables": "because all memtables were full", "l0": "because of too many L0 files", "pending": "because of compaction debt",
+}  # fmt: skip
+
+
 class ChangeKind(Enum):
-    """Kinds of changes."""
+    """Kinds of changes, the cheap ones first."""
 
     OPTIONS = "options"
-    """Options of RocksDB: an OPTIONS file contains them."""
+    """Options of RocksDB that take effect at once or at the next start: an OPTIONS file contains them."""
     COMPRESSION = "compression"
     """Options whose effect depends on how well the data compress, which a store without compression does not show."""
+    MIGRATION = "migration"
+    """Options of RocksDB that reorganize the files of the store."""
     MACHINE = "machine"
     """Another drive, host or limit."""
     POLICIES = "policies"
@@ -36,6 +64,24 @@ class CandidateChange:
     overrides: tuple[str, ...]
     why: str
     kind: ChangeKind = ChangeKind.OPTIONS
+    about: str = ""
+    """What of the present state it concerns: a key of `condition`."""
+
+    @property
+    def effort(self) -> str:
+        """Return what it takes to make the change, in words."""
+        if self.kind in (ChangeKind.OPTIONS, ChangeKind.COMPRESSION):
+            options = {key.removeprefix(f"{OPTIONS}.") for key in self.keys}
+            fixed = sorted(options & _AT_START)
+            effort = f"restart: only then does RocksDB read {' and '.join(fixed)}" if fixed else AT_ONCE
+            return effort + ("; old files change when they are compacted" if self.kind is ChangeKind.COMPRESSION else "")
+        if self.kind is ChangeKind.MIGRATION:
+            return "restart and reorganization of all files (a full compaction)"
+        if self.kind is ChangeKind.POLICIES:
+            return "another storage engine, to which the data move" if "engine" in self.keys else "changed code of the engine"
+        if self.keys == {"device"}:
+            return "a new drive, to which the data move"
+        return "a larger machine or limit; restart"
 
     @property
     def name(self) -> str:
@@ -60,8 +106,44 @@ def candidates(options: Mapping[str, Any], config: Mapping[str, Any], cores: flo
     return list({candidate.overrides: candidate for candidate in found}.values())
 
 
-def _set(why: str, **values: object) -> CandidateChange:
-    return CandidateChange(tuple(f"{OPTIONS}.{name}={_text(value)}" for name, value in values.items()), why)
+def promising(found: Sequence[CandidateChange], resource: str, count: int) -> list[CandidateChange]:
+    """Return the `count` most promising changes: those that relieve the bottleneck `resource`, then one of each topic in turn."""
+    keys = RELIEVING.get(resource, ())
+    first = [change for change in found if change.keys & set(keys)]
+    topics: dict[str, list[CandidateChange]] = {}
+    for change in found:
+        topics.setdefault(change.about, []).append(change)
+    turns = [change for one in itertools.zip_longest(*topics.values()) for change in one if change is not None]
+    return list(dict.fromkeys((*first, *turns)))[:count]
+
+
+def condition(about: str, summary: Mapping[str, Any]) -> str:
+    """Return what a run showed of the part of the store that a change concerns, in words.
+
+    `about`: memtables, jobs, l0, pending, levels, io, compression, device, limits, cores or policies.
+    """
+    stalls, duration_s = summary.get("stall_seconds") or {}, float(summary.get("duration_s") or 0.0)
+    if about in _STALLS and duration_s:
+        shares = {kind: float(stalls.get(f"{_STALLS[about]}_{kind}") or 0.0) / duration_s for kind in ("stop", "slowdown")}
+        return f"writers stood still {shares['stop']:.1%} of the time and were slowed {shares['slowdown']:.1%} {_WHERE[about]}"
+    if about == "jobs":
+        waits = ((summary.get("bottleneck") or {}).get("waits") or {}).get("slot")
+        jobs = (summary.get("options") or {}).get("max_background_jobs")
+        share = f"{waits:.0%} of their time" if waits else "hardly"
+        return f"the jobs behind the stalls waited {share} for a slot of max_background_jobs={jobs}"
+    if about == "levels" and summary.get("write_amplification") is not None:
+        return f"each user byte was written {summary['write_amplification']:.2f} times"
+    if about == "cores" and (cpu := summary.get("cpu")):
+        return f"flushes and compactions kept {cpu['background_busy_cores']:.1f} of {cpu['cores']:g} cores busy"
+    if about in ("io", "device", "limits", "compression") and (device := summary.get("device")):
+        use = f"the device was busy {device['utilisation']:.0%} of the time" if device.get("utilisation") is not None else ""
+        return f"{use}, with {device['write_bytes_per_s'] / 1e6:,.0f} MB/s of writes".removeprefix(", with ")
+    return f"writers were stopped or slowed {float(summary.get('stall_fraction') or 0.0):.1%} of the time"
+
+
+def _set(about: str, why: str, kind: ChangeKind = ChangeKind.OPTIONS, **values: object) -> CandidateChange:
+    texts = tuple(f"{OPTIONS}.{name}={_text(value)}" for name, value in values.items())
+    return CandidateChange(texts, why, kind, about)
 
 
 def _text(value: object) -> str:
@@ -74,82 +156,85 @@ def _text(value: object) -> str:
 
 def _memtables(o: Mapping[str, Any]) -> Iterator[CandidateChange]:
     size, count = int(o["write_buffer_size"]), int(o["max_write_buffer_number"])
-    yield _set("fewer and larger flushes, fewer L0 files", write_buffer_size=2 * size)
-    yield _set("fewer and larger flushes, fewer L0 files", write_buffer_size=4 * size)
-    yield _set("shorter flushes and smaller L0 compactions", write_buffer_size=max(64 << 10, size // 2))
-    yield _set("room for writes while flushes wait", max_write_buffer_number=count + 2)
+    yield _set("memtables", "fewer and larger flushes, fewer L0 files", write_buffer_size=2 * size)
+    yield _set("memtables", "fewer and larger flushes, fewer L0 files", write_buffer_size=4 * size)
+    yield _set("memtables", "shorter flushes and smaller L0 compactions", write_buffer_size=max(64 << 10, size // 2))
+    yield _set("memtables", "room for writes while flushes wait", max_write_buffer_number=count + 2)
     if count < 4:
-        yield _set("slowdown before the last memtable is full", max_write_buffer_number=4)
+        yield _set("memtables", "slowdown before the last memtable is full", max_write_buffer_number=4)
     if count > 2:
-        yield _set("merges memtables before the flush", min_write_buffer_number_to_merge=2)
+        yield _set("memtables", "merges memtables before the flush", min_write_buffer_number_to_merge=2)
 
 
 def _jobs(o: Mapping[str, Any], cores: float) -> Iterator[CandidateChange]:
     jobs = int(o["max_background_jobs"])
     for count in sorted({2 * jobs, max(2, int(cores)), max(2, jobs // 2)} - {jobs}):
-        yield _set("more compactions side by side" if count > jobs else "flushes share the drive with fewer compactions",
+        yield _set("jobs", "more compactions side by side" if count > jobs else "flushes share the drive with fewer compactions",
                    max_background_jobs=count)  # fmt: skip
     if int(o["max_subcompactions"]) < 4:
-        yield _set("L0 compactions with several threads", max_subcompactions=4)
+        yield _set("jobs", "L0 compactions with several threads", max_subcompactions=4)
 
 
 def _triggers(o: Mapping[str, Any]) -> Iterator[CandidateChange]:
     trigger = int(o["level0_file_num_compaction_trigger"])
     slow, stop = int(o["level0_slowdown_writes_trigger"]), int(o["level0_stop_writes_trigger"])
     soft, hard = (int(o[f"{n}_pending_compaction_bytes_limit"]) for n in ("soft", "hard"))
-    yield _set("larger L0 compactions, fewer rewrites of the base level", level0_file_num_compaction_trigger=2 * trigger)
+    yield _set("l0", "larger L0 compactions, fewer rewrites of the base level", level0_file_num_compaction_trigger=2 * trigger)
     if trigger > 2:
-        yield _set("smaller L0 compactions", level0_file_num_compaction_trigger=max(2, trigger // 2))
+        yield _set("l0", "smaller L0 compactions", level0_file_num_compaction_trigger=max(2, trigger // 2))
     if slow > 0:
-        yield _set("writers are slowed later", level0_slowdown_writes_trigger=2 * slow, level0_stop_writes_trigger=2 * stop)
+        yield _set("l0", "writers are slowed later", level0_slowdown_writes_trigger=2 * slow, level0_stop_writes_trigger=2 * stop)
     if soft > 0:
-        yield _set("writers are slowed later", soft_pending_compaction_bytes_limit=4 * soft,
+        yield _set("pending", "writers are slowed later", soft_pending_compaction_bytes_limit=4 * soft,
                    hard_pending_compaction_bytes_limit=4 * hard)  # fmt: skip
-    yield _set("milder slowdowns", delayed_write_rate=f"{_text(2 * int(o['delayed_write_rate']))}/s")
+    yield _set("l0", "milder slowdowns", delayed_write_rate=f"{_text(2 * int(o['delayed_write_rate']))}/s")
 
 
 def _levels(o: Mapping[str, Any]) -> Iterator[CandidateChange]:
     base, ratio = int(o["max_bytes_for_level_base"]), float(o["max_bytes_for_level_multiplier"])
     in_l0 = int(o["write_buffer_size"]) * int(o["level0_file_num_compaction_trigger"])
-    yield _set("fewer rewrites between the upper levels", max_bytes_for_level_base=4 * base)
+    yield _set("levels", "fewer rewrites between the upper levels", max_bytes_for_level_base=4 * base)
     if in_l0 != base:
-        yield _set("base level as large as L0", max_bytes_for_level_base=in_l0)
-    yield _set("fewer bytes per level, more levels", max_bytes_for_level_multiplier=max(2.0, ratio / 2))
+        yield _set("levels", "base level as large as L0", max_bytes_for_level_base=in_l0)
+    yield _set("levels", "fewer bytes per level, more levels", max_bytes_for_level_multiplier=max(2.0, ratio / 2))
     dynamic = bool(o["level_compaction_dynamic_level_bytes"])
     why = "fixed level targets" if dynamic else "level targets that follow the last level"
-    yield _set(why, level_compaction_dynamic_level_bytes=not dynamic)
-    yield _set("larger SST files", target_file_size_base=2 * int(o["target_file_size_base"]))
+    yield _set("levels", why, ChangeKind.MIGRATION, level_compaction_dynamic_level_bytes=not dynamic)
+    yield _set("levels", "larger SST files", target_file_size_base=2 * int(o["target_file_size_base"]))
     if o["compaction_style"] == "kCompactionStyleLevel":
-        yield _set("fewer rewrites, more space", compaction_style="kCompactionStyleUniversal")
+        yield _set("levels", "fewer rewrites, more space", ChangeKind.MIGRATION, compaction_style="kCompactionStyleUniversal")
     if o["compaction_pri"] != "kMinOverlappingRatio":
-        yield _set("files that overlap least first", compaction_pri="kMinOverlappingRatio")
+        yield _set("levels", "files that overlap least first", compaction_pri="kMinOverlappingRatio")
 
 
 def _io(o: Mapping[str, Any]) -> Iterator[CandidateChange]:
     if o["compression"] == "kNoCompression":
         why = "fewer bytes for CPU time, if the data compress by half"
-        yield CandidateChange((f"{OPTIONS}.compression=kLZ4Compression",), why, ChangeKind.COMPRESSION)
+        yield CandidateChange((f"{OPTIONS}.compression=kLZ4Compression",), why, ChangeKind.COMPRESSION, "compression")
     if not o["bytes_per_sync"]:
-        yield _set("files reach the drive while they are written", bytes_per_sync=_MIB)
+        yield _set("io", "files reach the drive while they are written", bytes_per_sync=_MIB)
     if not o["use_direct_io_for_flush_and_compaction"]:
-        yield _set("writes past the page cache", use_direct_io_for_flush_and_compaction=True)
+        yield _set("io", "writes past the page cache", use_direct_io_for_flush_and_compaction=True)
     if not o["enable_pipelined_write"]:
-        yield _set("WAL and memtable writes overlap", enable_pipelined_write=True)
+        yield _set("io", "WAL and memtable writes overlap", enable_pipelined_write=True)
 
 
 def _machine(config: Mapping[str, Any], cores: float) -> Iterator[CandidateChange]:
     better = {"hdd": ("sata", "nvme"), "sata": ("nvme",)}
     for device in better.get(device_class_of(config.get("device") or {}), ("samsung_pm1743",)):
-        yield CandidateChange((f"device={device}",), "a faster drive", ChangeKind.MACHINE)
+        yield CandidateChange((f"device={device}",), "a faster drive", ChangeKind.MACHINE, "device")
     limits = config.get("limits") or {}
     if any(limits.get(key) is not None for key in ("write_cap", "read_cap", "iops_cap")):
-        yield CandidateChange(("limits=none",), "no cap", ChangeKind.MACHINE)
-    yield CandidateChange((f"host.cores={_text(2 * cores)}",), "more cores", ChangeKind.MACHINE)
+        yield CandidateChange(("limits=none",), "no cap", ChangeKind.MACHINE, "limits")
+    yield CandidateChange((f"host.cores={_text(2 * cores)}",), "more cores", ChangeKind.MACHINE, "cores")
 
 
 def _policies(present: str) -> Iterator[CandidateChange]:
-    silk = "SILK: flushes and L0 compactions before other compactions"
-    yield CandidateChange(("engine/scheduler=silk",), silk, ChangeKind.POLICIES)
-    yield CandidateChange(("engine/tuner=adoc",), "ADOC: threads and memtables follow the load", ChangeKind.POLICIES)
+    found = {
+        "engine/scheduler=silk": "SILK: flushes and L0 compactions before other compactions",
+        "engine/tuner=adoc": "ADOC: threads and memtables follow the load",
+    }
     if present != "vlsm":
-        yield CandidateChange(("engine=vlsm",), "vLSM: short compaction chains, with its own sizes", ChangeKind.POLICIES)
+        found["engine=vlsm"] = "vLSM: short compaction chains, with its own sizes"
+    for override, why in found.items():
+        yield CandidateChange((override,), why, ChangeKind.POLICIES, "policies")

@@ -46,9 +46,9 @@ class Repeats:
         """Whether the queue of a run's clients grows."""
         return any(summary.get("overload") for summary in self.summaries)
 
-    def means(self) -> dict[str, float]:
-        """Return the mean of each metric over the seeds."""
-        values = {metric.name: self.values(metric) for metric in METRICS}
+    def means(self, *also: Metric) -> dict[str, float]:
+        """Return the mean of each metric over the seeds. `also`: further metrics, such as the goal of a search."""
+        values = {metric.name: self.values(metric) for metric in (*METRICS, *also)}
         return {name: math.fsum(v) / len(v) for name, v in values.items() if v}
 
     def values(self, metric: Metric) -> list[float] | None:
@@ -92,13 +92,16 @@ class Difference:
     """Whether the stores of all runs had settled; otherwise the change is that of runs of this length alone."""
 
 
-def differences(present: Repeats, alternative: Repeats, errors: Mapping[str, float]) -> list[Difference]:
+def differences(
+    present: Repeats, alternative: Repeats, errors: Mapping[str, float], also: Sequence[Metric] = ()
+) -> list[Difference]:
     """Return the differences of all metrics that both configurations have. `errors`: the model's own errors by metric.
 
-    Latencies of a store that cannot keep up grow with the length of the run, so they have no difference.
+    Latencies of a store that cannot keep up grow with the length of the run, so they have no difference. `also`: further
+    metrics, such as the goal of a search.
     """
     queues = any(one.overloaded for one in (present, alternative))
-    metrics = [metric for metric in METRICS if not (queues and "_latency_s." in metric.name)]
+    metrics = [metric for metric in dict.fromkeys((*METRICS, *also)) if not (queues and "_latency_s." in metric.name)]
     found = (_difference(metric, present, alternative, errors) for metric in metrics)
     settled = present.unsettled is None and alternative.unsettled is None
     return [replace(difference, settled=settled) for difference in found if difference is not None]

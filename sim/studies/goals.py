@@ -11,7 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, parse_quantity
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.make import make_workload
-from lsmlab.sim.studies.metrics import METRICS, Metric, value_of
+from lsmlab.sim.studies.metrics import METRICS, OPEN_LOOP, Metric, value_of
 
 GOALS: Final[Mapping[str, Metric]] = {
     name: next(m for m in METRICS if m.name == path)
@@ -23,6 +23,13 @@ GOALS: Final[Mapping[str, Metric]] = {
     )
 }  # fmt: skip
 """Goals by name."""
+_OF_CLOSED_LOOPS: Final[Mapping[str, Metric]] = dict(zip(("p99", "p999", "longest_write"), OPEN_LOOP, strict=True))
+"""Metric of a goal where clients wait for the store, if it is another one."""
+
+
+def goal_metric(name: str, *, closed: bool) -> Metric:
+    """Return the metric of a goal. `closed`: whether clients send each operation when the previous one returns."""
+    return _OF_CLOSED_LOOPS.get(name, GOALS[name]) if closed else GOALS[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +40,22 @@ class GoalLimits:
     """Maximum of memtables and block cache."""
     at_most: Mapping[str, float] = field(default_factory=dict)
     """Maximum of metrics, by goal name, in base units."""
+    closed: bool = False
+    """Whether clients send each operation when the previous one returns (`goal_metric`)."""
 
     def broken(self, summary: Mapping[str, Any], memory: float) -> str | None:
         """Return the limit that a run breaks, in words; None if it meets all."""
         if self.memory_bytes is not None and memory > self.memory_bytes:
             return "memory"
         for name, most in self.at_most.items():
-            value = value_of(summary, GOALS[name].name)
+            value = value_of(summary, self.metric(name).name)
             if value is not None and value > most:
                 return name
         return None
+
+    def metric(self, name: str) -> Metric:
+        """Return the metric that a limit bounds."""
+        return goal_metric(name, closed=self.closed)
 
 
 def read_goal(name: str | None, config: Mapping[str, Any]) -> str:
@@ -54,7 +67,7 @@ def read_goal(name: str | None, config: Mapping[str, Any]) -> str:
     return name
 
 
-def read_limits(memory: str | None, at_most: Sequence[str]) -> GoalLimits:
+def read_limits(memory: str | None, at_most: Sequence[str], *, closed: bool = False) -> GoalLimits:
     """Read `--memory 2GiB` and `--at-most space_amp=1.5`. Raises InputError that names the option."""
     bounds: dict[str, float] = {}
     for text in at_most:
@@ -66,13 +79,14 @@ def read_limits(memory: str | None, at_most: Sequence[str]) -> GoalLimits:
         size = parse_quantity(memory, "bytes") if memory is not None else None
     except InputError as error:
         raise InputError(f"--memory {memory}: {error}") from None
-    return GoalLimits(size, bounds)
+    return GoalLimits(size, bounds, closed)
 
 
 def limits_text(limits: GoalLimits) -> str:
     """Return limits in words."""
-    bounds = [f"memtables and block cache at most {format_bytes(limits.memory_bytes or 0.0)}"]
-    bounds += [f"{GOALS[name].label} at most {GOALS[name].form(most)}" for name, most in limits.at_most.items()]
+    size = limits.memory_bytes
+    bounds = [f"memtables and block cache at most {format_bytes(size)}"] if size is not None else []
+    bounds += [f"{limits.metric(name).label} at most {GOALS[name].form(most)}" for name, most in limits.at_most.items()]
     return "; ".join(bounds)
 
 

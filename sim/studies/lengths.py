@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
+from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.explain.sentences import overload_text
 from lsmlab.sim.runs.batch import Settings
+from lsmlab.sim.studies.baseline import DURATION, Baseline
 from lsmlab.sim.studies.differences import Repeats
 from lsmlab.sim.studies.study import Study, Variant
 
@@ -20,15 +22,15 @@ LONGEST: Final = 8.0
 """Longest run of a study, in units of the configured duration (`SettledRequest.settled` says so to users)."""
 
 
-def until_settled(study: Study, runs: Settings, names: Iterable[str] = ()) -> Study:
+def until_settled(study: Study, runs: Settings, names: Iterable[str] = (), longest: float = LONGEST) -> Study:
     """Return a study whose runs are as long as its stores need to settle.
 
     The configurations `names` (empty: all) run with their first seed; all durations of the study double until the stores of
-    these have settled, at most to `LONGEST` times. Common durations keep configurations comparable. A workload without a
+    these have settled, at most to `longest` times. Common durations keep configurations comparable. A workload without a
     duration, such as one that replays a trace, stays as it is.
     """
     probed, factor = list(names) or list(study.variants), 1.0
-    while factor < LONGEST:
+    while 2.0 * factor <= longest:
         variants = {name: Variant(_lengthened(study.variants[name].config, factor)) for name in probed}
         rows = Study(variants, perturbed=False).run(replace(runs, quiet=True)).rows
         doubt = next((d for row in rows if (d := Repeats([row.summary or {}]).unsettled) is not None), None)
@@ -38,6 +40,19 @@ def until_settled(study: Study, runs: Settings, names: Iterable[str] = ()) -> St
         if not runs.quiet:
             sys.stderr.write(f"lsmlab: not settled ({doubt}): all runs now take {factor:.0f} times as long\n")
     return study if factor == 1.0 else replace(study, variants=_Lengthened(study.variants, factor))
+
+
+def settled_baseline(
+    baseline: Baseline, runs: Settings, changes: Sequence[str] = (), longest: float = LONGEST
+) -> Baseline:
+    """Return a store whose runs are as long as it needs to settle with `changes` (`until_settled`)."""
+    probe = Study({baseline.name: Variant(baseline.compose(changes))})
+    longer = until_settled(probe, runs, longest=longest)
+    if longer is probe:
+        return baseline
+    kept = [text for text in baseline.overrides if override_key(text) != DURATION]
+    duration = longer.variants[baseline.name].config["workload"]["duration"]
+    return replace(baseline, overrides=(*kept, f"{DURATION}={duration}"))
 
 
 class _Lengthened(Mapping[str, Variant]):

@@ -101,11 +101,28 @@ RECORDED: Final = (
     Metric("compaction_count", "compactions", "{:,.0f}".format, grows=True),
 )
 """Further numbers that a LOG has too; only the check of the present state shows them."""
-BY_NAME: Final[Mapping[str, Metric]] = {metric.name: metric for metric in (*METRICS, *RECORDED)}
+OPEN_LOOP: Final = (
+    Metric("open_loop_latency_s.p99", "open-loop P99", format_seconds, error_of="write_latency_s.max", unit="s"),
+    Metric("open_loop_latency_s.p999", "open-loop P99.9", format_seconds, error_of="write_latency_s.max", unit="s"),
+    Metric("open_loop_latency_s.max", "longest open-loop wait", format_seconds, error_of="write_latency_s.max", unit="s"),
+)
+"""Latency of operations that arrive at the mean rate of a run whether or not earlier ones have returned.
+
+It judges stores whose clients wait for them: such clients send nothing during a stall, so their own percentiles are best for
+the store that stands still. Without stalls it is the latency of the clients. It is as uncertain as the length of a stall.
+"""
+WITHOUT_STALLS: Final = {m.name: m.name.replace("open_loop", "write") for m in OPEN_LOOP}
+"""Number that takes the place of an open-loop latency in a run without stalls, or with an open loop."""
+BY_NAME: Final[Mapping[str, Metric]] = {metric.name: metric for metric in (*METRICS, *OPEN_LOOP, *RECORDED)}
 
 
 def value_of(summary: Mapping[str, Any], name: str) -> float | None:
-    """Return a number of a summary; None if the summary does not have it or it is not finite."""
+    """Return a number of a summary; None if the summary does not have it or it is not finite (see also `OPEN_LOOP`)."""
+    found = _number(summary, name)
+    return found if found is not None or name not in WITHOUT_STALLS else _number(summary, WITHOUT_STALLS[name])
+
+
+def _number(summary: Mapping[str, Any], name: str) -> float | None:
     node: Any = summary
     for key in name.split("."):
         node = node.get(key) if isinstance(node, Mapping) else None

@@ -15,8 +15,8 @@ from lsmlab.sim.runs.index import typed_value
 from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.differences import Repeats
-from lsmlab.sim.studies.goals import GOALS, GoalLimits, memory_bytes
-from lsmlab.sim.studies.metrics import value_of
+from lsmlab.sim.studies.goals import GOALS, GoalLimits, goal_metric, memory_bytes
+from lsmlab.sim.studies.metrics import Metric, value_of
 from lsmlab.sim.studies.statistics import undominated
 from lsmlab.sim.studies.study import Outcome, Study, Variant
 from lsmlab.sim.studies.sweep.space import Dimension, SweepSpace
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 JOURNAL: Final = "study.journal"
 BATCH: Final = 4
 """Points that are drawn together. A fixed number: the points do not depend on the number of processes."""
-WINDOW: Final = 0.25
-"""Length of the short window that comes first, as a share of the run."""
+WINDOW: Final = 0.5
+"""Length of the short run that comes first, as a share of the run: it only finds clear losers, and no answer has its numbers.
+
+At half time, runs stand in the order of their whole numbers (Spearman's correlation 0.93 to 0.98).
+"""
 _STARTUP: Final = 12
 """Points that are drawn at random before the sampler learns, and before a point may be pruned."""
 _HOPELESS: Final = 25.0
@@ -75,6 +78,13 @@ class SearchProblem:
     window: tuple[str, ...] = ()
     """Override that shortens a run to its first part; empty if the load has no fixed length."""
 
+    closed: bool = False
+    """Whether clients send each operation when the previous one returns (`goal_metric`)."""
+
+    def metrics(self) -> dict[str, Metric]:
+        """Return the metric of each goal."""
+        return {goal: goal_metric(goal, closed=self.closed) for goal in self.goals}
+
     def directions(self) -> list[Literal["minimize", "maximize"]]:
         """Return Optuna's direction of each goal."""
         return ["maximize" if GOALS[goal].higher_is_better else "minimize" for goal in self.goals]
@@ -98,7 +108,7 @@ class SearchProblem:
         return [found[" ".join(own)] for own in points]
 
     def _point(self, name: str, config: Mapping[str, Any], repeats: Repeats) -> Point:
-        values = {goal: _mean([value_of(s, GOALS[goal].name) for s in repeats.summaries]) for goal in self.goals}
+        values = {g: _mean([value_of(s, metric.name) for s in repeats.summaries]) for g, metric in self.metrics().items()}
         missing = next((goal for goal, value in values.items() if value is None), None)
         if missing is not None:
             return Point(name, None, error=f"the run has no {GOALS[missing].label}")
@@ -109,7 +119,7 @@ class SearchProblem:
         if self.limits.memory_bytes is not None:
             found.append(memory_bytes(config) / self.limits.memory_bytes - 1.0)
         for goal, most in self.limits.at_most.items():
-            value = _mean([value_of(s, GOALS[goal].name) for s in repeats.summaries])
+            value = _mean([value_of(s, self.limits.metric(goal).name) for s in repeats.summaries])
             found.append((value - most) / max(abs(most), 1e-12) if value is not None else 0.0)
         return tuple(found)
 

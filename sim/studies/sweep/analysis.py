@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.studies.document import Document
+from lsmlab.sim.studies.lengths import StoreState
 from lsmlab.sim.studies.statistics import interval, undominated
 from lsmlab.sim.studies.sweep.effects import Effects, SobolIndex, effects, sobol_indices
-from lsmlab.sim.studies.sweep.measured import Measured, Objective, Values, read_measured
+from lsmlab.sim.studies.sweep.measured import Measured, Objective, Values, read_measured, states
 from numpy.typing import NDArray
 
 ANALYSIS: Final = "analysis.json"
@@ -37,6 +38,10 @@ class Analysis(Document):
     sobol: dict[str, list[SobolIndex]]
     """Sobol indices of each key, by number; only for a Saltelli design."""
     best: list[Ranking]
+    states: dict[str, StoreState]
+    """State of the store of each configuration in a ranking."""
+    unsettled: int
+    """Number of configurations whose stores had not settled."""
     pareto: Front | None
     """None for fewer than two objectives."""
 
@@ -46,10 +51,13 @@ def analyse(directory: Path, objectives: Sequence[Objective]) -> Analysis:
     names = [o.name for o in objectives]
     measured = read_measured(directory, names)
     rankings = [best(measured, objective) for objective in objectives]
+    known = states(directory)
+    ranked = dict.fromkeys(row.configuration for ranking in rankings if ranking is not None for row in ranking.ranking)
     found = Analysis(
         list(objectives), measured.seeds, {name: effects(measured, name) for name in names},
         {name: indices for name in names if (indices := sobol_indices(measured, name)) is not None},
-        [ranking for ranking in rankings if ranking is not None], pareto(measured, objectives),
+        [ranking for ranking in rankings if ranking is not None], {name: known[name] for name in ranked if name in known},
+        sum(state.unsettled is not None for state in known.values()), pareto(measured, objectives),
     )  # fmt: skip
     found.write(directory / ANALYSIS)
     return found

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.sim.studies.metrics import METRICS
+from lsmlab.sim.studies.differences import Repeats
+from lsmlab.sim.studies.lengths import StoreState, state_of
+from lsmlab.sim.studies.metrics import METRICS, OPEN_LOOP, WITHOUT_STALLS
 from lsmlab.sim.studies.sweep.query import find_column, read_index
 from numpy.typing import NDArray
 
@@ -20,7 +22,13 @@ CONFIGURATION: Final = "configuration"
 SWEEP: Final = "sweep.json"
 """File that describes a sweep: its space, design and seeds."""
 _RISING = {metric.name for metric in METRICS if metric.higher_is_better}
-_KNOWN = {metric.name for metric in METRICS}
+_KNOWN = {metric.name for metric in (*METRICS, *OPEN_LOOP)}
+_LATENCIES: Final = ("write_latency_s.p99", "read_latency_s.p99")
+"""Latencies of the analysis, unless clients wait for a store that stalls."""
+_STATE: Final = (
+    "duration_s", "settled.settled", "settled.reason", "bottleneck.text", "overload.asked_ops_per_s", "overload.takes_ops_per_s",
+)  # fmt: skip
+"""Columns with the state of a run's store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,9 @@ def read_measured(directory: Path, wanted: list[str]) -> Measured:
     """Return the numbers `wanted` of a sweep."""
     about, table = read_sweep(directory)
     columns = {name: table[name].to_pylist() for name in (CONFIGURATION, "seed", *about["space"], *wanted)}
+    for name in WITHOUT_STALLS.keys() & columns.keys():
+        calm = table[WITHOUT_STALLS[name]].to_pylist()
+        columns[name] = [own if stalled is None else stalled for stalled, own in zip(columns[name], calm, strict=True)]
     rows = {name: number for number, name in enumerate(dict.fromkeys(columns[CONFIGURATION]))}
     places = {seed: column for column, seed in enumerate(about["seeds"])}
     levels: dict[str, list[Any]] = {key: [None] * len(rows) for key in about["space"]}
@@ -88,11 +99,13 @@ def read_measured(directory: Path, wanted: list[str]) -> Measured:
 def objectives(given: Sequence[str], directory: Path) -> list[Objective]:
     """Return the objectives of a command line: KEY, max:KEY or min:KEY; without any, throughput, P99, write amplification.
 
-    The direction of common metrics is known. Raises InputError for an unknown key, or one that needs a direction.
+    Where clients wait for a store that stalls, P99 is that of an open loop of the same mean rate (`metrics.OPEN_LOOP`). The
+    direction of common metrics is known. Raises InputError for an unknown key, or one that needs a direction.
     """
     table = read_sweep(directory)[1]
     found = []
-    for text in given or ("ops_per_s", "write_latency_s.p99", "read_latency_s.p99", "write_amplification"):
+    latencies = (OPEN_LOOP[0].name,) if OPEN_LOOP[0].name in table.column_names else _LATENCIES
+    for text in given or ("ops_per_s", *latencies, "write_amplification"):
         direction, colon, rest = text.partition(":")
         name = rest if colon else text
         if not given and (name not in table.column_names or table[name].null_count == len(table)):
@@ -105,4 +118,26 @@ def objectives(given: Sequence[str], directory: Path) -> list[Objective]:
         if not colon and column not in _KNOWN:
             raise InputError(f"--objective {text}: write max:{name} or min:{name}; LSMLab does not know which of them is better")
         found.append(Objective(column, direction == "max" if colon else column in _RISING))
+    return found
+
+
+def states(directory: Path) -> dict[str, StoreState]:
+    """Return the state of each configuration's store; empty for a sweep whose runs do not tell."""
+    table = read_sweep(directory)[1]
+    if "settled.reason" not in table.column_names:
+        return {}
+    wanted = [name for name in (CONFIGURATION, *_STATE) if name in table.column_names]
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for row in table.select(wanted).to_pylist():
+        runs.setdefault(row.pop(CONFIGURATION), []).append(_nested(row))
+    return {name: state_of(Repeats(own)) for name, own in runs.items()}
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a run as its summary has them, without those that are empty."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        group, dot, key = name.partition(".")
+        if value is not None:
+            found.update({group: {**found.get(group, {}), key: value}} if dot else {name: value})
     return found

@@ -13,7 +13,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.results.frames import data_frame
 from lsmlab.sim.runs.index import INDEX, typed_value
-from lsmlab.sim.studies.metrics import METRICS
+from lsmlab.sim.studies.metrics import METRICS, OPEN_LOOP
 from lsmlab.sim.studies.statistics import interval
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _COMPARISON: Final = re.compile(r"\s*([\w./@-]+?)\s*(>=|<=|!=|==|=|>|<)\s*(.+?)\s*")
 RUNS: Final = "runs"
 """Column with the number of runs of a group."""
-_FORMS: Final = {metric.name: metric.form for metric in METRICS}
-LABELS: Final = {metric.name: metric.label for metric in METRICS}
+_FORMS: Final = {metric.name: metric.form for metric in (*METRICS, *OPEN_LOOP)}
+LABELS: Final = {metric.name: metric.label for metric in (*METRICS, *OPEN_LOOP)}
 """Names of the common metrics in tables, by column."""
 MAIN: Final = (
     "ops_per_s", "write_latency_s.p99", "stall_fraction", "write_amplification",

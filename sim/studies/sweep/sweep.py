@@ -20,7 +20,8 @@ from lsmlab.sim.runs.index import INDEX, RowCollector, numbers
 from lsmlab.sim.runs.key import run_key
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
 from lsmlab.sim.studies.document import Document
-from lsmlab.sim.studies.request import Request, argument, option
+from lsmlab.sim.studies.lengths import settled_baseline
+from lsmlab.sim.studies.request import SettledRequest, argument, command_of, option
 from lsmlab.sim.studies.study import RunsInterruptedError, Study, Variant
 from lsmlab.sim.studies.sweep.analysis import Analysis, analyse
 from lsmlab.sim.studies.sweep.designs import GRID, NAMES, Point, points
@@ -32,7 +33,7 @@ _MOST_FAILURES: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class SweepRequest(Request):
+class SweepRequest(SettledRequest):
     """Simulate many configurations: the points of a design over a space of settings."""
 
     arguments: tuple[str, ...] = argument(
@@ -49,7 +50,8 @@ class SweepRequest(Request):
     points: int | None = option(None, "number of points; in a grid, values of each range (default 5)", metavar="N", low=1)
     replications: int = option(1, "seeds of each configuration (default 1)", metavar="N", low=1)
     objective: tuple[str, ...] = option(
-        (), "number of summary.json for the analysis; max:KEY or min:KEY (default: throughput, P99, write amplification)",
+        (), "number of summary.json for the analysis; max:KEY or min:KEY (default: throughput, P99 or, where clients wait for "
+        "a store that stalls, that of an open loop of the same rate, write amplification)",
         metavar="KEY",
     )  # fmt: skip
     options: Path | None = option(None, "RocksDB's options from an OPTIONS file or a LOG", metavar="FILE")
@@ -172,6 +174,8 @@ class SweepAnswer(Document):
     """First failed runs."""
     analysis: Analysis | None
     """None if no run finished."""
+    command: str
+    """Command that repeats the answer."""
 
 
 def planned(request: SweepRequest) -> tuple[Sweep, list[str]]:
@@ -193,7 +197,16 @@ def planned(request: SweepRequest) -> tuple[Sweep, list[str]]:
     return found, notes
 
 
-def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path) -> SweepAnswer:
+def answered(request: SweepRequest, runs: Settings, folder: Path) -> SweepAnswer:
+    """Do the runs of a sweep (`sweep`); all are as long as the store of the first point needs to settle, if nothing sets it."""
+    asked, _ = planned(request)
+    if asked.store.lengthens(request.settled, [d.key for d in asked.space.dimensions]):
+        first = [f"{key}={value}" for key, value in asked.choices(asked.points[0]).items()]
+        asked = replace(asked, store=settled_baseline(asked.store, runs, first))
+    return sweep(asked, request.objective, runs, folder, command_of("sweep", request))
+
+
+def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path, command: str = "") -> SweepAnswer:
     """Do the runs of a sweep; `folder` gets sweep.json, runs.parquet, analysis.json and a folder for each run.
 
     `objectives_`: numbers of summary.json for the analysis (`measured.objectives`). Finished runs stay in the run store
@@ -224,7 +237,7 @@ def sweep(asked: Sweep, objectives_: Sequence[str], runs: Settings, folder: Path
     analysis = analyse(folder, objectives(objectives_, folder)) if rows.count else None
     return SweepAnswer(
         **asked.as_json(), finished=rows.count, kept=kept, failed=failed, bad_input=bad_input, failures=failures,
-        analysis=analysis,
+        analysis=analysis, command=command,
     )  # fmt: skip
 
 
@@ -240,8 +253,9 @@ _SAMPLE: Final = 20
 """Number of configurations from which the time of a sweep is estimated."""
 
 
-def cost(asked: Sweep, runs: Settings) -> CostEstimate:
+def cost(request: SweepRequest, runs: Settings) -> CostEstimate:
     """Return the estimated cost of the runs that the store lacks."""
+    asked, _ = planned(request)
     sample = asked.points[:: max(1, len(asked.points) // _SAMPLE)]
     work, memory_bytes = 0.0, 0.0
     for point in sample:
