@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,11 @@ def read_budget(text: str) -> float:
     if budget_s <= 0.0:
         raise InputError(f"--budget {text}: must be above 0, such as 10min")
     return budget_s
+
+
+def end_of_budget(options: RunOptions) -> float | None:
+    """Return the time of `time.monotonic()` at which the budget ends; None without one."""
+    return None if options.budget is None else time.monotonic() + read_budget(options.budget)
 
 
 def keep_budget(

@@ -1,0 +1,83 @@
+"""Large trees: simulated with fewer levels, of the same shape; what each level costs follows from two such trees.
+
+A tree that is `multiplier` times smaller has one level less: the same L0, the same sizes of levels relative to each other, the
+same fill of the last one. Every level adds about the same bytes per write, so the time that a write costs, 1 / sustainable rate,
+is a line over the number of levels. Two trees give the line. Bandwidths and limits of the drive stay; its capacity shrinks with
+the tree, because garbage collection depends on the share in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from lsmlab.models.units import parse_quantity
+from lsmlab.sim.studies.plan.planned_store import PlannedStore
+from lsmlab.sim.studies.plan.trial import Trial
+
+FEWER_LEVELS_ERROR: Final = 0.05
+"""Standard deviation of the sustainable rate of a tree with fewer levels against the whole tree (TODO)."""
+_FEWEST_MEMTABLES: Final = 20.0
+"""Smallest simulated tree; a smaller one is hardly more than its L0."""
+_SCALED: Final = ("capacity", "filled", "page_cache")
+"""Settings of a drive that shrink with the tree."""
+
+
+@dataclass(frozen=True)
+class FewerLevels:
+    """Line over the number of levels."""
+
+    left_out: int
+    """Levels that the larger simulated tree lacks."""
+    shrunk: float
+    """Bytes of the whole tree over those of the larger simulated one."""
+    share: float
+    """Sustainable rate of the whole tree over that of the larger simulated one."""
+    written: float
+    """Bytes that an operation writes to the drive, whole tree over larger simulated one."""
+
+    def whole(self, trial: Trial) -> Trial:
+        """Return a trial of the larger simulated tree as one of the whole tree: the same use, at the rate of the whole tree."""
+        factors = {
+            "ops_per_s": self.share, "device.write_bytes_per_s": self.share * self.written, "live_bytes": self.shrunk,
+            "write_amplification": self.written,
+        }  # fmt: skip
+        values = {name: value * factors.get(name, 1.0) for name, value in trial.values.items()}
+        return replace(trial, rate_per_s=trial.rate_per_s * self.share, values=values)
+
+
+def levels_to_leave_out(store: PlannedStore, most_memtables: float) -> int:
+    """Return how many levels to leave out so that a tree has at most `most_memtables`; 0 for a tree that is small enough."""
+    shards, left_out, size = store.setup.workload.shards, 0, store.tree_memtables
+    while size > most_memtables and size / shards > _FEWEST_MEMTABLES * store.multiplier**2:
+        size, left_out = size / store.multiplier, left_out + 1
+    return left_out
+
+
+def without_levels(store: PlannedStore, count: int) -> PlannedStore:
+    """Return the store with `count` levels less: fewer keys, and a drive of smaller capacity."""
+    shrunk = store.multiplier**count
+    load = {**store.load, "num": max(1, round(float(store.load["num"]) / shrunk))}
+    device = dict(store.config["device"])
+    for key in _SCALED:
+        if device.get(key):
+            device[key] = parse_quantity(device[key], "bytes") / shrunk
+    return PlannedStore({**store.config, "device": device}, load)
+
+
+def line_of(store: PlannedStore, left_out: int, larger: Trial | None, smaller: Trial | None) -> FewerLevels:
+    """Return the line through the trials of the highest sustainable rates of two trees; the smaller has one level less.
+
+    A tree with more levels never sustains a higher rate: a line that rises, by the noise of the searches, counts as level.
+    """
+    if larger is None or smaller is None:
+        return FewerLevels(left_out, store.multiplier**left_out, 1.0, 1.0)
+    slower = max(0.0, 1.0 - larger.rate_per_s / smaller.rate_per_s)
+    more = max(0.0, 1.0 - _written(smaller.values) / _written(larger.values)) if _written(larger.values) else 0.0
+    return FewerLevels(left_out, store.multiplier**left_out, 1.0 / (1.0 + left_out * slower), 1.0 + left_out * more)
+
+
+def _written(values: Mapping[str, Any]) -> float:
+    """Return the bytes that an operation writes to the drive."""
+    return float(values.get("device.write_bytes_per_s", 0.0)) / max(1e-9, float(values.get("ops_per_s", 0.0)))
