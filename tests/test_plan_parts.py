@@ -12,10 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.explain.settled import GrowthVerdict, QuantityGrowth, growth
 from lsmlab.sim.studies.plan import search as searching
-from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, feasible_share, machines_for, years_until
+from lsmlab.sim.studies.plan.fewer_levels import levels_to_leave_out, line_of, without_levels
+from lsmlab.sim.studies.plan.forecast import Curve, date_after, drive_life_years, feasible_share, machines_for, years_until
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
+from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.prices import (
     CostSettings,
     PriceEntry,
@@ -167,6 +170,69 @@ def test_draws_of_the_error() -> None:
     assert 0.841 == pytest.approx(feasible_share(math.exp(0.1), {}, ServiceLevels(), errors), abs=0.01)
     assert 0.5 == pytest.approx(feasible_share(9.0, {"write_p999": 0.01}, limit, errors), abs=0.02)
     assert 1.0 == feasible_share(9.0, {"write_p999": 0.001}, limit, {})
+
+
+@pytest.mark.parametrize("headroom", [1.6, 5.0, 15.0, 31.0])
+@pytest.mark.parametrize("name", ["stalled", "longest_stall"])
+def test_idle_drives_do_not_stall(headroom: float, name: str) -> None:
+    """Where no rate in reach stalls, the chance is that of the rate alone, whatever the limit on stalls is, 0 included."""
+    errors = {"ops_per_s": 0.07, "stall_fraction": 0.04, "write_latency_s.max": 1.8}
+    curves = {name: Curve([1.0, 0.95 * headroom, headroom], [0.0, 0.0, 0.3])}
+    shares = {
+        feasible_share(headroom, {name: 0.0}, ServiceLevels(**{name: limit}), errors, curves) for limit in (0.0, 0.02, 0.1, 0.9)
+    }  # fmt: skip
+
+    assert {feasible_share(headroom, {}, ServiceLevels(), errors)} == shares
+    assert min(shares) > 0.999
+
+
+def test_stalls_follow_from_the_use() -> None:
+    """Near its limit a store is as likely to stall as the rate is uncertain; a tighter limit lowers the chance."""
+    errors = {"ops_per_s": 0.07, "stall_fraction": 0.04}
+    curves = {"stalled": Curve([1.0, 1.05, 1.1], [0.0, 0.1, 0.5])}
+    loose, tight = (feasible_share(1.1, {"stalled": 0.0}, ServiceLevels(stalled=s), errors, curves) for s in (0.4, 0.01))
+
+    assert 0.3 < tight < loose < 0.95
+
+
+def trial_at(rate: float, written: float) -> Trial:
+    """Return a trial that holds, with bytes written per operation."""
+    values = {"ops_per_s": rate, "device.write_bytes_per_s": rate * written, "write_amplification": written, "live_bytes": 1e9}
+    return Trial(rate, True, "holds", 1.0, (), {"stalled": 0.01}, values)
+
+
+def test_each_level_costs_the_same() -> None:
+    """The time and the bytes of a write are a line over the levels: 100 and 120 us give 160 us for two levels more."""
+    line = line_of(SimpleNamespace(multiplier=10.0), 2, trial_at(1e6 / 120, 12.0), trial_at(1e6 / 100, 10.0))  # type: ignore[arg-type]
+    whole = line.whole(trial_at(1e6 / 120, 12.0))
+
+    assert 1e6 / 160 == pytest.approx(whole.rate_per_s)
+    assert (16.0, 100e9) == pytest.approx((whole.values["write_amplification"], whole.values["live_bytes"]))
+    assert 16.0 * whole.rate_per_s == pytest.approx(whole.values["device.write_bytes_per_s"])
+    assert {"stalled": 0.01} == whole.levels
+    flat = line_of(SimpleNamespace(multiplier=10.0), 2, trial_at(9000.0, 10.0), trial_at(8900.0, 10.0))  # type: ignore[arg-type]
+    assert (1.0, 1.0) == (flat.share, flat.written)
+
+
+@pytest.mark.parametrize(("num", "left_out"), [(300_000, 0), (300_000_000, 1), (30_000_000_000, 3)])
+def test_large_trees_lose_levels_and_their_drive_shrinks(num: int, left_out: int) -> None:
+    """The simulated tree has at most as many memtables as the plan allows, the same last level, and an equally full drive."""
+    store = PlannedStore(compose(["device=samsung_pm9a3"]), {"num": num, "value_size": 1000, "read": 0.0, "update": 1.0})
+    small = without_levels(store, levels_to_leave_out(store, 3000.0))
+
+    assert left_out == levels_to_leave_out(store, 3000.0)
+    assert small.tree_memtables <= 3000.0
+    assert num == pytest.approx(small.load["num"] * 10.0**left_out)
+    assert store.capacity_bytes == pytest.approx((small.capacity_bytes or 0.0) * 10.0**left_out)
+
+
+def test_a_rate_without_end_has_no_burst_credit() -> None:
+    """Closed and open loops of a plan begin without credit; a burst begins with it."""
+    store = PlannedStore(compose(["device=aws_gp2"]), {"num": 10_000, "value_size": 1000})
+
+    assert store.has_credit
+    assert [0, 0] == [c["device"]["burst_ios"] for c in (store.open_loop(1.0, 40.0, 1), store.closed_loop(1e3, 40.0, 1))]
+    assert "5.4M" == store.burst(1.0, 2.0, 10.0, 40.0, 1)["device"]["burst_ios"]
 
 
 def test_the_shape_of_the_load_gives_the_busiest_hour() -> None:

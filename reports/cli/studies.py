@@ -22,7 +22,8 @@ def answer(kind: StudyKind[Any, Any], argv: Sequence[str]) -> int:
     with running(options, output.out) as executor:
         runs = options.settings(executor, quiet=output.json)
         if kind.ends_at_budget:
-            runs = replace(runs, until_s=end_of_budget(options))
+            until_s = end_of_budget(lambda: kind.cost(request, runs), options, executor.count, quiet=output.json)
+            runs = replace(runs, until_s=until_s)
         else:
             keep_budget(lambda: kind.cost(request, runs), options, executor.count, kind.smaller)
         folder = output_directory(output.out)

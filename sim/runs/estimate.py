@@ -142,8 +142,6 @@ class Expected:
     duration_s: float
     writes: float
     """Entries written by clients."""
-    operations: float
-    """Writes and reads of clients."""
     jobs: float
     """Flushes, compactions and moves."""
     pieces: float
@@ -181,7 +179,7 @@ def expected(setting: Setting) -> Expected:
     weight = max(1.0, family.sample.weight)
     entries = min(setup.workload.population, setup.workload.preload_keys + writes)
     return Expected(
-        duration_s, writes, writes + reads, flushes * (1.0 + shape.compactions_per_flush), _pieces(setup, moved_bytes),
+        duration_s, writes, flushes * (1.0 + shape.compactions_per_flush), _pieces(setup, moved_bytes),
         moved_bytes / family.shape.user_bytes / weight, entries / weight, reads > 0.0,
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ from lsmlab.sim.studies.plan.plan_file import Plan
 from lsmlab.sim.studies.plan.prices import cost_per_month
 from lsmlab.sim.studies.plan.search import Evaluated
 from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
-from lsmlab.sim.studies.plan.trial import Trial, constraint
+from lsmlab.sim.studies.plan.trial import Trial, constraint, resource
 from lsmlab.sim.studies.statistics import undominated
 
 _STALLS: Final = ("stalled", "longest_stall")
@@ -106,6 +106,9 @@ class CandidateAnswer:
     feasible_share: float = 0.0
     """Share of draws of the model's own error in which the candidate is feasible."""
     constraint: str = ""
+    """What fails just above the largest sustainable rate, in words."""
+    resource: str = ""
+    """What is used up then: drive, cores, slots, stalls, clients, or space; empty: nothing was."""
     planned: AtPlannedRate = field(default_factory=lambda: AtPlannedRate({}, {}, False))
     at_limit: dict[str, float | None] = field(default_factory=dict)
     drive_life_years: float | None = None
@@ -236,6 +239,7 @@ def _row(
         grown=grown,
         feasible_share=feasible_share(headroom, planned.levels, plan.levels, known, _curves(result)) if fits else 0.0,
         constraint=_constraint(plan, result, fits),
+        resource=_resource(result, fits),
         planned=AtPlannedRate(dict(planned.levels), dict(planned.values), planned.holds),
         at_limit=dict(found.at_limit.levels) if found.at_limit is not None else {},
         drive_life_years=wear.life_years,
@@ -283,13 +287,16 @@ def _machines_needed(plan: Plan, rate_per_s: float, sustainable_per_machine: flo
     return None if needed is None else (needed + plan.availability.spare) * plan.availability.replicas
 
 
-def _machines_paid(plan: Plan, candidate: PlanCandidate, result: Evaluated) -> int:
-    """Return the machines of the candidate, or those that rate and data need if these are more."""
+def _machines_paid(plan: Plan, candidate: PlanCandidate, result: Evaluated) -> int | None:
+    """Return the machines of the candidate, or those that rate and data need if these are more; None if that is unknown."""
+    needed = _machines_needed(plan, plan.load.peak_per_s, result.found.rate_per_s)
+    if needed is None:
+        return None
     own = candidate.machines * plan.availability.replicas
     space = space_ratio(plan, result)
     for_data = math.ceil(candidate.carrying / space - 1e-9) if space is not None else 1
     for_data = (for_data + plan.availability.spare) * plan.availability.replicas
-    return max(own, for_data, _machines_needed(plan, plan.load.peak_per_s, result.found.rate_per_s) or own)
+    return max(own, for_data, needed)
 
 
 @dataclass(frozen=True)
@@ -299,8 +306,10 @@ class _Wear:
     """90 % interval by the model's error."""
 
 
-def _wear(plan: Plan, planned: Trial, paid: int, errors: Mapping[str, float]) -> _Wear:
+def _wear(plan: Plan, planned: Trial, paid: int | None, errors: Mapping[str, float]) -> _Wear:
     """Return the life of the drives; writes follow the mean rate, which all machines of a copy share, and grow with it."""
+    if paid is None:
+        return _Wear(None, None)
     values = planned.values
     rate = values.get("ops_per_s", 0.0)
     per_operation = values.get("device.write_bytes_per_s", 0.0) / rate if rate > 0.0 else 0.0
@@ -313,8 +322,10 @@ def _wear(plan: Plan, planned: Trial, paid: int, errors: Mapping[str, float]) ->
     return _Wear(life, [end for end in ends if end is not None])
 
 
-def _cost(plan: Plan, candidate: PlanCandidate, planned: Trial, paid: int, life_years: float | None) -> float | None:
-    """Return the US dollars per month of all machines; None without a price."""
+def _cost(plan: Plan, candidate: PlanCandidate, planned: Trial, paid: int | None, life_years: float | None) -> float | None:
+    """Return the US dollars per month of all machines; None without a price or a number of machines."""
+    if paid is None:
+        return None
     stored = planned.values.get("live_bytes", 0.0) * candidate.carrying * plan.availability.replicas / paid
     one = cost_per_month(candidate.price, stored, life_years, plan.costs)
     return None if one is None else one * paid
@@ -356,6 +367,12 @@ def _constraint(plan: Plan, result: Evaluated, fits: bool) -> str:
     if result.found.failed is None:
         return "none found: no tried rate failed"
     return constraint(result.found.failed, result.limits, plan.levels)
+
+
+def _resource(result: Evaluated, fits: bool) -> str:
+    if not fits:
+        return "space"
+    return "" if result.found.failed is None else resource(result.found.failed, result.limits).value
 
 
 def _order(row: CandidateAnswer) -> tuple[Any, ...]:

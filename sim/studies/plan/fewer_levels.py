@@ -18,7 +18,7 @@ from lsmlab.sim.studies.plan.trial import Trial
 
 FEWER_LEVELS_ERROR: Final = 0.05
 """Standard deviation of the sustainable rate of a tree with fewer levels against the whole tree (TODO)."""
-_FEWEST_MEMTABLES: Final = 20.0
+_FEWEST_MEMTABLES: Final = 50.0
 """Smallest simulated tree; a smaller one is hardly more than its L0."""
 _SCALED: Final = ("capacity", "filled", "page_cache")
 """Settings of a drive that shrink with the tree."""

@@ -56,19 +56,22 @@ def cost(request: PlanRequest, _runs: Settings) -> CostEstimate:
     """Return the estimated cost of a plan, as if no run were in the store."""
     with tempfile.TemporaryDirectory() as scratch:
         asked = read_plan(with_plan_file(request, Path(scratch)).plan, request.config_dirs)
-    costs = [_search_cost(store, asked.search) for c in asked.candidates for store in simulated(c.store, asked.search)]
+    costs = [
+        _search_cost(store, asked.load.peak_per_s / c.carrying, asked.search)
+        for c in asked.candidates for store in simulated(c.store, asked.search)
+    ]  # fmt: skip
     several = total(costs)
     share = _SENSITIVITY_RUNS * min(1.0, asked.sensitivity.candidates / len(asked.candidates))
     return CostEstimate(several.work * (1.0 + share / _USUAL_LENGTH), several.memory_bytes)
 
 
-def _search_cost(store: PlannedStore, search: SearchSettings) -> CostEstimate:
+def _search_cost(store: PlannedStore, planned_per_s: float, search: SearchSettings) -> CostEstimate:
     """Return the estimated cost of a search: its trials have rates near the store's own limit, not near the planned one."""
     operations = store.operations(search.turnovers)
-    if not math.isfinite(operations):
-        operations = 1e15
-    closed = expected(Setting.of(store.closed_loop(operations, search.longest, 1)))
-    rate = max(1.0, closed.operations / closed.duration_s)
+    rate = planned_per_s
+    if math.isfinite(operations):
+        closed = expected(Setting.of(store.closed_loop(operations, search.longest, 1)))
+        rate = max(1.0, closed.writes / closed.duration_s / store.write_share)
     one = estimate(store.open_loop(rate, duration_s(store, rate, search, 1.0), 1))
     return CostEstimate(one.work * usual_trials(search) * _USUAL_LENGTH, one.memory_bytes)
 
