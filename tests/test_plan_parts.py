@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Generator
 from datetime import date
 from pathlib import Path
@@ -14,10 +15,20 @@ import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.explain.settled import GrowthVerdict, QuantityGrowth, growth
+from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.studies.plan import search as searching
+from lsmlab.sim.studies.plan.budget import BudgetEndedError, TimedExecutor
 from lsmlab.sim.studies.plan.fewer_levels import levels_to_leave_out, line_of, without_levels
-from lsmlab.sim.studies.plan.forecast import Curve, date_after, drive_life_years, feasible_share, machines_for, years_until
+from lsmlab.sim.studies.plan.forecast import (
+    Curve,
+    date_after,
+    drive_life_years,
+    feasible_share,
+    machines_for,
+    years_until,
+)
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
+from lsmlab.sim.studies.plan.plan import usual_trials
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.prices import (
     CostSettings,
@@ -26,7 +37,7 @@ from lsmlab.sim.studies.plan.prices import (
     read_catalogue,
     with_device_price,
 )
-from lsmlab.sim.studies.plan.search import Search
+from lsmlab.sim.studies.plan.search import Evaluated, Evaluation, Search
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, recovery_s
@@ -329,6 +340,61 @@ def test_a_store_that_sustains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (0.0, None) == (found.rate_per_s, found.at_limit)
     assert found.failed is not None
+
+
+def ended_after(runs: int, limit: float, monkeypatch: pytest.MonkeyPatch) -> Evaluated:
+    """Return the evaluation of a store that sustains rates up to `limit`, if the budget ends after some runs."""
+
+    def tried(_store: object, _runs: object, rate: float, *_others: Any) -> Generator[Any, Any, Trial]:
+        yield {}
+        return trial(rate, rate <= limit, **{"device.utilisation": 0.5})
+
+    def closed(_search: object) -> Generator[Any, Any, float]:
+        yield {}
+        return 10_000.0
+
+    monkeypatch.setattr(searching, "try_rate", tried)
+    monkeypatch.setattr(Search, "closed_loop_per_s", closed)
+    store = PlannedStore(compose(["device=sata"]), {"num": 10_000, "value_size": 1000})
+    steps = Evaluation(store, 4_000.0, ServiceLevels(), None, SearchSettings()).steps()
+    next(steps)
+    for _ in range(runs):
+        steps.send(None)  # type: ignore[arg-type]
+    with pytest.raises(StopIteration) as end:
+        steps.throw(BudgetEndedError())
+    found: Evaluated = end.value.value
+    return found
+
+
+def test_the_end_of_the_budget_leaves_the_best_answer_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After any number of runs the limit is inside the bracket, which only becomes narrower."""
+    found = [ended_after(runs, 8_000.0, monkeypatch) for runs in range(6)]
+
+    assert all(f.ended for f in found)
+    assert all(f.found.rate_per_s <= 8_000.0 < f.found.fails_per_s for f in found)
+    assert [None, 4_000.0] == [None if f.planned is None else f.planned.rate_per_s for f in found[:2]]
+    widths = [f.found.fails_per_s / max(f.found.rate_per_s, 1e-9) for f in found]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_an_executor_ends_its_tasks_with_the_budget() -> None:
+    """A run is ended in its middle, as soon as it reports progress after the end of the budget."""
+    ended = TimedExecutor(InProcess(), time.monotonic() - 1.0)
+
+    def work(_task: int, watch: Any) -> None:
+        watch(1.0, 2.0)
+        pytest.fail("goes on after the end of the budget")
+
+    with pytest.raises(BudgetEndedError):
+        list(ended.run_tasks(work, [1], lambda *_: None))
+
+
+def test_the_estimate_knows_the_trials_and_seeds() -> None:
+    """A finer search and more seeds take more runs."""
+    runs = [usual_trials(SearchSettings(precision=p, seeds=n)) for p, n in ((0.1, 1), (0.02, 1), (0.02, 3))]
+
+    assert runs == sorted(runs)
+    assert len(set(runs)) == 3
 
 
 def test_known_trials_narrow_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
