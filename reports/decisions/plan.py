@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from lsmlab.reports.decisions.plan_argument import conclude, cost_text, headroom_text, wear_text
+from lsmlab.reports.decisions.plan_argument import conclude, cost_text, headroom_text, risk_text, wear_text
 from lsmlab.reports.decisions.plan_figures import headroom_over_time, pareto, rates, sensitivities
 from lsmlab.reports.numbers import plural
 from lsmlab.reports.page import Page
@@ -78,12 +78,12 @@ def _headline(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> Tiles:
     tiles = [Tile("feasible", str(len(feasible)), f"of {len(answer.candidates)} candidates")]
     if feasible:
         first = feasible[0]
-        which = "cheapest" if first.cost_usd_per_month is not None else "most headroom"
+        which = "cheapest: " if first.cost_usd_per_month is not None else ""
         machines = plural(first.machines_paid or 1, "machine")
-        tiles.append(Tile(f"{which}: cost per month", cost_text(first.cost_usd_per_month), f"{first.name}, {machines}"))
+        tiles.append(Tile(f"{which}cost per month", cost_text(first.cost_usd_per_month), f"{first.name}, {machines}"))
         tiles.append(Tile("carries the load until", _runs_out(first), f"by {first.runs_out_by}" if first.runs_out_by else ""))
         tiles.append(Tile("drives worn out", wear_text(first).partition(" (")[0], "rated writes used up"))
-        tiles.append(Tile("risk", f"{1.0 - first.feasible_share:.0%}", "draws of the model's error in which it fails today"))
+        tiles.append(Tile("risk", risk_text(1.0 - first.feasible_share), "draws of the model's error in which it fails today"))
     return Tiles(tiles)
 
 

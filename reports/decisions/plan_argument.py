@@ -77,10 +77,11 @@ def _carries(row: CandidateAnswer, answer: PlanAnswer) -> str:
     price = "at an unknown cost" if row.cost_usd_per_month is None else f"for {cost_text(row.cost_usd_per_month)} per month"
     until = f"until {row.runs_out}" if row.runs_out else "without end in sight"
     levels = "within its service levels" if answer.service_levels else "without service levels"
-    risk = 1.0 - row.feasible_share
-    risk_text = f"the risk that it does not do so today is {_risk(risk)}"
     wear = f"; its drives wear out before, on {row.worn_out}" if _wears_out_first(row, answer) else ""
-    return f"{row.name}{_count(row)} carries the busiest hour {levels} {price} {until}{wear}; {risk_text}."
+    return (
+        f"{row.name}{_count(row)} carries the busiest hour {levels} {price} {until}{wear}; "
+        f"the risk that it does not do so today is {risk_text(1.0 - row.feasible_share)}."
+    )
 
 
 def _none_carries(best: CandidateAnswer, answer: PlanAnswer) -> str:
@@ -88,13 +89,13 @@ def _none_carries(best: CandidateAnswer, answer: PlanAnswer) -> str:
     if answer.ended and best.headroom <= 0.0:
         return f"The budget ended before any candidate was seen to carry the busiest hour{levels}."
     needed = f"; {_needs(best)}" if best.machines_needed is not None else ""
-    return f"No candidate carries the busiest hour{levels}. {best.name} comes closest ({headroom_text(best.headroom)}){needed}."
+    return f"No candidate carries the busiest hour{levels}. {best.name} comes closest: it {_falls_short(best)}{needed}."
 
 
-def _risk(share: float) -> str:
+def risk_text(share: float) -> str:
     """Format the share of draws in which a candidate fails.
 
-    >>> _risk(0.0), _risk(0.031)
+    >>> risk_text(0.0), risk_text(0.031)
     ('below 0.1 %', '3.1 %')
     """
     return "below 0.1 %" if share < 0.001 else numbers.percent(share)
@@ -167,11 +168,18 @@ def _rate_error(row: CandidateAnswer, answer: PlanAnswer) -> float:
 
 def _other(row: CandidateAnswer) -> str:
     if not row.feasible:
-        return f"{row.name}: {headroom_text(row.headroom)}; {_needs(row)}."
+        return f"{row.name} {_falls_short(row)}; {_needs(row)}."
     until = f"until {row.runs_out}" if row.runs_out else "without end in sight"
     wear = "" if row.drive_life_years is None else f", drives worn out on {row.worn_out or 'no day within a hundred years'}"
     cost = f"cost {cost_text(row.cost_usd_per_month)}{' per month' if row.cost_usd_per_month is not None else ''}"
-    return f"{row.name}{_count(row)}: {cost}, {until}{wear}, risk {_risk(1.0 - row.feasible_share)}."
+    return f"{row.name}{_count(row)}: {cost}, {until}{wear}, risk {risk_text(1.0 - row.feasible_share)}."
+
+
+def _falls_short(row: CandidateAnswer) -> str:
+    """Return how far a candidate is from the busiest hour."""
+    if row.headroom < 1.0:
+        return f"carries {row.headroom:.0%} of the busiest hour"
+    return "does not hold the data" if row.resource == "space" else "carries the busiest hour, but not within the service levels"
 
 
 def _needs(row: CandidateAnswer) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lsmlab.models.units import parse_quantity
+from lsmlab.sim.explain.settled import main_family
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.trial import Trial
 
@@ -22,6 +23,9 @@ _FEWEST_MEMTABLES: Final = 50.0
 """Smallest simulated tree; a smaller one is hardly more than its L0."""
 _SCALED: Final = ("capacity", "filled", "page_cache")
 """Settings of a drive that shrink with the tree."""
+
+_LIMITS: Final = ("soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit")
+"""Limits of the compaction debt. With those of the whole tree, a small one could be behind by more than its own size."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,10 @@ def without_levels(store: PlannedStore, count: int) -> PlannedStore:
     for key in _SCALED:
         if device.get(key):
             device[key] = parse_quantity(device[key], "bytes") / shrunk
-    return PlannedStore({**store.config, "device": device}, load)
+    own = main_family(store.setup).engine.options
+    limits = {key: round(getattr(own, key) / shrunk) for key in _LIMITS}  # 0 is no limit
+    engine = {**store.config["engine"], "options": {**store.config["engine"]["options"], **limits}}
+    return PlannedStore({**store.config, "device": device, "engine": engine}, load)
 
 
 def line_of(store: PlannedStore, left_out: int, larger: Trial | None, smaller: Trial | None) -> FewerLevels:
