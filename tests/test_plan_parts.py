@@ -213,15 +213,15 @@ def trial_at(rate: float, written: float) -> Trial:
 
 
 def test_each_level_costs_the_same() -> None:
-    """The time and the bytes of a write are a line over the levels: 100 and 120 us give 160 us for two levels more."""
-    line = line_of(SimpleNamespace(multiplier=10.0), 2, trial_at(1e6 / 120, 12.0), trial_at(1e6 / 100, 10.0))  # type: ignore[arg-type]
-    whole = line.whole(trial_at(1e6 / 120, 12.0))
+    """The bytes of a write are a line over the levels: 10 and 12 give 16 for two levels more, and a rate of 12 / 16."""
+    line = line_of(SimpleNamespace(multiplier=10.0), 2, trial_at(8000.0, 12.0), trial_at(8000.0, 10.0))  # type: ignore[arg-type]
+    whole = line.whole(trial_at(8000.0, 12.0))
 
-    assert 1e6 / 160 == pytest.approx(whole.rate_per_s)
+    assert 6000.0 == pytest.approx(whole.rate_per_s)
     assert (16.0, 100e9) == pytest.approx((whole.values["write_amplification"], whole.values["live_bytes"]))
     assert 16.0 * whole.rate_per_s == pytest.approx(whole.values["device.write_bytes_per_s"])
     assert {"stalled": 0.01} == whole.levels
-    flat = line_of(SimpleNamespace(multiplier=10.0), 2, trial_at(9000.0, 10.0), trial_at(8900.0, 10.0))  # type: ignore[arg-type]
+    flat = line_of(SimpleNamespace(multiplier=10.0), 2, trial_at(9000.0, 10.0), trial_at(9000.0, 10.1))  # type: ignore[arg-type]
     assert (1.0, 1.0) == (flat.share, flat.written)
 
 

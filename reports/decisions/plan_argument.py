@@ -224,8 +224,9 @@ def _how_sure(rows: Sequence[CandidateAnswer], answer: PlanAnswer) -> list[str]:
         count = " or ".join(map(str, left_out))
         sentences.append(
             f"The trees are too large to simulate within minutes: two trees of the same shape with {count} and one more level "
-            f"less give what a level costs; this adds an error of {errors['fewer_levels']:.0%} to the rate (measured, "
-            "docs/how-to/plan-capacity.md). Latencies and stalls are those of the larger simulated tree at the same use."
+            f"less give the bytes that a level adds. Against a whole tree with one level more, the rate was "
+            f"{errors['fewer_levels']:.0%} too low (one store, docs/how-to/plan-capacity.md); two levels more were not checked. "
+            "Latencies and stalls are those of the larger simulated tree at the same use."
         )
     if answer.replicas > 1 or answer.spare:
         sentences.append(

@@ -1,9 +1,10 @@
 """Large trees: simulated with fewer levels, of the same shape; what each level costs follows from two such trees.
 
 A tree that is `multiplier` times smaller has one level less: the same L0, the same sizes of levels relative to each other, the
-same fill of the last one. Every level adds about the same bytes per write, so the time that a write costs, 1 / sustainable rate,
-is a line over the number of levels. Two trees give the line. Bandwidths and limits of the drive stay; its capacity shrinks with
-the tree, because garbage collection depends on the share in use.
+same fill of the last one. Every level adds about the same bytes per write, so the written bytes are a line over the number of
+levels; two trees give the line. The whole tree moves the same bytes per second at the same use, so its rate is smaller by the
+ratio of the bytes per write. Bandwidths and limits of the drive stay. Its capacity shrinks with the tree, because garbage
+collection depends on the share in use, and so do the limits of the compaction debt.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from lsmlab.sim.explain.settled import main_family
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.trial import Trial
 
-FEWER_LEVELS_ERROR: Final = 0.05
-"""Standard deviation of the sustainable rate of a tree with fewer levels against the whole tree (TODO)."""
+FEWER_LEVELS_ERROR: Final = 0.11
+"""Error of the sustainable rate of a tree with one level less, against the whole one (docs/how-to/plan-capacity.md)."""
 _FEWEST_MEMTABLES: Final = 50.0
 """Smallest simulated tree; a smaller one is hardly more than its L0."""
 _SCALED: Final = ("capacity", "filled", "page_cache")
@@ -73,16 +74,15 @@ def without_levels(store: PlannedStore, count: int) -> PlannedStore:
     return PlannedStore({**store.config, "device": device, "engine": engine}, load)
 
 
-def line_of(store: PlannedStore, left_out: int, larger: Trial | None, smaller: Trial | None) -> FewerLevels:
-    """Return the line through the trials of the highest sustainable rates of two trees; the smaller has one level less.
+def line_of(store: PlannedStore, left_out: int, larger: Trial, smaller: Trial) -> FewerLevels:
+    """Return the line through the trials of one rate on two trees, of which the smaller has one level less.
 
-    A tree with more levels never sustains a higher rate: a line that rises, by the noise of the searches, counts as level.
+    A tree with more levels never writes less: a line that falls, by noise, counts as level.
     """
-    if larger is None or smaller is None:
-        return FewerLevels(left_out, store.multiplier**left_out, 1.0, 1.0)
-    slower = max(0.0, 1.0 - larger.rate_per_s / smaller.rate_per_s)
-    more = max(0.0, 1.0 - _written(smaller.values) / _written(larger.values)) if _written(larger.values) else 0.0
-    return FewerLevels(left_out, store.multiplier**left_out, 1.0 / (1.0 + left_out * slower), 1.0 + left_out * more)
+    written = _written(larger.values)
+    more = max(0.0, 1.0 - _written(smaller.values) / written) if written else 0.0
+    factor = 1.0 + left_out * more
+    return FewerLevels(left_out, store.multiplier**left_out, 1.0 / factor, factor)
 
 
 def _written(values: Mapping[str, Any]) -> float:

@@ -13,6 +13,7 @@ from lsmlab.sim.runs.estimate import CostEstimate, estimate, expected, total
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.studies.metrics import read_model_errors
 from lsmlab.sim.studies.plan.answer import PlanAnswer, best, plan_answer
+from lsmlab.sim.studies.plan.fewer_levels import levels_to_leave_out
 from lsmlab.sim.studies.plan.growing import grown_evaluation, grown_store
 from lsmlab.sim.studies.plan.plan_file import read_plan, write_starting_plan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
@@ -58,7 +59,7 @@ def cost(request: PlanRequest, _runs: Settings) -> CostEstimate:
         asked = read_plan(with_plan_file(request, Path(scratch)).plan, request.config_dirs)
     costs = [
         _search_cost(store, asked.load.peak_per_s / c.carrying, asked.search)
-        for c in asked.candidates for store in simulated(c.store, asked.search)
+        for c in asked.candidates for store in simulated(c.store, levels_to_leave_out(c.store, asked.search.most_memtables))
     ]  # fmt: skip
     several = total(costs)
     share = _SENSITIVITY_RUNS * min(1.0, asked.sensitivity.candidates / len(asked.candidates))

@@ -152,9 +152,8 @@ class Search:
         return True
 
 
-def simulated(store: PlannedStore, search: SearchSettings) -> list[PlannedStore]:
+def simulated(store: PlannedStore, left_out: int) -> list[PlannedStore]:
     """Return the stores that are simulated for one: the store itself, or two with fewer levels for a large tree."""
-    left_out = levels_to_leave_out(store, search.most_memtables)
     return [without_levels(store, count) for count in ((left_out, left_out + 1) if left_out else (0,))]
 
 
@@ -173,9 +172,8 @@ class Evaluation:
 
     def steps(self) -> Steps[Evaluated]:
         """Evaluate the store; a large tree with fewer levels. Raises InputError if it cannot run."""
-        left_out = levels_to_leave_out(self.store, self.search.most_memtables)
-        runs = PlanRuns()
-        search, *others = [self._search(store, runs) for store in simulated(self.store, self.search)]
+        left_out, runs = self._left_out(), PlanRuns()
+        search, *others = [self._search(store, runs) for store in simulated(self.store, left_out)]
         smaller = others[0] if others and self.near is None else None
         planned, ended = None, False
         line = None if self.near is None else self.near.line
@@ -188,9 +186,11 @@ class Evaluation:
                 planned = yield from search.try_rate(self.planned_per_s)
                 yield from search.find()
             else:
-                larger_found, smaller_found = (yield from search.find()), (yield from smaller.find())
-                line = line_of(self.store, left_out, larger_found.at_limit, smaller_found.at_limit)
-                planned = yield from search.try_rate(self.planned_per_s / max(line.share, 1e-9))
+                fewest = yield from smaller.try_rate(self.planned_per_s)
+                fewer = yield from search.try_rate(self.planned_per_s)
+                line = line_of(self.store, left_out, fewer, fewest)
+                planned = yield from search.try_rate(self.planned_per_s / line.share)
+                yield from search.find()
         except BudgetEndedError:
             ended = True
         found = search.so_far()
@@ -199,6 +199,12 @@ class Evaluation:
         elif line is not None:
             found, planned = found.of_whole(line), None if planned is None else line.whole(planned)
         return Evaluated(planned, found, _limits(self.store), runs.count, runs.simulated, ended, line)
+
+    def _left_out(self) -> int:
+        """Return the levels to leave out: as many as of the similar store, whose result is compared."""
+        if self.near is None:
+            return levels_to_leave_out(self.store, self.search.most_memtables)
+        return 0 if self.near.line is None else self.near.line.left_out
 
     def _search(self, store: PlannedStore, runs: PlanRuns) -> Search:
         return Search(store, self.levels, self.bursts, self.search, runs)
