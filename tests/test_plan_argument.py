@@ -131,7 +131,7 @@ def test_the_conclusion_has_all_parts_and_every_doubt(tmp_path: Path) -> None:
     found = answered(plan_of(tmp_path), 20_000.0, ended=True, line=FewerLevels(2, 100.0, 0.8, 1.25))
     told = conclude(found)
 
-    assert "box carries the busiest hour within its service levels for 100.00 USD per month until" in told.answer
+    assert "box carries the busiest hour within its service levels for 100 USD per month until" in told.answer
     assert "the risk that it does not do so today is below 0.1 %" in told.answer
     assert "drive busy 97%" in " ".join(told.why)
     assert "a faster drive, or more machines" in " ".join(told.would_help)

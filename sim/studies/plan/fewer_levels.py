@@ -24,7 +24,8 @@ _FEWEST_MEMTABLES: Final = 50.0
 """Smallest simulated tree; a smaller one is hardly more than its L0."""
 _SCALED: Final = ("capacity", "filled", "page_cache")
 """Settings of a drive that shrink with the tree."""
-
+_LEAST_ROUNDS: Final = 16.0
+"""Smallest limit of the debt in compactions of L0. A tree of 3 GB stalled with 2.7 of them, at half of the drive's rate."""
 _LIMITS: Final = ("soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit")
 """Limits of the compaction debt. With those of the whole tree, a small one could be behind by more than its own size."""
 
@@ -69,9 +70,14 @@ def without_levels(store: PlannedStore, count: int) -> PlannedStore:
         if device.get(key):
             device[key] = parse_quantity(device[key], "bytes") / shrunk
     own = main_family(store.setup).engine.options
-    limits = {key: round(getattr(own, key) / shrunk) for key in _LIMITS}  # 0 is no limit
+    limits = {key: _limit(getattr(own, key), shrunk, store.round_bytes) for key in _LIMITS}
     engine = {**store.config["engine"], "options": {**store.config["engine"]["options"], **limits}}
     return PlannedStore({**store.config, "device": device, "engine": engine}, load)
+
+
+def _limit(debt_bytes: float, shrunk: float, round_bytes: float) -> int:
+    """Return a limit of the debt for a smaller tree: not below the debt that a tree in balance has; 0 is no limit."""
+    return round(min(debt_bytes, max(debt_bytes / shrunk, _LEAST_ROUNDS * round_bytes)))
 
 
 def line_of(store: PlannedStore, left_out: int, larger: Trial, smaller: Trial) -> FewerLevels:
