@@ -177,6 +177,8 @@ def _other(row: CandidateAnswer) -> str:
 
 def _falls_short(row: CandidateAnswer) -> str:
     """Return how far a candidate is from the busiest hour."""
+    if row.headroom <= 0.0:
+        return "was seen to hold no rate"
     if row.headroom < 1.0:
         return f"carries {row.headroom:.0%} of the busiest hour"
     return "does not hold the data" if row.resource == "space" else "carries the busiest hour, but not within the service levels"

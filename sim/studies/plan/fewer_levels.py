@@ -24,8 +24,9 @@ _FEWEST_MEMTABLES: Final = 50.0
 """Smallest simulated tree; a smaller one is hardly more than its L0."""
 _SCALED: Final = ("capacity", "filled", "page_cache")
 """Settings of a drive that shrink with the tree."""
-_LEAST_ROUNDS: Final = 16.0
-"""Smallest limit of the debt in compactions of L0. A tree of 3 GB stalled with 2.7 of them, at half of the drive's rate."""
+_LEAST_ROUNDS: Final = 26.0
+"""Smallest limit of the debt in compactions of L0. A tree of 3 GB stalled with 2.7 of them, one of
+34 GB with 16, both far below the drive's rate; one of 23 GB with 26 did not."""
 _LIMITS: Final = ("soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit")
 """Limits of the compaction debt. With those of the whole tree, a small one could be behind by more than its own size."""
 
@@ -53,8 +54,10 @@ class FewerLevels:
         return replace(trial, rate_per_s=trial.rate_per_s * self.share, values=values)
 
 
-def levels_to_leave_out(store: PlannedStore, most_memtables: float) -> int:
-    """Return how many levels to leave out so that a tree has at most `most_memtables`; 0 for a tree that is small enough."""
+def levels_to_leave_out(store: PlannedStore, most_memtables: float | None) -> int:
+    """Return how many levels to leave out so that a tree has at most `most_memtables` (None: any number)."""
+    if most_memtables is None:
+        return 0
     shards, left_out, size = store.setup.workload.shards, 0, store.tree_memtables
     while size > most_memtables and size / shards > _FEWEST_MEMTABLES * store.multiplier**2:
         size, left_out = size / store.multiplier, left_out + 1

@@ -64,8 +64,8 @@ class SearchSettings:
     """Longest simulated time of a run."""
     seeds: int = quantity("count", 2, low=1, high=20)
     """Seeds with which the found rate must hold."""
-    most_memtables: float = quantity("count", 6000.0, low=100.0)
-    """Largest simulated tree in memtables; a larger one is simulated with fewer levels (`fewer_levels`)."""
+    most_memtables: float | None = quantity("count", None, low=100.0)
+    """Largest simulated tree in memtables; a larger one is simulated with fewer levels (`fewer_levels`). None: all levels."""
 
 
 @dataclass(frozen=True)
