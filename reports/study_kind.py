@@ -45,6 +45,8 @@ class StudyKind(Generic[R, A]):
     """Example of a command line, after "example: "."""
     runs: Callable[[A, Path], Iterable[Path]] = lambda _answer, _folder: ()
     """Returns the folders of runs that get pages of their own, before the page of the answer is drawn."""
+    ends_at_budget: bool = False
+    """Whether a budget ends the work with the best answer so far, instead of refusing work that would take longer."""
     is_empty: Callable[[A], bool] = lambda _: False
     """Whether an answer says nothing, because no run was possible."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
+from lsmlab.reports.decisions.growth import conclude
 from lsmlab.sim.studies.growth.grow import difference, growth, measured
 from lsmlab.sim.studies.growth.windows import (
     GrowthLoad,
@@ -20,6 +22,7 @@ from lsmlab.sim.studies.growth.windows import (
     usual_warm_s,
     window_configs,
 )
+from lsmlab.sim.studies.lengths import StoreState
 from running import SMALL, configuration
 
 GROWING = (
@@ -105,6 +108,23 @@ def test_errors_are_relative_or_in_points_and_wear_adds_up() -> None:
     assert answer.errors is not None
     assert ([None] * 3, [0.0] * 3) == (answer.errors["life_years"], answer.errors["stalled"])
     assert [0.05, 0.51667, 0.98333] == pytest.approx([row.endurance_used for row in answer.windows], rel=1e-3)
+
+
+def test_the_conclusion_says_what_changes_and_which_window_had_not_settled() -> None:
+    """The answer gives the change of each number, the wear, the bottleneck, and each window whose numbers are doubtful."""
+    numbers = {"ops_per_s": 11.0, "stalled": 0.3, "life_years": 2.5, "write_p99_s": 1.0, "write_amplification": 5.0,
+               "space_bytes": 1.0, "written_per_s": 2.0}  # fmt: skip
+    later = {**numbers, "write_amplification": 7.0}
+    answer = growth("store", HORIZON, GrowthLoad(1e6, 1e4, 1.0), [numbers, numbers, later], None, 1200.0)
+    steady, doubtful = StoreState(40.0, None, "the drive is busy", ""), StoreState(40.0, "L0 grows", "the drive is busy", "")
+    found = conclude(replace(answer, states=[steady, doubtful, steady], command="lsmlab grow store --horizon 600s"))
+
+    assert "W-Amp from 5.00 to 7.00" in found.answer
+    assert "ops/s stays 11" in found.answer
+    assert "98 % of the rated writes" in " ".join(found.more)
+    assert "the drive is busy" in " ".join(found.why)
+    assert "5.17 min (L0 grows)" in " ".join(found.how_sure)
+    assert "lsmlab grow store --horizon 600s" == found.command
 
 
 def test_windows_of_a_growing_store_agree_with_a_full_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Generator
 from datetime import date
 from pathlib import Path
@@ -12,10 +13,23 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.explain.settled import GrowthVerdict, QuantityGrowth, growth
+from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.studies.plan import search as searching
-from lsmlab.sim.studies.plan.forecast import date_after, drive_life_years, feasible_share, machines_for, years_until
+from lsmlab.sim.studies.plan.budget import BudgetEndedError, TimedExecutor
+from lsmlab.sim.studies.plan.fewer_levels import levels_to_leave_out, line_of, without_levels
+from lsmlab.sim.studies.plan.forecast import (
+    Curve,
+    date_after,
+    drive_life_years,
+    feasible_share,
+    machines_for,
+    years_until,
+)
 from lsmlab.sim.studies.plan.load import LoadSettings, make_load
+from lsmlab.sim.studies.plan.plan import usual_trials
+from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.prices import (
     CostSettings,
     PriceEntry,
@@ -23,7 +37,7 @@ from lsmlab.sim.studies.plan.prices import (
     read_catalogue,
     with_device_price,
 )
-from lsmlab.sim.studies.plan.search import Search
+from lsmlab.sim.studies.plan.search import Evaluated, Evaluation, Search
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
 from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, recovery_s
@@ -169,6 +183,69 @@ def test_draws_of_the_error() -> None:
     assert 1.0 == feasible_share(9.0, {"write_p999": 0.001}, limit, {})
 
 
+@pytest.mark.parametrize("headroom", [1.6, 5.0, 15.0, 31.0])
+@pytest.mark.parametrize("name", ["stalled", "longest_stall"])
+def test_idle_drives_do_not_stall(headroom: float, name: str) -> None:
+    """Where no rate in reach stalls, the chance is that of the rate alone, whatever the limit on stalls is, 0 included."""
+    errors = {"ops_per_s": 0.07, "stall_fraction": 0.04, "write_latency_s.max": 1.8}
+    curves = {name: Curve([1.0, 0.95 * headroom, headroom], [0.0, 0.0, 0.3])}
+    shares = {
+        feasible_share(headroom, {name: 0.0}, ServiceLevels(**{name: limit}), errors, curves) for limit in (0.0, 0.02, 0.1, 0.9)
+    }  # fmt: skip
+
+    assert {feasible_share(headroom, {}, ServiceLevels(), errors)} == shares
+    assert min(shares) > 0.999
+
+
+def test_stalls_follow_from_the_use() -> None:
+    """Near its limit a store is as likely to stall as the rate is uncertain; a tighter limit lowers the chance."""
+    errors = {"ops_per_s": 0.07, "stall_fraction": 0.04}
+    curves = {"stalled": Curve([1.0, 1.05, 1.1], [0.0, 0.1, 0.5])}
+    loose, tight = (feasible_share(1.1, {"stalled": 0.0}, ServiceLevels(stalled=s), errors, curves) for s in (0.4, 0.01))
+
+    assert 0.3 < tight < loose < 0.95
+
+
+def trial_at(rate: float, written: float) -> Trial:
+    """Return a trial that holds, with bytes written per operation."""
+    values = {"ops_per_s": rate, "device.write_bytes_per_s": rate * written, "write_amplification": written, "live_bytes": 1e9}
+    return Trial(rate, True, "holds", 1.0, (), {"stalled": 0.01}, values)
+
+
+def test_each_level_costs_the_same() -> None:
+    """The bytes of a write are a line over the levels: 10 and 12 give 16 for two levels more, and a rate of 12 / 16."""
+    line = line_of(SimpleNamespace(multiplier=10.0), 2, trial_at(8000.0, 12.0), trial_at(8000.0, 10.0))  # type: ignore[arg-type]
+    whole = line.whole(trial_at(8000.0, 12.0))
+
+    assert 6000.0 == pytest.approx(whole.rate_per_s)
+    assert (16.0, 100e9) == pytest.approx((whole.values["write_amplification"], whole.values["live_bytes"]))
+    assert 16.0 * whole.rate_per_s == pytest.approx(whole.values["device.write_bytes_per_s"])
+    assert {"stalled": 0.01} == whole.levels
+    flat = line_of(SimpleNamespace(multiplier=10.0), 2, trial_at(9000.0, 10.0), trial_at(9000.0, 10.1))  # type: ignore[arg-type]
+    assert (1.0, 1.0) == (flat.share, flat.written)
+
+
+@pytest.mark.parametrize(("num", "left_out"), [(300_000, 0), (300_000_000, 1), (30_000_000_000, 3)])
+def test_large_trees_lose_levels_and_their_drive_shrinks(num: int, left_out: int) -> None:
+    """The simulated tree has at most as many memtables as the plan allows, the same last level, and an equally full drive."""
+    store = PlannedStore(compose(["device=samsung_pm9a3"]), {"num": num, "value_size": 1000, "read": 0.0, "update": 1.0})
+    small = without_levels(store, levels_to_leave_out(store, 3000.0))
+
+    assert left_out == levels_to_leave_out(store, 3000.0)
+    assert small.tree_memtables <= 3000.0
+    assert num == pytest.approx(small.load["num"] * 10.0**left_out)
+    assert store.capacity_bytes == pytest.approx((small.capacity_bytes or 0.0) * 10.0**left_out)
+
+
+def test_a_rate_without_end_has_no_burst_credit() -> None:
+    """Closed and open loops of a plan begin without credit; a burst begins with it."""
+    store = PlannedStore(compose(["device=aws_gp2"]), {"num": 10_000, "value_size": 1000})
+
+    assert store.has_credit
+    assert [0, 0] == [c["device"]["burst_ios"] for c in (store.open_loop(1.0, 40.0, 1), store.closed_loop(1e3, 40.0, 1))]
+    assert "5.4M" == store.burst(1.0, 2.0, 10.0, 40.0, 1)["device"]["burst_ios"]
+
+
 def test_the_shape_of_the_load_gives_the_busiest_hour() -> None:
     """Daily and weekly shape are numbers or relative rates; their product with the mean is the rate to sustain."""
     hours = [1.0] * 23 + [3.0]
@@ -263,6 +340,61 @@ def test_a_store_that_sustains_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert (0.0, None) == (found.rate_per_s, found.at_limit)
     assert found.failed is not None
+
+
+def ended_after(runs: int, limit: float, monkeypatch: pytest.MonkeyPatch) -> Evaluated:
+    """Return the evaluation of a store that sustains rates up to `limit`, if the budget ends after some runs."""
+
+    def tried(_store: object, _runs: object, rate: float, *_others: Any) -> Generator[Any, Any, Trial]:
+        yield {}
+        return trial(rate, rate <= limit, **{"device.utilisation": 0.5})
+
+    def closed(_search: object) -> Generator[Any, Any, float]:
+        yield {}
+        return 10_000.0
+
+    monkeypatch.setattr(searching, "try_rate", tried)
+    monkeypatch.setattr(Search, "closed_loop_per_s", closed)
+    store = PlannedStore(compose(["device=sata"]), {"num": 10_000, "value_size": 1000})
+    steps = Evaluation(store, 4_000.0, ServiceLevels(), None, SearchSettings()).steps()
+    next(steps)
+    for _ in range(runs):
+        steps.send(None)  # type: ignore[arg-type]
+    with pytest.raises(StopIteration) as end:
+        steps.throw(BudgetEndedError())
+    found: Evaluated = end.value.value
+    return found
+
+
+def test_the_end_of_the_budget_leaves_the_best_answer_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After any number of runs the limit is inside the bracket, which only becomes narrower."""
+    found = [ended_after(runs, 8_000.0, monkeypatch) for runs in range(6)]
+
+    assert all(f.ended for f in found)
+    assert all(f.found.rate_per_s <= 8_000.0 < f.found.fails_per_s for f in found)
+    assert [None, 4_000.0] == [None if f.planned is None else f.planned.rate_per_s for f in found[:2]]
+    widths = [f.found.fails_per_s / max(f.found.rate_per_s, 1e-9) for f in found]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_an_executor_ends_its_tasks_with_the_budget() -> None:
+    """A run is ended in its middle, as soon as it reports progress after the end of the budget."""
+    ended = TimedExecutor(InProcess(), time.monotonic() - 1.0)
+
+    def work(_task: int, watch: Any) -> None:
+        watch(1.0, 2.0)
+        pytest.fail("goes on after the end of the budget")
+
+    with pytest.raises(BudgetEndedError):
+        list(ended.run_tasks(work, [1], lambda *_: None))
+
+
+def test_the_estimate_knows_the_trials_and_seeds() -> None:
+    """A finer search and more seeds take more runs."""
+    runs = [usual_trials(SearchSettings(precision=p, seeds=n)) for p, n in ((0.1, 1), (0.02, 1), (0.02, 3))]
+
+    assert runs == sorted(runs)
+    assert len(set(runs)) == 3
 
 
 def test_known_trials_narrow_the_search(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,8 @@ class RunOptions:
         None, f"do the runs on -j N workers of a cluster: {PLACES}; default: this machine", metavar="PLACE"
     )
     budget: str | None = option(
-        None, "refuse, or ask on a terminal, if the runs take longer, such as 10min", metavar="TIME"
+        None, "refuse, or ask on a terminal, if the runs take longer, such as 10min; plan instead ends its search then",
+        metavar="TIME",
     )
     fresh: bool = option(False, "simulate again the runs that the run store (outputs/runs) holds")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,18 @@ def read_budget(text: str) -> float:
     if budget_s <= 0.0:
         raise InputError(f"--budget {text}: must be above 0, such as 10min")
     return budget_s
+
+
+def end_of_budget(cost: Callable[[], CostEstimate], options: RunOptions, processes: int, *, quiet: bool) -> float | None:
+    """Return the time of `time.monotonic()` at which the budget ends; None without one. Say so if the work takes longer."""
+    if options.budget is None:
+        return None
+    budget_s = read_budget(options.budget)
+    until_s, found = time.monotonic() + budget_s, cost()
+    if found.seconds(processes) > budget_s and not quiet:
+        text = f"this takes {found.text(processes)}; after {duration_text(budget_s)} it ends with the best answer so far"
+        sys.stderr.write(f"lsmlab: {text}\n")
+    return until_s
 
 
 def keep_budget(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lsmlab.reports.cli.arguments import OutputOptions, RunOptions, parser_of, read
-from lsmlab.reports.cli.running import draw, keep_budget, output_directory, running
+from lsmlab.reports.cli.running import draw, end_of_budget, keep_budget, output_directory, running
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path
@@ -20,7 +21,11 @@ def answer(kind: StudyKind[Any, Any], argv: Sequence[str]) -> int:
     request, options, output = read(given, kind.request), read(given, RunOptions), read(given, OutputOptions)
     with running(options, output.out) as executor:
         runs = options.settings(executor, quiet=output.json)
-        keep_budget(lambda: kind.cost(request, runs), options, executor.count, kind.smaller)
+        if kind.ends_at_budget:
+            until_s = end_of_budget(lambda: kind.cost(request, runs), options, executor.count, quiet=output.json)
+            runs = replace(runs, until_s=until_s)
+        else:
+            keep_budget(lambda: kind.cost(request, runs), options, executor.count, kind.smaller)
         folder = output_directory(output.out)
         found = kind.answer(request, runs, folder)
     if output.json:

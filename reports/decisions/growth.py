@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from lsmlab.reports.conclusion import Conclusion
+from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
 from lsmlab.reports.figures.base import Figure, Trace
 from lsmlab.reports.page import Page
 from lsmlab.reports.palette import RUNS
@@ -25,6 +25,8 @@ _AXES: Final = {
     "life_years": ("Device life at the rate of the window", "years", 1.0),
 }
 """Title, unit and factor of each figure."""
+_MAIN: Final = ("ops_per_s", "write_amplification", "stalled", "space_bytes", "life_years")
+"""Numbers of the conclusion."""
 _MOST_PAGES: Final = 8
 """Number of windows with a page of their own, to which the table links."""
 _UNITS: Final = (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0))
@@ -37,13 +39,63 @@ def growth_page(answer: Growth, _folder: Path) -> Page:
     windows = Section("windows", "Windows", [_windows(answer, linked=True)])
     errors = [Section("errors", "Errors against one run over the whole horizon", [table]) for table in _errors(answer)]
     subtitle = f"{len(answer.windows)} windows of {age_text(answer.window_s)} over {age_text(answer.horizon_s)}"
-    return Page(f"Growth of {answer.store}", subtitle, [windows, *errors, *figures], "lsmlab grow")
+    return Page(f"Growth of {answer.store}", subtitle, [windows, *errors, *figures], answer.command)
 
 
 def conclude(answer: Growth) -> Conclusion:
-    """Return the conclusion."""
-    first, *more = _story(answer)
-    return Conclusion(first, more, command=f"lsmlab grow {answer.store}")
+    """Return the conclusion: how the numbers change with the age, why, and how sure that is."""
+    first, last = answer.windows[0], answer.windows[-1]
+    changes = [change for name in _MAIN if (change := _change(name, first, last))]
+    keys = f"grows from {first.keys / 1e6:,.4g} M to {last.keys / 1e6:,.4g} M keys"
+    more = []
+    if last.endurance_used is not None:
+        more.append(f"Until then the store writes {100 * last.endurance_used:.2g} % of the rated writes of the device.")
+    if last.life_years is not None:
+        life = QUANTITIES["life_years"].text(last.life_years)
+        more.append(f"At the rate of the last window, all its rated writes last {life}.")
+    return Conclusion(
+        f"Within {age_text(last.age_s)} {answer.store} {keys}: {'; '.join(changes)}.", more, why=_why(answer),
+        would_help=["`lsmlab plan` compares drives, options and numbers of machines for this load (`keys_growth_per_year`)."],
+        how_sure=_how_sure(answer), command=answer.command,
+    )  # fmt: skip
+
+
+def _change(name: str, first: GrowthWindow, last: GrowthWindow) -> str:
+    """Return how a number changes from the first window to the last one; "" if it is unknown."""
+    before, after = getattr(first, name), getattr(last, name)
+    if before is None or after is None:
+        return ""
+    quantity = QUANTITIES[name]
+    if quantity.text(before) == quantity.text(after):
+        return f"{quantity.label} stays {quantity.text(after)}"
+    return f"{quantity.label} from {quantity.text(before)} to {quantity.text(after)}"
+
+
+def _why(answer: Growth) -> list[str]:
+    if not answer.states:
+        return []
+    overloads = [f"{age_text(w.age_s)}: {s.overload}." for w, s in zip(answer.windows, answer.states, strict=True) if s.overload]
+    ends = {age_text(answer.windows[i].age_s): bottleneck_sentence(answer.states[i].bottleneck) for i in (0, -1)}
+    return [*overloads[:1], *(f"After {age}: {text}" for age, text in ends.items() if text)]
+
+
+def _how_sure(answer: Growth) -> list[str]:
+    sentences = [
+        f"Each window begins with a prepared tree of the keys inserted so far; {age_text(answer.warm_s)} are simulated before "
+        f"its {age_text(answer.window_s)} are measured, and no time between two windows is simulated. One seed."
+    ]  # fmt: skip
+    if (errors := answer.errors) is not None:
+        worst = {name: max((abs(e) for e in errors[name] if e is not None), default=0.0) for name in _MAIN if name in errors}
+        texts = [f"{QUANTITIES[name].label} {_error(name, value).lstrip('+')}" for name, value in worst.items()]
+        sentences.append(f"Largest errors against one run over the whole horizon: {', '.join(texts)}.")
+    else:
+        sentences.append("docs/how-to/grow.md has errors of windows against a full run; `--check` measures them for this store.")
+    doubts = [f"{age_text(w.age_s)} ({s.unsettled})" for w, s in zip(answer.windows, answer.states, strict=False) if s.unsettled]
+    if doubts:
+        sentences.append(f"Not settled in the windows at {'; '.join(doubts)}: lengthen `--warm` and `--window`.")
+    elif answer.states:
+        sentences.append("The store had settled in all windows.")
+    return sentences
 
 
 def growth_text(answer: Growth) -> str:
@@ -69,24 +121,6 @@ def age_text(age_s: float) -> str:
         if age_s >= length_s:
             return f"{age_s / length_s:.3g} {unit}" if age_s < 100 * length_s else f"{age_s / length_s:.0f} {unit}"
     return f"{age_s / 60.0:.3g} min"
-
-
-def _story(answer: Growth) -> list[str]:
-    first, last = answer.windows[0], answer.windows[-1]
-    parts = [
-        f"{QUANTITIES[name].label} from {QUANTITIES[name].text(getattr(first, name))} to "
-        f"{QUANTITIES[name].text(getattr(last, name))}"
-        for name in ("ops_per_s", "write_amplification", "stalled", "space_bytes", "life_years")
-        if getattr(first, name) is not None and getattr(last, name) is not None
-    ]
-    found = [f"From the first window to the last one, {age_text(last.age_s)} after the start: {'; '.join(parts)}."]
-    found.append(
-        f"Each window begins with a prepared tree of the keys inserted so far; {age_text(answer.warm_s)} are simulated "
-        f"before its {age_text(answer.window_s)} are measured, and no time between two windows is simulated."
-    )
-    if last.endurance_used is not None:
-        found.append(f"Until then the store writes {100 * last.endurance_used:.2g} % of the rated writes of the device.")
-    return found
 
 
 def _windows(answer: Growth, *, linked: bool = False) -> Table:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from lsmlab.reports.conclusion import Conclusion
+from lsmlab.reports.decisions.plan_argument import conclude, cost_text, headroom_text, risk_text, wear_text
 from lsmlab.reports.decisions.plan_figures import headroom_over_time, pareto, rates, sensitivities
+from lsmlab.reports.numbers import plural
 from lsmlab.reports.page import Page
 from lsmlab.reports.parts import Html, Part, Section, Table, Tile, Tiles, bullets, wrapped
 from lsmlab.reports.study_kind import StudyKind
@@ -17,12 +18,13 @@ from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
 from lsmlab.sim.studies.plan.service_levels import LEVELS
 
 _MOST_NAME: Final = 44
-_HEADS: Final = ("rate/s", "headroom", "runs out", "chance", "P99.9", "drive life", "USD/month", "machines")
+_HEADS: Final = ("rate/s", "headroom", "runs out", "chance", "P99.9", "worn out", "machines", "USD/month")
 """Columns of the table of candidates, in the order of `_cells`."""
 _LEGEND: Final = (
     "on the Pareto front of cost, write P99.9 and drive life; rate = largest sustainable rate; chance = share of random "
-    "draws of the model's own error in which the candidate is feasible; P99.9 = write latency at the planned rate; machines = "
-    "needed now -> at the end of the plan"
+    "draws of the model's own error in which the candidate is feasible; P99.9 = write latency at the planned rate; worn out = "
+    "month in which the rated writes are used up; machines = paid for now -> needed at the end of the plan, with replicas and "
+    "spare ones; USD/month = of all machines paid for"
 )
 
 
@@ -35,13 +37,7 @@ def plan_page(answer: PlanAnswer, _folder: Path) -> Page:
         _headline(answer, rows), _candidates(rows), headroom_over_time(rows, answer), pareto(rows),
         rates(rows, load.peak_per_s), _constraints(answer), *tornado, _levels(answer, rows), _price_section(rows),
     ]  # fmt: skip
-    return Page(_title(answer), _load_text(answer), parts, f"lsmlab plan {answer.plan}")
-
-
-def conclude(answer: PlanAnswer) -> Conclusion:
-    """Return the conclusion."""
-    first, *more = _story(answer, [row for row in answer.candidates if row.error is None])
-    return Conclusion(first, more, command=f"lsmlab plan {answer.plan}")
+    return Page(_title(answer), _load_text(answer), parts, answer.command)
 
 
 def plan_text(answer: PlanAnswer) -> str:
@@ -82,29 +78,13 @@ def _headline(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> Tiles:
     tiles = [Tile("feasible", str(len(feasible)), f"of {len(answer.candidates)} candidates")]
     if feasible:
         first = feasible[0]
-        which = "cheapest" if first.cost_usd_per_month is not None else "most headroom"
-        tiles.append(Tile(f"{which}: runs out", _runs_out(first), first.name))
-        tiles.append(Tile("its headroom", _headroom(first.headroom), f"{first.sustainable_per_s:,.0f} operations/s"))
-        cost = first.cost_usd_per_month
-        tiles.append(Tile("its cost", "unknown" if cost is None else f"{cost:,.2f} USD", "per month; see prices below"))
+        which = "cheapest: " if first.cost_usd_per_month is not None else ""
+        machines = plural(first.machines_paid or 1, "machine")
+        tiles.append(Tile(f"{which}cost per month", cost_text(first.cost_usd_per_month), f"{first.name}, {machines}"))
+        tiles.append(Tile("carries the load until", _runs_out(first), f"by {first.runs_out_by}" if first.runs_out_by else ""))
+        tiles.append(Tile("drives worn out", wear_text(first).partition(" (")[0], "rated writes used up"))
+        tiles.append(Tile("risk", risk_text(1.0 - first.feasible_share), "draws of the model's error in which it fails today"))
     return Tiles(tiles)
-
-
-def _story(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> list[str]:
-    kept = _service_levels(answer, "at most")
-    sentences = [f"Service levels: {kept}." if kept else "No service levels: a store only has to keep up with the load."]
-    feasible = [row for row in rows if row.feasible]
-    for row in feasible[:2]:
-        sentences.append(
-            f"{row.name} carries the busiest hour with {_headroom(row.headroom)} headroom until {_runs_out(row)}, in "
-            f"{row.feasible_share:.0%} of the draws of the model's own error. Its limit: {row.constraint}."
-        )
-    if not feasible and rows:
-        best = max(rows, key=lambda row: float(row.headroom))
-        sentences.append(
-            f"No candidate carries the busiest hour. {best.name} comes closest ({_headroom(best.headroom)}): {best.constraint}."
-        )
-    return [*sentences, *answer.notes]
 
 
 def _candidates(rows: Sequence[CandidateAnswer]) -> Section:
@@ -132,26 +112,15 @@ def _short_name(row: CandidateAnswer) -> str:
 
 
 def _cells(row: CandidateAnswer) -> list[str]:
-    tail, life, cost = row.planned.levels.get("write_p999"), row.drive_life_years, row.cost_usd_per_month
-    now, later = row.machines_needed, row.machines_at_horizon
+    tail, cost = row.planned.levels.get("write_p999"), row.cost_usd_per_month
+    now, later = row.machines_paid, row.machines_at_horizon
     return [
-        f"{row.sustainable_per_s:,.0f}", _headroom(row.headroom), _runs_out(row), f"{row.feasible_share:.0%}",
+        f"{row.sustainable_per_s:,.0f}", headroom_text(row.headroom), _runs_out(row), f"{row.feasible_share:.0%}",
         LEVELS["write_p999"].form(tail) if tail is not None and row.planned.holds else "-",
-        "unknown" if life is None else f"{life:.1f} y" if life >= 1.0 else f"{life * 365.25:.3g} d",
+        "unknown" if row.drive_life_years is None else str(row.worn_out)[:7] if row.worn_out else "never",
+        "-" if now is None else f"{now:,}" if later is None or later <= now else f"{now:,} -> {later:,}",
         "unknown" if cost is None else f"{cost:,.2f}",
-        "-" if now is None else str(now) if now == later else f"{now:,} -> {later:,}",
     ]  # fmt: skip
-
-
-def _headroom(headroom: float) -> str:
-    """Format a headroom as a change of the load.
-
-    >>> _headroom(1.5), _headroom(0.8), _headroom(0.0), _headroom(12.0)
-    ('+50 %', '-20 %', 'none', 'x12')
-    """
-    if headroom <= 0.0:
-        return "none"
-    return f"x{headroom:.3g}" if headroom >= 3.0 else f"{100 * (headroom - 1):+.0f} %"
 
 
 def _runs_out(row: CandidateAnswer | SensitivityRow) -> str:
@@ -171,9 +140,9 @@ def _sensitivity_lines(answer: PlanAnswer) -> list[str]:
     lines: list[str] = []
     for row in answer.candidates:
         if row.sensitivity:
-            now = f"{_headroom(row.headroom)}, runs out {_runs_out(row)}"
+            now = f"{headroom_text(row.headroom)}, runs out {_runs_out(row)}"
             lines += ["", f"If an input is different, {row.name} has this headroom and date (now {now}):"]
-            texts = [f"{s.input} {100 * s.change:+.0f} %: {_headroom(s.headroom)}, {_runs_out(s)}" for s in row.sensitivity]
+            texts = [f"{s.input} {100 * s.change:+.0f} %: {headroom_text(s.headroom)}, {_runs_out(s)}" for s in row.sensitivity]
             lines += wrapped("  ", "; ".join(texts))
     return lines
 
@@ -218,5 +187,6 @@ PLAN = StudyKind(
     "plan", "plan.json", PlanRequest, plan, cost, conclude, plan_text, plan_page,
     "fewer candidates, or a smaller search.turnovers",
     "lsmlab plan plan.yaml --budget 10min   (keys of a plan: docs/reference/plan.md)",
+    ends_at_budget=True,
     is_empty=lambda found: all(row.error is not None for row in found.candidates),
 )  # fmt: skip

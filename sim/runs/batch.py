@@ -71,6 +71,8 @@ class Settings:
     """Simulate again the runs that are in the store."""
     quiet: bool = False
     """Show no progress."""
+    until_s: float | None = None
+    """Time of `time.monotonic()` at which a search ends with its best answer so far; None: it ends when it is done."""
 
 
 def outcomes(jobs: Iterable[RunJob], runs: Settings, count: int) -> Iterator[RunOutcome]:

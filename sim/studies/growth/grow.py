@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
 from lsmlab.sim.runs.store import StoredTable
 from lsmlab.sim.studies.baseline import read_baseline
+from lsmlab.sim.studies.differences import Repeats
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.growth.windows import (
     GrowthLoad,
@@ -26,7 +27,8 @@ from lsmlab.sim.studies.growth.windows import (
     usual_warm_s,
     window_configs,
 )
-from lsmlab.sim.studies.request import Request, argument, option
+from lsmlab.sim.studies.lengths import StoreState, state_of
+from lsmlab.sim.studies.request import Request, argument, command_of, option
 from lsmlab.sim.studies.study import Study, Variant
 
 _YEAR_S: Final = 365.25 * 86400.0
@@ -163,6 +165,10 @@ class Growth(Document):
     """Numbers of the same times of a run over the whole horizon (`check`)."""
     errors: dict[str, list[float | None]] | None = None
     """Errors of the windows against that run, by number."""
+    states: list[StoreState] = field(default_factory=list)
+    """Whether the store of each window had settled, and what held its clients back."""
+    command: str = ""
+    """Command that repeats the answer."""
 
 
 def _planned(request: GrowthRequest) -> tuple[Horizon, GrowthLoad, dict[str, dict[str, Any]]]:
@@ -197,7 +203,9 @@ def grow(request: GrowthRequest, runs: Settings, folder: Path) -> Growth:
     if request.check:
         full = [measure(folder / _FULL, begin_s + first, begin_s + last) for begin_s in horizon.begins_s]
     endurance = (summaries[0].get("device") or {}).get("endurance_bytes")
-    return growth(request.store, horizon, load, found, full, endurance)
+    answer = growth(request.store, horizon, load, found, full, endurance)
+    states = [state_of(Repeats([one])) for one in summaries[: horizon.count]]
+    return replace(answer, states=states, command=command_of("grow", request))
 
 
 def growth(

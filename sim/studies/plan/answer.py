@@ -11,7 +11,9 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.plan.candidates import PlanCandidate
+from lsmlab.sim.studies.plan.fewer_levels import FEWER_LEVELS_ERROR
 from lsmlab.sim.studies.plan.forecast import (
+    Curve,
     date_after,
     drive_life_years,
     factor_range,
@@ -21,13 +23,16 @@ from lsmlab.sim.studies.plan.forecast import (
     written_error,
     years_until,
 )
+from lsmlab.sim.studies.plan.growing import GrownStore, rate_growth, space_ratio
 from lsmlab.sim.studies.plan.plan_file import Plan
 from lsmlab.sim.studies.plan.prices import cost_per_month
 from lsmlab.sim.studies.plan.search import Evaluated
 from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
-from lsmlab.sim.studies.plan.trial import Trial, constraint
+from lsmlab.sim.studies.plan.trial import Trial, constraint, resource
 from lsmlab.sim.studies.statistics import undominated
 
+_STALLS: Final = ("stalled", "longest_stall")
+"""Service levels that follow from how much of the store a rate uses."""
 _MONTH_S: Final = 365.25 * 86400.0 / 12.0
 
 
@@ -79,9 +84,15 @@ class CandidateAnswer:
     pareto: bool = False
     """Whether no other feasible candidate is better in cost, write P99.9 and drive life."""
     sustainable_per_s: float = 0.0
-    """Largest sustainable rate, all machines together."""
+    """Largest sustainable rate, all machines of a copy together, without the spare ones."""
     fails_per_s: float | None = None
     """Lowest rate that fails; None if none does."""
+    ended: bool = False
+    """Whether the budget ended the search, so that the largest sustainable rate is anywhere between these two."""
+    levels_left_out: int = 0
+    """Levels that the simulated tree lacks; what they cost follows from two simulated trees."""
+    burst_credit: bool = False
+    """Whether the volume has burst credit, which the sustainable rate does not use."""
     closed_loop_per_s: float = 0.0
     headroom: float = 0.0
     """Sustainable rate over the rate of the busiest hour."""
@@ -90,19 +101,32 @@ class CandidateAnswer:
     runs_out: str | None = None
     runs_out_by: str | None = None
     """space or rate."""
+    grown: GrownStore | None = None
+    """Store with the data of the end of the plan; None: not simulated, the rate today counts for all sizes."""
     feasible_share: float = 0.0
     """Share of draws of the model's own error in which the candidate is feasible."""
     constraint: str = ""
+    """What fails just above the largest sustainable rate, in words."""
+    resource: str = ""
+    """What is used up then: drive, cores, slots, stalls, clients, or space; empty: nothing was."""
     planned: AtPlannedRate = field(default_factory=lambda: AtPlannedRate({}, {}, False))
     at_limit: dict[str, float | None] = field(default_factory=dict)
     drive_life_years: float | None = None
     drive_life_range: list[float] | None = None
+    worn_out: str | None = None
+    """Day on which the rated writes of a drive bought at the start are used up; None: unknown, or after a hundred years."""
+    worn_out_range: list[str] | None = None
+    """First and last day, by the 90 % interval of the model's error."""
     stored_bytes: float = 0.0
     cost_usd_per_month: float | None = None
+    """Cost of all `machines_paid`."""
     cost_usd_per_million_ops: float | None = None
     price: Price = field(default_factory=lambda: Price("", "", ""))
     machines_needed: int | None = None
+    """Machines that carry the busiest hour today, with spare ones and replicas."""
     machines_at_horizon: int | None = None
+    machines_paid: int | None = None
+    """Machines of the candidate, or those needed if these are more."""
     trials: list[dict[str, Any]] = field(default_factory=list)
     runs: int = 0
     simulated: int = 0
@@ -124,14 +148,25 @@ class PlanAnswer(Document):
     candidates: list[CandidateAnswer]
     """Feasible candidates first, the cheapest first."""
     notes: list[str]
+    replicas: int = 1
+    spare: int = 0
+    ended: bool = False
+    """Whether the budget ended a search."""
+    command: str = ""
+    """Command that repeats the answer."""
 
 
 def plan_answer(
     plan: Plan, results: Mapping[str, Evaluated | str], errors: Mapping[str, float],
-    sensitivities: Mapping[str, list[SensitivityRow]],
+    sensitivities: Mapping[str, list[SensitivityRow]], grown: Mapping[str, GrownStore] | None = None,
+    command: str = "",
 ) -> PlanAnswer:  # fmt: skip
     """Return the answer. `results`: evaluation of each candidate by name, or the reason why it cannot run."""
-    rows = [_row(plan, c, results[c.name], errors, sensitivities.get(c.name, [])) for c in plan.candidates]
+    rows = [
+        _row(plan, c, results[c.name], errors, sensitivities.get(c.name, []), (grown or {}).get(c.name))
+        for c in plan.candidates
+    ]
+    ended = any(isinstance(found, Evaluated) and found.ended for found in results.values())
     return PlanAnswer(
         plan.path.name, plan.description, plan.start, plan.horizon_years, _load(plan), plan.levels.limits(),
         {
@@ -139,8 +174,9 @@ def plan_answer(
             "years_of_service": plan.costs.years_of_service, "free_space": plan.costs.free_space,
             "change": plan.sensitivity.change,
         },
-        {"ops_per_s": rate_error(errors), "device_bytes_written": written_error(errors)},
-        sorted(_with_front(rows), key=_order), list(plan.notes),
+        {"ops_per_s": rate_error(errors), "device_bytes_written": written_error(errors), "fewer_levels": FEWER_LEVELS_ERROR},
+        sorted(_with_front(rows), key=_order), list(plan.notes), plan.availability.replicas, plan.availability.spare,
+        ended, command,
     )  # fmt: skip
 
 
@@ -170,46 +206,53 @@ def _load(plan: Plan) -> PlannedLoad:
 
 def _row(
     plan: Plan, candidate: PlanCandidate, result: Evaluated | str, errors: Mapping[str, float],
-    sensitivity: list[SensitivityRow],
+    sensitivity: list[SensitivityRow], grown: GrownStore | None,
 ) -> CandidateAnswer:  # fmt: skip
-    if isinstance(result, str):
-        return CandidateAnswer(candidate.name, dict(candidate.choices), result)
-    assert result.planned is not None
-    load, machines, found, planned = plan.load, candidate.machines, result.found, result.planned
-    headroom = found.rate_per_s * machines / load.peak_per_s
-    stored_bytes = planned.values.get("live_bytes", 0.0)
-    space = _space_ratio(plan, result, stored_bytes)
+    if isinstance(result, str) or result.planned is None:
+        reason = result if isinstance(result, str) else "the budget ended before a trial of the busiest hour"
+        return CandidateAnswer(candidate.name, dict(candidate.choices), reason)
+    load, carrying, found, planned = plan.load, candidate.carrying, result.found, result.planned
+    headroom = found.rate_per_s * carrying / load.peak_per_s
+    space = space_ratio(plan, result)
     fits = space is None or space >= 1.0
-    life = _life(plan, planned)
-    cost = cost_per_month(candidate.price, stored_bytes, life, plan.costs)
-    until = years_until(headroom, load.growth_per_year)
-    until_full = math.inf if space is None else years_until(space, load.keys_growth_per_year)
-    horizon_peak = load.peak_per_s * (1.0 + load.growth_per_year) ** plan.horizon_years
-    runs_out = date_after(plan.start, min(until, until_full))
     feasible = headroom >= 1.0 and planned.holds and fits
-    price = candidate.price
+    paid = _machines_paid(plan, candidate, result)
+    wear = _wear(plan, planned, paid, errors)
+    cost = _cost(plan, candidate, planned, paid, wear.life_years)
+    ends = _end(plan, result, headroom, grown)
+    horizon_peak = load.peak_per_s * (1.0 + load.growth_per_year) ** plan.horizon_years
+    at_horizon = found.rate_per_s if grown is None else grown.sustainable_per_s / carrying
+    price, known = candidate.price, _rate_error_of(result, errors)
     return CandidateAnswer(
         candidate.name, dict(candidate.choices),
         feasible=feasible,
-        sustainable_per_s=found.rate_per_s * machines,
-        fails_per_s=found.fails_per_s * machines,
-        closed_loop_per_s=found.closed_per_s * machines,
+        sustainable_per_s=found.rate_per_s * carrying,
+        fails_per_s=found.fails_per_s * carrying,
+        ended=result.ended,
+        levels_left_out=0 if result.line is None else result.line.left_out,
+        burst_credit=candidate.store.has_credit,
+        closed_loop_per_s=found.closed_per_s * carrying,
         headroom=headroom,
-        years_left=min(until, until_full),
-        runs_out=runs_out.isoformat() if runs_out is not None and feasible else None,
-        runs_out_by=None if not feasible or runs_out is None else "space" if until_full < until else "rate",
-        feasible_share=feasible_share(headroom, planned.levels, plan.levels, errors) if fits else 0.0,
+        years_left=ends.years,
+        runs_out=ends.day if feasible else None,
+        runs_out_by=ends.by if feasible and ends.day is not None else None,
+        grown=grown,
+        feasible_share=feasible_share(headroom, planned.levels, plan.levels, known, _curves(result)) if fits else 0.0,
         constraint=_constraint(plan, result, fits),
+        resource=_resource(result, fits),
         planned=AtPlannedRate(dict(planned.levels), dict(planned.values), planned.holds),
         at_limit=dict(found.at_limit.levels) if found.at_limit is not None else {},
-        drive_life_years=life,
-        drive_life_range=None if life is None else [life * f for f in factor_range(written_error(errors))],
-        stored_bytes=stored_bytes * machines,
-        cost_usd_per_month=None if cost is None else cost * machines,
-        cost_usd_per_million_ops=None if cost is None else cost * machines / (load.rate_per_s * _MONTH_S / 1e6),
+        drive_life_years=wear.life_years,
+        drive_life_range=wear.range_years,
+        worn_out=_day(plan, wear.life_years),
+        worn_out_range=_days(plan, wear.range_years),
+        stored_bytes=planned.values.get("live_bytes", 0.0) * carrying * plan.availability.replicas,
+        cost_usd_per_month=cost,
+        cost_usd_per_million_ops=None if cost is None else cost / (load.rate_per_s * _MONTH_S / 1e6),
         price=Price(price.covers, price.source, str(price.date or "")),
-        machines_needed=machines_for(load.peak_per_s, found.rate_per_s),
-        machines_at_horizon=machines_for(horizon_peak, found.rate_per_s),
+        machines_needed=_machines_needed(plan, load.peak_per_s, found.rate_per_s),
+        machines_at_horizon=_machines_needed(plan, horizon_peak, at_horizon),
+        machines_paid=paid,
         trials=[_trial(t) for t in found.trials],
         runs=result.runs,
         simulated=result.simulated,
@@ -217,20 +260,105 @@ def _row(
     )  # fmt: skip
 
 
+def _rate_error_of(result: Evaluated, errors: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the model's errors; that of the rate contains the error of a tree with fewer levels."""
+    if result.line is None:
+        return errors
+    return {**errors, "ops_per_s": math.hypot(rate_error(errors), FEWER_LEVELS_ERROR)}
+
+
+def _curves(result: Evaluated) -> dict[str, Curve]:
+    """Return the stalls at all rates that were tried, over the planned rate."""
+    assert result.planned is not None
+    curves = {}
+    for name in _STALLS:
+        by_rate: dict[float, list[float]] = {}
+        for trial in (result.planned, *result.found.trials):
+            if name in trial.levels:
+                by_rate.setdefault(trial.rate_per_s / result.planned.rate_per_s, []).append(trial.levels[name])
+        rates = sorted(by_rate)
+        curves[name] = Curve(rates, [float(np.mean(by_rate[rate])) for rate in rates])
+    return {name: curve for name, curve in curves.items() if curve.rates}
+
+
+def _machines_needed(plan: Plan, rate_per_s: float, sustainable_per_machine: float) -> int | None:
+    """Return the machines that carry a rate, with spare ones and replicas; None if one machine sustains nothing."""
+    needed = machines_for(rate_per_s, sustainable_per_machine)
+    return None if needed is None else (needed + plan.availability.spare) * plan.availability.replicas
+
+
+def _machines_paid(plan: Plan, candidate: PlanCandidate, result: Evaluated) -> int | None:
+    """Return the machines of the candidate, or those that rate and data need if these are more; None if that is unknown."""
+    needed = _machines_needed(plan, plan.load.peak_per_s, result.found.rate_per_s)
+    if needed is None:
+        return None
+    own = candidate.machines * plan.availability.replicas
+    space = space_ratio(plan, result)
+    for_data = math.ceil(candidate.carrying / space - 1e-9) if space is not None else 1
+    for_data = (for_data + plan.availability.spare) * plan.availability.replicas
+    return max(own, for_data, needed)
+
+
+@dataclass(frozen=True)
+class _Wear:
+    life_years: float | None
+    range_years: list[float] | None
+    """90 % interval by the model's error."""
+
+
+def _wear(plan: Plan, planned: Trial, paid: int | None, errors: Mapping[str, float]) -> _Wear:
+    """Return the life of the drives; writes follow the mean rate, which all machines of a copy share, and grow with it."""
+    if paid is None:
+        return _Wear(None, None)
+    values = planned.values
+    rate = values.get("ops_per_s", 0.0)
+    per_operation = values.get("device.write_bytes_per_s", 0.0) / rate if rate > 0.0 else 0.0
+    per_s = per_operation * plan.load.rate_per_s * plan.availability.replicas / paid
+    endurance, growth = values.get("device.endurance_bytes"), plan.load.growth_per_year
+    life = drive_life_years(endurance, per_s, growth)
+    if life is None:
+        return _Wear(None, None)
+    ends = [drive_life_years(endurance, per_s * factor, growth) for factor in reversed(factor_range(written_error(errors)))]
+    return _Wear(life, [end for end in ends if end is not None])
+
+
+def _cost(plan: Plan, candidate: PlanCandidate, planned: Trial, paid: int | None, life_years: float | None) -> float | None:
+    """Return the US dollars per month of all machines; None without a price or a number of machines."""
+    if paid is None:
+        return None
+    stored = planned.values.get("live_bytes", 0.0) * candidate.carrying * plan.availability.replicas / paid
+    one = cost_per_month(candidate.price, stored, life_years, plan.costs)
+    return None if one is None else one * paid
+
+
+@dataclass(frozen=True)
+class _End:
+    years: float
+    day: str | None
+    by: str
+
+
+def _end(plan: Plan, result: Evaluated, headroom: float, grown: GrownStore | None) -> _End:
+    """Return when the rate or the space runs out. Between today and the grown store, the rate changes evenly."""
+    load, space = plan.load, space_ratio(plan, result)
+    by_rate = years_until(headroom, rate_growth(load.growth_per_year, headroom, grown))
+    by_space = math.inf if space is None else years_until(space, load.keys_growth_per_year)
+    years = min(by_rate, by_space)
+    return _End(years, _day(plan, years), "space" if by_space < by_rate else "rate")
+
+
+def _day(plan: Plan, years: float | None) -> str | None:
+    found = None if years is None else date_after(plan.start, years)
+    return None if found is None else found.isoformat()
+
+
+def _days(plan: Plan, years: Sequence[float] | None) -> list[str] | None:
+    days = [day for one in years or () if (day := _day(plan, one)) is not None]
+    return days if len(days) == 2 else None
+
+
 def _trial(trial: Trial) -> dict[str, Any]:
     return {**asdict(trial), "growths": [{**asdict(g), "verdict": g.verdict.value} for g in trial.growths]}
-
-
-def _space_ratio(plan: Plan, result: Evaluated, stored_bytes: float) -> float | None:
-    """Return the usable bytes of the drive over the stored bytes; None if the capacity is unknown."""
-    capacity = result.limits.get("capacity_bytes")
-    return None if capacity is None or stored_bytes <= 0.0 else capacity * (1.0 - plan.costs.free_space) / stored_bytes
-
-
-def _life(plan: Plan, planned: Trial) -> float | None:
-    """Return the drive's life in years; writes follow the mean rate and grow with it."""
-    written = planned.values.get("device.write_bytes_per_s", 0.0) * plan.load.rate_per_s / plan.load.peak_per_s
-    return drive_life_years(planned.values.get("device.endurance_bytes"), written, plan.load.growth_per_year)
 
 
 def _constraint(plan: Plan, result: Evaluated, fits: bool) -> str:
@@ -239,6 +367,12 @@ def _constraint(plan: Plan, result: Evaluated, fits: bool) -> str:
     if result.found.failed is None:
         return "none found: no tried rate failed"
     return constraint(result.found.failed, result.limits, plan.levels)
+
+
+def _resource(result: Evaluated, fits: bool) -> str:
+    if not fits:
+        return "space"
+    return "" if result.found.failed is None else resource(result.found.failed, result.limits).value
 
 
 def _order(row: CandidateAnswer) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
@@ -12,7 +12,7 @@ from lsmlab.sim.configuration.overrides import literal
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.plan.load import LoadPlan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
-from lsmlab.sim.studies.plan.prices import PriceEntry, with_device_price
+from lsmlab.sim.studies.plan.prices import AvailabilitySettings, PriceEntry, with_device_price
 from lsmlab.sim.studies.plan.yaml_file import check_keys
 
 _KEYS: Final = ("device", "engine", "options", "shards", "machines")
@@ -28,16 +28,23 @@ class PlanCandidate:
     store: PlannedStore
     """Store of each of the machines."""
     price: PriceEntry
+    availability: AvailabilitySettings = field(default_factory=AvailabilitySettings)
 
     @property
     def machines(self) -> int:
-        """Return the number of machines, which divide keys and load evenly."""
+        """Return the number of machines of a copy, which divide keys and load evenly."""
         return int(self.choices["machines"])
+
+    @property
+    def carrying(self) -> int:
+        """Return the number of machines of a copy that must carry the load: those left when the spare ones have failed."""
+        return self.machines - self.availability.spare
 
 
 def make_candidates(
-    values: Mapping[str, Any], baseline: Baseline, load: LoadPlan, catalogue: Mapping[str, PriceEntry]
-) -> tuple[PlanCandidate, ...]:
+    values: Mapping[str, Any], baseline: Baseline, load: LoadPlan, catalogue: Mapping[str, PriceEntry],
+    availability: AvailabilitySettings,
+) -> tuple[PlanCandidate, ...]:  # fmt: skip
     """Return all combinations, each once. Raises InputError for an unknown key or a configuration that cannot run."""
     check_keys(values, _KEYS, "candidates.")
     axes: dict[str, list[Any]] = {
@@ -47,7 +54,20 @@ def make_candidates(
     rows = [dict(zip(axes, row, strict=True)) for row in itertools.product(*axes.values())]
     configs = baseline.compose_all([_overrides(row, catalogue) for row in rows])
     varied = [key for key, axis in axes.items() if len(axis) > 1] or ["device"]
-    return tuple(_candidate(row, config, varied, load, catalogue) for row, config in zip(rows, configs, strict=True))
+    made = (_candidate(row, config, varied, load, catalogue) for row, config in zip(rows, configs, strict=True))
+    return tuple(_available(one, load, availability) for one in made)
+
+
+def _available(candidate: PlanCandidate, load: LoadPlan, availability: AvailabilitySettings) -> PlanCandidate:
+    """Return the candidate whose machines also carry the load of failed ones."""
+    found = replace(candidate, availability=availability)
+    if found.carrying < 1:
+        raise InputError(
+            f"availability.spare: {availability.spare} of {found.machines} machines may fail, so none is left to carry the load; "
+            "raise candidates.machines, or lower spare"
+        )
+    own = {key: value for key, value in load.on_one_of(found.carrying).items() if key != "shards"}
+    return replace(found, store=PlannedStore(found.store.config, {**found.store.load, **own}))
 
 
 def _candidate(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
 import numpy as np
 from lsmlab.sim.studies.plan.service_levels import LEVELS, ServiceLevels
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
 
 _DAYS_PER_YEAR: Final = 365.25
 _YEAR_S: Final = _DAYS_PER_YEAR * 86400.0
@@ -58,25 +62,49 @@ def machines_for(rate_per_s: float, sustainable_per_machine: float) -> int | Non
     return max(1, math.ceil(rate_per_s / sustainable_per_machine - 1e-9)) if sustainable_per_machine > 0.0 else None
 
 
+@dataclass(frozen=True)
+class Curve:
+    """Value of a service level at several rates, as simulated."""
+
+    rates: Sequence[float]
+    """Rates over the planned rate, rising."""
+    values: Sequence[float]
+
+    def at(self, rates: Floats) -> Floats:
+        """Return the values at other rates, linear between two simulated ones."""
+        return np.interp(rates, self.rates, self.values)
+
+
 def feasible_share(
-    headroom: float, values: Mapping[str, float], levels: ServiceLevels, errors: Mapping[str, float]
-) -> float:
+    headroom: float, values: Mapping[str, float], levels: ServiceLevels, errors: Mapping[str, float],
+    curves: Mapping[str, Curve] | None = None,
+) -> float:  # fmt: skip
     """Return the share of draws of the model's errors in which a candidate is feasible.
 
-    A draw multiplies the sustainable rate (`headroom`: its ratio to the planned rate) and each latency at the planned rate
-    by independent lognormal errors, and adds a normal error to the stalled share. `errors`: standard deviations by metric.
+    A draw multiplies the sustainable rate (`headroom`: its ratio to the planned rate) by a lognormal error: it says how much
+    of the store the planned rate uses. Stalls follow from the use: the drawn stalls are those that the simulation has at this
+    use (`curves`, by service level). Their own error is at most as large as they are, so a store without stalls at any use in
+    reach has none in any draw. Latencies at the planned rate (`values`) get independent lognormal errors. `errors`: standard
+    deviations by metric.
     """
     draws = np.random.default_rng(0)
-    good = headroom * np.exp(errors.get(_OPS, 0.0) * draws.standard_normal(DRAWS)) >= 1.0
+    faster = np.exp(errors.get(_OPS, 0.0) * draws.standard_normal(DRAWS))
+    good = headroom * faster >= 1.0
     for name, limit in levels.limits().items():
-        error = _error(name, errors)
-        noise = draws.standard_normal(DRAWS)
-        value = values.get(name)
-        if value is None:
+        error, noise = _error(name, errors), draws.standard_normal(DRAWS)
+        if name not in values:
             continue
-        drawn = value + error * noise if LEVELS[name].share else value * np.exp(error * noise)
-        good &= drawn <= limit
+        curve = (curves or {}).get(name)
+        value = np.full(DRAWS, values[name]) if curve is None else curve.at(1.0 / faster)
+        good &= _drawn(value, error, noise, additive=LEVELS[name].share) <= limit
     return float(good.mean())
+
+
+def _drawn(value: Floats, error: float, noise: Floats, *, additive: bool) -> Floats:
+    """Return values with their error: relative, or in points for a share, whose error is no larger than the share."""
+    if not additive:
+        return value * np.exp(error * noise)
+    return value + np.minimum(error, value) * noise
 
 
 def factor_range(error: float) -> tuple[float, float]:

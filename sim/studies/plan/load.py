@@ -58,6 +58,16 @@ class LoadPlan:
         """Return the rate of the busiest hour of the week: the rate that a store must sustain."""
         return self.rate_per_s * self.daily * self.weekly
 
+    def grown(self, years: float) -> LoadPlan:
+        """Return the load after some years: its rate and its keys have grown."""
+        keys = {**self.keys, "num": max(1, round(self.keys_after(years)))}
+        return dataclasses.replace(self, rate_per_s=self.rate_per_s * (1.0 + self.growth_per_year) ** years, keys=keys)
+
+    def keys_after(self, years: float) -> float:
+        """Return the number of keys after some years."""
+        today = float(self.keys.get("num", MixedWorkload.num))
+        return float(today * (1.0 + self.keys_growth_per_year) ** years)
+
     def on_one_of(self, machines: int) -> dict[str, Any]:
         """Return the keys of the workload on one of several machines that divide keys and clients evenly."""
         keys = dict(self.keys)

@@ -15,13 +15,14 @@ from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.baseline import Baseline, read_baseline
 from lsmlab.sim.studies.plan.candidates import PlanCandidate, make_candidates
 from lsmlab.sim.studies.plan.load import LoadPlan, LoadSettings, make_load, split
-from lsmlab.sim.studies.plan.prices import CostSettings, read_catalogue
+from lsmlab.sim.studies.plan.prices import AvailabilitySettings, CostSettings, read_catalogue
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels
 from lsmlab.sim.studies.plan.trial import SearchSettings
 from lsmlab.sim.studies.plan.yaml_file import check_keys, read_mapping
 
 _KEYS: Final = (
     "description", "start", "horizon", "workload", "service_levels", "candidates", "catalogue", "search", "costs", "sensitivity",
+    "availability",
 )  # fmt: skip
 
 FILE: Final = "plan.yaml"
@@ -68,6 +69,7 @@ class Plan:
     search: SearchSettings
     costs: CostSettings
     sensitivity: SensitivitySettings
+    availability: AvailabilitySettings
     from_a_log: bool
     notes: tuple[str, ...]
 
@@ -93,12 +95,14 @@ def _plan(path: Path, content: Mapping[str, Any], config_dirs: Sequence[Path]) -
     if levels.recovery is not None and load.bursts is None:
         raise InputError("service_levels.recovery: the load has no bursts; set workload.bursts, or omit this limit")
     catalogue = read_catalogue(path.parent / str(content["catalogue"]) if content.get("catalogue") is not None else None)
-    candidates = make_candidates(_part(content, "candidates"), baseline, load, catalogue)
+    availability = build(AvailabilitySettings, _part(content, "availability", {}), "availability")
+    candidates = make_candidates(_part(content, "candidates"), baseline, load, catalogue, availability)
     return Plan(
         path, str(content.get("description") or ""), _start(content.get("start")), _horizon(content.get("horizon", 3)), load,
         levels, candidates, build(SearchSettings, _part(content, "search", {}), "search"),
         build(CostSettings, _part(content, "costs", {}), "costs"),
-        build(SensitivitySettings, _part(content, "sensitivity", {}), "sensitivity"), baseline.from_a_log, tuple(notes),
+        build(SensitivitySettings, _part(content, "sensitivity", {}), "sensitivity"), availability,
+        baseline.from_a_log, tuple(notes),
     )  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from lsmlab.sim.runs.estimate import tree_shape
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import FamilySetup, Setup, set_up
 
+_CREDITS: Final = ("burst_ios", "burst_bytes")
+"""Burst credit of a cloud volume, with which a run would begin. A rate without end has used it up."""
 _GENERIC: Final = "lsmlab.models.workloads.generic"
 SHORTEST_S: Final = 40.0
 """Shortest run: series.parquet has one row per second, and the later half of them is tested."""
@@ -33,12 +35,13 @@ class PlannedStore:
 
     def open_loop(self, rate_per_s: float, duration_s: float, seed: int) -> dict[str, Any]:
         """Return the configuration of an open loop at a constant rate."""
-        return self._with({"_target_": f"{_GENERIC}.Constant", "rate": rate_per_s, "duration": duration_s}, seed)
+        own = {"_target_": f"{_GENERIC}.Constant", "rate": rate_per_s, "duration": duration_s}
+        return self._without_credit(self._with(own, seed))
 
     def closed_loop(self, operations: float, longest_s: float, seed: int) -> dict[str, Any]:
         """Return the configuration of a closed loop at full speed."""
         own = {"_target_": f"{_GENERIC}.FullSpeed", "operations": max(1, round(operations)), "duration": longest_s}
-        return self._with(own, seed)
+        return self._without_credit(self._with(own, seed))
 
     def burst(self, rate_per_s: float, factor: float, burst_s: float, around_s: float, seed: int) -> dict[str, Any]:
         """Return the configuration of one burst after `around_s` at the constant rate, and `around_s` after it."""
@@ -50,6 +53,17 @@ class PlannedStore:
 
     def _with(self, own: Mapping[str, Any], seed: int) -> dict[str, Any]:
         return {**self.config, "workload": {**self.load, **own}, "seed": seed, "save": {"events": False}}
+
+    def _without_credit(self, config: dict[str, Any]) -> dict[str, Any]:
+        """Return a configuration whose volume has no burst credit left."""
+        if not self.has_credit:
+            return config
+        return {**config, "device": {**config["device"], **dict.fromkeys(_CREDITS, 0)}}
+
+    @property
+    def has_credit(self) -> bool:
+        """Return whether the drive is a volume with burst credit."""
+        return any(self.config["device"].get(name) for name in _CREDITS)
 
     @cached_property
     def setup(self) -> Setup:
@@ -93,6 +107,16 @@ class PlannedStore:
     def turnovers(self, operations: float) -> float:
         """Return the turnovers of the tree after so many operations."""
         return operations * self._bytes_per_operation / self.tree_bytes
+
+    @property
+    def tree_memtables(self) -> float:
+        """Return the bytes of the full trees in memtables."""
+        return self.tree_bytes / (self._family.shape.memtable_entries * self._family.content.entry.put)
+
+    @property
+    def multiplier(self) -> float:
+        """Return the size of a level over that of the level above."""
+        return max(2.0, float(self._family.engine.options.max_bytes_for_level_multiplier))
 
     @property
     def leveled(self) -> bool:

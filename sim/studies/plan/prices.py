@@ -45,6 +45,16 @@ class PriceEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AvailabilitySettings:
+    """Machines beyond those that the load needs."""
+
+    replicas: int = quantity("count", 1, low=1, high=20)
+    """Copies of the data, each on machines of its own; every copy takes all writes, and must be able to take all reads."""
+    spare: int = quantity("count", 0, low=0, high=1000)
+    """Machines of each copy that may be out of service: the others then have their keys and their load."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CostSettings:
     """Assumptions of costs."""
 

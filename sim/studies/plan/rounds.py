@@ -10,6 +10,7 @@ from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.run_progress import RunProgress
 from lsmlab.sim.runs.store import StoredTable
 from lsmlab.sim.runs.task import reason_of
+from lsmlab.sim.studies.plan.budget import BudgetEndedError, TimedExecutor, check_time
 from lsmlab.sim.studies.study import RunRow, Study, Variant
 
 T = TypeVar("T")
@@ -38,7 +39,10 @@ class PlanRuns:
 
 
 def carry_out(searches: Mapping[str, Steps[T]], runs: Settings) -> dict[str, T | str]:
-    """Return the result of each search by name, or the reason why one of its runs failed."""
+    """Return the result of each search by name, or the reason why one of its runs failed.
+
+    When the budget of `runs` ends, every search gets BudgetEndedError, and returns what it knows.
+    """
     results: dict[str, T | str] = {}
     wanted: dict[str, Mapping[str, Any]] = {}
     numbers, done = {name: number for number, name in enumerate(searches)}, dict.fromkeys(searches, 0)
@@ -56,19 +60,31 @@ def carry_out(searches: Mapping[str, Steps[T]], runs: Settings) -> dict[str, T |
         except Exception as error:
             end(name, reason_of(error))
 
+    def stop(name: str) -> None:
+        try:
+            searches[name].throw(BudgetEndedError())
+        except StopIteration as stopped:
+            end(name, stopped.value)
+
+    timed = runs if runs.until_s is None else replace(runs, executor=TimedExecutor(runs.executor, runs.until_s))
     try:
         for name in searches:
             go_on(name, None)
         while wanted:
+            check_time(runs.until_s)
             study = Study({name: Variant(config) for name, config in wanted.items()}, perturbed=False)
             wanted.clear()
-            for row in study.rows(replace(runs, quiet=True)):
+            for row in study.rows(replace(timed, quiet=True)):
                 done[row.name] += 1
                 progress.share(numbers[row.name], min(done[row.name], USUAL_RUNS - 0.5) / USUAL_RUNS)
                 if row.error is not None:
                     end(row.name, row.error)
                 else:
                     go_on(row.name, row)
+    except BudgetEndedError:
+        for name in searches:
+            if name not in results:
+                stop(name)
     finally:
         progress.close()
     return results

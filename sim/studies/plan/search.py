@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.sim.studies.plan.budget import BudgetEndedError
+from lsmlab.sim.studies.plan.fewer_levels import FewerLevels, levels_to_leave_out, line_of, without_levels
 from lsmlab.sim.studies.plan.planned_store import READ_ONLY_S, PlannedStore
 from lsmlab.sim.studies.plan.rounds import PlanRuns, Steps
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels
@@ -42,6 +44,14 @@ class Sustainable:
     """Trial of `fails_per_s`: its reason is the binding constraint."""
     trials: tuple[Trial, ...]
 
+    def of_whole(self, line: FewerLevels) -> Sustainable:
+        """Return the result for the whole tree, if this one has fewer levels."""
+        return Sustainable(
+            self.rate_per_s * line.share, self.fails_per_s * line.share, self.closed_per_s * line.share,
+            None if self.at_limit is None else line.whole(self.at_limit),
+            None if self.failed is None else line.whole(self.failed), tuple(line.whole(t) for t in self.trials),
+        )  # fmt: skip
+
 
 @dataclass
 class Search:
@@ -53,6 +63,8 @@ class Search:
     settings: SearchSettings = field(default_factory=SearchSettings)
     runs: PlanRuns = field(default_factory=PlanRuns)
     trials: list[Trial] = field(default_factory=list)
+    closed_per_s: float = 0.0
+    """Throughput of the closed loop; 0 before it has run."""
 
     def try_rate(self, rate_per_s: float, seed: int = 1) -> Steps[Trial]:
         """Try a rate; its number has four digits, so that equal searches make equal runs."""
@@ -66,15 +78,18 @@ class Search:
 
     def find(self, around: float | None = None) -> Steps[Sustainable]:
         """Return the largest sustainable rate. `around`: a first guess in operations per second instead of a closed loop."""
-        closed = (yield from self.closed_loop_per_s()) if around is None else around
-        if closed <= 0.0:
-            return Sustainable(0.0, 0.0, 0.0, None, None, ())
-        yield from self._bracket(closed)
-        yield from self._bisect()
-        yield from self._confirm()
+        self.closed_per_s = (yield from self.closed_loop_per_s()) if around is None else around
+        if self.closed_per_s > 0.0:
+            yield from self._bracket(self.closed_per_s)
+            yield from self._bisect()
+            yield from self._confirm()
+        return self.so_far()
+
+    def so_far(self) -> Sustainable:
+        """Return what the trials so far say about the largest sustainable rate."""
         held, failed = self._held(), self._failed()
         return Sustainable(
-            held.rate_per_s if held else 0.0, failed.rate_per_s if failed else math.inf, closed, held, failed,
+            held.rate_per_s if held else 0.0, failed.rate_per_s if failed else math.inf, self.closed_per_s, held, failed,
             tuple(sorted(self.trials, key=lambda t: t.rate_per_s)),
         )  # fmt: skip
 
@@ -137,6 +152,11 @@ class Search:
         return True
 
 
+def simulated(store: PlannedStore, left_out: int) -> list[PlannedStore]:
+    """Return the stores that are simulated for one: the store itself, or two with fewer levels for a large tree."""
+    return [without_levels(store, count) for count in ((left_out, left_out + 1) if left_out else (0,))]
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """A store and the service levels that it must meet."""
@@ -147,20 +167,47 @@ class Evaluation:
     levels: ServiceLevels
     bursts: LoadBursts | None
     search: SearchSettings
-    near_per_s: float | None = None
-    """Sustainable rate of a similar store; if given, a coarse search starts there and omits closed loop and planned rate."""
+    near: Evaluated | None = None
+    """Result of a similar store; if given, a coarse search starts there and omits closed loop and planned rate."""
 
     def steps(self) -> Steps[Evaluated]:
-        """Evaluate the store. Raises InputError if it cannot run."""
-        search = Search(self.store, self.levels, self.bursts, self.search)
-        planned = None
-        if self.near_per_s is None:
-            planned = yield from search.try_rate(self.planned_per_s)
-            found = yield from search.find()
-        else:
-            search.settings = replace(self.search, precision=max(self.search.precision, _COARSE), seeds=1)
-            found = yield from search.find(self.near_per_s / _FIRST)
-        return Evaluated(planned, found, _limits(self.store), search.runs.count, search.runs.simulated)
+        """Evaluate the store; a large tree with fewer levels. Raises InputError if it cannot run."""
+        left_out, runs = self._left_out(), PlanRuns()
+        search, *others = [self._search(store, runs) for store in simulated(self.store, left_out)]
+        smaller = others[0] if others and self.near is None else None
+        planned, ended = None, False
+        line = None if self.near is None else self.near.line
+        try:
+            if self.near is not None:
+                share = 1.0 if line is None else line.share
+                search.settings = replace(self.search, precision=max(self.search.precision, _COARSE), seeds=1)
+                yield from search.find(self.near.found.rate_per_s / share / _FIRST)
+            elif smaller is None:
+                planned = yield from search.try_rate(self.planned_per_s)
+                yield from search.find()
+            else:
+                fewest = yield from smaller.try_rate(self.planned_per_s)
+                fewer = yield from search.try_rate(self.planned_per_s)
+                line = line_of(self.store, left_out, fewer, fewest)
+                planned = yield from search.try_rate(self.planned_per_s / line.share)
+                yield from search.find()
+        except BudgetEndedError:
+            ended = True
+        found = search.so_far()
+        if left_out and line is None:  # two trees are needed, and the budget ended before
+            found, planned = Sustainable(0.0, math.inf, 0.0, None, None, ()), None
+        elif line is not None:
+            found, planned = found.of_whole(line), None if planned is None else line.whole(planned)
+        return Evaluated(planned, found, _limits(self.store), runs.count, runs.simulated, ended, line)
+
+    def _left_out(self) -> int:
+        """Return the levels to leave out: as many as of the similar store, whose result is compared."""
+        if self.near is None:
+            return levels_to_leave_out(self.store, self.search.most_memtables)
+        return 0 if self.near.line is None else self.near.line.left_out
+
+    def _search(self, store: PlannedStore, runs: PlanRuns) -> Search:
+        return Search(store, self.levels, self.bursts, self.search, runs)
 
 
 @dataclass(frozen=True)
@@ -174,6 +221,10 @@ class Evaluated:
     """Compaction slots, cores, client threads, caps (1 if any) and capacity in bytes of the machine."""
     runs: int
     simulated: int
+    ended: bool = False
+    """Whether the budget ended the search."""
+    line: FewerLevels | None = None
+    """How a large tree follows from those with fewer levels that were simulated; None: the tree itself was simulated."""
 
 
 def _limits(store: PlannedStore) -> dict[str, float]:

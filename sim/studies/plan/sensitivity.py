@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from lsmlab.sim.studies.plan.candidates import PlanCandidate
 from lsmlab.sim.studies.plan.forecast import date_after, years_until
+from lsmlab.sim.studies.plan.growing import GrownStore, rate_growth
 from lsmlab.sim.studies.plan.plan_file import Plan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.search import Evaluated, Evaluation
@@ -42,7 +43,7 @@ def changed_evaluations(
                 continue
             store = PlannedStore(candidate.store.config, load)
             name = changed_name(candidate.name, key, factor)
-            changed[name] = replace(evaluation, store=store, near_per_s=known.found.rate_per_s)
+            changed[name] = replace(evaluation, store=store, near=known)
     return changed
 
 
@@ -73,21 +74,22 @@ def changed_load(load: Mapping[str, Any], key: str, factor: float) -> dict[str, 
 
 
 def sensitivity(
-    plan: Plan, candidate: PlanCandidate, known: Evaluated, results: Mapping[str, Evaluated | str]
-) -> list[SensitivityRow]:
+    plan: Plan, candidate: PlanCandidate, known: Evaluated, results: Mapping[str, Evaluated | str],
+    grown: GrownStore | None = None,
+) -> list[SensitivityRow]:  # fmt: skip
     """Return a row per input and direction: headroom, years and date, ordered by the effect on the headroom."""
     peak = plan.load.peak_per_s
-    total = known.found.rate_per_s * candidate.machines
+    total = known.found.rate_per_s * candidate.carrying
     rows = []
     for factor in _factors(plan):
-        growth = plan.load.growth_per_year
+        growth = rate_growth(plan.load.growth_per_year, total / peak, grown)
         rows.append(_row(plan, "rate today", factor, total / (peak * factor), growth))
         if growth:
             rows.append(_row(plan, "growth per year", factor, total / peak, growth * factor))
         for key, label in _SIMULATED.items():
             result = results.get(changed_name(candidate.name, key, factor))
-            if isinstance(result, Evaluated):
-                rows.append(_row(plan, label, factor, result.found.rate_per_s * candidate.machines / peak, growth))
+            if isinstance(result, Evaluated) and not result.ended:
+                rows.append(_row(plan, label, factor, result.found.rate_per_s * candidate.carrying / peak, growth))
     nominal = total / peak
     return sorted(rows, key=lambda row: (-_effect(rows, row.input, nominal), row.input, row.change))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Final
 
 import numpy as np
@@ -63,6 +64,8 @@ class SearchSettings:
     """Longest simulated time of a run."""
     seeds: int = quantity("count", 2, low=1, high=20)
     """Seeds with which the found rate must hold."""
+    most_memtables: float | None = quantity("count", None, low=100.0)
+    """Largest simulated tree in memtables; a larger one is simulated with fewer levels (`fewer_levels`). None: all levels."""
 
 
 @dataclass(frozen=True)
@@ -217,23 +220,44 @@ def symptom(failed: Trial, levels: ServiceLevels) -> str:
     }.get(failed.reason, failed.reason)
 
 
-def cause(failed: Trial, limits: Mapping[str, float]) -> str:
-    """Return the resource that is used up, or the kind of stalls."""
-    values = failed.values
-    busy = values.get("device.utilisation", 0.0)
-    drive = "drive or its cap" if limits.get("caps") else "drive"
+class Resource(Enum):
+    """What is used up at the lowest rate that fails."""
+
+    DRIVE = "drive"
+    CORES = "cores"
+    SLOTS = "slots"
+    STALLS = "stalls"
+    CLIENTS = "clients"
+    NONE = ""
+    """None was: the rate fails for another reason, such as a latency that the drive gives at any use."""
+
+
+def resource(failed: Trial, limits: Mapping[str, float]) -> Resource:
+    """Return the resource that is used up."""
+    values, busy = failed.values, failed.values.get("device.utilisation", 0.0)
+    cores, slots = limits.get("cores", 0.0), limits.get("slots", 0.0)
     if busy >= _BUSY:
-        return f"{drive} busy {busy:.0%}"
-    cores, used = limits.get("cores", 0.0), values.get("cpu.background_busy_cores", 0.0)
-    if cores and used >= _MANY * cores:
-        return f"all {cores:.0f} cores busy with compactions"
-    slots = limits.get("slots", 0.0)
+        return Resource.DRIVE
+    if cores and values.get("cpu.background_busy_cores", 0.0) >= _MANY * cores:
+        return Resource.CORES
     if slots and values.get("compactions", 0.0) >= _MANY * slots:
-        which = "the only compaction slot is" if slots == 1 else f"all {slots:.0f} compaction slots are"
-        return f"{which} busy ({drive} {busy:.0%})"
+        return Resource.SLOTS
     if failed.causes and values.get("stall_fraction", 0.0) >= _STALLED:
-        worst = max(failed.causes, key=lambda name: failed.causes[name])
-        return f"{_CAUSES.get(worst.partition('_')[0], worst)} ({drive} {busy:.0%})"
-    if failed.reason == "backlog":
-        return f"the {limits.get('threads', 0.0):.0f} client threads are busy ({drive} {busy:.0%})"
-    return f"{drive} busy {busy:.0%}"
+        return Resource.STALLS
+    return Resource.CLIENTS if failed.reason == "backlog" else Resource.NONE
+
+
+def cause(failed: Trial, limits: Mapping[str, float]) -> str:
+    """Return the resource that is used up, or the kind of stalls, in words."""
+    drive = "drive or its cap" if limits.get("caps") else "drive"
+    share = f"{failed.values.get('device.utilisation', 0.0):.0%}"
+    slots = limits.get("slots", 0.0)
+    which = "the only compaction slot is" if slots == 1 else f"all {slots:.0f} compaction slots are"
+    worst = max(failed.causes, key=lambda name: failed.causes[name], default="")
+    stalls = _CAUSES.get(worst.partition("_")[0], worst)
+    return {
+        Resource.CORES: f"all {limits.get('cores', 0.0):.0f} cores busy with compactions",
+        Resource.SLOTS: f"{which} busy ({drive} {share})",
+        Resource.STALLS: f"{stalls} ({drive} {share})",
+        Resource.CLIENTS: f"the {limits.get('threads', 0.0):.0f} client threads are busy ({drive} {share})",
+    }.get(resource(failed, limits), f"{drive} busy {share}")
