@@ -69,10 +69,8 @@ def held_text(found: Difference) -> str:
 
 def verdict_text(found: Difference) -> str:
     """Return whether a change exceeds the error, and whether its stores had settled, in words."""
-    if found.tie:
-        return "exactly the same"
     known = "within the error" if found.low is not None else "unknown" if found.error_known else ""
-    verdict = "beyond the error" if found.certain else known
+    verdict = "exactly the same" if found.tie else "beyond the error" if found.certain else known
     words = ", ".join(filter(None, (verdict, "" if found.settled else "not settled")))
     return "; ".join(filter(None, (words, held_text(found))))
 

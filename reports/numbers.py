@@ -52,10 +52,12 @@ def on_page(text: str) -> str:
     '6.2 µs and 11 µs, x86_64, 4 → 8, -j 3, +1.5 %'
     >>> on_page("-42.7% (x0.573)") == f"{MINUS}42.7 % ({TIMES}0.573)"
     True
+    >>> on_page("-42.7% (-50.1 to -33.0)") == f"{MINUS}42.7 % ({MINUS}50.1 to {MINUS}33.0)"
+    True
     """
     text = re.sub(r"(?<=\d) us\b", " µs", text)
     text = re.sub(r"(?<![\w.])x(?=\d[\d.,]*(?![\w.,]*\w))", TIMES, text)
-    text = re.sub(rf"(?<![\w.-])-(?=\d[\d.,]*(?: ?%| {_UNITS}))", MINUS, text)
+    text = re.sub(rf"(?<![\w.-])-(?=\d[\d.,]*(?: ?%| {_UNITS}|\)| to [-+\d]))", MINUS, text)
     text = re.sub(r"(?<=\d)%", " %", text)
     return text.replace(" -> ", " → ")
 

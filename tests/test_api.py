@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from log_sample import Sample
 from lsmlab.plots import ComparisonPlots, RunPlots
+from lsmlab.reports.numbers import on_page
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
 from plotly.graph_objects import Figure
 
@@ -141,7 +142,7 @@ def test_a_comparison_has_differences_with_intervals(both: lsmlab.Comparison) ->
     assert bool(rows.loc["device.utilisation", "certain"])
     assert both["sata"].summary["device"]["utilisation"] > both["nvme"].summary["device"]["utilisation"]
     assert both.sentences[0].startswith("sata against nvme: ")
-    assert both.sentences[0] in both._repr_html_()
+    assert on_page(both.sentences[0]) in both._repr_html_()
     with pytest.raises(lsmlab.InputError, match="nvme; sata"):
         both["hdd"]
 

@@ -250,4 +250,4 @@ def test_each_metric_of_the_log_is_compared_before_it_is_shown() -> None:
     assert "flush_count" not in {check.metric for check in reproduced.checks}, "a run of another length has other counts"
     assert "not reproduced: 93 us in the LOG" == held_text(found["read_latency_s.p99"])
     assert "" == held_text(found["ops_per_s"])
-    assert "not reproduced: 90.0%" in differences_table(list(found.values())).html()
+    assert "not reproduced: 90.0 %" in differences_table(list(found.values())).html()

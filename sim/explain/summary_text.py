@@ -39,13 +39,11 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         *_prefill(summary),
         *_conditions(summary),
         *_throughput(summary),
-        *_overload(summary),
-        *_settled(summary),
         *_latency(summary),
         *_stalls(summary),
         *_amplification(summary),
     ]
-    lines += [*_jobs(summary), *_device(summary), *_intervals(summary)]
+    lines += [*_jobs(summary), *_device(summary), *_overload(summary), *_settled(summary), *_intervals(summary)]
     families = summary.get("column_families")
     if families:
         lines += ["", *family_lines(families)]
