@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.explain.settled import _t_quantile, _unsettled
+from lsmlab.sim.explain.settled import _t_quantile, _unsettled, overload_facts
 from lsmlab.sim.runs.batch import RunJob, Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
@@ -97,3 +97,21 @@ def test_a_search_runs_until_its_store_has_settled(
 
     assert f"{given_s:g}s" == found.compose()["workload"]["duration"]
     assert "device=sata" == found.overrides[0]
+
+
+PEAKS = 800.0 * (SECONDS % 40.0)
+"""Queue of a load with peaks, which empties every 40 s."""
+
+
+@pytest.mark.parametrize(
+    ("backlog", "asked"),
+    [(np.zeros(400), None), (PEAKS, None), (50.0 * SECONDS, 1050.0), (PEAKS + 100.0 * SECONDS, 1100.0)],
+    ids=["no queue", "peaks that it can bear", "constant overload", "peaks that it cannot bear"],
+)  # fmt: skip
+def test_a_queue_that_never_empties_is_an_overload(backlog: np.ndarray, asked: float | None) -> None:
+    """The queue of a peak is no overload if it empties; one whose low points rise is, with what is asked and taken."""
+    found = overload_facts({**FLAT, "read_ops": np.zeros(400), "backlog_ops": backlog}, SUMMARY)
+    assert (found is None) == (asked is None)
+    if found is not None:
+        assert found["takes_ops_per_s"] == pytest.approx(1000.0)
+        assert found["asked_ops_per_s"] == pytest.approx(asked, rel=0.15)
