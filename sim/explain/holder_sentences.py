@@ -37,6 +37,8 @@ _PLURALS: Final = {"flush": "flushes"}
 _LEAST_NAMED: Final = 0.1
 """Share of a holder's time from which a job is named beside the first."""
 _NO_JOB: Final = "passed while no job ran that could end the stall"
+_OF_A_LOG: Final = "imported"
+"""Name of the device of a store that was imported from a LOG (`validation.importer.configuration`)."""
 _IN_A_LOG: Final = "whose use of device and cores is not in a LOG"
 _UNFINISHED: Final = "unfinished at the end of the run, so that their waits are not all known"
 _HEADS: Final = {
@@ -155,10 +157,16 @@ def _phrase(holder: Holder, jobs: Mapping[str, float], summary: Mapping[str, Any
     if not names and holder is not Holder.ERROR:
         return _NO_JOB
     return _PHRASES[holder].format(
-        jobs=jobs_text(names) if names else "", device=(summary.get("device") or {}).get("name") or "the device",
+        jobs=jobs_text(names) if names else "", device=_device(summary),
         unknown=_IN_A_LOG if "import" in summary else _UNFINISHED, flush_thread=_one_thread(summary, "flush"),
         compaction_thread=_one_thread(summary, "compaction"), compaction_threads=_all_threads(summary),
     )  # fmt: skip
+
+
+def _device(summary: Mapping[str, Any]) -> str:
+    """Return the name of the device; that of a LOG has none."""
+    name = (summary.get("device") or {}).get("name")
+    return str(name) if name and name != _OF_A_LOG else "the device"
 
 
 def _threads(summary: Mapping[str, Any], kind: str) -> int | None:
