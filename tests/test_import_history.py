@@ -83,9 +83,8 @@ def imported(history: History, tmp_path_factory: pytest.TempPathFactory) -> Path
 def test_the_clock_may_be_set_in_a_gap(hours: int, history: History, imported: Path, tmp_path: Path) -> None:
     """Summer time that begins or ends while the store is closed moves no job, stall or second on the time axis."""
     folder = Path(shutil.copytree(history.folder, tmp_path / "db"))
-    (folder / "LOG").write_text(re.sub(
-        r"^(\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d)", lambda found: _later(found[1], hours), (folder / "LOG").read_text(), flags=re.MULTILINE
-    ))  # fmt: skip
+    log = folder / "LOG"
+    log.write_text(re.sub(r"(?m)^(\d{4}/\d\d/\d\d-[\d:]{8})", lambda found: _later(found[1], hours), log.read_text()))
     assert 0 == import_log([str(folder), "--out", str(tmp_path / "out")])
 
     for table in ("jobs", "stalls", "series"):

@@ -44,7 +44,8 @@ def test_a_steady_store_is_settled() -> None:
 @pytest.mark.parametrize(
     ("column", "values", "reason"),
     [
-        ("backlog_ops", 100.0 * SECONDS, "the queue of operations grows by 10.0% of the load"),
+        ("backlog_ops", 100.0 * SECONDS, "the queue of operations grows by 9.1% of the load"),
+        ("backlog_ops", 3000.0 * SECONDS, "the queue of operations grows by 75.0% of the load"),
         ("pending_bytes", 1e6 * SECONDS, "compaction debt grows by 20.0% of the bytes that compactions write"),
         ("level_bytes_1", 3e5 * SECONDS, "the size of the levels above the last grows by 30.0% of the flushed bytes"),
         ("level_bytes_3", np.where(SECONDS > 300, 1.0, 0.0), "L3 got its first file only at 301 s of 400 s"),
@@ -97,3 +98,21 @@ def test_a_search_runs_until_its_store_has_settled(
 
     assert f"{given_s:g}s" == found.compose()["workload"]["duration"]
     assert "device=sata" == found.overrides[0]
+
+
+def test_a_store_that_cannot_keep_up_asks_for_no_longer_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue of an overload grows in a longer run too; one run tells that."""
+    lengths: list[str] = []
+
+    def run(study: Study, *_: Any) -> Outcome:
+        (variant,) = study.variants.values()
+        lengths.append(variant.config["workload"]["duration"])
+        over = {"asked_ops_per_s": 2.0, "takes_ops_per_s": 1.0}
+        summary = {"settled": {"settled": False, "reason": "the queue grows"}, "overload": over}
+        return Outcome((RunRow("", 0, 1, 0, RunJob("", {}), summary=summary),))
+
+    monkeypatch.setattr(Study, "run", run)
+    runs = Settings(default_store(), InProcess(), quiet=True)
+    settled_baseline(Baseline("", ("workload=constant", "workload.duration=10s")), runs)
+
+    assert ["10s"] == lengths

@@ -41,7 +41,7 @@ def _draw(request: ReportRequest) -> Path:
     if kind is None:
         return draw(request.directory, request.out or request.directory / PAGE)
     if request.out is not None:
-        raise InputError(f"--out: {request.directory} has an answer of `lsmlab {kind.name}`, whose page links to its runs; omit --out")
+        raise InputError(f"--out: {request.directory} has an answer of {kind.name}, whose page has links to its runs; omit --out")
     return kind.draw(kind.read(request.directory), request.directory)
 
 

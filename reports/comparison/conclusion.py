@@ -22,7 +22,7 @@ _MOST: Final = 3
 def conclude(shown: Sequence[ShownRun], command: str = "") -> Conclusion:
     """Return the conclusion of a comparison, whose first run is the reference."""
     first, named = shown[0], shown[: _MOST + 1]
-    sentences = [f"{one.name}: {one.state.overload}." for one in named if one.state.overload]
+    sentences = [f"{one.name} {one.state.overload}." for one in named if one.state.overload]
     sentences += [sum_up(one.name, first.name, one.differences) for one in named[1:] if not one.state.overload]
     states = {one.name: one.state for one in shown}
     stopped = [one for one in named if (one.run.number("stall_fraction") or 0.0) >= _FEW]

@@ -227,7 +227,8 @@ def _unsettled(series: Mapping[str, Any], summary: Mapping[str, Any], step_bytes
         word = "faster" if last > middle else "slower"
         change = abs(last / middle - 1.0) if middle else 1.0
         return f"writes in the last third of the run were {change:.0%} {word} than in the middle third"
-    found = growths(series, summary, float(summary["ops_per_s"]), step_bytes, _LATER * duration_s, leveled=leveled)
+    asked_per_s = float(summary["ops_per_s"]) + float(np.asarray(series["backlog_ops"], dtype=np.float64)[-1]) / duration_s
+    found = growths(series, summary, asked_per_s, step_bytes, _LATER * duration_s, leveled=leveled)
     growing = [g for g in found if g.verdict is GrowthVerdict.GROWS or g.rises or _unknown(g)]
     if not growing:
         return None

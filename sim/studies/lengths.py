@@ -27,13 +27,15 @@ def until_settled(study: Study, runs: Settings, names: Iterable[str] = (), longe
 
     The configurations `names` (empty: all) run with their first seed; all durations of the study double until the stores of
     these have settled, at most to `longest` times. Common durations keep configurations comparable. A workload without a
-    duration, such as one that replays a trace, stays as it is.
+    duration, such as one that replays a trace, stays as it is. A store that cannot keep up with its load asks for no longer
+    run: its queue grows in that too.
     """
     probed, factor = list(names) or list(study.variants), 1.0
     while 2.0 * factor <= longest:
         variants = {name: Variant(_lengthened(study.variants[name].config, factor)) for name in probed}
         rows = Study(variants, perturbed=False).run(replace(runs, quiet=True)).rows
-        doubt = next((d for row in rows if (d := Repeats([row.summary or {}]).unsettled) is not None), None)
+        found = [Repeats([row.summary or {}]) for row in rows]
+        doubt = next((d for one in found if (d := one.unsettled) is not None and not one.overloaded), None)
         if doubt is None or all(_duration_s(v.config) is None for v in variants.values()):
             break
         factor *= 2.0
