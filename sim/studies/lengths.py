@@ -10,6 +10,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.overrides import override_key
+from lsmlab.sim.explain.holder_sentences import NO_BOTTLENECK
 from lsmlab.sim.explain.sentences import overload_text
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.studies.baseline import DURATION, Baseline
@@ -105,6 +106,11 @@ class StoreState:
     """What held the clients of the first seed back, in a sentence."""
     overload: str
     """That the store cannot keep up with its load, in words; empty if it can."""
+
+    @property
+    def held_back(self) -> bool:
+        """Whether something is known to have held clients back: stalls or a queue."""
+        return bool(self.overload) or not (self.bottleneck or NO_BOTTLENECK).startswith(NO_BOTTLENECK)
 
 
 def state_of(repeats: Repeats) -> StoreState:
