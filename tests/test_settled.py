@@ -64,6 +64,8 @@ def test_a_short_run_is_not_settled() -> None:
     found = _unsettled(FLAT, SUMMARY, 1e9, leveled=True)
     assert found is not None
     assert found.startswith("the run is short: 0.2 times")
+    seconds = {name: column[:7] for name, column in FLAT.items()}
+    assert "the run is short: a trend needs 8 s" == _unsettled(seconds, {**SUMMARY, "duration_s": 7.0}, 1e6, leveled=True)
 
 
 def test_every_run_says_whether_it_is_settled() -> None:

@@ -217,7 +217,9 @@ def _unsettled(series: Mapping[str, Any], summary: Mapping[str, Any], step_bytes
     duration_s = float(summary["duration_s"])
     later_bytes = float(summary["flush_bytes"]) * float(writes[len(writes) // 2 :].sum() / writes.sum())
     rounds = later_bytes / step_bytes if step_bytes > 0.0 else 0.0
-    if rounds < _FEWEST_ROUNDS or len(writes) < _FEWEST_SECONDS:
+    if len(writes) < _FEWEST_SECONDS:
+        return f"the run is short: a trend needs {_FEWEST_SECONDS} s"
+    if rounds < _FEWEST_ROUNDS:
         return f"the run is short: {rounds:.1f} times the files that start a compaction of L0 were flushed in its second half"
     if (new := _new_level(series)) is not None and new[1] > _LATER * duration_s:
         return f"L{new[0]} got its first file only at {new[1]:,.0f} s of {duration_s:,.0f} s"
