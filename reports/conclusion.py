@@ -87,6 +87,14 @@ def over(states: Iterable[StoreState]) -> str:
     return f"Over these {numbers.duration(max(doubtful))}, not settled: " if doubtful else ""
 
 
+def doubt_of(state: StoreState | None) -> str:
+    """Return what a configuration's numbers lack, for a place behind them; "" if nothing is known to be missing."""
+    if state is None:
+        return ""
+    words = ("cannot keep up" if state.overload else "", "not settled" if state.unsettled is not None else "")
+    return ", ".join(filter(None, words))
+
+
 def begun(states: Iterable[StoreState], sentence: str) -> str:
     """Return the answer's first sentence, after the doubt of runs whose stores had not settled."""
     doubt = over(states)

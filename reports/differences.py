@@ -16,10 +16,14 @@ from lsmlab.sim.studies.written_options import OptionsAdvice
 MAIN: Final = ("ops_per_s", "write_latency_s.p999", "read_latency_s.p99", "stall_fraction", "write_amplification")
 """Metrics that a summary names."""
 ERROR_UNKNOWN: Final = "the model's error is not known"
-_UNIT: Final = re.compile(r"^[-+x]?[\d.,e+-]*\d")
+_UNIT: Final = re.compile(r"^[-+x]?[\d.,e+/-]*\d")
 """Number at the beginning of a change."""
 _DOUBLE: Final = 1.0
 """Relative change from which on a factor reads better than a percentage."""
+_SHRUNK: Final = -0.99
+"""Relative change from which on a factor reads better, because percentages round to 100."""
+_SMALL: Final = 0.01
+"""Factor below which it is shown as a fraction."""
 _HUGE: Final = 999.0
 """Relative change from which on a factor is a whole number."""
 
@@ -93,9 +97,20 @@ def _change(found: Difference, value: float) -> str:
         return f"{100 * value:+.1f} points"
     if not found.relative:
         return f"{'+' if value >= 0 else '-'}{metric.form(abs(value))}"
-    if max(found.change, found.high or 0.0) >= _DOUBLE:
-        return f"x{1 + value:,.0f}" if value >= _HUGE else f"x{1 + value:.3g}"
+    if max(found.change, found.high or 0.0) >= _DOUBLE or found.change <= _SHRUNK:
+        return _factor(1.0 + value)
     return f"{value:+.1%}"
+
+
+def _factor(value: float) -> str:
+    """Return a factor, a small one as a fraction: a store that is 70,000 times faster is not 100 % faster.
+
+    >>> [_factor(value) for value in (1250.4, 2.5, 0.0134, 1.44e-5)]
+    ['x1,250', 'x2.5', 'x0.0134', 'x1/69,444']
+    """
+    if 0.0 < value < _SMALL:
+        return f"x1/{1.0 / value:,.0f}"
+    return f"x{value:,.0f}" if value >= 1.0 + _HUGE else f"x{value:.3g}"
 
 
 def _unit(text: str) -> str:

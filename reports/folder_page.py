@@ -1,4 +1,4 @@
-"""Page of a folder of results: of a finished run, of an imported LOG, or of the runs in the folder side by side."""
+"""Page of a folder of results: of a finished run, of an imported LOG, of variants, or of the runs in it side by side."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from lsmlab.models.errors import InputError
 from lsmlab.reports.page import Page
 from lsmlab.reports.run_data import PAGE, RunData, is_run, load_run
+from lsmlab.reports.variants import FILE, read_variants
 
 
 def draw_run(directory: Path) -> Path:
@@ -15,11 +16,15 @@ def draw_run(directory: Path) -> Path:
 
 
 def draw(directory: Path, out: Path) -> Path:
-    """Write the page of a run, or of the runs in a directory, into the file `out`; return its path."""
+    """Write the page of a run, of variants, or of the runs in a directory, into the file `out`; return its path."""
     if not directory.is_dir():
         raise InputError(f"{directory}: no such directory; give the directory of a finished run")
     if is_run(directory):
         return page_of(load_run(directory)).write(out)
+    if (directory / FILE).is_file():
+        from lsmlab.reports.variants_page import variants_page
+
+        return variants_page(read_variants(directory)).write(out)
     runs = runs_inside(directory)
     if len(runs) < 2:
         inside = (

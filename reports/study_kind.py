@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_type_hints
 
 from lsmlab.reports.conclusion import Conclusion
 from lsmlab.reports.page import Page
@@ -58,6 +58,11 @@ class StudyKind(Generic[R, A]):
         found = self.ask(request, runs, folder)
         write_json(folder / self.file, self.content(found))
         return found
+
+    def read(self, folder: Path) -> A:
+        """Return the answer that `folder` holds. Raises InputError if its file is missing or damaged."""
+        document: type[A] = get_type_hints(self.ask)["return"]
+        return document.read(folder / self.file)
 
     def content(self, answer: A) -> dict[str, Any]:
         """Return an answer as plain values for JSON, with its conclusion first."""

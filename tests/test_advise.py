@@ -96,6 +96,17 @@ def test_an_advice_gives_its_reasons_and_its_price(advice: dict[str, Any]) -> No
     assert all(conclusion[part] for part in ("why", "would_help", "how_sure"))
 
 
+def test_a_named_change_that_had_not_settled_is_said(advice: dict[str, Any]) -> None:
+    """'All stores had settled' covers every change that the answer names, not only the first one."""
+    found = Advice.from_json(json.dumps({k: v for k, v in advice.items() if k not in ("conclusion", "folder")}))
+    settled = [replace(entry, state=replace(entry.state, unsettled=None)) for entry in found.best]
+    calm = replace(found, best=settled, present=replace(found.present, state=replace(found.present.state, unsettled=None)))
+    last = replace(settled[-1], name="last", certain=False, state=replace(settled[-1].state, unsettled="L0 grows"))
+
+    assert "All stores had settled within 2 s." in ADVISE.conclude(calm).how_sure
+    assert "last had not settled (L0 grows)" in " ".join(ADVISE.conclude(replace(calm, best=[*settled, last])).how_sure)
+
+
 def test_the_page_of_an_advice(advice: dict[str, Any]) -> None:
     """The page names the best changes, the OPTIONS file and everything that was tried; the run's page, the best."""
     page = ADVISE.draw(Advice.read(advice["folder"] / "advice.json"), advice["folder"]).read_text()

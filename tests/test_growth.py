@@ -119,6 +119,7 @@ def test_the_conclusion_says_what_changes_and_which_window_had_not_settled() -> 
     steady, doubtful = StoreState(40.0, None, "the drive is busy", ""), StoreState(40.0, "L0 grows", "the drive is busy", "")
     found = conclude(replace(answer, states=[steady, doubtful, steady], command="lsmlab grow store --horizon 600s"))
 
+    assert found.answer.startswith("With 1 of 3 windows not settled: within ")
     assert "W-Amp from 5.00 to 7.00" in found.answer
     assert "ops/s stays 11" in found.answer
     assert "98 % of the rated writes" in " ".join(found.more)

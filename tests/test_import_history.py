@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import shutil
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import lsmlab
@@ -74,6 +77,24 @@ def imported(history: History, tmp_path_factory: pytest.TempPathFactory) -> Path
     out = tmp_path_factory.mktemp("imported") / "out"
     assert 0 == import_log([str(history.folder), "--out", str(out)])
     return out
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_the_clock_may_be_set_in_a_gap(hours: int, history: History, imported: Path, tmp_path: Path) -> None:
+    """Summer time that begins or ends while the store is closed moves no job, stall or second on the time axis."""
+    folder = Path(shutil.copytree(history.folder, tmp_path / "db"))
+    log = folder / "LOG"
+    log.write_text(re.sub(r"(?m)^(\d{4}/\d\d/\d\d-[\d:]{8})", lambda found: _later(found[1], hours), log.read_text()))
+    assert 0 == import_log([str(folder), "--out", str(tmp_path / "out")])
+
+    for table in ("jobs", "stalls", "series"):
+        assert pq.read_table(imported / f"{table}.parquet").equals(pq.read_table(tmp_path / "out" / f"{table}.parquet")), table
+
+
+def _later(stamp: str, hours: int) -> str:
+    """Return a time stamp of a line by a clock that is set forward by some hours."""
+    form = "%Y/%m/%d-%H:%M:%S"
+    return (datetime.strptime(stamp, form).replace(tzinfo=UTC) + timedelta(hours=hours)).strftime(form)
 
 
 @pytest.mark.parametrize("session", ["", "761351e4-"])

@@ -45,6 +45,7 @@ def test_a_steady_store_is_settled() -> None:
     ("column", "values", "reason"),
     [
         ("backlog_ops", 100.0 * SECONDS, "the queue of operations grows by 9.1% of the load"),
+        ("backlog_ops", 3000.0 * SECONDS, "the queue of operations grows by 75.0% of the load"),
         ("pending_bytes", 1e6 * SECONDS, "compaction debt grows by 20.0% of the bytes that compactions write"),
         ("level_bytes_1", 3e5 * SECONDS, "the size of the levels above the last grows by 30.0% of the flushed bytes"),
         ("level_bytes_3", np.where(SECONDS > 300, 1.0, 0.0), "L3 got its first file only at 301 s of 400 s"),
@@ -63,6 +64,8 @@ def test_a_short_run_is_not_settled() -> None:
     found = _unsettled(FLAT, SUMMARY, 1e9, leveled=True)
     assert found is not None
     assert found.startswith("the run is short: 0.2 times")
+    seconds = {name: column[:7] for name, column in FLAT.items()}
+    assert "the run is short: a trend needs 8 s" == _unsettled(seconds, {**SUMMARY, "duration_s": 7.0}, 1e6, leveled=True)
 
 
 def test_every_run_says_whether_it_is_settled() -> None:
@@ -115,3 +118,21 @@ def test_a_queue_that_never_empties_is_an_overload(backlog: np.ndarray, asked: f
     if found is not None:
         assert found["takes_ops_per_s"] == pytest.approx(1000.0)
         assert found["asked_ops_per_s"] == pytest.approx(asked, rel=0.15)
+
+
+def test_a_store_that_cannot_keep_up_asks_for_no_longer_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue of an overload grows in a longer run too; one run tells that."""
+    lengths: list[str] = []
+
+    def run(study: Study, *_: Any) -> Outcome:
+        (variant,) = study.variants.values()
+        lengths.append(variant.config["workload"]["duration"])
+        over = {"asked_ops_per_s": 2.0, "takes_ops_per_s": 1.0}
+        summary = {"settled": {"settled": False, "reason": "the queue grows"}, "overload": over}
+        return Outcome((RunRow("", 0, 1, 0, RunJob("", {}), summary=summary),))
+
+    monkeypatch.setattr(Study, "run", run)
+    runs = Settings(default_store(), InProcess(), quiet=True)
+    settled_baseline(Baseline("", ("workload=constant", "workload.duration=10s")), runs)
+
+    assert ["10s"] == lengths

@@ -94,6 +94,24 @@ def test_the_sentence_names_share_threads_and_jobs() -> None:
     ) == bottleneck_text(summary(Bottleneck.SLOTS))
 
 
+@pytest.mark.parametrize(
+    ("changed", "begins"),
+    [
+        ({}, "no bottleneck: write stalls cost 0 %"),
+        ({"overload": {"asked_ops_per_s": 2.0, "takes_ops_per_s": 1.0}, "use": 0.7}, "the clients' threads: operations arrive"),
+        ({"overload": {"asked_ops_per_s": 2.0, "takes_ops_per_s": 1.0}, "use": 0.96}, "the device: sata was busy 96 %"),
+        ({"read_latency_s": {"p99": 1.05}, "use": 0.7}, "the clients' threads: at times operations arrived"),
+        ({"read_latency_s": {"p99": 1.05}, "use": None}, "no bottleneck"),
+    ],
+)
+def test_a_queue_without_stalls_has_a_reason(changed: dict[str, Any], begins: str) -> None:
+    """A store that lets operations wait is not said to have no bottleneck, although write stalls cost nothing."""
+    found = {"resource": Bottleneck.NONE, "lost_share": 0.0, "uses": {}}
+    device = {"name": "sata", "utilisation": changed.pop("use", 0.1)}
+
+    assert bottleneck_text({"bottleneck": found, "device": device, **changed}).startswith(begins)
+
+
 def test_a_log_is_said_not_to_contain_the_waits_of_a_job() -> None:
     """Where the work ran all the time, a LOG does not tell whether the device or the cores were short."""
     imported = {**summary(Bottleneck.UNKNOWN, {"unknown": {"flush": 4.4}}, uses={}), "import": {}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
-from lsmlab.reports.decisions.sweep import analysis_text
+from lsmlab.reports.decisions.sweep import analysis_text, conclude
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.index import arrow_table, write_parquet
 from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.sweep.analysis import analyse
 from lsmlab.sim.studies.sweep.measured import Objective, objectives
 from lsmlab.sim.studies.sweep.space import parse_space
-from lsmlab.sim.studies.sweep.sweep import SWEEP, Sweep
+from lsmlab.sim.studies.sweep.sweep import SWEEP, Sweep, SweepAnswer
 
 GRID = ["host.cores=1,2,4", "device=nvme,sata"]
 
@@ -234,6 +235,26 @@ def test_a_store_that_stands_still_is_not_the_best(tmp_path: Path) -> None:
     assert ["ops_per_s", "open_loop_latency_s.p99"] == [o["name"] for o in default["objectives"]]
     assert ("2 cores", 2e-3) == tuple(default["best"][1]["ranking"][0][key] for key in ("configuration", "mean"))
     assert "1 core" == asked["best"][0]["ranking"][0]["configuration"]
+
+
+def test_a_sweep_says_once_what_had_not_settled(tmp_path: Path) -> None:
+    """With some unsettled runs the answer does not say that all had settled, and an overload is named."""
+    folder = write_sweep(tmp_path / "s", ["host.cores=1,2"], stalled_or_not)
+    about = json.loads((folder / SWEEP).read_text())
+    for given, doubt in (("ops_per_s", True), ("max:write_latency_s.p99", False)):
+        found = analyse(folder, objectives([given], folder))
+        late = "cannot keep up: takes 1 of 2 operations/s"
+        over = {name: replace(state, overload=late) for name, state in found.states.items()}
+        answer = SweepAnswer(
+            **about, finished=4, kept=0, failed=0, bad_input=0, failures=[], analysis=replace(found, states=over), command=""
+        )  # fmt: skip
+        said = conclude(answer)
+        sure = " ".join(said.how_sure)
+
+        assert "All stores had settled" not in sure
+        assert "1 of 2 configurations had not settled" in sure
+        assert doubt == ("L0 grows" in sure)
+        assert any("cannot keep up: takes 1 of 2" in sentence for sentence in said.more)
 
 
 def test_the_ranking_says_which_stores_had_not_settled(tmp_path: Path) -> None:

@@ -7,9 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
+from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
+from lsmlab.reports.cli.report import study_kinds
 from lsmlab.reports.decisions.plot import Plot, draw_plot
 from lsmlab.reports.decisions.sweep import SWEEP
+from lsmlab.reports.run_data import PAGE
+from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.studies.sweep.analysis import analyse
 from lsmlab.sim.studies.sweep.measured import SWEEP as FILE
 from lsmlab.sim.studies.sweep.measured import objectives
@@ -25,6 +29,33 @@ def drawn(folder: Path, *given: str) -> str:
     analysis = analyse(folder, objectives(given, folder))
     answer = SweepAnswer(**about, finished=finished, kept=0, failed=0, bad_input=0, failures=[], analysis=analysis, command="")
     return SWEEP.draw(answer, folder).read_text()
+
+
+def test_report_draws_the_page_of_an_answer_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`lsmlab report` on the folder of an answer draws its verb's page, not a comparison of the runs in it."""
+    folder = write_sweep(tmp_path / "s", GRID, value)
+    page = drawn(folder)
+    about = json.loads((folder / FILE).read_text())
+    analysis = analyse(folder, objectives((), folder))
+    answer = SweepAnswer(**about, finished=12, kept=0, failed=0, bad_input=0, failures=[], analysis=analysis, command="")
+    write_json(folder / SWEEP.file, SWEEP.content(answer))
+    (folder / PAGE).unlink()
+
+    assert 0 == main(["report", str(folder)])
+    assert page == (folder / PAGE).read_text()
+    assert 2 == main(["report", str(folder), "--out", str(tmp_path / "p.html")])
+    assert "--out" in capsys.readouterr().err
+
+
+def test_report_knows_the_answers_of_all_verbs(tmp_path: Path) -> None:
+    """Each kind of answer has a file of its own, and can be read back from it."""
+    kinds = study_kinds()
+
+    assert {"whatif", "advise", "tune", "plan", "grow", "sweep"} <= {kind.name for kind in kinds}
+    assert len(kinds) == len({kind.file for kind in kinds})
+    for kind in kinds:
+        with pytest.raises(InputError, match=re.escape(kind.file)):
+            kind.read(tmp_path)
 
 
 def value(point: list[str], seed: int) -> dict[str, float]:

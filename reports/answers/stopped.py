@@ -16,6 +16,7 @@ from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.reports.run_sentences import stall_reason
 from lsmlab.sim.explain.bottleneck import SATURATED, Bottleneck
+from lsmlab.sim.explain.holder_sentences import NO_BOTTLENECK
 from lsmlab.sim.explain.sentences import count, stall_group_text
 
 _LONG_S: Final = 1.0
@@ -96,9 +97,11 @@ def bottleneck_parts(text: str) -> tuple[str, str]:
 
     >>> bottleneck_parts("cap on read bytes: 98 % of it was used; jobs waited 5 us for it")
     ('Bottleneck: cap on read bytes', '98 % of it was used; jobs waited 5 µs for it')
+    >>> bottleneck_parts("no bottleneck: write stalls cost 0 % of the operations")
+    ('No bottleneck', 'write stalls cost 0 % of the operations')
     """
     head, _, rest = numbers.on_page(text).partition(":")
-    return f"Bottleneck: {head}", rest.strip()
+    return "No bottleneck" if head == NO_BOTTLENECK else f"Bottleneck: {head}", rest.strip()
 
 
 def _own_time(run: RunData) -> list[str]:

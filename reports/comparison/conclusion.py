@@ -22,18 +22,24 @@ _MOST: Final = 3
 def conclude(shown: Sequence[ShownRun], command: str = "") -> Conclusion:
     """Return the conclusion of a comparison, whose first run is the reference."""
     first, named = shown[0], shown[: _MOST + 1]
-    sentences = [f"{one.name}: {one.state.overload}." for one in named if one.state.overload]
+    sentences = [f"{one.name} {one.state.overload}." for one in named if one.state.overload]
     sentences += [sum_up(one.name, first.name, one.differences) for one in named[1:] if not one.state.overload]
     states = {one.name: one.state for one in shown}
-    stopped = [one for one in named if (one.run.number("stall_fraction") or 0.0) >= _FEW]
+    stopped = [one for one in named if one.state.held_back or (one.run.number("stall_fraction") or 0.0) >= _FEW]
     head, *rest = sentences or ["One run, nothing to compare it with."]
     return Conclusion(
         over(states.values()) + head, rest, about=simulated(first.run),
         why=[f"{one.name}: {bottleneck_sentence(one.state.bottleneck)}" for one in named],
-        would_help=[_tries(one) for one in stopped],
+        would_help=[_tries(one) for one in stopped] or [_nothing(first)],
         how_sure=["These are predictions of a model.", states_sentence(states), sure_of_differences(first.seeds)],
         command=command,
     )  # fmt: skip
+
+
+def _nothing(first: ShownRun) -> str:
+    """Return what is left to improve where nothing held the clients back."""
+    place = display_path(first.run.directory)
+    return f"Neither stalls nor a queue held the clients back; `lsmlab advise {place}` finds what saves writes, space or memory."
 
 
 def simulated(run: RunData) -> str:

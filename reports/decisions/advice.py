@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -34,6 +34,7 @@ from lsmlab.reports.parts import WIDTH, Part, Section, Table, heading, wrapped
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.comparison_text import in_columns
 from lsmlab.sim.studies.advise import SHORT, Advice, AdviceRequest, Tried, advise, cost
+from lsmlab.sim.studies.lengths import StoreState
 from lsmlab.sim.studies.metrics import BY_NAME, Metric
 from lsmlab.sim.studies.whatif import PRESENT
 
@@ -77,13 +78,13 @@ def conclude(advice: Advice) -> Conclusion:
     return Conclusion(
         begun(states.values(), answer), _others(advice, first),
         why=[
-            *([f"{advice.store}: {present.overload}, so throughput is the goal."] if present.overload else []),
+            *([f"{advice.store} {present.overload}, so throughput is the goal."] if present.overload else []),
             *([bottleneck_sentence("; ".join(bottleneck_parts(present.bottleneck)))] if present.bottleneck else []),
             *([f"Reason of {first.name}: {first.why}; seen: {first.condition}."] if first is not None else []),
         ],
         would_help=[*([f"With {first.name}: {leaves(first)}."] if first is not None else []), *_further(advice)],
         how_sure=[
-            states_sentence(states), sure_of_differences(len(advice.seeds)), *_quickness(advice),
+            _lengths(advice, states), sure_of_differences(len(advice.seeds)), *_quickness(advice),
             *open_loop_sentences([goal.name]),
             "Not simulated: the change itself, such as a restart or the move of the data, and other programs on the machine.",
         ],
@@ -118,6 +119,12 @@ def advice_text(advice: Advice) -> str:
         if names:
             lines += ["", *wrapped(title, ", ".join(names))] if title.startswith("helps") else wrapped(title, ", ".join(names))
     return "\n".join([*lines, *options_lines("First advice as an OPTIONS file", advice.options)]) + "\n"
+
+
+def _lengths(advice: Advice, main: Mapping[str, StoreState]) -> str:
+    """Return whether the numbers are those of the long run: of the main answer, and of all changes that the answer names."""
+    doubtful = any(state.unsettled is not None for state in main.values())
+    return states_sentence(main if doubtful else {**main, **{entry.name: entry.state for entry in advice.best}})
 
 
 def _first(advice: Advice) -> Tried | None:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
+from lsmlab.reports import numbers
+from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, doubt_of
 from lsmlab.reports.figures.base import Figure, Trace
 from lsmlab.reports.page import Page
 from lsmlab.reports.palette import RUNS
@@ -53,8 +54,10 @@ def conclude(answer: Growth) -> Conclusion:
     if last.life_years is not None:
         life = QUANTITIES["life_years"].text(last.life_years)
         more.append(f"At the rate of the last window, all its rated writes last {life}.")
+    unsettled = sum(state.unsettled is not None for state in answer.states)
+    doubt = f"With {unsettled} of {numbers.plural(len(answer.windows), 'window')} not settled: within" if unsettled else "Within"
     return Conclusion(
-        f"Within {age_text(last.age_s)} {answer.store} {keys}: {'; '.join(changes)}.", more, why=_why(answer),
+        f"{doubt} {age_text(last.age_s)} {answer.store} {keys}: {'; '.join(changes)}.", more, why=_why(answer),
         would_help=["`lsmlab plan` compares drives, options and numbers of machines for this load (`keys_growth_per_year`)."],
         how_sure=_how_sure(answer), command=answer.command,
     )  # fmt: skip
@@ -74,7 +77,8 @@ def _change(name: str, first: GrowthWindow, last: GrowthWindow) -> str:
 def _why(answer: Growth) -> list[str]:
     if not answer.states:
         return []
-    overloads = [f"{age_text(w.age_s)}: {s.overload}." for w, s in zip(answer.windows, answer.states, strict=True) if s.overload]
+    states = zip(answer.windows, answer.states, strict=True)
+    overloads = [f"After {age_text(w.age_s)} the store {s.overload}." for w, s in states if s.overload]
     ends = {age_text(answer.windows[i].age_s): bottleneck_sentence(answer.states[i].bottleneck) for i in (0, -1)}
     return [*overloads[:1], *(f"After {age}: {text}" for age, text in ends.items() if text)]
 
@@ -126,9 +130,13 @@ def age_text(age_s: float) -> str:
 def _windows(answer: Growth, *, linked: bool = False) -> Table:
     """Return age, keys, numbers and used endurance of each window; if `linked`, the age leads to the page of its run."""
     rows = [_cells(row) for row in answer.windows]
+    doubts = [doubt_of(state) for state in answer.states]
+    if any(doubts):
+        rows = [[*row, doubt] for row, doubt in zip(rows, doubts, strict=True)]
     for number, row in enumerate(rows[: _MOST_PAGES if linked else 0], 1):
         row[0] = Html(f'<a href="window_{number}/{PAGE}">{html.escape(row[0])}</a>')
-    return Table(["age", "keys", *(q.label for q in QUANTITIES.values()), "endurance used"], rows, named=False)
+    more = [""] if any(doubts) else []
+    return Table(["age", "keys", *(q.label for q in QUANTITIES.values()), "endurance used", *more], rows, named=False)
 
 
 def _cells(row: GrowthWindow) -> list[str]:

@@ -12,7 +12,14 @@ from lsmlab.reports.charts import OPERATIONS
 from lsmlab.reports.comparison.members import ShownRun, of_configurations
 from lsmlab.reports.comparison.page import differences_sections, numbers_section, summaries
 from lsmlab.reports.comparison.settings import settings_section
-from lsmlab.reports.conclusion import Conclusion, begun, bottleneck_sentence, open_loop_sentences, states_sentence
+from lsmlab.reports.conclusion import (
+    Conclusion,
+    begun,
+    bottleneck_sentence,
+    doubt_of,
+    open_loop_sentences,
+    states_sentence,
+)
 from lsmlab.reports.differences import between
 from lsmlab.reports.figures.base import Figure
 from lsmlab.reports.figures.curves import overlaid
@@ -110,17 +117,16 @@ def conclude(found: SweepAnswer) -> Conclusion:
         return Conclusion(reason, command=found.command)
     winners = [one.ranking[0].configuration for one in analysis.best]
     known = {name: analysis.states[name] for name in dict.fromkeys(winners) if name in analysis.states}
-    first_known = {name: state for name, state in known.items() if name == winners[0]}
     first, *more = [_best_sentence(one) for one in analysis.best]
     return Conclusion(
-        begun(known.values(), first), more,
+        begun(known.values(), first), [*more, *(f"{name} {state.overload}." for name, state in known.items() if state.overload)],
         why=[*_what_matters(analysis), *(
             f"{name}: {bottleneck_sentence(state.bottleneck)}" for name, state in known.items() if state.bottleneck
         )],
         would_help=[
             *_at_the_ends(found, winners), "`lsmlab advise` with the folder of one of the runs tries changes of other keys.",
         ],
-        how_sure=[*([states_sentence(first_known)] if first_known else []), *_doubts(found, analysis)],
+        how_sure=[*_lengths(found, analysis, known), *_doubts(found, analysis)],
         command=found.command,
     )  # fmt: skip
 
@@ -163,17 +169,22 @@ def _at_the_ends(found: SweepAnswer, winners: Sequence[str]) -> list[str]:
     return [f"A wider range may give more: the best value of {' and of '.join(keys)} is at the end of its range."] if keys else []
 
 
+def _lengths(found: SweepAnswer, analysis: Analysis, best: Mapping[str, StoreState]) -> list[str]:
+    """Return whether the numbers are those of the long run: of all configurations, with reasons of the best ones."""
+    if not analysis.unsettled:
+        return [states_sentence(best)] if best else []
+    doubtful = {name: state for name, state in best.items() if state.unsettled is not None}
+    reasons = [states_sentence(doubtful)] if doubtful else []
+    many = f"{analysis.unsettled} of {found.configurations} configurations had not settled"
+    return [*reasons, f"{many}; their numbers are those of this length of run."]
+
+
 def _doubts(found: SweepAnswer, analysis: Analysis) -> list[str]:
     """Return what the numbers of a sweep do not say."""
     seeds = "Each configuration ran with one seed, so there are no intervals over seeds (`--replications 5`)."
     if analysis.seeds > 1:
         seeds = f"{analysis.seeds} seeds each: the 90 % intervals contain the noise between seeds, not the model's own error."
     sentences = [seeds]
-    if analysis.unsettled:
-        sentences.append(
-            f"{analysis.unsettled} of {found.configurations} configurations had not settled; their numbers are those of this "
-            "length of run."
-        )
     if doubts := open_loop_sentences(o.name for o in analysis.objectives):
         sentences += [*doubts, "`--objective write_latency_s.p99` analyses the clients' own."]
     if found.failed:
@@ -264,7 +275,7 @@ def _table(directory: Path, measured: Measured, analysis: Analysis) -> Section:
     for i in order[:_MOST_ROWS].tolist():
         name = measured.names[i]
         link = page_link(runs[name][0], name, directory) or name
-        doubt = "not settled" if name in known and known[name].unsettled is not None else ""
+        doubt = doubt_of(known.get(name))
         rows.append((link, *(_mean_text(metric, float(means[metric][i])) for metric in metrics), doubt))
     more = f" The first {_MOST_ROWS} of {len(order)} are shown; 'lsmlab results' prints all." if len(order) > _MOST_ROWS else ""
     caption = f"Means over the seeds. A name with a link leads to the page of the configuration's first run.{more}"
@@ -288,7 +299,7 @@ def _best_lines(one: Ranking, known: Mapping[str, StoreState]) -> list[str]:
     others = [row for row in one.ranking if row.configuration not in one.ties]
     for row in others[: _FEW - bool(one.ties)]:
         chance = "" if row.probability is None else f", best with probability {row.probability:.0%}"
-        doubt = ", not settled" if row.configuration in known and known[row.configuration].unsettled is not None else ""
+        doubt = f", {found}" if (found := doubt_of(known.get(row.configuration))) else ""
         lines.append(_shortened(f"  {row.configuration}: {_with_interval(name, row)}{chance}{doubt}"))
     return lines
 

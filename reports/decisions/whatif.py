@@ -69,7 +69,7 @@ def conclude(answer: WhatIfAnswer) -> Conclusion:
 
 def _change_sentence(one: ComparedAlternative) -> str:
     if one.state.overload:
-        return f"{one.name}: {one.state.overload}."
+        return f"{one.name} {one.state.overload}."
     same = all(d.tie for d in one.differences)
     return f"{one.name}: {'exactly the same results as the present state' if same else in_words(one.differences)}."
 
@@ -80,7 +80,13 @@ def _reproduction_sentences(answer: WhatIfAnswer) -> list[str]:
         return []
     if found.warning:
         return [f"Warning: {found.warning}."]
-    return ["The simulated present state reproduces the LOG within its intervals."]
+    wide = [
+        f"{BY_NAME[check.metric].label} ({BY_NAME[check.metric].form(check.simulated)} instead of "
+        f"{BY_NAME[check.metric].form(check.recorded)})"
+        for check in found.checks if check.inside and not check.close
+    ]  # fmt: skip
+    but = f", of which some are wide: {', '.join(wide)}" if wide else ""
+    return [f"The simulated present state reproduces the LOG within its intervals{but}."]
 
 
 def answer_text(answer: WhatIfAnswer) -> str:

@@ -46,7 +46,8 @@ def explorer_parts(
         '<p class="caption">All charts below share one time line, one instant and one choice. Click into a chart to choose an '
         "instant, a stall or a job; drag over it to zoom; double-click to see the whole run. The address of the page keeps the "
         f"view, so a link to it shows the same.</p>{_keys()}</section>{_bar(data)}"
-        f'{_tree(data)}<section id="choice"><h2>The choice</h2><div id="details" aria-live="polite"></div></section>'
+        f'{_tree(data, "import" in run.summary)}'
+        '<section id="choice"><h2>The choice</h2><div id="details" aria-live="polite"></div></section>'
     )
     below = Html('</div><div id="tooltip" role="tooltip" hidden></div>')
     end = (
@@ -104,10 +105,14 @@ def _stalls(data: Mapping[str, Any]) -> str:
     )
 
 
-def _tree(data: Mapping[str, Any]) -> str:
+def _tree(data: Mapping[str, Any], imported: bool) -> str:
     tree = data["tree"]
     if tree is None:
-        empty = "The run has no events.parquet, so the files of the tree over time are unknown."
+        empty = (
+            "A LOG does not have the key ranges of files, so the tree cannot be drawn."
+            if imported
+            else "The run has no events.parquet, so the files of the tree over time are unknown."
+        )
         return f'<section id="tree"><h2>The tree at the chosen instant</h2><p class="empty">{empty}</p></section>'
     choice = ""
     if len(tree["names"]) > 1:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lsmlab.models.units import format_seconds
-from lsmlab.sim.explain.bottleneck import Bottleneck, short_of_requests
+from lsmlab.sim.explain.bottleneck import SATURATED, Bottleneck, short_of_requests
 from lsmlab.sim.explain.sentences import joined, percent
 from lsmlab.sim.explain.stall_division import Holder
 
+NO_BOTTLENECK: Final = "no bottleneck"
+"""Begin of the sentence of a run that nothing held back."""
 LEAST_SHARE: Final = 0.05
 """Share of the stalled time from which a sentence names a holder."""
 _MOST_PARTS: Final = 3
@@ -33,10 +35,14 @@ _PHRASES: Final = {
     Holder.THROTTLE: "passed in {jobs} without a wait, but the throttle slowed writers before they were due",
     Holder.ERROR: "passed until the store had recovered from a background error",
 }
+_LATE_S: Final = 0.1
+"""P99 of a latency from which on operations waited in a queue, where write stalls cost hardly any."""
 _PLURALS: Final = {"flush": "flushes"}
 _LEAST_NAMED: Final = 0.1
 """Share of a holder's time from which a job is named beside the first."""
 _NO_JOB: Final = "passed while no job ran that could end the stall"
+_OF_A_LOG: Final = "imported"
+"""Name of the device of a store that was imported from a LOG (`validation.importer.configuration`)."""
 _IN_A_LOG: Final = "whose use of device and cores is not in a LOG"
 _UNFINISHED: Final = "unfinished at the end of the run, so that their waits are not all known"
 _HEADS: Final = {
@@ -98,13 +104,27 @@ def bottleneck_text(summary: Mapping[str, Any]) -> str:
     """Return the sentence on the bottleneck of a run, from its summary."""
     found, held_s = summary["bottleneck"], summary.get("stall_waits_s") or {}
     if found["resource"] == Bottleneck.NONE:
-        return f"no bottleneck: write stalls cost {percent(found['lost_share'])} of the operations"
+        return _queue_text(summary) or f"{NO_BOTTLENECK}: write stalls cost {percent(found['lost_share'])} of the operations"
     if not held_s:
         return "unknown: the input does not show the times of the stalls"
     total_s = sum(sum(jobs.values()) for jobs in held_s.values())
     text = f"{_head(summary)}: of {format_seconds(total_s)} stalled, {held_text(held_s, summary)}"
     uses = uses_text(found["uses"])
     return f"{text}; {uses}" if uses else text
+
+
+def _queue_text(summary: Mapping[str, Any]) -> str:
+    """Return why operations waited although write stalls hardly cost any; "" if they did not wait."""
+    use = (summary.get("device") or {}).get("utilisation")
+    late = any(((summary.get(f"{name}_latency_s") or {}).get("p99") or 0.0) >= _LATE_S for name in ("write", "read"))
+    if use is None or not (late or summary.get("overload")):
+        return ""
+    lost = percent(summary["bottleneck"]["lost_share"])
+    rest = f"{_device(summary)} was busy {percent(use)} of the run; write stalls cost {lost} of the operations"
+    if use >= SATURATED:
+        return f"the device: {rest}"
+    when = "operations arrive" if summary.get("overload") else "at times operations arrived"
+    return f"the clients' threads: {when} faster than these do them one after the other; {rest}"
 
 
 def uses_text(uses: Mapping[str, float]) -> str:
@@ -155,10 +175,16 @@ def _phrase(holder: Holder, jobs: Mapping[str, float], summary: Mapping[str, Any
     if not names and holder is not Holder.ERROR:
         return _NO_JOB
     return _PHRASES[holder].format(
-        jobs=jobs_text(names) if names else "", device=(summary.get("device") or {}).get("name") or "the device",
+        jobs=jobs_text(names) if names else "", device=_device(summary),
         unknown=_IN_A_LOG if "import" in summary else _UNFINISHED, flush_thread=_one_thread(summary, "flush"),
         compaction_thread=_one_thread(summary, "compaction"), compaction_threads=_all_threads(summary),
     )  # fmt: skip
+
+
+def _device(summary: Mapping[str, Any]) -> str:
+    """Return the name of the device; that of a LOG has none."""
+    name = (summary.get("device") or {}).get("name")
+    return str(name) if name and name != _OF_A_LOG else "the device"
 
 
 def _threads(summary: Mapping[str, Any], kind: str) -> int | None:

@@ -56,9 +56,9 @@ def explain_run(
     summary |= {**chain_summary(stalls), **analyse_stalls(data)}
     if rows and closed_loop(clients) and data.clients.served[-1] > 0.0:
         summary["open_loop_latency_s"] = open_loop_latency(data.clients.time_s, data.clients.served)
-    summary["bottleneck"]["text"] = bottleneck_text(summary)
     summary["settled"] = settled_facts(setup, result.series, summary)
     summary["overload"] = overload_facts(result.series, summary)
+    summary["bottleneck"]["text"] = bottleneck_text(summary)
 
 
 def _stalls_with_chains(family: ColumnFamily, database: Database) -> list[tuple[StallInterval, Chain]]:

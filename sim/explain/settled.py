@@ -219,7 +219,9 @@ def _unsettled(series: Mapping[str, Any], summary: Mapping[str, Any], step_bytes
     duration_s = float(summary["duration_s"])
     later_bytes = float(summary["flush_bytes"]) * float(writes[len(writes) // 2 :].sum() / writes.sum())
     rounds = later_bytes / step_bytes if step_bytes > 0.0 else 0.0
-    if rounds < _FEWEST_ROUNDS or len(writes) < _FEWEST_SECONDS:
+    if len(writes) < _FEWEST_SECONDS:
+        return f"the run is short: a trend needs {_FEWEST_SECONDS} s"
+    if rounds < _FEWEST_ROUNDS:
         return f"the run is short: {rounds:.1f} times the files that start a compaction of L0 were flushed in its second half"
     if (new := _new_level(series)) is not None and new[1] > _LATER * duration_s:
         return f"L{new[0]} got its first file only at {new[1]:,.0f} s of {duration_s:,.0f} s"
@@ -229,8 +231,8 @@ def _unsettled(series: Mapping[str, Any], summary: Mapping[str, Any], step_bytes
         word = "faster" if last > middle else "slower"
         change = abs(last / middle - 1.0) if middle else 1.0
         return f"writes in the last third of the run were {change:.0%} {word} than in the middle third"
-    arrivals_per_s = float(summary["ops_per_s"]) + float(np.asarray(series["backlog_ops"])[-1]) / duration_s
-    found = growths(series, summary, arrivals_per_s, step_bytes, _LATER * duration_s, leveled=leveled)
+    asked_per_s = float(summary["ops_per_s"]) + float(np.asarray(series["backlog_ops"], dtype=np.float64)[-1]) / duration_s
+    found = growths(series, summary, asked_per_s, step_bytes, _LATER * duration_s, leveled=leveled)
     growing = [g for g in found if g.verdict is GrowthVerdict.GROWS or g.rises or _unknown(g)]
     if not growing:
         return None

@@ -17,6 +17,8 @@ WARNED: Final = frozenset(metric.name for metric in METRICS)
 """Metrics that must be reproduced for their differences to be credible; the others of `CHECKED` are only shown."""
 CLOSE: Final = 0.10
 """Largest relative error at which a metric without a known error of the model counts as reproduced."""
+FAR: Final = 1.5
+"""Factor between a simulated number and that of the LOG from which on an interval that contains both is wide."""
 _SAME_LENGTH: Final = 0.05
 """Largest relative difference in length at which runs can be compared in numbers that grow with it."""
 
@@ -187,6 +189,12 @@ class ReproductionCheck:
     """Whether the recorded value is inside the interval; without the model's error, whether it is off by `CLOSE` at most."""
     error_known: bool = True
     """Whether the model's error of the metric is known."""
+
+    @property
+    def close(self) -> bool:
+        """Whether the simulated value is at most a factor of `FAR` from that of the LOG, however wide its interval is."""
+        known = self.error is not None and not BY_NAME[self.metric].share and self.recorded > 0.0
+        return not known or 1.0 / FAR <= self.simulated / self.recorded <= FAR
 
 
 @dataclass(frozen=True)

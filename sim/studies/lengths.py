@@ -10,6 +10,7 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.overrides import override_key
+from lsmlab.sim.explain.holder_sentences import NO_BOTTLENECK
 from lsmlab.sim.explain.sentences import overload_text
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.studies.baseline import DURATION, Baseline
@@ -27,13 +28,15 @@ def until_settled(study: Study, runs: Settings, names: Iterable[str] = (), longe
 
     The configurations `names` (empty: all) run with their first seed; all durations of the study double until the stores of
     these have settled, at most to `longest` times. Common durations keep configurations comparable. A workload without a
-    duration, such as one that replays a trace, stays as it is.
+    duration, such as one that replays a trace, stays as it is. A store that cannot keep up with its load asks for no longer
+    run: its queue grows in that too.
     """
     probed, factor = list(names) or list(study.variants), 1.0
     while 2.0 * factor <= longest:
         variants = {name: Variant(_lengthened(study.variants[name].config, factor)) for name in probed}
         rows = Study(variants, perturbed=False).run(replace(runs, quiet=True)).rows
-        doubt = next((d for row in rows if (d := Repeats([row.summary or {}]).unsettled) is not None), None)
+        found = [Repeats([row.summary or {}]) for row in rows]
+        doubt = next((d for one in found if (d := one.unsettled) is not None and not one.overloaded), None)
         if doubt is None or all(_duration_s(v.config) is None for v in variants.values()):
             break
         factor *= 2.0
@@ -103,6 +106,11 @@ class StoreState:
     """What held the clients of the first seed back, in a sentence."""
     overload: str
     """That the store cannot keep up with its load, in words; empty if it can."""
+
+    @property
+    def held_back(self) -> bool:
+        """Whether something is known to have held clients back: stalls or a queue."""
+        return bool(self.overload) or not (self.bottleneck or NO_BOTTLENECK).startswith(NO_BOTTLENECK)
 
 
 def state_of(repeats: Repeats) -> StoreState:

@@ -26,11 +26,15 @@ class EventTimes:
         self._log = log
         self._clock = clock
         self.zone_us: int | None = None
-        """Local time minus UTC; None before the first event."""
+        """Local time minus UTC; None before the first event, and before the first one after a gap."""
         self._next_zone_us: int | None = None
         """New zone according to one event, until a second event confirms that the clock was set."""
         self._agreed_at = (0, 0)
         """(Number of records before it, time) of the last event whose line had the right time stamp."""
+
+    def after_gap(self) -> None:
+        """Begin after a time without a LOG, in which the local clock may have been set: the next event tells the zone again."""
+        self.zone_us = self._next_zone_us = None
 
     def of(self, micros: Any, line: Line) -> int:
         """Return the local time of an event, from its time_micros (`micros`, UTC) or else from its line's stamp."""

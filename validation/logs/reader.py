@@ -124,6 +124,7 @@ class _Parser:
             if gap_us >= GAP_US:
                 part.gap_us, part.closed = gap_us, self.closed
                 clock.cut(gap_us)
+                self.times.after_gap()
         part.opens = not parts or (bool(head.version) and not self.goes_on)
         self.session = head.session or self.session
         parts.append(part)
