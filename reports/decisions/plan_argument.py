@@ -8,12 +8,14 @@ from typing import Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.conclusion import Conclusion
-from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
+from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer, rate_error_of
 from lsmlab.sim.studies.plan.forecast import factor_range
 from lsmlab.sim.studies.plan.service_levels import LEVELS
 
 _MOST_OTHERS: Final = 5
 """Candidates beside the best one that get a sentence each."""
+_SMALLEST_USD: Final = 1e-4
+"""Smallest cost per million operations that is shown as a number."""
 _REMEDIES: Final = {
     "drive": "a faster drive, or more machines", "cores": "more cores (`host.cores`)",
     "slots": "more compaction slots (`candidates.options: [{}, {max_background_jobs: 8}]`)",
@@ -61,6 +63,19 @@ def cost_text(usd: float | None) -> str:
     if usd is None:
         return "unknown"
     return f"{usd:,.0f} USD" if usd >= 100.0 else f"{usd:,.2f} USD"
+
+
+def small_cost_text(usd: float | None) -> str:
+    """Format a cost per million operations in US dollars: two digits, no power of ten.
+
+    >>> small_cost_text(None), small_cost_text(4.02e-6), small_cost_text(0.0153), small_cost_text(12.3), small_cost_text(1234.5)
+    ('unknown', '< 0.0001', '0.015', '12', '1,234')
+    """
+    if usd is None:
+        return "unknown"
+    if usd >= 100.0:
+        return f"{usd:,.0f}"
+    return f"{usd:.2g}" if usd >= _SMALLEST_USD else f"< {_SMALLEST_USD:.4f}"
 
 
 def wear_text(row: CandidateAnswer) -> str:
@@ -157,13 +172,8 @@ def _bracket(row: CandidateAnswer) -> str:
 
 
 def _with_error(row: CandidateAnswer, answer: PlanAnswer) -> str:
-    low, high = factor_range(_rate_error(row, answer))
+    low, high = factor_range(rate_error_of(row, answer))
     return f"{row.sustainable_per_s * low:,.0f} to {row.sustainable_per_s * high:,.0f} by the model's own error (90 %)"
-
-
-def _rate_error(row: CandidateAnswer, answer: PlanAnswer) -> float:
-    errors = answer.model_errors
-    return math.hypot(errors["ops_per_s"], errors.get("fewer_levels", 0.0) if row.levels_left_out else 0.0)
 
 
 def _other(row: CandidateAnswer) -> str:
@@ -208,13 +218,21 @@ def _way(change: float) -> str:
     return "larger" if change > 0 else "smaller"
 
 
+def _seeds(rows: Sequence[CandidateAnswer]) -> str:
+    """Return with how many seeds the found rates were seen to hold: fewer than the plan asks for if the budget ended."""
+    counts = sorted({row.seeds for row in rows if row.seeds})
+    if not counts:
+        return ""
+    span = numbers.plural(counts[-1], "seed") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
+    return f"; the rates found hold with {span}"
+
+
 def _how_sure(rows: Sequence[CandidateAnswer], answer: PlanAnswer) -> list[str]:
-    settings, errors = answer.settings, answer.model_errors
-    seeds = numbers.plural(int(settings["seeds"]), "seed")
+    errors = answer.model_errors
     sentences = [
-        f"A rate holds if backlog, compaction debt, L0 and upper levels do not grow in the second half of a run; the found one "
-        f"holds with {seeds}. Model's own error: {errors['ops_per_s']:.0%} in rates, {errors['device_bytes_written']:.0%} in "
-        "bytes written (one standard deviation)."
+        f"A rate holds if backlog, compaction debt, L0 and upper levels do not grow in the second half of a run{_seeds(rows)}. "
+        f"Model's own error: {errors['ops_per_s']:.0%} in rates, {errors['device_bytes_written']:.0%} in bytes written (one "
+        "standard deviation)."
     ]  # fmt: skip
     if answer.ended:
         sentences.append(

@@ -9,7 +9,8 @@ from typing import Final
 
 from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, envelope, log_axis, without_shared, wrapped
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
+from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer, rate_error_of
+from lsmlab.sim.studies.plan.growing import rate_growth
 
 Row = CandidateAnswer
 _FITS, _FAILS = "#009E73", "#D55E00"
@@ -44,8 +45,8 @@ def rates(rows: Sequence[Row], peak_per_s: float) -> Figure:
     return Figure("rates", "Largest sustainable rates", caption, [trace], layout, height_px=height)
 
 
-def pareto(rows: Sequence[Row]) -> Figure:
-    """Draw cost (or headroom, without prices) against the tail, with the drive life as colour."""
+def pareto(rows: Sequence[Row]) -> list[Figure]:
+    """Draw cost (or headroom, without prices) against the tail; nothing for fewer than two candidates."""
     shown = [r for r in rows if r.feasible and r.planned.levels.get("write_p999")]
     priced = [r for r in shown if r.cost_usd_per_month is not None]
     by_cost = bool(priced)
@@ -53,6 +54,8 @@ def pareto(rows: Sequence[Row]) -> Figure:
     points = [(r, r.cost_usd_per_month) for r in shown if r.cost_usd_per_month is not None]
     if not by_cost:
         points = [(r, r.headroom) for r in shown]
+    if len(points) < 2:
+        return []
     traces: list[Trace] = []
     for on_front in (True, False):
         part = [(r, v) for r, v in points if r.pareto is on_front]
@@ -68,7 +71,7 @@ def pareto(rows: Sequence[Row]) -> Figure:
         "xaxis": log_axis("USD per month" if by_cost else "headroom (1 = busiest hour today)", [v for _, v in points]),
         "yaxis": {**LATENCY_AXIS, "title": {"text": "write P99.9"}},
     }  # fmt: skip
-    return Figure("pareto", "Cost, write P99.9 and drive life", caption, traces, layout, empty="No candidate is feasible.")
+    return [Figure("pareto", "Cost, write P99.9 and drive life", caption, traces, layout)]
 
 
 def _points(part: Sequence[tuple[Row, float]], on_front: bool) -> Trace:
@@ -87,12 +90,15 @@ def _points(part: Sequence[tuple[Row, float]], on_front: bool) -> Trace:
 
 def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
     """Draw sustainable rate over the growing busiest hour, with the 90 % range of the model's error."""
-    start, growth = answer.start, answer.load.growth_per_year
-    error = answer.model_errors["ops_per_s"]
-    years = [answer.horizon_years * i / _POINTS for i in range(_POINTS + 1)]
-    days = [(start + timedelta(days=_DAYS * y)).isoformat() for y in years]
+    start = answer.start
     traces: list[Trace] = []
     for row, color in zip([r for r in rows if r.headroom > 0.0][: len(RUNS)], RUNS, strict=False):
+        growth, error = rate_growth(answer.load.growth_per_year, row.headroom, row.grown), rate_error_of(row, answer)
+        end = answer.horizon_years
+        if row.runs_out_by == "space" and row.years_left is not None:
+            end = min(end, row.years_left)
+        years = [end * i / _POINTS for i in range(_POINTS + 1)]
+        days = [(start + timedelta(days=_DAYS * y)).isoformat() for y in years]
         line = [100.0 * (row.headroom / (1.0 + growth) ** y - 1.0) for y in years]
         low, high = ([(v + 100.0) * math.exp(s * _Z * error) - 100.0 for v in line] for s in (-1, 1))
         band = envelope(range(len(days)), low, high, row.name, color, legendgroup=row.name, showlegend=False)
@@ -103,7 +109,8 @@ def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
         })  # fmt: skip
     caption = (
         "Sustainable rate above the busiest hour, which grows; where a line crosses 0, the candidate no longer carries the load. "
-        f"Bands: 90 % range of the model's own error. The best {len(traces) // 2} candidates are shown."
+        "A line ends where the drive is full. Bands: 90 % range of the error of the rate. "
+        f"The best {len(traces) // 2} candidates are shown."
     )
     layout = {
         "xaxis": {"type": "date"}, "yaxis": {"title": {"text": "headroom (%)"}, "zeroline": True, "zerolinewidth": 2},

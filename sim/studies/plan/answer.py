@@ -87,6 +87,8 @@ class CandidateAnswer:
     """Largest sustainable rate, all machines of a copy together, without the spare ones."""
     fails_per_s: float | None = None
     """Lowest rate that fails; None if none does."""
+    seeds: int = 0
+    """Seeds with which the largest sustainable rate was seen to hold; fewer than the plan's if the budget ended."""
     ended: bool = False
     """Whether the budget ended the search, so that the largest sustainable rate is anywhere between these two."""
     levels_left_out: int = 0
@@ -228,6 +230,7 @@ def _row(
         feasible=feasible,
         sustainable_per_s=found.rate_per_s * carrying,
         fails_per_s=found.fails_per_s * carrying,
+        seeds=_seeds(result),
         ended=result.ended,
         levels_left_out=0 if result.line is None else result.line.left_out,
         burst_credit=candidate.store.has_credit,
@@ -260,11 +263,22 @@ def _row(
     )  # fmt: skip
 
 
+def _seeds(result: Evaluated) -> int:
+    """Return the number of seeds with which the rate found holds: one trial each."""
+    return sum(t.holds and t.rate_per_s == result.found.rate_per_s for t in result.found.trials)
+
+
 def _rate_error_of(result: Evaluated, errors: Mapping[str, float]) -> Mapping[str, float]:
     """Return the model's errors; that of the rate contains the error of a tree with fewer levels."""
     if result.line is None:
         return errors
     return {**errors, "ops_per_s": math.hypot(rate_error(errors), FEWER_LEVELS_ERROR)}
+
+
+def rate_error_of(row: CandidateAnswer, answer: PlanAnswer) -> float:
+    """Return the relative error of a candidate's rate: the model's own, with that of left-out levels."""
+    errors = answer.model_errors
+    return math.hypot(errors["ops_per_s"], errors.get("fewer_levels", 0.0) if row.levels_left_out else 0.0)
 
 
 def _curves(result: Evaluated) -> dict[str, Curve]:
