@@ -41,7 +41,7 @@ from lsmlab.sim.studies.plan.prices import (
 from lsmlab.sim.studies.plan.search import Evaluated, Evaluation, Search
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
-from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, recovery_s
+from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, counted, recovery_s
 from lsmlab.sim.studies.statistics import undominated
 
 T = TypeVar("T")
@@ -443,3 +443,15 @@ def test_known_trials_narrow_the_search(monkeypatch: pytest.MonkeyPatch) -> None
     found = result(search.find(11_000.0))
 
     assert 9_950.0 <= found.rate_per_s <= 10_000.0
+
+
+@pytest.mark.parametrize(
+    ("per_s", "pending", "counts"), [(0.0, 1e9, False), (1e7, 1e9, True), (0.0, 0.0, True)],
+    ids=["steady debt", "growing debt", "no debt stated"],
+)  # fmt: skip
+def test_levels_that_fill_up_at_a_steady_debt_do_not_count(per_s: float, pending: float, counts: bool) -> None:
+    """Levels above their targets would be debt; those that grow without it are below, and fill up."""
+    times = np.arange(1.0, 481.0)
+    found = [growth("debt", times, per_s * times, 1e8), growth("tree", times, 5e6 * times, 1e8)]
+
+    assert counts == ("tree" in {g.quantity for g in counted(found, {"pending_bytes": np.full(480, pending)})})
