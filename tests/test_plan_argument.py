@@ -18,6 +18,7 @@ from lsmlab.sim.studies.plan.fewer_levels import FewerLevels
 from lsmlab.sim.studies.plan.growing import GrownStore
 from lsmlab.sim.studies.plan.plan_file import Plan, read_plan
 from lsmlab.sim.studies.plan.search import Evaluated, Sustainable
+from lsmlab.sim.studies.plan.sensitivity import sensitivity
 from lsmlab.sim.studies.plan.trial import Trial
 
 ERRORS = {"ops_per_s": 0.07, "device_bytes_written": 0.04}
@@ -177,3 +178,31 @@ def test_the_lines_of_the_headroom_know_the_grown_store(tmp_path: Path) -> None:
     wide = answered(plan, 32_000.0, line=FewerLevels(1, 10.0, 1.0, 1.0))
     bands = [max(headroom_over_time(one.candidates, one).traces[0]["y"]) for one in (answered(plan, 32_000.0), wide)]
     assert bands[0] < bands[1]
+
+
+def test_a_planned_rate_that_holds_is_carried(tmp_path: Path) -> None:
+    """A trial rounds its rate to four digits: a budget that ends after the planned rate held leaves a headroom of 1."""
+    plan = plan_of(tmp_path, workload={"rate": 27_272.7, "num": 1000, "value_size": 1000, "read": 0, "update": 1})
+    held = trial(27_270.0, holds=True)
+    found = Sustainable(27_270.0, float("inf"), 0.0, held, None, (held,))
+    (row,) = plan_answer(plan, {"box": Evaluated(held, found, {}, 2, 2, ended=True)}, ERRORS, {}).candidates
+
+    assert (1.0, True) == (row.headroom, row.feasible)
+
+
+def test_the_end_by_space_is_the_end_for_all_inputs(tmp_path: Path) -> None:
+    """A drive that is full before the rate runs out ends the plan: more rate changes nothing, larger data end it earlier."""
+    growing = {"rate": 8000, "growth_per_year": "1%", "keys_growth_per_year": "50%"}
+    load = {**growing, "num": 1000, "value_size": 1000, "read": 0, "update": 1}
+    plan = plan_of(tmp_path, workload=load, costs={"free_space": 0})
+    (candidate,) = plan.candidates
+    held = trial(80_000.0, holds=True)
+    found = Sustainable(80_000.0, 90_000.0, 80_000.0, held, trial(90_000.0, holds=False), (held,))
+    known = Evaluated(trial(8000.0, holds=True), found, {"capacity_bytes": 2.25e8}, 2, 2)
+    rows = {(r.input, r.change): r for r in sensitivity(plan, candidate, known, {})}
+
+    assert {2.0} == {round(rows["rate today", change].years_left or 0.0, 6) for change in (-0.2, 0.2)}
+    assert (rows["growth of the data", 0.2].years_left or 9.0) < 2.0 < (rows["growth of the data", -0.2].years_left or 0.0)
+    answer = plan_answer(plan, {candidate.name: known}, ERRORS, {})
+    assert ("space", 2) == (answer.candidates[0].runs_out_by, answer.candidates[0].machines_at_horizon)
+    assert "when the space runs out, take a larger drive" in " ".join(conclude(answer).would_help)

@@ -117,8 +117,9 @@ def risk_text(share: float) -> str:
 
 
 def _limit(row: CandidateAnswer) -> str:
-    """Return what limits a candidate, and at which rate."""
-    at = "" if row.fails_per_s is None or math.isinf(row.fails_per_s) else f"at {row.fails_per_s:,.0f} operations/s, "
+    """Return what limits a candidate, and at which rate unless it is the space."""
+    no_rate = row.resource == "space" or row.fails_per_s is None or math.isinf(row.fails_per_s)
+    at = "" if no_rate else f"at {row.fails_per_s:,.0f} operations/s, "
     return f"{row.name}: {at}{row.constraint}."
 
 
@@ -151,7 +152,7 @@ def _details(row: CandidateAnswer, answer: PlanAnswer) -> list[str]:
         sentences.append(f"On {row.runs_out} the {row.runs_out_by} runs out.")
     if row.grown is not None:
         sentences.append(
-            f"With the {row.grown.keys / 1e6:,.4g} M keys of {row.grown.years:.1f} years later it sustains "
+            f"With the {numbers.count(row.grown.keys / 1e6)} M keys of {row.grown.years:.1f} years later it sustains "
             f"{row.grown.sustainable_per_s:,.0f}/s, {headroom_text(row.grown.headroom)} against the load then."
         )
     if row.drive_life_years is not None:
@@ -204,7 +205,9 @@ def _needs(row: CandidateAnswer) -> str:
 
 def _would_help(row: CandidateAnswer) -> list[str]:
     sentences = []
-    if row.resource in _REMEDIES:
+    if row.feasible and row.runs_out_by == "space":
+        sentences.append(f"To go on after {row.runs_out}, when the space runs out, take {_REMEDIES['space']}.")
+    elif row.resource in _REMEDIES:
         sentences.append(f"To raise the limit of {row.name}, try {_REMEDIES[row.resource]}.")
     if row.sensitivity:
         first = row.sensitivity[0]
