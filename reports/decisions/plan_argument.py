@@ -120,7 +120,13 @@ def _limit(row: CandidateAnswer) -> str:
     """Return what limits a candidate, and at which rate unless it is the space."""
     no_rate = row.resource == "space" or row.fails_per_s is None or math.isinf(row.fails_per_s)
     at = "" if no_rate else f"at {row.fails_per_s:,.0f} operations/s, "
-    return f"{row.name}: {at}{row.constraint}."
+    first = f"the space runs out first, on {row.runs_out}; its rate ends " if _space_first(row) else ""
+    return f"{row.name}: {first}{at}{row.constraint}."
+
+
+def _space_first(row: CandidateAnswer) -> bool:
+    """Return whether a candidate that carries the load today is full before its rate is too low."""
+    return row.feasible and row.runs_out_by == "space"
 
 
 def _count(row: CandidateAnswer) -> str:
@@ -205,16 +211,27 @@ def _needs(row: CandidateAnswer) -> str:
 
 def _would_help(row: CandidateAnswer) -> list[str]:
     sentences = []
-    if row.feasible and row.runs_out_by == "space":
+    if _space_first(row):
         sentences.append(f"To go on after {row.runs_out}, when the space runs out, take {_REMEDIES['space']}.")
     elif row.resource in _REMEDIES:
         sentences.append(f"To raise the limit of {row.name}, try {_REMEDIES[row.resource]}.")
-    if row.sensitivity:
+    if row.sensitivity and _space_first(row):
+        sentences.append(_most_for_the_date(row))
+    elif row.sensitivity:
         first = row.sensitivity[0]
         pair = [s for s in row.sensitivity if s.input == first.input]
         ends = " and ".join(f"{headroom_text(s.headroom)} if it is {abs(s.change):.0%} {_way(s.change)}" for s in pair)
         sentences.append(f"The headroom depends most on the {first.input}: {ends} (now {headroom_text(row.headroom)}).")
     return sentences
+
+
+def _most_for_the_date(row: CandidateAnswer) -> str:
+    """Return the input that moves the end of a candidate most."""
+    now = row.years_left if row.years_left is not None else math.inf
+    most = max(row.sensitivity, key=lambda s: abs((math.inf if s.years_left is None else s.years_left) - now))
+    pair = [s for s in row.sensitivity if s.input == most.input]
+    ends = " and ".join(f"{s.runs_out or 'no end in sight'} if it is {abs(s.change):.0%} {_way(s.change)}" for s in pair)
+    return f"The date depends most on the {most.input}: {ends} (now {row.runs_out})."
 
 
 def _way(change: float) -> str:
@@ -247,9 +264,10 @@ def _how_sure(rows: Sequence[CandidateAnswer], answer: PlanAnswer) -> list[str]:
         count = " or ".join(map(str, left_out))
         sentences.append(
             f"The trees are too large to simulate within minutes: two trees of the same shape with {count} and one more level "
-            f"less give the bytes that a level adds. Against a whole tree with one level more, the rate was "
-            f"{errors['fewer_levels']:.0%} too low (one store, docs/how-to/plan-capacity.md); two levels more were not checked. "
-            "Latencies and stalls are those of the larger simulated tree at the same use."
+            "less give the bytes that a level adds. The limits of the compaction debt keep the debt of a tree in balance, and "
+            f"its share of the rest. Against whole trees with one level more, the rates were up to {errors['fewer_levels']:.0%} "
+            "off, above and below (docs/how-to/plan-capacity.md); two levels more were not checked. Latencies and stalls are "
+            "those of the larger simulated tree at the same use."
         )
     if answer.replicas > 1 or answer.spare:
         sentences.append(

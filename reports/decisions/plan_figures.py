@@ -11,6 +11,7 @@ from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, envelope, l
 from lsmlab.reports.palette import MOVE, RUNS
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer, rate_error_of
 from lsmlab.sim.studies.plan.growing import rate_growth
+from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
 
 Row = CandidateAnswer
 _FITS, _FAILS = "#009E73", "#D55E00"
@@ -69,9 +70,14 @@ def pareto(rows: Sequence[Row]) -> list[Figure]:
     layout = {
         "hovermode": "closest",
         "xaxis": log_axis("USD per month" if by_cost else "headroom (1 = busiest hour today)", [v for _, v in points]),
-        "yaxis": {**LATENCY_AXIS, "title": {"text": "write P99.9"}},
+        "yaxis": {**LATENCY_AXIS, "title": {"text": "write P99.9"}, "range": _decades([t for tr in traces for t in tr["y"]])},
     }  # fmt: skip
     return [Figure("pareto", "Cost, write P99.9 and drive life", caption, traces, layout)]
+
+
+def _decades(values_s: Sequence[float]) -> list[float]:
+    """Return the whole powers of ten around all values: the labels of the axis stand there, and equal values look equal."""
+    return [math.floor(math.log10(min(values_s))) - 0.1, math.ceil(math.log10(max(values_s))) + 0.1]
 
 
 def _points(part: Sequence[tuple[Row, float]], on_front: bool) -> Trace:
@@ -88,11 +94,16 @@ def _points(part: Sequence[tuple[Row, float]], on_front: bool) -> Trace:
     }  # fmt: skip
 
 
+def _drawn(rows: Sequence[Row]) -> list[Row]:
+    """Return the candidates that hold a rate, and the data."""
+    return [r for r in rows if r.headroom > 0.0 and (r.feasible or r.resource != "space")]
+
+
 def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
     """Draw sustainable rate over the growing busiest hour, with the 90 % range of the model's error."""
     start = answer.start
     traces: list[Trace] = []
-    for row, color in zip([r for r in rows if r.headroom > 0.0][: len(RUNS)], RUNS, strict=False):
+    for row, color in zip(_drawn(rows)[: len(RUNS)], RUNS, strict=False):
         growth, error = rate_growth(answer.load.growth_per_year, row.headroom, row.grown), rate_error_of(row, answer)
         end = answer.horizon_years
         if row.runs_out_by == "space" and row.years_left is not None:
@@ -119,25 +130,32 @@ def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
 
 
 def sensitivities(row: Row, number: int) -> Figure:
-    """Draw the headroom of one candidate with each input larger and smaller."""
-    found = row.sensitivity
-    inputs = list(dict.fromkeys(s.input for s in found))
+    """Draw the headroom of one candidate with each input larger and smaller; its end if the space runs out first."""
+    found, by_date = row.sensitivity, row.runs_out_by == "space" and all(s.years_left is not None for s in row.sensitivity)
+
+    def value(one: Row | SensitivityRow) -> float:
+        return one.years_left or 0.0 if by_date else 100 * (one.headroom - 1)
+
+    ranges = {s.input: max(abs(value(o) - value(row)) for o in found if o.input == s.input) for s in found}
+    inputs = sorted(ranges, key=lambda name: -ranges[name])
+    unit = "years until rate or space run out" if by_date else "headroom (%)"
     traces: list[Trace] = []
     for sign, color, name in ((-1, RUNS[5], "smaller"), (1, RUNS[1], "larger")):
         part = {s.input: s for s in found if s.change * sign > 0}
         change = abs(next(iter(part.values())).change) if part else 0.0
         traces.append({
-            "type": "bar", "orientation": "h", "name": f"{100 * change:.0f} % {name}", "y": inputs,
-            "base": 100 * (row.headroom - 1),
-            "x": [100 * (part[i].headroom - row.headroom) if i in part else 0.0 for i in inputs],
+            "type": "bar", "orientation": "h", "name": f"{100 * change:.0f} % {name}", "y": inputs, "base": value(row),
+            "x": [value(part[i]) - value(row) if i in part else 0.0 for i in inputs],
             "marker": {"color": color},
-            "customdata": [100 * (part[i].headroom - 1) if i in part else None for i in inputs],
-            "hovertemplate": "%{y}: headroom %{customdata:.0f} %<extra></extra>",
+            "customdata": [value(part[i]) if i in part else None for i in inputs],
+            "hovertemplate": f"%{{y}}: %{{customdata:.3g}} {unit}<extra></extra>",
         })  # fmt: skip
     layout = {
-        "barmode": "overlay", "hovermode": "closest", "xaxis": {"title": {"text": "headroom (%)"}},
+        "barmode": "overlay", "hovermode": "closest", "xaxis": {"title": {"text": unit}},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
     }  # fmt: skip
     caption = f"Headroom of {row.name} if one input is different; growth moves only the date when it runs out."
+    if by_date:
+        caption = f"Years until {row.name} no longer carries the load or holds the data, if one input is different."
     title = f"Sensitivity: {row.name}"
     return Figure(f"sensitivity-{number}", title, caption, traces, layout, height_px=150 + 46 * len(inputs))
