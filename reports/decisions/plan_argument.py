@@ -180,7 +180,8 @@ def _bracket(row: CandidateAnswer) -> str:
 
 def _with_error(row: CandidateAnswer, answer: PlanAnswer) -> str:
     low, high = factor_range(rate_error_of(row, answer))
-    return f"{row.sustainable_per_s * low:,.0f} to {row.sustainable_per_s * high:,.0f} by the model's own error (90 %)"
+    whose = "the errors of the model and of fewer levels" if row.levels_left_out else "the model's own error"
+    return f"{row.sustainable_per_s * low:,.0f} to {row.sustainable_per_s * high:,.0f} by {whose} (90 %)"
 
 
 def _other(row: CandidateAnswer) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.plan.candidates import PlanCandidate
-from lsmlab.sim.studies.plan.fewer_levels import FEWER_LEVELS_ERROR
+from lsmlab.sim.studies.plan.fewer_levels import FEWER_LEVELS_ERROR, FEWER_LEVELS_WRITTEN_ERROR
 from lsmlab.sim.studies.plan.forecast import (
     Curve,
     date_after,
@@ -219,11 +219,12 @@ def _row(
     fits = space is None or space >= 1.0
     feasible = headroom >= 1.0 and planned.holds and fits
     paid = _machines_paid(plan, candidate, result)
-    wear = _wear(plan, planned, paid, errors)
+    known = _errors_of(result, errors)
+    wear = _wear(plan, planned, paid, known)
     cost = _cost(plan, candidate, planned, paid, wear.life_years)
     ends = _end(plan, result, headroom, grown)
     at_horizon = found.rate_per_s if grown is None else grown.sustainable_per_s / carrying
-    price, known = candidate.price, _rate_error_of(result, errors)
+    price = candidate.price
     return CandidateAnswer(
         candidate.name, dict(candidate.choices),
         feasible=feasible,
@@ -272,11 +273,12 @@ def _seeds(result: Evaluated) -> int:
     return sum(t.holds and t.rate_per_s == result.found.rate_per_s for t in result.found.trials)
 
 
-def _rate_error_of(result: Evaluated, errors: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the model's errors; that of the rate contains the error of a tree with fewer levels."""
+def _errors_of(result: Evaluated, errors: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the model's errors by metric; those of rate and written bytes contain the error of a tree with fewer levels."""
     if result.line is None:
         return errors
-    return {**errors, "ops_per_s": math.hypot(rate_error(errors), FEWER_LEVELS_ERROR)}
+    more = {"ops_per_s": FEWER_LEVELS_ERROR, "device_bytes_written": FEWER_LEVELS_WRITTEN_ERROR}
+    return {**errors, **{name: math.hypot(errors.get(name, 0.0), error) for name, error in more.items()}}
 
 
 def rate_error_of(row: CandidateAnswer, answer: PlanAnswer) -> float:

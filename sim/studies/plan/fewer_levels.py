@@ -22,8 +22,10 @@ from lsmlab.sim.explain.settled import main_family
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.trial import Trial
 
-FEWER_LEVELS_ERROR: Final = 0.11
-"""Error of the sustainable rate of a tree with one level less, against the whole one (docs/how-to/plan-capacity.md)."""
+FEWER_LEVELS_ERROR: Final = 0.2
+"""Largest error seen of the rate of a tree with one level less, against the whole one (docs/how-to/plan-capacity.md)."""
+FEWER_LEVELS_WRITTEN_ERROR: Final = 0.05
+"""Largest error seen of the bytes that such a tree writes per operation."""
 _FEWEST_MEMTABLES: Final = 50.0
 """Smallest simulated tree; a smaller one is hardly more than its L0."""
 _SCALED: Final = ("capacity", "filled", "page_cache")
