@@ -89,7 +89,7 @@ def _headline(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> Tiles:
         machines = plural(first.machines_paid or 1, "machine")
         tiles.append(Tile(f"{which}cost per month", cost_text(first.cost_usd_per_month), f"{first.name}, {machines}"))
         tiles.append(Tile("carries the load until", _runs_out(first), f"by {first.runs_out_by}" if first.runs_out_by else ""))
-        tiles.append(Tile("drives worn out", wear_text(first).partition(" (")[0], "rated writes used up"))
+        tiles.append(Tile("drives worn out", first.worn_out[:7] if first.worn_out else wear_text(first), "rated writes used up"))
         risk = risk_text(1.0 - first.feasible_share).replace("below", "<")
         tiles.append(Tile("risk", risk, "draws of the model's error in which it fails today"))
     return Tiles(tiles)
