@@ -18,10 +18,11 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
+from lsmlab.sim.studies.plan.fewer_levels import levels_to_leave_out
 from lsmlab.sim.studies.plan.plan_file import read_plan, write_starting_plan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.rounds import PlanRuns, Steps, carry_out
-from lsmlab.sim.studies.plan.search import Search
+from lsmlab.sim.studies.plan.search import Search, simulated
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels
 from lsmlab.sim.studies.plan.trial import LoadBursts, SearchSettings, Trial, try_rate
 
@@ -247,6 +248,17 @@ def test_the_plan_of_the_demo_is_valid() -> None:
     assert ["kingston_dc600m", "aws_gp3"] == [c.name for c in read_plan(ROOT / "validation/demo/plan.yaml").candidates]
 
 
+def test_the_large_example_runs_with_one_level_less() -> None:
+    """The plan of 30 TB can run, has prices for all candidates, and leaves out the one level whose error was measured."""
+    plan = read_plan(ROOT / "docs/how-to/plan-30tb/plan.yaml")
+    stores = {c.name: c.store for c in plan.candidates}
+
+    assert 4 == len(stores)
+    assert all(c.price.priced for c in plan.candidates)
+    assert {1} == {levels_to_leave_out(store, plan.search.most_memtables) for store in stores.values()}
+    assert all(small.setup for store in stores.values() for small in simulated(store, 1))
+
+
 # --- command -------------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +280,8 @@ def test_the_command_writes_an_answer_and_repeats_it_for_nothing(
     inputs = {s["input"] for s in row["sensitivity"]}
     assert {"rate today", "growth per year", "value size", "number of keys"} == inputs
     page = Path("out/report.html").read_text()
-    assert all(f'id="{name}"' in page for name in ("headroom", "pareto", "rates", "constraints", "sensitivity-0"))
+    assert all(f'id="{name}"' in page for name in ("headroom", "rates", "constraints", "sensitivity-0"))
+    assert 'id="pareto"' not in page, "one candidate has nothing to be compared with"
     assert 0 == main(["plan", str(path), "--json", "--out", "again", "-j", "1"])
     again = json.loads(capsys.readouterr().out)
     assert 0 == again["candidates"][0]["simulated"] < again["candidates"][0]["runs"]

@@ -11,12 +11,14 @@ import pytest
 import yaml
 from lsmlab.models.errors import InputError
 from lsmlab.reports.decisions.plan import PLAN
-from lsmlab.reports.decisions.plan_argument import conclude
+from lsmlab.reports.decisions.plan_argument import conclude, small_cost_text
+from lsmlab.reports.decisions.plan_figures import headroom_over_time, pareto
 from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer, plan_answer
 from lsmlab.sim.studies.plan.fewer_levels import FewerLevels
 from lsmlab.sim.studies.plan.growing import GrownStore
 from lsmlab.sim.studies.plan.plan_file import Plan, read_plan
 from lsmlab.sim.studies.plan.search import Evaluated, Sustainable
+from lsmlab.sim.studies.plan.sensitivity import sensitivity
 from lsmlab.sim.studies.plan.trial import Trial
 
 ERRORS = {"ops_per_s": 0.07, "device_bytes_written": 0.04}
@@ -136,7 +138,71 @@ def test_the_conclusion_has_all_parts_and_every_doubt(tmp_path: Path) -> None:
     assert "drive busy 97%" in " ".join(told.why)
     assert "a faster drive, or more machines" in " ".join(told.would_help)
     sure = " ".join(told.how_sure)
-    doubts = ("2 seeds", "The budget ended the search", "with 2 and one more level less", "No replica")
+    doubts = ("hold with 1 seed", "The budget ended the search", "with 2 and one more level less", "No replica")
     assert all(text in sure for text in doubts)
     assert "lsmlab plan plan.yaml" == told.command
     assert found.candidates[0].feasible_share > 0.999
+
+
+@pytest.mark.parametrize(("ended", "asked"), [(True, 3), (False, 1)])
+def test_only_seeds_that_ran_are_counted(tmp_path: Path, ended: bool, asked: int) -> None:
+    """A search that ends before its further seeds says that its rate holds with one."""
+    plan = plan_of(tmp_path, search={"seeds": asked})
+    told = " ".join(conclude(answered(plan, 20_000.0, ended=ended)).how_sure)
+
+    assert "hold with 1 seed." in told
+
+
+@pytest.mark.parametrize(("count", "drawn"), [(1, False), (2, True)])
+def test_a_front_needs_two_candidates(tmp_path: Path, count: int, drawn: bool) -> None:
+    """The figure of cost and tail is drawn only where candidates can be compared."""
+    (row,) = answered(plan_of(tmp_path), 20_000.0).candidates
+
+    assert drawn == bool(pareto([replace(row, name=str(i)) for i in range(count)]))
+
+
+@pytest.mark.parametrize("usd", [4.02e-6, 3e-3, 0.7, 12.0, 123_456.0])
+def test_no_cost_has_a_power_of_ten(usd: float) -> None:
+    """Costs from tiny to large are plain numbers."""
+    assert "e" not in small_cost_text(usd)
+
+
+def test_the_lines_of_the_headroom_know_the_grown_store(tmp_path: Path) -> None:
+    """The line of a store that is simulated with the data of the end passes through this point; errors of levels widen it."""
+    plan = plan_of(tmp_path)
+    later = plan.load.grown(3.0).peak_per_s
+    found = answered(plan, 32_000.0, GrownStore(3.0, 4e5, 16_000.0, 16_000.0 / later))
+    line = headroom_over_time(found.candidates, found).traces[1]
+
+    assert 100.0 * (16_000.0 / later - 1.0) == pytest.approx(line["y"][-1])
+    wide = answered(plan, 32_000.0, line=FewerLevels(1, 10.0, 1.0, 1.0))
+    bands = [max(headroom_over_time(one.candidates, one).traces[0]["y"]) for one in (answered(plan, 32_000.0), wide)]
+    assert bands[0] < bands[1]
+
+
+def test_a_planned_rate_that_holds_is_carried(tmp_path: Path) -> None:
+    """A trial rounds its rate to four digits: a budget that ends after the planned rate held leaves a headroom of 1."""
+    plan = plan_of(tmp_path, workload={"rate": 27_272.7, "num": 1000, "value_size": 1000, "read": 0, "update": 1})
+    held = trial(27_270.0, holds=True)
+    found = Sustainable(27_270.0, float("inf"), 0.0, held, None, (held,))
+    (row,) = plan_answer(plan, {"box": Evaluated(held, found, {}, 2, 2, ended=True)}, ERRORS, {}).candidates
+
+    assert (1.0, True) == (row.headroom, row.feasible)
+
+
+def test_the_end_by_space_is_the_end_for_all_inputs(tmp_path: Path) -> None:
+    """A drive that is full before the rate runs out ends the plan: more rate changes nothing, larger data end it earlier."""
+    growing = {"rate": 8000, "growth_per_year": "1%", "keys_growth_per_year": "50%"}
+    load = {**growing, "num": 1000, "value_size": 1000, "read": 0, "update": 1}
+    plan = plan_of(tmp_path, workload=load, costs={"free_space": 0})
+    (candidate,) = plan.candidates
+    held = trial(80_000.0, holds=True)
+    found = Sustainable(80_000.0, 90_000.0, 80_000.0, held, trial(90_000.0, holds=False), (held,))
+    known = Evaluated(trial(8000.0, holds=True), found, {"capacity_bytes": 2.25e8}, 2, 2)
+    rows = {(r.input, r.change): r for r in sensitivity(plan, candidate, known, {})}
+
+    assert {2.0} == {round(rows["rate today", change].years_left or 0.0, 6) for change in (-0.2, 0.2)}
+    assert (rows["growth of the data", 0.2].years_left or 9.0) < 2.0 < (rows["growth of the data", -0.2].years_left or 0.0)
+    answer = plan_answer(plan, {candidate.name: known}, ERRORS, {})
+    assert ("space", 2) == (answer.candidates[0].runs_out_by, answer.candidates[0].machines_at_horizon)
+    assert "when the space runs out, take a larger drive" in " ".join(conclude(answer).would_help)

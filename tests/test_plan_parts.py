@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
-from lsmlab.sim.explain.settled import GrowthVerdict, QuantityGrowth, growth
+from lsmlab.sim.explain.settled import GrowthVerdict, QuantityGrowth, growth, main_family
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.studies.plan import search as searching
 from lsmlab.sim.studies.plan.budget import BudgetEndedError, TimedExecutor
@@ -40,7 +41,7 @@ from lsmlab.sim.studies.plan.prices import (
 from lsmlab.sim.studies.plan.search import Evaluated, Evaluation, Search
 from lsmlab.sim.studies.plan.sensitivity import changed_load
 from lsmlab.sim.studies.plan.service_levels import ServiceLevels, broken
-from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, recovery_s
+from lsmlab.sim.studies.plan.trial import SearchSettings, Trial, constraint, counted, recovery_s
 from lsmlab.sim.studies.statistics import undominated
 
 T = TypeVar("T")
@@ -237,6 +238,44 @@ def test_large_trees_lose_levels_and_their_drive_shrinks(num: int, left_out: int
     assert store.capacity_bytes == pytest.approx((small.capacity_bytes or 0.0) * 10.0**left_out)
 
 
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_only_the_debt_above_that_of_a_tree_in_balance_shrinks(count: int) -> None:
+    """A limit leaves room for a round of L0 on its way through all levels, and its share of the rest; 0 stays no limit."""
+    load = {"num": 3_000_000_000, "value_size": 1000, "read": 0.0, "update": 1.0}
+    store = PlannedStore(compose(["device=samsung_pm9a3", "engine.options.hard_pending_compaction_bytes_limit=0"]), load)
+    small = without_levels(store, count)
+    whole, less = (main_family(s.setup).engine.options for s in (store, small))
+
+    soft, smaller_soft = (o.soft_pending_compaction_bytes_limit for o in (whole, less))
+    rest = soft - store.balanced_debt_bytes
+    assert rest == pytest.approx((smaller_soft - small.balanced_debt_bytes) * 10.0**count, rel=1e-6)
+    assert small.balanced_debt_bytes < smaller_soft < soft
+    assert 0 == less.hard_pending_compaction_bytes_limit
+
+
+def test_the_line_is_taken_at_a_rate_that_both_trees_hold() -> None:
+    """Trees that fail at the planned rate are tried at a half and so on; the larger one only where the smaller holds."""
+    tried: list[tuple[str, float]] = []
+
+    def tree(name: str, most: float, written: float) -> SimpleNamespace:
+        def try_rate(rate: float) -> Iterator[None]:
+            tried.append((name, rate))
+            yield from ()
+            return replace(trial_at(rate, written), holds=rate <= most)
+
+        return SimpleNamespace(try_rate=try_rate)
+
+    store = SimpleNamespace(multiplier=10.0)
+    evaluation = Evaluation(store, 8000.0, ServiceLevels(), None, SearchSettings())  # type: ignore[arg-type]
+    steps = evaluation._line(tree("larger", 1500.0, 12.0), tree("smaller", 4000.0, 10.0), 1)  # type: ignore[arg-type]
+    with pytest.raises(StopIteration) as ended:
+        next(steps)
+
+    larger = [("larger", 4000.0), ("smaller", 2000.0), ("larger", 2000.0), ("smaller", 1000.0), ("larger", 1000.0)]
+    assert [("smaller", 8000.0), ("smaller", 4000.0), *larger] == tried
+    assert 14.0 / 12.0 == pytest.approx(ended.value.value.written)
+
+
 def test_a_rate_without_end_has_no_burst_credit() -> None:
     """Closed and open loops of a plan begin without credit; a burst begins with it."""
     store = PlannedStore(compose(["device=aws_gp2"]), {"num": 10_000, "value_size": 1000})
@@ -404,3 +443,15 @@ def test_known_trials_narrow_the_search(monkeypatch: pytest.MonkeyPatch) -> None
     found = result(search.find(11_000.0))
 
     assert 9_950.0 <= found.rate_per_s <= 10_000.0
+
+
+@pytest.mark.parametrize(
+    ("per_s", "pending", "counts"), [(0.0, 1e9, False), (1e7, 1e9, True), (0.0, 0.0, True)],
+    ids=["steady debt", "growing debt", "no debt stated"],
+)  # fmt: skip
+def test_levels_that_fill_up_at_a_steady_debt_do_not_count(per_s: float, pending: float, counts: bool) -> None:
+    """Levels above their targets would be debt; those that grow without it are below, and fill up."""
+    times = np.arange(1.0, 481.0)
+    found = [growth("debt", times, per_s * times, 1e8), growth("tree", times, 5e6 * times, 1e8)]
+
+    assert counts == ("tree" in {g.quantity for g in counted(found, {"pending_bytes": np.full(480, pending)})})

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from lsmlab.reports.decisions.plan_argument import conclude, cost_text, headroom_text, risk_text, wear_text
+from lsmlab.reports.decisions.plan_argument import (
+    conclude,
+    cost_text,
+    headroom_text,
+    risk_text,
+    small_cost_text,
+    wear_text,
+)
 from lsmlab.reports.decisions.plan_figures import headroom_over_time, pareto, rates, sensitivities
 from lsmlab.reports.numbers import plural
 from lsmlab.reports.page import Page
@@ -34,7 +41,7 @@ def plan_page(answer: PlanAnswer, _folder: Path) -> Page:
     load = answer.load
     tornado = [sensitivities(row, number) for number, row in enumerate(rows) if row.sensitivity]
     parts: list[Part] = [
-        _headline(answer, rows), _candidates(rows), headroom_over_time(rows, answer), pareto(rows),
+        _headline(answer, rows), _candidates(rows), headroom_over_time(rows, answer), *pareto(rows),
         rates(rows, load.peak_per_s), _constraints(answer), *tornado, _levels(answer, rows), _price_section(rows),
     ]  # fmt: skip
     return Page(_title(answer), _load_text(answer), parts, answer.command)
@@ -82,16 +89,15 @@ def _headline(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> Tiles:
         machines = plural(first.machines_paid or 1, "machine")
         tiles.append(Tile(f"{which}cost per month", cost_text(first.cost_usd_per_month), f"{first.name}, {machines}"))
         tiles.append(Tile("carries the load until", _runs_out(first), f"by {first.runs_out_by}" if first.runs_out_by else ""))
-        tiles.append(Tile("drives worn out", wear_text(first).partition(" (")[0], "rated writes used up"))
-        tiles.append(Tile("risk", risk_text(1.0 - first.feasible_share), "draws of the model's error in which it fails today"))
+        tiles.append(Tile("drives worn out", first.worn_out[:7] if first.worn_out else wear_text(first), "rated writes used up"))
+        risk = risk_text(1.0 - first.feasible_share).replace("below", "<")
+        tiles.append(Tile("risk", risk, "draws of the model's error in which it fails today"))
     return Tiles(tiles)
 
 
 def _candidates(rows: Sequence[CandidateAnswer]) -> Section:
-    millions = [row.cost_usd_per_million_ops for row in rows]
     body = [
-        (f"{'★ ' if row.pareto else ''}{row.name}", *_cells(row), "unknown" if per_million is None else f"{per_million:.3g}")
-        for row, per_million in zip(rows, millions, strict=True)
+        (f"{'★ ' if row.pareto else ''}{row.name}", *_cells(row), small_cost_text(row.cost_usd_per_million_ops)) for row in rows
     ]
     caption = f"Feasible candidates first, cheapest first. ★ = {_LEGEND}."
     return Section("candidates", "Candidates", [Table(["", *_HEADS, "USD/million"], body)], caption)

@@ -8,12 +8,14 @@ from typing import Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.conclusion import Conclusion
-from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
+from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer, rate_error_of
 from lsmlab.sim.studies.plan.forecast import factor_range
 from lsmlab.sim.studies.plan.service_levels import LEVELS
 
 _MOST_OTHERS: Final = 5
 """Candidates beside the best one that get a sentence each."""
+_SMALLEST_USD: Final = 1e-4
+"""Smallest cost per million operations that is shown as a number."""
 _REMEDIES: Final = {
     "drive": "a faster drive, or more machines", "cores": "more cores (`host.cores`)",
     "slots": "more compaction slots (`candidates.options: [{}, {max_background_jobs: 8}]`)",
@@ -63,6 +65,19 @@ def cost_text(usd: float | None) -> str:
     return f"{usd:,.0f} USD" if usd >= 100.0 else f"{usd:,.2f} USD"
 
 
+def small_cost_text(usd: float | None) -> str:
+    """Format a cost per million operations in US dollars: two digits, no power of ten.
+
+    >>> small_cost_text(None), small_cost_text(4.02e-6), small_cost_text(0.0153), small_cost_text(12.3), small_cost_text(1234.5)
+    ('unknown', '< 0.0001', '0.015', '12', '1,234')
+    """
+    if usd is None:
+        return "unknown"
+    if usd >= 100.0:
+        return f"{usd:,.0f}"
+    return f"{usd:.2g}" if usd >= _SMALLEST_USD else f"< {_SMALLEST_USD:.4f}"
+
+
 def wear_text(row: CandidateAnswer) -> str:
     """Return the day on which the rated writes of the drives are used up, with its interval; "unknown" without a rating."""
     if row.drive_life_years is None:
@@ -102,9 +117,16 @@ def risk_text(share: float) -> str:
 
 
 def _limit(row: CandidateAnswer) -> str:
-    """Return what limits a candidate, and at which rate."""
-    at = "" if row.fails_per_s is None or math.isinf(row.fails_per_s) else f"at {row.fails_per_s:,.0f} operations/s, "
-    return f"{row.name}: {at}{row.constraint}."
+    """Return what limits a candidate, and at which rate unless it is the space."""
+    no_rate = row.resource == "space" or row.fails_per_s is None or math.isinf(row.fails_per_s)
+    at = "" if no_rate else f"at {row.fails_per_s:,.0f} operations/s, "
+    first = f"the space runs out first, on {row.runs_out}; its rate ends " if _space_first(row) else ""
+    return f"{row.name}: {first}{at}{row.constraint}."
+
+
+def _space_first(row: CandidateAnswer) -> bool:
+    """Return whether a candidate that carries the load today is full before its rate is too low."""
+    return row.feasible and row.runs_out_by == "space"
 
 
 def _count(row: CandidateAnswer) -> str:
@@ -136,7 +158,7 @@ def _details(row: CandidateAnswer, answer: PlanAnswer) -> list[str]:
         sentences.append(f"On {row.runs_out} the {row.runs_out_by} runs out.")
     if row.grown is not None:
         sentences.append(
-            f"With the {row.grown.keys / 1e6:,.4g} M keys of {row.grown.years:.1f} years later it sustains "
+            f"With the {numbers.count(row.grown.keys / 1e6)} M keys of {row.grown.years:.1f} years later it sustains "
             f"{row.grown.sustainable_per_s:,.0f}/s, {headroom_text(row.grown.headroom)} against the load then."
         )
     if row.drive_life_years is not None:
@@ -157,13 +179,9 @@ def _bracket(row: CandidateAnswer) -> str:
 
 
 def _with_error(row: CandidateAnswer, answer: PlanAnswer) -> str:
-    low, high = factor_range(_rate_error(row, answer))
-    return f"{row.sustainable_per_s * low:,.0f} to {row.sustainable_per_s * high:,.0f} by the model's own error (90 %)"
-
-
-def _rate_error(row: CandidateAnswer, answer: PlanAnswer) -> float:
-    errors = answer.model_errors
-    return math.hypot(errors["ops_per_s"], errors.get("fewer_levels", 0.0) if row.levels_left_out else 0.0)
+    low, high = factor_range(rate_error_of(row, answer))
+    whose = "the errors of the model and of fewer levels" if row.levels_left_out else "the model's own error"
+    return f"{row.sustainable_per_s * low:,.0f} to {row.sustainable_per_s * high:,.0f} by {whose} (90 %)"
 
 
 def _other(row: CandidateAnswer) -> str:
@@ -194,9 +212,13 @@ def _needs(row: CandidateAnswer) -> str:
 
 def _would_help(row: CandidateAnswer) -> list[str]:
     sentences = []
-    if row.resource in _REMEDIES:
+    if _space_first(row):
+        sentences.append(f"To go on after {row.runs_out}, when the space runs out, take {_REMEDIES['space']}.")
+    elif row.resource in _REMEDIES:
         sentences.append(f"To raise the limit of {row.name}, try {_REMEDIES[row.resource]}.")
-    if row.sensitivity:
+    if row.sensitivity and _space_first(row):
+        sentences.append(_most_for_the_date(row))
+    elif row.sensitivity:
         first = row.sensitivity[0]
         pair = [s for s in row.sensitivity if s.input == first.input]
         ends = " and ".join(f"{headroom_text(s.headroom)} if it is {abs(s.change):.0%} {_way(s.change)}" for s in pair)
@@ -204,17 +226,34 @@ def _would_help(row: CandidateAnswer) -> list[str]:
     return sentences
 
 
+def _most_for_the_date(row: CandidateAnswer) -> str:
+    """Return the input that moves the end of a candidate most."""
+    now = row.years_left if row.years_left is not None else math.inf
+    most = max(row.sensitivity, key=lambda s: abs((math.inf if s.years_left is None else s.years_left) - now))
+    pair = [s for s in row.sensitivity if s.input == most.input]
+    ends = " and ".join(f"{s.runs_out or 'no end in sight'} if it is {abs(s.change):.0%} {_way(s.change)}" for s in pair)
+    return f"The date depends most on the {most.input}: {ends} (now {row.runs_out})."
+
+
 def _way(change: float) -> str:
     return "larger" if change > 0 else "smaller"
 
 
+def _seeds(rows: Sequence[CandidateAnswer]) -> str:
+    """Return with how many seeds the found rates were seen to hold: fewer than the plan asks for if the budget ended."""
+    counts = sorted({row.seeds for row in rows if row.seeds})
+    if not counts:
+        return ""
+    span = numbers.plural(counts[-1], "seed") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} seeds"
+    return f"; the rates found hold with {span}"
+
+
 def _how_sure(rows: Sequence[CandidateAnswer], answer: PlanAnswer) -> list[str]:
-    settings, errors = answer.settings, answer.model_errors
-    seeds = numbers.plural(int(settings["seeds"]), "seed")
+    errors = answer.model_errors
     sentences = [
-        f"A rate holds if backlog, compaction debt, L0 and upper levels do not grow in the second half of a run; the found one "
-        f"holds with {seeds}. Model's own error: {errors['ops_per_s']:.0%} in rates, {errors['device_bytes_written']:.0%} in "
-        "bytes written (one standard deviation)."
+        f"A rate holds if backlog, compaction debt, L0 and upper levels do not grow in the second half of a run{_seeds(rows)}. "
+        f"Model's own error: {errors['ops_per_s']:.0%} in rates, {errors['device_bytes_written']:.0%} in bytes written (one "
+        "standard deviation)."
     ]  # fmt: skip
     if answer.ended:
         sentences.append(
@@ -226,9 +265,10 @@ def _how_sure(rows: Sequence[CandidateAnswer], answer: PlanAnswer) -> list[str]:
         count = " or ".join(map(str, left_out))
         sentences.append(
             f"The trees are too large to simulate within minutes: two trees of the same shape with {count} and one more level "
-            f"less give the bytes that a level adds. Against a whole tree with one level more, the rate was "
-            f"{errors['fewer_levels']:.0%} too low (one store, docs/how-to/plan-capacity.md); two levels more were not checked. "
-            "Latencies and stalls are those of the larger simulated tree at the same use."
+            "less give the bytes that a level adds. The limits of the compaction debt keep the debt of a tree in balance, and "
+            f"its share of the rest. Against whole trees with one level more, the rates were up to {errors['fewer_levels']:.0%} "
+            "off, above and below (docs/how-to/plan-capacity.md); two levels more were not checked. Latencies and stalls are "
+            "those of the larger simulated tree at the same use."
         )
     if answer.replicas > 1 or answer.spare:
         sentences.append(

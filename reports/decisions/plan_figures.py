@@ -9,7 +9,9 @@ from typing import Final
 
 from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, envelope, log_axis, without_shared, wrapped
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
+from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer, rate_error_of
+from lsmlab.sim.studies.plan.growing import rate_growth
+from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
 
 Row = CandidateAnswer
 _FITS, _FAILS = "#009E73", "#D55E00"
@@ -44,8 +46,8 @@ def rates(rows: Sequence[Row], peak_per_s: float) -> Figure:
     return Figure("rates", "Largest sustainable rates", caption, [trace], layout, height_px=height)
 
 
-def pareto(rows: Sequence[Row]) -> Figure:
-    """Draw cost (or headroom, without prices) against the tail, with the drive life as colour."""
+def pareto(rows: Sequence[Row]) -> list[Figure]:
+    """Draw cost (or headroom, without prices) against the tail; nothing for fewer than two candidates."""
     shown = [r for r in rows if r.feasible and r.planned.levels.get("write_p999")]
     priced = [r for r in shown if r.cost_usd_per_month is not None]
     by_cost = bool(priced)
@@ -53,6 +55,8 @@ def pareto(rows: Sequence[Row]) -> Figure:
     points = [(r, r.cost_usd_per_month) for r in shown if r.cost_usd_per_month is not None]
     if not by_cost:
         points = [(r, r.headroom) for r in shown]
+    if len(points) < 2:
+        return []
     traces: list[Trace] = []
     for on_front in (True, False):
         part = [(r, v) for r, v in points if r.pareto is on_front]
@@ -66,9 +70,14 @@ def pareto(rows: Sequence[Row]) -> Figure:
     layout = {
         "hovermode": "closest",
         "xaxis": log_axis("USD per month" if by_cost else "headroom (1 = busiest hour today)", [v for _, v in points]),
-        "yaxis": {**LATENCY_AXIS, "title": {"text": "write P99.9"}},
+        "yaxis": {**LATENCY_AXIS, "title": {"text": "write P99.9"}, "range": _decades([t for tr in traces for t in tr["y"]])},
     }  # fmt: skip
-    return Figure("pareto", "Cost, write P99.9 and drive life", caption, traces, layout, empty="No candidate is feasible.")
+    return [Figure("pareto", "Cost, write P99.9 and drive life", caption, traces, layout)]
+
+
+def _decades(values_s: Sequence[float]) -> list[float]:
+    """Return the whole powers of ten around all values: the labels of the axis stand there, and equal values look equal."""
+    return [math.floor(math.log10(min(values_s))) - 0.1, math.ceil(math.log10(max(values_s))) + 0.1]
 
 
 def _points(part: Sequence[tuple[Row, float]], on_front: bool) -> Trace:
@@ -85,14 +94,22 @@ def _points(part: Sequence[tuple[Row, float]], on_front: bool) -> Trace:
     }  # fmt: skip
 
 
+def _drawn(rows: Sequence[Row]) -> list[Row]:
+    """Return the candidates that hold a rate, and the data."""
+    return [r for r in rows if r.headroom > 0.0 and (r.feasible or r.resource != "space")]
+
+
 def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
     """Draw sustainable rate over the growing busiest hour, with the 90 % range of the model's error."""
-    start, growth = answer.start, answer.load.growth_per_year
-    error = answer.model_errors["ops_per_s"]
-    years = [answer.horizon_years * i / _POINTS for i in range(_POINTS + 1)]
-    days = [(start + timedelta(days=_DAYS * y)).isoformat() for y in years]
+    start = answer.start
     traces: list[Trace] = []
-    for row, color in zip([r for r in rows if r.headroom > 0.0][: len(RUNS)], RUNS, strict=False):
+    for row, color in zip(_drawn(rows)[: len(RUNS)], RUNS, strict=False):
+        growth, error = rate_growth(answer.load.growth_per_year, row.headroom, row.grown), rate_error_of(row, answer)
+        end = answer.horizon_years
+        if row.runs_out_by == "space" and row.years_left is not None:
+            end = min(end, row.years_left)
+        years = [end * i / _POINTS for i in range(_POINTS + 1)]
+        days = [(start + timedelta(days=_DAYS * y)).isoformat() for y in years]
         line = [100.0 * (row.headroom / (1.0 + growth) ** y - 1.0) for y in years]
         low, high = ([(v + 100.0) * math.exp(s * _Z * error) - 100.0 for v in line] for s in (-1, 1))
         band = envelope(range(len(days)), low, high, row.name, color, legendgroup=row.name, showlegend=False)
@@ -103,7 +120,8 @@ def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
         })  # fmt: skip
     caption = (
         "Sustainable rate above the busiest hour, which grows; where a line crosses 0, the candidate no longer carries the load. "
-        f"Bands: 90 % range of the model's own error. The best {len(traces) // 2} candidates are shown."
+        "A line ends where the drive is full. Bands: 90 % range of the error of the rate. "
+        f"The best {len(traces) // 2} candidates are shown."
     )
     layout = {
         "xaxis": {"type": "date"}, "yaxis": {"title": {"text": "headroom (%)"}, "zeroline": True, "zerolinewidth": 2},
@@ -112,25 +130,32 @@ def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
 
 
 def sensitivities(row: Row, number: int) -> Figure:
-    """Draw the headroom of one candidate with each input larger and smaller."""
-    found = row.sensitivity
-    inputs = list(dict.fromkeys(s.input for s in found))
+    """Draw the headroom of one candidate with each input larger and smaller; its end if the space runs out first."""
+    found, by_date = row.sensitivity, row.runs_out_by == "space" and all(s.years_left is not None for s in row.sensitivity)
+
+    def value(one: Row | SensitivityRow) -> float:
+        return one.years_left or 0.0 if by_date else 100 * (one.headroom - 1)
+
+    ranges = {s.input: max(abs(value(o) - value(row)) for o in found if o.input == s.input) for s in found}
+    inputs = sorted(ranges, key=lambda name: -ranges[name])
+    unit = "years until rate or space run out" if by_date else "headroom (%)"
     traces: list[Trace] = []
     for sign, color, name in ((-1, RUNS[5], "smaller"), (1, RUNS[1], "larger")):
         part = {s.input: s for s in found if s.change * sign > 0}
         change = abs(next(iter(part.values())).change) if part else 0.0
         traces.append({
-            "type": "bar", "orientation": "h", "name": f"{100 * change:.0f} % {name}", "y": inputs,
-            "base": 100 * (row.headroom - 1),
-            "x": [100 * (part[i].headroom - row.headroom) if i in part else 0.0 for i in inputs],
+            "type": "bar", "orientation": "h", "name": f"{100 * change:.0f} % {name}", "y": inputs, "base": value(row),
+            "x": [value(part[i]) - value(row) if i in part else 0.0 for i in inputs],
             "marker": {"color": color},
-            "customdata": [100 * (part[i].headroom - 1) if i in part else None for i in inputs],
-            "hovertemplate": "%{y}: headroom %{customdata:.0f} %<extra></extra>",
+            "customdata": [value(part[i]) if i in part else None for i in inputs],
+            "hovertemplate": f"%{{y}}: %{{customdata:.3g}} {unit}<extra></extra>",
         })  # fmt: skip
     layout = {
-        "barmode": "overlay", "hovermode": "closest", "xaxis": {"title": {"text": "headroom (%)"}},
+        "barmode": "overlay", "hovermode": "closest", "xaxis": {"title": {"text": unit}},
         "yaxis": {"type": "category", "autorange": "reversed", "automargin": True},
     }  # fmt: skip
     caption = f"Headroom of {row.name} if one input is different; growth moves only the date when it runs out."
+    if by_date:
+        caption = f"Years until {row.name} no longer carries the load or holds the data, if one input is different."
     title = f"Sensitivity: {row.name}"
     return Figure(f"sensitivity-{number}", title, caption, traces, layout, height_px=150 + 46 * len(inputs))

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.plan.candidates import PlanCandidate
-from lsmlab.sim.studies.plan.fewer_levels import FEWER_LEVELS_ERROR
+from lsmlab.sim.studies.plan.fewer_levels import FEWER_LEVELS_ERROR, FEWER_LEVELS_WRITTEN_ERROR
 from lsmlab.sim.studies.plan.forecast import (
     Curve,
     date_after,
@@ -26,7 +26,7 @@ from lsmlab.sim.studies.plan.forecast import (
 from lsmlab.sim.studies.plan.growing import GrownStore, rate_growth, space_ratio
 from lsmlab.sim.studies.plan.plan_file import Plan
 from lsmlab.sim.studies.plan.prices import cost_per_month
-from lsmlab.sim.studies.plan.search import Evaluated
+from lsmlab.sim.studies.plan.search import Evaluated, Sustainable
 from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
 from lsmlab.sim.studies.plan.trial import Trial, constraint, resource
 from lsmlab.sim.studies.statistics import undominated
@@ -87,6 +87,8 @@ class CandidateAnswer:
     """Largest sustainable rate, all machines of a copy together, without the spare ones."""
     fails_per_s: float | None = None
     """Lowest rate that fails; None if none does."""
+    seeds: int = 0
+    """Seeds with which the largest sustainable rate was seen to hold; fewer than the plan's if the budget ended."""
     ended: bool = False
     """Whether the budget ended the search, so that the largest sustainable rate is anywhere between these two."""
     levels_left_out: int = 0
@@ -212,22 +214,23 @@ def _row(
         reason = result if isinstance(result, str) else "the budget ended before a trial of the busiest hour"
         return CandidateAnswer(candidate.name, dict(candidate.choices), reason)
     load, carrying, found, planned = plan.load, candidate.carrying, result.found, result.planned
-    headroom = found.rate_per_s * carrying / load.peak_per_s
+    headroom = _headroom(found.rate_per_s * carrying / load.peak_per_s, found, planned)
     space = space_ratio(plan, result)
     fits = space is None or space >= 1.0
     feasible = headroom >= 1.0 and planned.holds and fits
     paid = _machines_paid(plan, candidate, result)
-    wear = _wear(plan, planned, paid, errors)
+    known = _errors_of(result, errors)
+    wear = _wear(plan, planned, paid, known)
     cost = _cost(plan, candidate, planned, paid, wear.life_years)
     ends = _end(plan, result, headroom, grown)
-    horizon_peak = load.peak_per_s * (1.0 + load.growth_per_year) ** plan.horizon_years
     at_horizon = found.rate_per_s if grown is None else grown.sustainable_per_s / carrying
-    price, known = candidate.price, _rate_error_of(result, errors)
+    price = candidate.price
     return CandidateAnswer(
         candidate.name, dict(candidate.choices),
         feasible=feasible,
         sustainable_per_s=found.rate_per_s * carrying,
         fails_per_s=found.fails_per_s * carrying,
+        seeds=_seeds(result),
         ended=result.ended,
         levels_left_out=0 if result.line is None else result.line.left_out,
         burst_credit=candidate.store.has_credit,
@@ -251,7 +254,7 @@ def _row(
         cost_usd_per_million_ops=None if cost is None else cost / (load.rate_per_s * _MONTH_S / 1e6),
         price=Price(price.covers, price.source, str(price.date or "")),
         machines_needed=_machines_needed(plan, load.peak_per_s, found.rate_per_s),
-        machines_at_horizon=_machines_needed(plan, horizon_peak, at_horizon),
+        machines_at_horizon=_machines_at_horizon(plan, candidate, result, at_horizon),
         machines_paid=paid,
         trials=[_trial(t) for t in found.trials],
         runs=result.runs,
@@ -260,11 +263,28 @@ def _row(
     )  # fmt: skip
 
 
-def _rate_error_of(result: Evaluated, errors: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the model's errors; that of the rate contains the error of a tree with fewer levels."""
+def _headroom(ratio: float, found: Sustainable, planned: Trial) -> float:
+    """Return the headroom: at least 1 if the planned rate holds, which a trial rounds to four digits."""
+    return max(1.0, ratio) if planned.holds and found.rate_per_s >= planned.rate_per_s > 0.0 else ratio
+
+
+def _seeds(result: Evaluated) -> int:
+    """Return the number of seeds with which the rate found holds: one trial each."""
+    return sum(t.holds and t.rate_per_s == result.found.rate_per_s for t in result.found.trials)
+
+
+def _errors_of(result: Evaluated, errors: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the model's errors by metric; those of rate and written bytes contain the error of a tree with fewer levels."""
     if result.line is None:
         return errors
-    return {**errors, "ops_per_s": math.hypot(rate_error(errors), FEWER_LEVELS_ERROR)}
+    more = {"ops_per_s": FEWER_LEVELS_ERROR, "device_bytes_written": FEWER_LEVELS_WRITTEN_ERROR}
+    return {**errors, **{name: math.hypot(errors.get(name, 0.0), error) for name, error in more.items()}}
+
+
+def rate_error_of(row: CandidateAnswer, answer: PlanAnswer) -> float:
+    """Return the relative error of a candidate's rate: the model's own, with that of left-out levels."""
+    errors = answer.model_errors
+    return math.hypot(errors["ops_per_s"], errors.get("fewer_levels", 0.0) if row.levels_left_out else 0.0)
 
 
 def _curves(result: Evaluated) -> dict[str, Curve]:
@@ -293,10 +313,23 @@ def _machines_paid(plan: Plan, candidate: PlanCandidate, result: Evaluated) -> i
     if needed is None:
         return None
     own = candidate.machines * plan.availability.replicas
-    space = space_ratio(plan, result)
-    for_data = math.ceil(candidate.carrying / space - 1e-9) if space is not None else 1
-    for_data = (for_data + plan.availability.spare) * plan.availability.replicas
+    for_data = _machines_for_data(plan, candidate, result, 1.0)
     return max(own, for_data, needed)
+
+
+def _machines_for_data(plan: Plan, candidate: PlanCandidate, result: Evaluated, grown: float) -> int:
+    """Return the machines that hold the data after these have grown by a factor, with spare ones and replicas."""
+    space = space_ratio(plan, result)
+    needed = math.ceil(candidate.carrying * grown / space - 1e-9) if space is not None else 1
+    return (needed + plan.availability.spare) * plan.availability.replicas
+
+
+def _machines_at_horizon(plan: Plan, candidate: PlanCandidate, result: Evaluated, sustainable_per_s: float) -> int | None:
+    """Return the machines that rate and data need at the end of the plan; None if one machine sustains nothing."""
+    peak = plan.load.peak_per_s * (1.0 + plan.load.growth_per_year) ** plan.horizon_years
+    needed = _machines_needed(plan, peak, sustainable_per_s)
+    grown = (1.0 + plan.load.keys_growth_per_year) ** plan.horizon_years
+    return None if needed is None else max(needed, _machines_for_data(plan, candidate, result, grown))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,11 @@ A tree that is `multiplier` times smaller has one level less: the same L0, the s
 same fill of the last one. Every level adds about the same bytes per write, so the written bytes are a line over the number of
 levels; two trees give the line. The whole tree moves the same bytes per second at the same use, so its rate is smaller by the
 ratio of the bytes per write. Bandwidths and limits of the drive stay. Its capacity shrinks with the tree, because garbage
-collection depends on the share in use, and so do the limits of the compaction debt.
+collection depends on the share in use.
+
+The limits of the compaction debt have two parts. A tree in balance has debt too: each round of L0 waits on its way down, once
+per level. This part has the size of L0, so it stays, for the levels that the smaller tree has. The rest is what levels are
+above their targets, mainly the largest one above the last; this part shrinks with the tree.
 """
 
 from __future__ import annotations
@@ -18,15 +22,14 @@ from lsmlab.sim.explain.settled import main_family
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.trial import Trial
 
-FEWER_LEVELS_ERROR: Final = 0.11
-"""Error of the sustainable rate of a tree with one level less, against the whole one (docs/how-to/plan-capacity.md)."""
+FEWER_LEVELS_ERROR: Final = 0.2
+"""Largest error seen of the rate of a tree with one level less, against the whole one (docs/how-to/plan-capacity.md)."""
+FEWER_LEVELS_WRITTEN_ERROR: Final = 0.05
+"""Largest error seen of the bytes that such a tree writes per operation."""
 _FEWEST_MEMTABLES: Final = 50.0
 """Smallest simulated tree; a smaller one is hardly more than its L0."""
 _SCALED: Final = ("capacity", "filled", "page_cache")
 """Settings of a drive that shrink with the tree."""
-_LEAST_ROUNDS: Final = 26.0
-"""Smallest limit of the debt in compactions of L0. A tree of 3 GB stalled with 2.7 of them, one of
-34 GB with 16, both far below the drive's rate; one of 23 GB with 26 did not."""
 _LIMITS: Final = ("soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit")
 """Limits of the compaction debt. With those of the whole tree, a small one could be behind by more than its own size."""
 
@@ -72,15 +75,20 @@ def without_levels(store: PlannedStore, count: int) -> PlannedStore:
     for key in _SCALED:
         if device.get(key):
             device[key] = parse_quantity(device[key], "bytes") / shrunk
+    smaller = PlannedStore({**store.config, "device": device}, load)
     own = main_family(store.setup).engine.options
-    limits = {key: _limit(getattr(own, key), shrunk, store.round_bytes) for key in _LIMITS}
+    limits = {key: _limit(getattr(own, key), shrunk, store.balanced_debt_bytes, smaller.balanced_debt_bytes) for key in _LIMITS}
     engine = {**store.config["engine"], "options": {**store.config["engine"]["options"], **limits}}
-    return PlannedStore({**store.config, "device": device, "engine": engine}, load)
+    return PlannedStore({**smaller.config, "engine": engine}, load)
 
 
-def _limit(debt_bytes: float, shrunk: float, round_bytes: float) -> int:
-    """Return a limit of the debt for a smaller tree: not below the debt that a tree in balance has; 0 is no limit."""
-    return round(min(debt_bytes, max(debt_bytes / shrunk, _LEAST_ROUNDS * round_bytes)))
+def _limit(debt_bytes: float, shrunk: float, balanced_bytes: float, smaller_balanced_bytes: float) -> int:
+    """Return a limit of the debt for a smaller tree: its debt in balance, and its share of what the whole tree may have above.
+
+    `balanced_bytes`, `smaller_balanced_bytes`: debt of both trees in balance. 0 is no limit.
+    """
+    above = max(0.0, debt_bytes - balanced_bytes) / shrunk
+    return round(min(debt_bytes, smaller_balanced_bytes + above))
 
 
 def line_of(store: PlannedStore, left_out: int, larger: Trial, smaller: Trial) -> FewerLevels:

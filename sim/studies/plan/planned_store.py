@@ -96,6 +96,15 @@ class PlannedStore:
         """Return the bytes that L0 of all shards gathers between two compactions: the step in which a tree changes."""
         return round_bytes(self.setup)
 
+    @property
+    def balanced_debt_bytes(self) -> float:
+        """Return the compaction debt of a tree in balance: one round of L0 on its way through all levels.
+
+        A round that reaches a level goes on to the next one, and rewrites `multiplier` times its own size there.
+        """
+        shape = tree_shape(self.setup, self._family, 0.0)
+        return self.round_bytes * (1.0 + math.ceil(shape.levels) * (1.0 + self.multiplier))
+
     def operations(self, turnovers: float) -> float:
         """Return the operations of a run: `turnovers` times the bytes of the tree, and at least `ROUNDS` rounds of L0.
 

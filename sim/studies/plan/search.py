@@ -186,9 +186,7 @@ class Evaluation:
                 planned = yield from search.try_rate(self.planned_per_s)
                 yield from search.find()
             else:
-                fewest = yield from smaller.try_rate(self.planned_per_s)
-                fewer = yield from search.try_rate(self.planned_per_s)
-                line = line_of(self.store, left_out, fewer, fewest)
+                line = yield from self._line(search, smaller, left_out)
                 planned = yield from search.try_rate(self.planned_per_s / line.share)
                 yield from search.find()
         except BudgetEndedError:
@@ -199,6 +197,20 @@ class Evaluation:
         elif line is not None:
             found, planned = found.of_whole(line), None if planned is None else line.whole(planned)
         return Evaluated(planned, found, _limits(self.store), runs.count, runs.simulated, ended, line)
+
+    def _line(self, larger: Search, smaller: Search, left_out: int) -> Steps[FewerLevels]:
+        """Return the line through two trees at the highest of the planned rate, a half, a quarter and so on that both hold.
+
+        A tree that does not keep up writes less than one in balance, because its compactions wait.
+        """
+        rate = self.planned_per_s
+        while True:
+            fewest = yield from smaller.try_rate(rate)
+            if fewest.holds or rate < _LEAST * self.planned_per_s:
+                fewer = yield from larger.try_rate(rate)
+                if fewer.holds or rate < _LEAST * self.planned_per_s:
+                    return line_of(self.store, left_out, fewer, fewest)
+            rate /= 2.0
 
     def _left_out(self) -> int:
         """Return the levels to leave out: as many as of the similar store, whose result is compared."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lsmlab.sim.studies.plan.candidates import PlanCandidate
 from lsmlab.sim.studies.plan.forecast import date_after, years_until
-from lsmlab.sim.studies.plan.growing import GrownStore, rate_growth
+from lsmlab.sim.studies.plan.growing import GrownStore, rate_growth, space_ratio
 from lsmlab.sim.studies.plan.plan_file import Plan
 from lsmlab.sim.studies.plan.planned_store import PlannedStore
 from lsmlab.sim.studies.plan.search import Evaluated, Evaluation
@@ -77,20 +77,27 @@ def sensitivity(
     plan: Plan, candidate: PlanCandidate, known: Evaluated, results: Mapping[str, Evaluated | str],
     grown: GrownStore | None = None,
 ) -> list[SensitivityRow]:  # fmt: skip
-    """Return a row per input and direction: headroom, years and date, ordered by the effect on the headroom."""
-    peak = plan.load.peak_per_s
+    """Return a row per input and direction: headroom, years and date, ordered by the effect on the headroom.
+
+    The date is the earlier one of rate and space. Stored bytes follow from the simulated store with the changed input.
+    """
+    peak, data_growth = plan.load.peak_per_s, plan.load.keys_growth_per_year
     total = known.found.rate_per_s * candidate.carrying
+    nominal, space = total / peak, space_ratio(plan, known)
+    growth = rate_growth(plan.load.growth_per_year, nominal, grown)
     rows = []
     for factor in _factors(plan):
-        growth = rate_growth(plan.load.growth_per_year, total / peak, grown)
-        rows.append(_row(plan, "rate today", factor, total / (peak * factor), growth))
+        rows.append(_row(plan, "rate today", factor, nominal / factor, growth, _space_years(space, data_growth)))
         if growth:
-            rows.append(_row(plan, "growth per year", factor, total / peak, growth * factor))
+            rows.append(_row(plan, "growth per year", factor, nominal, growth * factor, _space_years(space, data_growth)))
+        if data_growth and space is not None:
+            rows.append(_row(plan, "growth of the data", factor, nominal, growth, _space_years(space, data_growth * factor)))
         for key, label in _SIMULATED.items():
             result = results.get(changed_name(candidate.name, key, factor))
             if isinstance(result, Evaluated) and not result.ended:
-                rows.append(_row(plan, label, factor, result.found.rate_per_s * candidate.carrying / peak, growth))
-    nominal = total / peak
+                headroom = result.found.rate_per_s * candidate.carrying / peak
+                changed = _changed_space(space, known, result)
+                rows.append(_row(plan, label, factor, headroom, growth, _space_years(changed, data_growth)))
     return sorted(rows, key=lambda row: (-_effect(rows, row.input, nominal), row.input, row.change))
 
 
@@ -98,11 +105,28 @@ def _effect(rows: Sequence[SensitivityRow], name: str, nominal: float) -> float:
     return max(abs(math.log(max(r.headroom, 1e-9) / max(nominal, 1e-9))) for r in rows if r.input == name)
 
 
-def _row(plan: Plan, name: str, factor: float, headroom: float, growth: float) -> SensitivityRow:
-    years = years_until(headroom, growth)
+def _changed_space(space: float | None, known: Evaluated, changed: Evaluated) -> float | None:
+    """Return the usable bytes of the drive over the stored bytes with a changed input."""
+    before, after = _live_bytes(known), _live_bytes(changed)
+    return space * before / after if space is not None and before > 0.0 and after > 0.0 else space
+
+
+def _live_bytes(result: Evaluated) -> float:
+    trial = result.found.at_limit
+    return 0.0 if trial is None else trial.values.get("live_bytes", 0.0)
+
+
+def _space_years(space: float | None, growth: float) -> float:
+    """Return the years until the drive is full; infinity if its capacity is unknown."""
+    return math.inf if space is None else years_until(space, growth)
+
+
+def _row(plan: Plan, name: str, factor: float, headroom: float, growth: float, space_years: float) -> SensitivityRow:
+    years = min(years_until(headroom, growth), space_years)
     runs_out = date_after(plan.start, years)
-    until = runs_out.isoformat() if runs_out is not None and headroom >= 1.0 else None
-    return SensitivityRow(name, round(factor - 1.0, 6), headroom, headroom >= 1.0, years, until)
+    feasible = headroom >= 1.0 and space_years > 0.0
+    until = runs_out.isoformat() if runs_out is not None and feasible else None
+    return SensitivityRow(name, round(factor - 1.0, 6), headroom, feasible, years, until)
 
 
 def _factors(plan: Plan) -> tuple[float, float]:

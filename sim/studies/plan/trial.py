@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
@@ -128,7 +128,7 @@ def _open_loop(
     length_s = duration_s(store, rate_per_s, settings, length)
     summary, series = yield from runs.run(store.open_loop(rate_per_s, length_s, seed))
     from_s = _LATER * length_s
-    found = tuple(growths(series, summary, rate_per_s, store.round_bytes, from_s, leveled=store.leveled))
+    found = counted(growths(series, summary, rate_per_s, store.round_bytes, from_s, leveled=store.leveled), series)
     values = measured(summary)
     missed = broken(values, levels)
     growing = [g for g in found if g.verdict is GrowthVerdict.GROWS]
@@ -143,6 +143,18 @@ def _open_loop(
         reason = "unclear" if unclear else "holds"
     turned = store.turnovers(length_s * rate_per_s)
     return Trial(rate_per_s, reason == "holds", reason, turned, found, values, _kept(summary, series), _causes(summary))
+
+
+def counted(found: Sequence[QuantityGrowth], series: Mapping[str, Any]) -> tuple[QuantityGrowth, ...]:
+    """Return the growths that count: that of the levels above the last only if the debt may grow too.
+
+    Bytes above the target of a level are debt several times over. Levels that grow at a steady debt are below their targets, and
+    fill up: a large tree does so for a tenth of a turnover, at any rate. A store that states no debt gives no such sign.
+    """
+    steady = any(g.quantity == "debt" and g.verdict is GrowthVerdict.STEADY for g in found)
+    if not steady or not np.asarray(series["pending_bytes"]).any():
+        return tuple(found)
+    return tuple(g for g in found if g.quantity != "tree")
 
 
 def _kept(summary: Mapping[str, Any], series: StoredTable) -> dict[str, float]:
