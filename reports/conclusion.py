@@ -68,13 +68,14 @@ def states_sentence(states: Mapping[str, StoreState]) -> str:
     >>> states_sentence({"present state": state})
     'All stores had settled within 600 s.'
     >>> states_sentence({"sata": replace(state, unsettled="L0 grows by 2.0 % of the flushed files")})
-    'These are numbers of 600 s, not of the long run: sata had not settled (L0 grows by 2.0 % of the flushed files).'
+    'These are numbers of 600 s, not of the long run: sata had not settled (L0 grows by 2.0 %...'
     """
     length = numbers.duration(max((one.duration_s for one in states.values()), default=0.0))
     doubts = [f"{name} had not settled ({one.unsettled})" for name, one in states.items() if one.unsettled is not None]
     if not doubts:
         return f"All stores had settled within {length}."
-    return f"These are numbers of {length}, not of the long run: {'; '.join(doubts)}."
+    text = f"These are numbers of {length}, not of the long run: {'; '.join(doubts)}."
+    return f"{text} `--settled` lengthens the runs until they have, up to eightfold."
 
 
 def over(states: Iterable[StoreState]) -> str:
