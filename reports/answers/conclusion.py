@@ -8,7 +8,6 @@ from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.sentences import overload_text
-from lsmlab.sim.results.rundir import display_path
 
 
 def conclude(run: RunData) -> Conclusion:
@@ -36,6 +35,5 @@ def _why(run: RunData) -> list[str]:
 def _helps(run: RunData) -> list[str]:
     if not run.summary.get("episodes") and queued(run) is None:
         return []
-    place = display_path(run.directory)
     tries = [f"The bottleneck suggests {change.name} ({change.why}); not simulated yet." for change in first_tries(run)]
-    return [*tries, f"`lsmlab advise {place}` tries changes and ranks them."]
+    return [*tries, "`lsmlab advise FOLDER` tries changes and ranks them."]

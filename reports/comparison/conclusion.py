@@ -11,8 +11,11 @@ from lsmlab.reports.comparison.members import ShownRun
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, over, states_sentence, sure_of_differences
 from lsmlab.reports.differences import sum_up
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.rundir import display_path
 
+_NOTHING: Final = (
+    "Neither stalls nor a queue held the clients back; `lsmlab advise FOLDER` finds what saves writes, space or memory."
+)
+"""What is left to improve; FOLDER is that of a run, whose place on this machine is no part of the answer."""
 _FEW: Final = 0.001
 """Stalled share of the time from which a run needs help."""
 _MOST: Final = 3
@@ -30,16 +33,10 @@ def conclude(shown: Sequence[ShownRun], command: str = "") -> Conclusion:
     return Conclusion(
         over(states.values()) + head, rest, about=simulated(first.run),
         why=[f"{one.name}: {bottleneck_sentence(one.state.bottleneck)}" for one in named],
-        would_help=[_tries(one) for one in stopped] or [_nothing(first)],
+        would_help=[_tries(one) for one in stopped] or [_NOTHING],
         how_sure=["These are predictions of a model.", states_sentence(states), sure_of_differences(first.seeds)],
         command=command,
     )  # fmt: skip
-
-
-def _nothing(first: ShownRun) -> str:
-    """Return what is left to improve where nothing held the clients back."""
-    place = display_path(first.run.directory)
-    return f"Neither stalls nor a queue held the clients back; `lsmlab advise {place}` finds what saves writes, space or memory."
 
 
 def simulated(run: RunData) -> str:
@@ -51,12 +48,11 @@ def simulated(run: RunData) -> str:
 
 def _tries(one: ShownRun) -> str:
     """Return the change that the bottleneck suggests, or the command that finds changes."""
-    place = display_path(one.run.directory)
     found = first_tries(one.run)
     if not found:
-        return f"{one.name}: `lsmlab advise {place}` finds changes that help."
+        return f"{one.name}: `lsmlab advise FOLDER` finds changes that help."
     best = found[0]
     return (
         f"{one.name}: the bottleneck suggests {best.name} ({best.why}); not simulated yet: "
-        f"`lsmlab advise {place}` measures it and others."
+        "`lsmlab advise FOLDER` measures it and others."
     )
