@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.parts import escaped, wrapped
+from lsmlab.reports.parts import Html, answer_box, answer_boxes, paragraph, wrapped
+from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.lengths import StoreState
 
 _LABELS: Final = {"why": "why", "would_help": "would help", "how_sure": "how sure"}
@@ -17,7 +17,7 @@ _QUESTIONS: Final = {"why": "Why?", "would_help": "What would change it?", "how_
 
 
 @dataclass(frozen=True)
-class Conclusion:
+class Conclusion(Document):
     """Five parts of every answer, each in sentences; text between backquotes is code."""
 
     answer: str
@@ -35,20 +35,17 @@ class Conclusion:
     about: str = ""
     """What was simulated, if the question does not say so."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the parts as plain values, for JSON."""
-        return {name: list(value) if isinstance(value, tuple | list) else value for name, value in asdict(self).items()}
-
-    def html(self) -> str:
+    def html(self) -> Html:
         """Return the boxes of the answer as HTML."""
-        about = f'<p class="caption">{_code(self.about)}</p>' if self.about else ""
-        head = f'{about}<p class="big">{_code(self.answer)}</p>{_paragraphs(self.more)}'
+        about = paragraph(self.about, "caption") if self.about else ""
         repeat = f'<p class="caption">Repeat: <code>{html.escape(self.command)}</code></p>' if self.command else ""
-        boxes = f'<div class="answer" id="answer-answer"><h2>Answer</h2>{head}{repeat}</div>'
-        for name, question in _QUESTIONS.items():
-            if sentences := getattr(self, name):
-                boxes += f'<div class="answer" id="answer-{name}"><h2>{question}</h2>{_paragraphs(sentences)}</div>'
-        return f'<section id="answers" aria-label="Answers"><div class="answers">{boxes}</div></section>'
+        boxes = [answer_box("answer", "Answer", self.answer, self.more, repeat, about)]
+        boxes += [
+            answer_box(name, question, "", sentences)
+            for name, question in _QUESTIONS.items()
+            if (sentences := getattr(self, name))
+        ]
+        return answer_boxes(boxes)
 
     def lines(self) -> list[str]:
         """Return the answer as lines of text."""
@@ -67,11 +64,15 @@ def states_sentence(states: Mapping[str, StoreState]) -> str:
     >>> state = StoreState(600.0, None, "no bottleneck", "")
     >>> states_sentence({"present state": state})
     'All stores had settled within 600 s.'
+    >>> states_sentence({"sata": replace(state, known=False)})
+    'Whether sata had settled within 600 s is unknown.'
     >>> states_sentence({"sata": replace(state, unsettled="L0 grows by 2.0 % of the flushed files")})
     'These are numbers of 600 s, not of the long run: sata had not settled (L0 grows by 2.0 %...'
     """
     length = numbers.duration(max((one.duration_s for one in states.values()), default=0.0))
     doubts = [f"{name} had not settled ({one.unsettled})" for name, one in states.items() if one.unsettled is not None]
+    if not doubts and (unknown := [name for name, one in states.items() if not one.known]):
+        return f"Whether {', '.join(unknown)} had settled within {length} is unknown."
     if not doubts:
         return f"All stores had settled within {length}."
     text = f"These are numbers of {length}, not of the long run: {'; '.join(doubts)}."
@@ -122,14 +123,6 @@ def open_loop_sentences(metrics: Iterable[str]) -> list[str]:
         "Clients wait for the store. So latencies are those of an open loop at each store's own mean rate: the clients' own are "
         "smallest in a store that stands still."
     ]
-
-
-def _paragraphs(sentences: Sequence[str]) -> str:
-    return "".join(f"<p>{_code(sentence)}</p>" for sentence in sentences)
-
-
-def _code(text: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped(text))
 
 
 def _plain(text: str) -> str:

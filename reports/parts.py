@@ -6,6 +6,7 @@ A `Figure` is a part too. All text is escaped, unless it is `Html`.
 from __future__ import annotations
 
 import html
+import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -184,6 +185,28 @@ def folded(title: str, content: Part) -> Html:
 def preformatted(text: str) -> Html:
     """Return a text with its own line breaks."""
     return Html(f"<pre>{html.escape(text)}</pre>")
+
+
+def with_code(text: str) -> str:
+    """Return a text as HTML, in which text between backquotes is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped(text))
+
+
+def answer_box(
+    name: str, question: str, headline: str, sentences: Iterable[str], more: str = "", before: str = ""
+) -> str:
+    """Return the HTML of one answer: a question, a headline in large type (empty: none), and sentences.
+
+    `before` and `more`: HTML above the headline and below the sentences.
+    """
+    lines = "".join(f"<p>{with_code(sentence)}</p>" for sentence in sentences)
+    big = f'<p class="big">{with_code(headline)}</p>' if headline else ""
+    return f'<div class="answer" id="answer-{name}"><h2>{html.escape(question)}</h2>{before}{big}{lines}{more}</div>'
+
+
+def answer_boxes(boxes: Iterable[str]) -> Html:
+    """Return the section with the answers at the top of a page."""
+    return Html(f'<section id="answers" aria-label="Answers"><div class="answers">{"".join(boxes)}</div></section>')
 
 
 def wrapped(head: str, text: str) -> list[str]:

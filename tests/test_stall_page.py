@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from explorer_pack import explorer_of
 from lsmlab.reports import numbers
+from lsmlab.reports.answers.conclusion import conclude
 from lsmlab.reports.answers.confidence import confidence, settled_sentence, tie_sentence
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.stopped import causes, closed_loop_sentence, queued
@@ -87,9 +88,12 @@ def test_stalls_without_times_are_not_called_none(tmp_path: Path) -> None:
     run = load_run(write_run(tmp_path / "run", seconds=100))
     sums = {"stall_seconds": {"l0_slowdown": 0.0}, "stall_fraction": 0.81, "stall_count": {"l0_slowdown": 311}}
     stalls = {name: values[:0] for name, values in run.stalls.items()}
-    text = re.sub(r"<[^>]+>", " ", answers(replace(run, stalls=stalls, summary={**run.summary, **sums, "episodes": []})))
+    unseen = replace(run, stalls=stalls, summary={**run.summary, **sums, "episodes": []})
+    text, conclusion = re.sub(r"<[^>]+>", " ", answers(unseen)), conclude(unseen)
 
     assert "Write stalls, but their times are unknown" in text
+    assert conclusion.answer.startswith("Write stalls, but their times are unknown: 81 % of the time")
+    assert conclusion.why == ["The input does not show which jobs ran during the stalls."]
     assert "L0 files: slowdown 311" in text
     assert "81 % of the time" in text
     assert "is RocksDB's own sum" in html.unescape(text)

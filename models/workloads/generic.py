@@ -26,7 +26,7 @@ from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 from lsmlab.models.workloads.trace import TraceColumn, read_trace, trace_of
 from lsmlab.models.workloads.values import FixedSize, MedianSize, ParetoSize, ValueSizes
 
-_DURATION_S: Final = 600.0
+FULL_SPEED_S: Final = 600.0
 """Length of a run without a given duration or number of operations."""
 
 
@@ -170,7 +170,7 @@ class FullSpeed(MixedWorkload):
     def workload(self) -> Workload:
         """Return the workload."""
         clients = replace(self.clients("full_speed", ClosedLoop()), operations=self.operations)
-        return self.make(clients, _DURATION_S if self.duration is self.operations is None else self.duration)
+        return self.make(clients, FULL_SPEED_S if self.duration is self.operations is None else self.duration)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +179,7 @@ class OpenLoopWorkload(MixedWorkload):
 
     scale: float = quantity("ratio", 1.0)
     """Factor on all rates."""
-    duration: float = quantity("seconds", _DURATION_S, low=1e-3)
+    duration: float = quantity("seconds", FULL_SPEED_S, low=1e-3)
     queue_per_thread: bool = False
     """Whether each thread has a queue of its own with its share of the arrivals; if not, all threads share one."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lsmlab.reports.answers.confidence import confidence
-from lsmlab.reports.answers.stopped import how_long, queued, what_stopped, why_queued
+from lsmlab.reports.answers.stopped import UNSEEN, failures, how_long, is_calm, queued, unseen, what_stopped, why_queued
 from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
 from lsmlab.reports.run_data import RunData
@@ -17,9 +17,8 @@ def conclude(run: RunData) -> Conclusion:
     over = run.summary.get("overload")
     more = [f"The store {overload_text(over)}."] if over else []
     headline, doubts = confidence(run)
-    calm = not run.summary.get("episodes") and queued(run) is None
     return Conclusion(
-        "No write stalls." if calm else f"{stopped}: {long}.", [*more, *causes, *costs], why=_why(run),
+        "No write stalls." if is_calm(run) else f"{stopped}: {long}.", [*more, *causes, *costs], why=_why(run),
         would_help=_helps(run), how_sure=[f"{headline}.", *doubts],
     )  # fmt: skip
 
@@ -28,12 +27,16 @@ def _why(run: RunData) -> list[str]:
     if (queue := queued(run)) is not None:
         headline, sentences = why_queued(run, queue)
         return [f"{headline}.", *sentences]
+    if unseen(run):
+        return [UNSEEN]
     text = bottleneck_sentence(str((run.summary.get("bottleneck") or {}).get("text") or ""))
     return [text[:1].upper() + text[1:]] if text else []
 
 
 def _helps(run: RunData) -> list[str]:
-    if not run.summary.get("episodes") and queued(run) is None:
+    if found := failures(run):
+        return [remedy for _, remedy in found]
+    if is_calm(run):
         return []
     tries = [f"The bottleneck suggests {change.name} ({change.why}); not simulated yet." for change in first_tries(run)]
     return [*tries, "`lsmlab advise FOLDER` tries changes and ranks them."]

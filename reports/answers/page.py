@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import html
 import itertools
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from lsmlab.reports import numbers
 from lsmlab.reports.answers.chain import chain_graphic
 from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.stopped import (
+    UNSEEN,
     bottleneck_parts,
     causes,
     closed_loop_sentence,
+    failures,
     how_long,
+    is_calm,
     queued,
     unseen,
     what_stopped,
@@ -23,9 +25,8 @@ from lsmlab.reports.answers.stopped import (
 )
 from lsmlab.reports.answers.what_helps import first_tries, what_helps
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.reports.parts import Html, paragraph
+from lsmlab.reports.parts import Html, answer_box, answer_boxes, paragraph
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.explain.holder_sentences import LEAST_SHARE, parts_of, uses_text
 from lsmlab.sim.explain.holder_sentences import Part as HeldPart
 
@@ -34,34 +35,33 @@ def answers(run: RunData) -> Html:
     """Return the section with the five answers."""
     headline, sentences = how_long(run)
     hidden = closed_loop_sentence(run)
-    parts = [
-        _answer("what", "What stopped the store?", *what_stopped(run), _bar(run)),
-        _answer("long", "For how long?", headline, [*sentences, *([hidden] if hidden else [])]),
+    return answer_boxes([
+        answer_box("what", "What stopped the store?", *what_stopped(run), _bar(run)),
+        answer_box("long", "For how long?", headline, [*sentences, *([hidden] if hidden else [])]),
         _why(run),
         _helps(run),
-        _answer("sure", "How sure is that?", *confidence(run)),
-    ]
-    return Html(f'<section id="answers" aria-label="Answers"><div class="answers">{"".join(parts)}</div></section>')
+        answer_box("sure", "How sure is that?", *confidence(run)),
+    ])  # fmt: skip
 
 
 def _why(run: RunData) -> str:
     """Return the answer with the bottleneck, and what held up the costliest group of stalls."""
     found, groups = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
     if (queue := queued(run)) is not None:
-        return _answer("why", "Why?", *why_queued(run, queue))
+        return answer_box("why", "Why?", *why_queued(run, queue))
     if unseen(run):
-        return _answer("why", "Why?", "Unknown", ["The input does not show which jobs ran during the stalls."])
+        return answer_box("why", "Why?", "Unknown", [UNSEEN])
     if not groups:
-        return _answer("why", "Why?", "No stall, no reason", ["Flushes and compactions kept up with the clients."])
+        return answer_box("why", "Why?", "No stall, no reason", ["Flushes and compactions kept up with the clients."])
     head, rest = bottleneck_parts(found.get("text") or "")
     parts = parts_of(run.summary.get("stall_waits_s") or {}, run.summary)
     uses = uses_text(found.get("uses") or {}) if parts else rest
-    sentences = [f"Reason of the failure: {error}." for error, _ in _errors(run)]
+    sentences = [f"Reason of the failure: {error}." for error, _ in failures(run)]
     used = paragraph(_sentence(uses, run)) if uses else ""
     show = '<button type="button" class="show" data-stall-group="0">Show this stall in the explorer</button>'
     costliest = "<p>The costliest group of stalls:</p>" if parts else ""
     graphics = f"{_held_bar(parts)}{used}{costliest}{chain_graphic(groups[0], run.summary)}{show}"
-    return _answer("why", "Why?", head, sentences, graphics)
+    return answer_box("why", "Why?", head, sentences, graphics)
 
 
 def _held_bar(parts: Sequence[HeldPart]) -> str:
@@ -79,26 +79,11 @@ def _held_bar(parts: Sequence[HeldPart]) -> str:
     return f"<p>Of the {html.escape(total)} stalled:</p>{_shares(shown)}"
 
 
-_ERRORS: Final = {
-    "no_space": ("the device was full", "Keep more space free than the largest flush or compaction writes."),
-    "io_error": ("an I/O error", "RocksDB goes on by itself only after errors that it may retry."),
-}
-"""Reason of a failed job in words, and what helps against it."""
-
-
-def _errors(run: RunData) -> list[tuple[str, str]]:
-    """Return why jobs failed and what helps, if a background error was the bottleneck."""
-    if (run.summary.get("bottleneck") or {}).get("resource") != Bottleneck.ERROR or "reason" not in run.jobs:
-        return []
-    return [_ERRORS[reason] for reason in dict.fromkeys(run.jobs["reason"]) if reason in _ERRORS]
-
-
 def _helps(run: RunData) -> str:
     """Return the answer on what would help."""
-    if errors := _errors(run):
-        return _answer("helps", "What would help?", "Remove the cause of the failure", [remedy for _, remedy in errors])
-    calm = not run.summary.get("episodes") and queued(run) is None and not unseen(run)
-    return _answer("helps", "What would help?", "", [], what_helps(run, first_tries(run), calm=calm))
+    if errors := failures(run):
+        return answer_box("helps", "What would help?", "Remove the cause of the failure", [remedy for _, remedy in errors])
+    return answer_box("helps", "What would help?", "", [], what_helps(run, first_tries(run), calm=is_calm(run)))
 
 
 def _sentence(text: str, run: RunData) -> str:
@@ -133,14 +118,3 @@ _MOST_LINES: Final = 6
 """Shares of a bar with a line of text."""
 _LEAST_REST: Final = 0.005
 """Share of the stalled time from which the parts that are not named are shown together."""
-
-
-def _answer(name: str, question: str, headline: str, sentences: Iterable[str], more: str = "") -> str:
-    """Return an answer; text between backquotes is code."""
-    lines = "".join(f"<p>{_code(sentence)}</p>" for sentence in sentences)
-    big = f'<p class="big">{html.escape(headline)}</p>' if headline else ""
-    return f'<div class="answer" id="answer-{name}"><h2>{html.escape(question)}</h2>{big}{lines}{more}</div>'
-
-
-def _code(text: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))

@@ -85,6 +85,29 @@ def unseen(run: RunData) -> bool:
     return bool(stalled) and not len(run.stalls.get("start_s", ()))
 
 
+def is_calm(run: RunData) -> bool:
+    """Return whether nothing held the clients back: no stall, no queue, and none that the input does not show."""
+    return not run.summary.get("episodes") and queued(run) is None and not unseen(run)
+
+
+_ERRORS: Final = {
+    "no_space": ("the device was full", "Keep more space free than the largest flush or compaction writes."),
+    "io_error": ("an I/O error", "RocksDB goes on by itself only after errors that it may retry."),
+}
+"""Reason of a failed job in words, and what helps against it."""
+
+
+def failures(run: RunData) -> list[tuple[str, str]]:
+    """Return why jobs failed and what helps, if a background error was the bottleneck."""
+    if (run.summary.get("bottleneck") or {}).get("resource") != Bottleneck.ERROR or "reason" not in run.jobs:
+        return []
+    return [_ERRORS[reason] for reason in dict.fromkeys(run.jobs["reason"]) if reason in _ERRORS]
+
+
+UNSEEN: Final = "The input does not show which jobs ran during the stalls."
+"""Reason of stalls whose times are unknown."""
+
+
 def _counters(run: RunData) -> str:
     """Return RocksDB's counters of the stall causes that occurred."""
     counts = {cause: n for cause, n in (run.summary.get("stall_count") or {}).items() if n}

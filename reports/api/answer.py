@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -17,6 +17,7 @@ from lsmlab.sim.studies.document import Document
 if TYPE_CHECKING:
     import pandas as pd
     from lsmlab.reports.conclusion import Conclusion
+    from lsmlab.reports.study_kind import StudyKind
 
 T = TypeVar("T", bound=Document)
 
@@ -24,27 +25,24 @@ T = TypeVar("T", bound=Document)
 class Answer(Generic[T]):
     """Answer of `whatif`, `advise`, `tune`, `plan`, `grow` or `sweep`."""
 
-    def __init__(
-        self, name: str, value: T, folder: Path, text: Callable[[T], str], draw: Callable[[T, Path], Path],
-        conclude: Callable[[T], Conclusion],
-    ) -> None:  # fmt: skip
-        self.name = name
+    def __init__(self, kind: StudyKind[Any, T], value: T, folder: Path) -> None:
+        self.name = kind.name
         """Name of the function that gave it."""
         self.value = value
         """The answer with its types, such as a `WhatIfAnswer`."""
         self.folder = folder
         """Folder with the answer and the files of its runs."""
-        self._text, self._draw, self._conclude = text, draw, conclude
+        self._kind = kind
 
     @cached_property
     def conclusion(self) -> Conclusion:
         """The answer in a sentence, why, what would change it, how sure it is, and the command that repeats it."""
-        return self._conclude(self.value)
+        return self._kind.conclude(self.value)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The answer as a plain dictionary: the JSON document of the command."""
-        return {"conclusion": self.conclusion.as_dict(), **self.value.as_dict()}
+        return self._kind.content(self.value)
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -63,11 +61,11 @@ class Answer(Generic[T]):
 
     def report(self) -> Path:
         """Write the page of the answer, and those of its runs, into its folder; return the path of the first."""
-        return self._draw(self.value, self.folder)
+        return self._kind.draw(self.value, self.folder)
 
     def __str__(self) -> str:
         """Return the answer as the command line prints it."""
-        return self._text(self.value)
+        return self._kind.whole_text(self.value)
 
     def __repr__(self) -> str:
         return f"<lsmlab.Answer of {self.name}: {self.folder}>"

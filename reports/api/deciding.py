@@ -250,7 +250,7 @@ def _asked(kind: StudyKind[Any, Any], jobs: int | None, out: str | Path | None, 
     with input_errors():
         request, folder = kind.request(**fields), results_folder(out)
         answer = kind.answer(request, runs(jobs, progress=progress), folder)
-    return Answer(kind.name, answer, folder, kind.whole_text, kind.draw, kind.conclude)
+    return Answer(kind, answer, folder)
 
 
 def _words(words: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from lsmlab.reports import numbers
+from lsmlab.reports.answers.stopped import queued
 from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.comparison.members import ShownRun
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, over, states_sentence, sure_of_differences
@@ -28,7 +29,7 @@ def conclude(shown: Sequence[ShownRun], command: str = "") -> Conclusion:
     sentences = [f"{one.name} {one.state.overload}." for one in named if one.state.overload]
     sentences += [sum_up(one.name, first.name, one.differences) for one in named[1:] if not one.state.overload]
     states = {one.name: one.state for one in shown}
-    stopped = [one for one in named if one.state.held_back or (one.run.number("stall_fraction") or 0.0) >= _FEW]
+    stopped = [one for one in named if queued(one.run) or (one.run.number("stall_fraction") or 0.0) >= _FEW]
     head, *rest = sentences or ["One run, nothing to compare it with."]
     return Conclusion(
         over(states.values()) + head, rest, about=simulated(first.run),

@@ -58,12 +58,11 @@ class Baseline:
     def lengthens(self, settled: bool | None, changes: Iterable[str] = ()) -> bool:
         """Return whether runs are lengthened until they settle: as asked, or if nothing sets their duration.
 
-        A LOG, a finished run, an experiment (which has a length of its own) and the key workload.duration set it.
+        A LOG and a finished run set it, and overrides may (`sets_duration`).
         """
         if settled is not None:
             return settled
-        given = {override_key(text) for text in (*self.overrides, *changes)}
-        return self.stored is None and not self.from_a_log and not given & {DURATION, "experiment"}
+        return self.stored is None and not self.from_a_log and not sets_duration((*self.overrides, *changes))
 
     def compose_all(self, changes: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """Return one configuration for each sequence of overrides, on top of the present state."""
@@ -74,6 +73,11 @@ class Baseline:
     def compose(self, changes: Sequence[str] = ()) -> dict[str, Any]:
         """Return the configuration with these overrides on top of the present state."""
         return self.compose_all([changes])[0]
+
+
+def sets_duration(overrides: Iterable[str]) -> bool:
+    """Return whether overrides set the duration of a run: its key, or an experiment, which has a length of its own."""
+    return not {DURATION, "experiment"}.isdisjoint(map(override_key, overrides))
 
 
 def read_baseline(name: str, overrides: Sequence[str] = (), folders: Sequence[Path] = ()) -> Baseline:

@@ -14,7 +14,7 @@ from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.results.jsontext import write_json
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
-from lsmlab.sim.studies.baseline import Baseline
+from lsmlab.sim.studies.baseline import sets_duration
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.lengths import StoreState, state_of, until_settled
@@ -141,8 +141,10 @@ def compare_all(asked: Planned, runs: Settings, folder: Path) -> Compared:
     else:
         (folder / VARIANTS).unlink(missing_ok=True)  # from an earlier comparison in the same folder
     study = _study(asked, folder)
-    sets = asked.request.settled if asked.variants is None else bool(asked.request.settled)
-    if Baseline("", tuple(asked.overrides)).lengthens(sets):
+    settled = asked.request.settled
+    if settled is None:
+        settled = asked.variants is None and not sets_duration(asked.overrides)
+    if settled:
         study = until_settled(study, runs)
     outcome = study.run(runs, [folder])
     members = [

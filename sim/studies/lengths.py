@@ -9,16 +9,14 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
+from lsmlab.models.workloads.generic import FULL_SPEED_S
 from lsmlab.sim.configuration.overrides import override_key
-from lsmlab.sim.explain.holder_sentences import NO_BOTTLENECK
 from lsmlab.sim.explain.sentences import overload_text
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.studies.baseline import DURATION, Baseline
 from lsmlab.sim.studies.differences import Repeats
 from lsmlab.sim.studies.study import Study, Variant
 
-_FULL_SPEED_S: Final = 600.0
-"""Duration of the workload full_speed without operations and duration (models.workloads.generic)."""
 LONGEST: Final = 8.0
 """Longest run of a study, in units of the configured duration (`SettledRequest.settled` says so to users)."""
 
@@ -80,7 +78,7 @@ def _duration_s(config: Mapping[str, Any]) -> float | None:
     load = config["workload"]
     value = load.get("duration")
     if value is None and load.get("operations", "") is None:
-        return _FULL_SPEED_S
+        return FULL_SPEED_S  # the workload full_speed has neither
     try:
         return None if value is None else parse_quantity(value, "seconds")
     except InputError:
@@ -106,11 +104,8 @@ class StoreState:
     """What held the clients of the first seed back, in a sentence."""
     overload: str
     """That the store cannot keep up with its load, in words; empty if it can."""
-
-    @property
-    def held_back(self) -> bool:
-        """Whether something is known to have held clients back: stalls or a queue."""
-        return bool(self.overload) or not (self.bottleneck or NO_BOTTLENECK).startswith(NO_BOTTLENECK)
+    known: bool = True
+    """Whether the runs tell whether they had settled; not if the device changes during the run."""
 
 
 def state_of(repeats: Repeats) -> StoreState:
@@ -118,6 +113,7 @@ def state_of(repeats: Repeats) -> StoreState:
     first = repeats.summaries[0]
     text = str((first.get("bottleneck") or {}).get("text") or "")
     over = next((found for s in repeats.summaries if (found := s.get("overload"))), None)
+    known = all((s.get("settled") or {}).get("settled") is not None for s in repeats.summaries)
     return StoreState(
-        float(first.get("duration_s") or 0.0), repeats.unsettled, text, overload_text(over) if over else ""
+        float(first.get("duration_s") or 0.0), repeats.unsettled, text, overload_text(over) if over else "", known
     )
