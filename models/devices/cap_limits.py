@@ -92,14 +92,14 @@ def _hold_queue(
     into it. Else each client waits for the next slice, or longer if the queue has more requests than a slice lets pass.
     """
     if side.wait_s > 0.0:
-        return side, min(slice_left_s, _last_s(side, rates, allowances, slice_left_s) if side.limit > _BLOCKED_BYTES_PER_S else math.inf)
-    stream, clients, _ = rates
+        return side, min(slice_left_s, _last_s(side, rates, allowances, slice_left_s))
     fits, empty = True, False
     for allowance in allowances:
         cap_per_s, left, (own, client) = allowance
         empty = empty or allowance.empty
-        if side.streams * (stream * own) + clients * client > cap_per_s * _SLACK:
-            fits = fits and side.streams * side.request_bytes * own + side.client_unit_bytes * client <= left
+        crowded = side.streams * (rates[0] * own) > cap_per_s * _SLACK
+        ahead = side.streams * side.request_bytes * own if crowded else 0.0
+        fits = fits and ahead + side.client_unit_bytes * client <= left
     if fits and not empty:
         return side, _last_s(side, rates, allowances, slice_left_s)
     stream_bytes, client_bytes = side.streams * side.request_bytes, side.clients * side.client_unit_bytes

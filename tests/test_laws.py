@@ -1,0 +1,71 @@
+"""Laws that no setting may break: caps only slow a store down, bytes are conserved, cores are finite, nobody waits for ever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lsmlab.models.errors import InputError
+from lsmlab.sim.phase import Phase
+from running import SMALL, configuration, phase_of, run
+
+BLOCK_BYTES = 4096.0 + 512.0
+"""Bytes of a direct read of one block: it begins anywhere in its file."""
+DEVICES = st.sampled_from(["hdd", "samsung_970_pro", "intel_s4500", "aws_gp3", "optane_pmm"])
+CAPS = st.fixed_dictionaries(
+    {},
+    optional={
+        "write_cap": st.sampled_from(["2MB/s", "20MB/s", "200MB/s"]),
+        "read_cap": st.sampled_from(["2MB/s", "20MB/s", "200MB/s"]),
+        "iops_cap": st.sampled_from([5, 20, 500, 50_000]),
+    },
+)  # fmt: skip
+THREADS = st.sampled_from([1, 4, 32])
+UNCACHED = (
+    *SMALL, "engine.options.use_direct_reads=true", "engine.options.use_direct_io_for_flush_and_compaction=true",
+    "engine.options.cache_size=0", "engine.options.bloom_bits=10",
+)  # fmt: skip
+READ_ONLY = configuration(*UNCACHED, "workload=readrandom", "workload.num=200000", "workload.duration=4s")
+
+
+def under(config: dict[str, Any], caps: dict[str, Any], device: str, threads: int) -> dict[str, Any]:
+    """Return the configuration on another device under caps, with this number of client threads."""
+    other = configuration(f"device={device}")["device"]
+    return {
+        **config,
+        "device": {**other, "page_cache": 0},
+        "limits": {**(config["limits"] or {}), **caps},
+        "workload": {**config["workload"], "threads": threads},
+    }
+
+
+@settings(max_examples=20)
+@given(caps=CAPS, device=DEVICES, threads=THREADS)
+def test_reads_obey_their_caps(caps: dict[str, Any], device: str, threads: int) -> None:
+    """Clients that only read are slower under caps, read what the device transfers, and no more than the caps allow."""
+    free = run(under(READ_ONLY, {}, device, threads))
+    capped = run(under(READ_ONLY, caps, device, threads))
+
+    for result in (free, capped):
+        blocks = result.summary["operations"] * result.summary["read_amplification"]
+        moved = float(np.sum(result.series["read_bytes_client_per_s"]))
+        assert moved == pytest.approx(blocks * BLOCK_BYTES, rel=0.02)
+        assert result.summary["device_bytes_read"] == pytest.approx(moved, rel=1e-6)
+    assert capped.summary["ops_per_s"] <= 1.02 * free.summary["ops_per_s"]
+    duration_s = capped.summary["duration_s"] + 0.1  # the first slice has its allowance at once
+    reads = capped.summary["device_bytes_read"] / BLOCK_BYTES
+    assert reads <= 1.02 * caps.get("iops_cap", np.inf) * duration_s + 1.0
+
+
+@settings(max_examples=10)
+@given(cap=st.sampled_from(["1MB/s", "20MB/s"]), device=DEVICES, threads=THREADS)
+def test_a_cap_on_writes_leaves_clients_alone_that_only_read(cap: str, device: str, threads: int) -> None:
+    """Without a job, a cap on writes changes nothing."""
+    free, capped = (
+        run(under(READ_ONLY, caps, device, threads)).summary["ops_per_s"] for caps in ({}, {"write_cap": cap})
+    )
+
+    assert capped == pytest.approx(free, rel=0.005)
