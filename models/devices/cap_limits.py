@@ -11,7 +11,7 @@ from lsmlab.models.devices.sharing import fair_level
 _EMPTY_S: Final = 1e-3
 """Minimum allowance, as the time at the cap's rate: one timer tick (HZ = 1000) of the throttle; less counts as used
 up."""
-_BLOCKED_BYTES_PER_S: Final = 1.0
+BLOCKED_BYTES_PER_S: Final = 1.0
 """Rate of a stream that waits for the next slice: practically 0, and valid as a divisor."""
 _SLACK: Final = 1.0 + 1e-9
 """Tolerance factor on caps: rates equal to the cap are within it."""
@@ -105,7 +105,7 @@ def _hold_queue(
     stream_bytes, client_bytes = side.streams * side.request_bytes, side.clients * side.client_unit_bytes
     queue_s = max((stream_bytes * own + client_bytes * client) / cap_per_s for cap_per_s, _, (own, client) in allowances)
     wait_s = max(side.slice_s, queue_s)
-    limit = _BLOCKED_BYTES_PER_S if empty else side.limit
+    limit = BLOCKED_BYTES_PER_S if empty else side.limit
     client_limit = min(1.0, client_bytes / wait_s / side.client_demand_bytes_per_s)
     return side._replace(limit=limit, client_limit=client_limit, wait_s=wait_s), slice_left_s
 
@@ -139,9 +139,9 @@ def _hold_streams(
             side = side._replace(client_limit=side.client_limit * share * factor)
             rates = stream, clients * factor, 1.0
             wanted_by_clients *= factor
-    if not side.streams or stream <= _BLOCKED_BYTES_PER_S:
+    if not side.streams or stream <= BLOCKED_BYTES_PER_S:
         return side, rates, math.inf
     left -= wanted_by_clients * slice_left_s
     if left > cap_per_s * _EMPTY_S:
         return side, rates, min(slice_left_s, left / wanted)
-    return side._replace(limit=_BLOCKED_BYTES_PER_S), (_BLOCKED_BYTES_PER_S, rates[1], rates[2]), slice_left_s
+    return side._replace(limit=BLOCKED_BYTES_PER_S), (BLOCKED_BYTES_PER_S, rates[1], rates[2]), slice_left_s

@@ -9,9 +9,13 @@ from typing import Any, Final
 
 import simpy
 from lsmlab.models.devices.base import Device, DeviceLoad, Flow, Grant
+from lsmlab.models.devices.cap_limits import BLOCKED_BYTES_PER_S
 from lsmlab.models.devices.capped import PAGE_BYTES, Capped
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.observers import Observers
+
+_BINDS_S: Final = 10.0
+"""Time for which a cap counts as one that binds after it has held up a request."""
 
 ClientFlow = tuple[float, float, float, float]
 """Demand of the clients: reads per second, bytes per read, queue depth, and bytes written per second."""
@@ -64,6 +68,8 @@ class DeviceStation:
         """Present demand of the clients: arguments of `set_clients`."""
         self._trimmed_bytes = 0.0
         self._small_writes = self._small_reads = 0.0
+        self._held_s = 0.0
+        """Last time at which a cap held up background requests."""
         self._flushing = 0
         """Flushes of the device's cache in progress."""
         self._submitted: list[tuple[simpy.Event, float]] = []
@@ -212,8 +218,8 @@ class DeviceStation:
 
     @property
     def bursty(self) -> bool:
-        """Whether the bandwidth now depends on the bytes of the last moments (a cap with its allowance)."""
-        return self.device.bursty
+        """Whether the bandwidth depends on the bytes of the last moments: a cap binds. At the start, every cap may."""
+        return self.device.bursty and self._env.now <= self._held_s + _BINDS_S
 
     def settle(self) -> None:
         """Bring the accounts up to now."""
@@ -313,6 +319,11 @@ class DeviceStation:
         self._grant = grant
         readers.rate = grant.read_bytes_per_s
         writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
+        if grant.valid_for_s != math.inf and (
+            (len(readers) and grant.read_bytes_per_s <= BLOCKED_BYTES_PER_S)
+            or (len(writers) and grant.write_bytes_per_s <= BLOCKED_BYTES_PER_S)
+        ):
+            self._held_s = self._env.now
         valid_s = math.inf if self._flushing and not len(readers) else grant.valid_for_s
         self._alarm.set(min(readers.next_departure_s(), writers.next_departure_s(), valid_s))
         return grant != before  # by value: equal grants may be different objects

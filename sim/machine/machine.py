@@ -146,6 +146,11 @@ class Machine:
         """Whether WAL bytes reach the device before the WAL is deleted."""
 
     @property
+    def piece_bytes(self) -> float | None:
+        """Bytes that a step of a job writes; None while neither a cap nor a rate limiter holds up requests."""
+        return self.style.piece_bytes if self.limiter is not None or self.device.bursty else None
+
+    @property
     def client_demand(self) -> ClientDemand:
         """Present demand of the clients."""
         return ClientDemand(self.cores.clients, *self.device.clients)
@@ -353,7 +358,7 @@ class Machine:
         Buffered reads hit the page cache. With direct reads under a cap, each of these small reads waits behind the
         requests that compactions have submitted, even if the cap still allows writes.
         """
-        if self.device.bursty and not self.style.overlap_reads:
+        if self.device.device.bursty and not self.style.overlap_reads:
             reads = round(count * FILE_READS)
             for _ in range(reads):
                 if (waiting := self.device.small_read(Consumer.FLUSH)) is not None:
@@ -378,7 +383,7 @@ class Machine:
         slice if the allowance of the cap is used up. With a journal, `Journal` has simulated the wait already, and the cap
         only counts the requests.
         """
-        if not self.device.bursty:
+        if not self.device.device.bursty:
             return
         if self.journal is not None:
             self.device.count_small(writes=count)
