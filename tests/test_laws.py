@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lsmlab.models.errors import InputError
-from lsmlab.sim.phase import Phase
-from running import SMALL, configuration, phase_of, run
+from lsmlab.models.costs.host import Host
+from running import SMALL, configuration, run
 
 BLOCK_BYTES = 4096.0 + 512.0
 """Bytes of a direct read of one block: it begins anywhere in its file."""
@@ -69,3 +69,42 @@ def test_a_cap_on_writes_leaves_clients_alone_that_only_read(cap: str, device: s
     )
 
     assert capped == pytest.approx(free, rel=0.005)
+
+
+FILLING = (
+    *UNCACHED, "workload.num=200000", "workload.duration=3s", "engine.options.write_buffer_size=256KiB",
+    "engine.options.target_file_size_base=256KiB", "engine.options.max_bytes_for_level_base=1MiB",
+)  # fmt: skip
+MIXED = {
+    name: configuration(*FILLING, f"workload={name}") for name in ("fillrandom", "readrandomwriterandom", "readwhilewriting")
+}
+
+
+@settings(max_examples=20)
+@given(caps=CAPS, device=DEVICES, threads=THREADS, workload=st.sampled_from(sorted(MIXED)), seed=st.integers(0, 3))
+def test_a_cap_never_speeds_a_store_up(
+    caps: dict[str, Any], device: str, threads: int, workload: str, seed: int
+) -> None:
+    """Under caps reads and writes do not both become faster, but for the scatter of jobs that meet other files.
+
+    A cap on one direction may speed up the clients of the other one, which have more of the device.
+    """
+    free, capped = (
+        run({**under(MIXED[workload], some, device, threads), "seed": seed}).summary for some in ({}, caps)
+    )
+    ways = [way for way in ("read_ops_per_s", "write_ops_per_s") if free[way] > 0.0]
+
+    assert min(capped[way] / free[way] for way in ways) <= 1.1
+
+
+TIMES = [f.name for f in fields(Host) if "quantity" in f.metadata and f.metadata["quantity"].kind == "seconds"]
+
+
+@settings(max_examples=15)
+@given(name=st.sampled_from(TIMES), value=st.sampled_from(["1us", "1s", "1000000s"]), cores=st.sampled_from([1, 16]))
+def test_busy_cores_are_cores(name: str, value: str, cores: int) -> None:
+    """With any constant of the host, however absurd, jobs use no more cores than there are."""
+    base = MIXED["fillrandom"]
+    cpu = run({**base, "host": {**base["host"], name: value, "cores": cores}}).summary["cpu"]
+
+    assert 0.0 <= cpu["background_busy_cores"] <= cores * (1.0 + 1e-9)

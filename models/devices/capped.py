@@ -148,13 +148,16 @@ class Capped(Layer):
         return self.iops_cap is not None
 
     def page_passes(self, state: CapState, ahead_bytes: float, *, write: bool) -> bool:
-        """Return whether the allowances let a page pass now, behind `ahead_bytes` of the same direction."""
+        """Return whether the allowances let a page pass now, behind `ahead_bytes` of the same direction.
+
+        Numbers of operations are means, so half of one counts as one.
+        """
         window, cap, io_bytes = (state.write, self.write_cap, self.io_bytes) if write else (
             state.read, self.read_cap, self.read_io_bytes
         )  # fmt: skip
         allowances, _ = self._allowances(window, cap, (1.0 / io_bytes, 1.0 / io_bytes))
         for _, left, (per_byte, _) in allowances:
-            own = PAGE_BYTES if per_byte == 1.0 else 1.0
+            own = PAGE_BYTES if per_byte == 1.0 else 0.5
             if ahead_bytes * per_byte + own > left:
                 return False
         return True
@@ -233,7 +236,7 @@ class Capped(Layer):
     def _hold(
         self, side: Direction, rates: CapRates, cap: float | None, window: ThrottleWindow
     ) -> tuple[Direction, float]:
-        """Return the direction with the limits of used-up allowances (the same object: no new limits), and their validity in s."""
+        """Return the direction with the limits of used-up allowances (the same object without any), and their validity in s."""
         operations = 1.0 / min(side.request_bytes, side.io_bytes), 1.0 / min(side.client_unit_bytes, side.io_bytes)
         return hold(side, rates, *self._allowances(window, cap, operations))
 

@@ -363,7 +363,7 @@ class Machine:
             for _ in range(reads):
                 if (waiting := self.device.small_read(Consumer.FLUSH)) is not None:
                     yield waiting
-                self.device.count_small(reads=count * FILE_READS / reads)
+                self.device.count_small(reads=count * FILE_READS / reads - PAGE_BYTES / self.device.request_bytes[0])
 
     def commit(self) -> Events:
         """Append a version edit to the MANIFEST and fsync it."""
@@ -391,7 +391,7 @@ class Machine:
         for _ in range(count):
             if (waiting := self.device.small_write(consumer)) is not None:
                 yield waiting
-            self.device.count_small(writes=1)
+            self.device.count_small(writes=1.0 - PAGE_BYTES / self.device.request_bytes[1])  # its bytes count already
 
     def unlink(self, count: int, cached_bytes: float = 0.0, wal_bytes: float = 0.0) -> Events:
         """Delete `count` obsolete files; the job keeps its slot until the end.
