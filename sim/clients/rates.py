@@ -17,7 +17,7 @@ from lsmlab.sim.machine.machine import ClientDemand, Machine, MachineShares
 
 _MOST_ITERATIONS: Final = 20
 """Maximum number of iterations."""
-_TOLERANCE: Final = 0.02
+_TOLERANCE: Final = 0.005
 """Relative difference at which the iteration ends: of rates from those that their own use of the machine allows, and of core
 shares."""
 
@@ -145,23 +145,44 @@ def use_at(served: Sequence[float], state: LoadState, shares: MachineShares) -> 
 class Damping:
     """Damped iteration of a rate that lowers itself: several readers of one drive are slow if they were fast.
 
-    The step follows from the slope of the wanted rate between the last two rates (Wegstein's method): a rate that lowers
-    itself by as much as it rises moves half of the way.
+    The step follows from the slope of the wanted rate between the last two rates (Wegstein's method). It stays between the
+    last rate that was too low and the last that was too high: at full load the wanted rate may jump between them.
     """
 
-    __slots__ = ("_last",)
+    __slots__ = ("_high", "_last", "_low", "jumps")
 
     def __init__(self) -> None:
         self._last: tuple[float, float] | None = None
         """Last rate, and the rate that it made clients want; None before the first."""
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the bounds, because other groups or the cores have moved since."""
+        self._low: float | None = None
+        self._high: float | None = None
+        self.jumps = False
+        """Whether the wanted rate jumps at the last rate: from above it to below it."""
 
     def next(self, rate: float, wanted: float) -> float:
         """Return the next rate after `rate`."""
+        if wanted > rate:
+            self._low = rate
+            self._high = None if self._high is None or self._high <= rate else self._high
+        else:
+            self._high = rate
+            self._low = None if self._low is None or self._low >= rate else self._low
         step = 1.0
         if self._last is not None and (moved := rate - self._last[0]) != 0.0:
             step = 1.0 / (1.0 - min(0.0, (wanted - self._last[1]) / moved))
         self._last = rate, wanted
-        return max(0.0, rate + step * (wanted - rate))
+        rate += step * (wanted - rate)
+        low, high = self._low, self._high
+        if low is None or high is None:
+            return rate
+        self.jumps = high - low <= _TOLERANCE * high
+        if self.jumps:
+            return low
+        return rate if low < rate < high else (low + high) / 2.0
 
 
 def solve(state: LoadState, machine: Machine) -> Rates:
@@ -179,10 +200,16 @@ def solve(state: LoadState, machine: Machine) -> Rates:
         before, shares = shares, machine.shares(use.demand)
         if shares != before:
             allowed = allowed_rates(state, shares)
-        if abs(shares.core_share - before.core_share) <= _TOLERANCE * before.core_share and all(
-            abs(own.served - rate) <= _TOLERANCE * rate for own, rate in zip(allowed.groups, served, strict=True)
-        ):
+        agrees = [
+            damping.jumps or abs(own.served - rate) <= _TOLERANCE * rate
+            for damping, own, rate in zip(dampings, allowed.groups, served, strict=True)
+        ]
+        steady = abs(shares.core_share - before.core_share) <= _TOLERANCE * before.core_share
+        if all(agrees) and steady:
             break
+        for damping in dampings:
+            if not steady or (damping.jumps and len(dampings) > 1):
+                damping.restart()
     groups = [
         GroupRates(own.capacity, own.demand * (rate / own.served) if own.served > 0.0 else own.demand, rate)
         for own, rate in zip(allowed.groups, served, strict=True)
