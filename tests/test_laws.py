@@ -72,7 +72,7 @@ def test_a_cap_on_writes_leaves_clients_alone_that_only_read(cap: str, device: s
 
 
 FILLING = (
-    *UNCACHED, "workload.num=200000", "workload.duration=3s", "engine.options.write_buffer_size=256KiB",
+    *UNCACHED, "workload.num=200000", "workload.duration=1s", "engine.options.write_buffer_size=256KiB",
     "engine.options.target_file_size_base=256KiB", "engine.options.max_bytes_for_level_base=1MiB",
 )  # fmt: skip
 MIXED = {
@@ -100,7 +100,7 @@ def test_a_cap_never_speeds_a_store_up(
 TIMES = [f.name for f in fields(Host) if "quantity" in f.metadata and f.metadata["quantity"].kind == "seconds"]
 
 
-@settings(max_examples=15)
+@settings(max_examples=12)
 @given(name=st.sampled_from(TIMES), value=st.sampled_from(["1us", "1s", "1000000s"]), cores=st.sampled_from([1, 16]))
 def test_busy_cores_are_cores(name: str, value: str, cores: int) -> None:
     """With any constant of the host, however absurd, jobs use no more cores than there are."""
