@@ -264,7 +264,7 @@ class DeviceStation:
         owed[2] += requests
         owed[3] += write_bytes / self._shape[1]
         self._owed_s += elapsed_s
-        if self._owed_s >= self.device.state_step_s or grant.valid_for_s != math.inf:
+        if self._owed_s >= self.device.state_step_s or grant.valid_for_s != math.inf or self.bursty:
             self._tell_device()
 
     def _tell_device(self) -> None:
