@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsmlab.models.costs.host import Host
-from running import SMALL, configuration, run
+from lsmlab.models.errors import InputError
+from running import SMALL, configuration, phase_of, run
 
 BLOCK_BYTES = 4096.0 + 512.0
 """Bytes of a direct read of one block: it begins anywhere in its file."""
@@ -108,3 +109,59 @@ def test_busy_cores_are_cores(name: str, value: str, cores: int) -> None:
     cpu = run({**base, "host": {**base["host"], name: value, "cores": cores}}).summary["cpu"]
 
     assert 0.0 <= cpu["background_busy_cores"] <= cores * (1.0 + 1e-9)
+
+
+LIMITS = st.fixed_dictionaries(
+    {
+        "hard_pending_compaction_bytes_limit": st.sampled_from(["1MiB", "3MiB", "30MiB"]),
+        "write_buffer_size": st.sampled_from(["256KiB", "1MiB"]),
+        "target_file_size_base": st.sampled_from(["256KiB", "1MiB"]),
+        "max_bytes_for_level_base": st.sampled_from(["1MiB", "4MiB"]),
+        "max_background_jobs": st.sampled_from([1, 8]),
+    },
+    optional={
+        "level0_file_num_compaction_trigger": st.sampled_from([1, 4]),
+        "level0_stop_writes_trigger": st.sampled_from([4, 20]),
+    },
+)
+ENGINES = st.sampled_from(["rocksdb", "rocksdb_io", "rocksdb_overflow", "vlsm", "lsmi", "silk", "triad"])
+
+
+@settings(max_examples=15)
+@given(options=LIMITS, engine=ENGINES)
+def test_nobody_waits_while_nothing_runs(options: dict[str, Any], engine: str) -> None:
+    """At every moment at which writers are stopped a job runs, with any limit that the engine accepts."""
+    try:
+        phase = phase_of(
+            f"engine={engine}", "device=samsung_970_pro", "workload=fillrandom", "workload.num=200000",
+            "workload.value_size=100", "workload.duration=1s", *(f"engine.options.{k}={v}" for k, v in options.items()),
+        )  # fmt: skip
+    except InputError as refused:
+        if "neither would ever go on" not in str(refused):
+            raise
+        return
+    phase.run()
+
+    assert not any(database.blocked and not database.background.view.jobs for database in phase.databases)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [("level0_slowdown_writes_trigger=4", "level0_stop_writes_trigger=6"), ("hard_pending_compaction_bytes_limit=300MiB",)],
+)  # fmt: skip
+def test_limits_that_triad_never_leaves_are_refused(limits: tuple[str, ...]) -> None:
+    """TRIAD lets six files wait in L0 for a seventh: a store whose writers stop before has come to rest for ever."""
+    with pytest.raises(InputError, match="neither would ever go on; set it above"):
+        phase_of("engine=triad", *(f"engine.options.{limit}" for limit in limits))
+
+
+def test_outputs_of_a_job_do_not_enclose_those_of_another() -> None:
+    """LSMi takes files from both sides of a job that runs; its output ends before that job's."""
+    phase = phase_of(
+        "engine=lsmi", "workload=overwrite", "workload.num=400k", "workload.value_size=1000", "workload.duration=15s",
+        "engine.options.write_buffer_size=16MiB", "engine.options.max_write_buffer_number=4",
+        "engine.options.max_bytes_for_level_multiplier=2", "engine.options.hard_pending_compaction_bytes_limit=200MiB",
+        "engine.options.soft_pending_compaction_bytes_limit=20MiB", "engine.options.max_background_jobs=8",
+    )  # fmt: skip
+    phase.preload()
+    phase.run()  # a level checks that its files do not overlap
