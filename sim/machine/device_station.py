@@ -15,7 +15,9 @@ from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.observers import Observers
 
 _BINDS_S: Final = 10.0
-"""Time for which a cap counts as one that binds after it has held up a request."""
+"""Time for which a cap counts as one that binds after it has held up requests in three slices within `_AGAIN_S`."""
+_AGAIN_S: Final = 1.0
+"""A single hold may be that of two coarse steps that meet."""
 
 ClientFlow = tuple[float, float, float, float]
 """Demand of the clients: reads per second, bytes per read, queue depth, and bytes written per second."""
@@ -68,8 +70,10 @@ class DeviceStation:
         """Present demand of the clients: arguments of `set_clients`."""
         self._trimmed_bytes = 0.0
         self._small_writes = self._small_reads = 0.0
-        self._held_s = 0.0
-        """Last time at which a cap held up background requests."""
+        self._held_s = (0.0, 0.0)
+        """Last two times at which a cap held up background requests."""
+        self._binds_s = 0.0
+        """Last time at which it did so in three slices within a second."""
         self._flushing = 0
         """Flushes of the device's cache in progress."""
         self._submitted: list[tuple[simpy.Event, float]] = []
@@ -219,7 +223,7 @@ class DeviceStation:
     @property
     def bursty(self) -> bool:
         """Whether the bandwidth depends on the bytes of the last moments: a cap binds. At the start, every cap may."""
-        return self.device.bursty and self._env.now <= self._held_s + _BINDS_S
+        return self.device.bursty and self._env.now <= self._binds_s + _BINDS_S
 
     def settle(self) -> None:
         """Bring the accounts up to now."""
@@ -323,10 +327,20 @@ class DeviceStation:
             (len(readers) and grant.read_bytes_per_s <= BLOCKED_BYTES_PER_S)
             or (len(writers) and grant.write_bytes_per_s <= BLOCKED_BYTES_PER_S)
         ):
-            self._held_s = self._env.now
+            self._note_hold()
         valid_s = math.inf if self._flushing and not len(readers) else grant.valid_for_s
         self._alarm.set(min(readers.next_departure_s(), writers.next_departure_s(), valid_s))
         return grant != before  # by value: equal grants may be different objects
+
+    def _note_hold(self) -> None:
+        """Note that a cap holds up background requests; within one slice it is one hold."""
+        now_s = self._env.now
+        before_s, last_s = self._held_s
+        if now_s <= last_s + self.device.state_step_s:
+            return
+        if now_s <= before_s + _AGAIN_S:
+            self._binds_s = now_s
+        self._held_s = last_s, now_s
 
     def _granted(self, demand: ClientFlow) -> Grant:
         """Return the rates of the present streams beside this demand of the clients."""

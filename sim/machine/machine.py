@@ -151,6 +151,11 @@ class Machine:
         return self.style.piece_bytes if self.limiter is not None or self.device.bursty else None
 
     @property
+    def _pages_count(self) -> bool:
+        """Whether small requests matter: a cap on bytes binds, or there is one on operations."""
+        return self.device.bursty or self.device.device.counts_operations
+
+    @property
     def client_demand(self) -> ClientDemand:
         """Present demand of the clients."""
         return ClientDemand(self.cores.clients, *self.device.clients)
@@ -358,7 +363,7 @@ class Machine:
         Buffered reads hit the page cache. With direct reads under a cap, each of these small reads waits behind the
         requests that compactions have submitted, even if the cap still allows writes.
         """
-        if self.device.device.bursty and not self.style.overlap_reads:
+        if self._pages_count and not self.style.overlap_reads:
             reads = round(count * FILE_READS)
             for _ in range(reads):
                 if (waiting := self.device.small_read(Consumer.FLUSH)) is not None:
@@ -383,7 +388,7 @@ class Machine:
         slice if the allowance of the cap is used up. With a journal, `Journal` has simulated the wait already, and the cap
         only counts the requests.
         """
-        if not self.device.device.bursty:
+        if not self._pages_count:
             return
         if self.journal is not None:
             self.device.count_small(writes=count)
