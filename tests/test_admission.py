@@ -46,7 +46,7 @@ def test_memtables_of_a_steady_load_are_full_at_equal_intervals() -> None:
 
 def test_nothing_is_written_during_a_stop_and_its_wait_is_a_latency() -> None:
     """In seconds of a write stop no write ends; the longest write waited for the longest stop."""
-    result = simulate(*SMALL, *DIRECT, "device.write_cap=2MiB/s", "workload.duration=20s")
+    result = simulate(*SMALL, *DIRECT, "device.write_cap=1MiB/s", "workload.duration=20s")
     stopped = np.sum([c for n, c in result.series.items() if n.endswith("_stop_s")], axis=0) > 1.0 - 1e-9
 
     assert 3 <= stopped.sum() < len(stopped)

@@ -86,9 +86,9 @@ def test_one_write_per_thread_waits_for_the_end_of_a_stop() -> None:
     group = closed(threads=4)
     waits = WriteWaits([group], Host())
 
-    waits.set_stopped(True, 5.0)
-    waits.set_stopped(True, 6.0)
-    waits.set_stopped(False, 8.0)
+    waits.set_stopped(5.0, stopped=True)
+    waits.set_stopped(6.0, stopped=True)
+    waits.set_stopped(8.0, stopped=False)
 
     assert group.write_pieces.table().tolist() == [[8.0, 4.0, 3.0, 3.0]]
     assert waits.longest_s == 3.0

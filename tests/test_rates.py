@@ -12,7 +12,7 @@ from lsmlab.models.workloads.base import Clients, Mix
 from lsmlab.sim.clients.admission import Delay, WriteLimits
 from lsmlab.sim.clients.group import ClientGroup, start_group
 from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
-from lsmlab.sim.clients.rates import LoadState, WalWrites, allowed_rates, solve
+from lsmlab.sim.clients.rates import LoadState, WalWrites, allowed_rates, solve, use_at
 from lsmlab.sim.machine.machine import ClientDemand, Machine
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.setting import Setting
@@ -84,6 +84,20 @@ def test_the_solution_is_a_fixed_point_and_changes_nothing(threads: int, reads: 
     assert machine.client_demand == before
     assert rates.shares == machine.shares(rates.use.demand)
     assert allowed_rates(state, rates.shares).groups[0].served == pytest.approx(rates.groups[0].served, rel=0.05)
+
+
+@pytest.mark.parametrize(("threads", "reads"), [(2, 0.5), (16, 0.5), (64, 0.5), (64, 1.0)])
+def test_small_steps_lead_to_the_same_rates(threads: int, reads: float) -> None:
+    """Threads that read and write on two cores get the rates to which 1000 steps of 3 % lead."""
+    machine = a_machine()
+    state = a_state(machine, threads, reads)
+    shares = machine.shares(machine.client_demand)
+    rate = 0.0
+    for _ in range(1000):
+        rate += 0.03 * (allowed_rates(state, shares).groups[0].served - rate)
+        shares = machine.shares(use_at([rate], state, shares).demand)
+
+    assert solve(state, machine).groups[0].served == pytest.approx(rate, rel=0.015)
 
 
 def test_many_readers_wait_for_the_device() -> None:

@@ -133,7 +133,9 @@ class Device(ABC):
     copies_in_caller: ClassVar[bool] = False
     """Whether a writing thread copies the bytes itself and keeps its core."""
     state_step_s: ClassVar[float] = STATE_STEP_S
-    """Simulated seconds between two calls of `advance`; 0: the device must know every transfer at once."""
+    """Simulated seconds between two calls of `advance` at rates whose validity has no end."""
+    bursty: ClassVar[bool] = False
+    """Whether the bandwidth depends on the bytes of the last moments: a cap with its allowance."""
     file_discards: float = 0.0
     """Discards per deleted file that count as writes."""
 
@@ -165,6 +167,15 @@ class Device(ABC):
     def uncapped(self) -> Device:
         """Return the device without caps on bytes and operations. Default: itself."""
         return self
+
+    @property
+    def counts_operations(self) -> bool:
+        """Return whether the rates depend on the number of operations, however small. Default: they do not."""
+        return False
+
+    def page_passes(self, state: Any, ahead_bytes: float, *, write: bool) -> bool:  # noqa: ARG002
+        """Return whether a small request behind `ahead_bytes` need not wait for a cap. Default: it need not."""
+        return True
 
     def worker_share(self, write_alone_s: float) -> float:  # noqa: ARG002
         """Return the share of the time in which a kernel thread copies the writes that a cap has let pass. Default: 0.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from lsmlab.models.devices.sharing import fair_level
@@ -10,10 +11,8 @@ from lsmlab.models.devices.sharing import fair_level
 _EMPTY_S: Final = 1e-3
 """Minimum allowance, as the time at the cap's rate: one timer tick (HZ = 1000) of the throttle; less counts as used
 up."""
-_BLOCKED_BYTES_PER_S: Final = 1.0
+BLOCKED_BYTES_PER_S: Final = 1.0
 """Rate of a stream that waits for the next slice: practically 0, and valid as a divisor."""
-_BLOCKED_SHARE: Final = 1e-6
-"""Share of the demand of clients that wait for the next slice: practically 0."""
 _SLACK: Final = 1.0 + 1e-9
 """Tolerance factor on caps: rates equal to the cap are within it."""
 
@@ -29,6 +28,8 @@ class Direction(NamedTuple):
     """Number of clients."""
     client_unit_bytes: float
     """Bytes of one client request."""
+    client_demand_bytes_per_s: float
+    """Demand of all clients."""
     limit: float
     """Limit of one stream in bytes per second."""
     client_limit: float
@@ -37,7 +38,7 @@ class Direction(NamedTuple):
     """Whether clients queue for the next slice like streams, as single reads do; else they have a steady rate (the
     WAL)."""
     slice_s: float = math.inf
-    """Maximum wait of queued clients after the allowance is used up."""
+    """Least wait of queued clients after the allowance is used up."""
     wait_s: float = 0.0
     """Wait of queued clients now."""
 
@@ -51,41 +52,81 @@ Units = tuple[float, float]
 BYTES: Final[Units] = (1.0, 1.0)
 
 
-def hold(
-    side: Direction, rates: CapRates, cap_per_s: float, left: float, slice_left_s: float, units: Units = BYTES
-) -> tuple[Direction, CapRates, float]:
-    """Return the direction with the limits of an allowance, the rates under these limits, and their validity in s.
+class Allowance(NamedTuple):
+    """What remains of one cap."""
 
-    `left`: the allowance that remains of the cap in this slice. Without new limits the direction is the same object. New
-    limits add up to the cap at most for any grant of the device, so an iteration over all caps ends.
+    cap_per_s: float
+    left: float
+    """Units that may still pass in this slice."""
+    units: Units = BYTES
+
+    @property
+    def empty(self) -> bool:
+        """Return whether it is used up."""
+        return self.left <= self.cap_per_s * _EMPTY_S
+
+
+def hold(
+    side: Direction, rates: CapRates, allowances: Sequence[Allowance], slice_left_s: float
+) -> tuple[Direction, float]:
+    """Return the direction with the limits of its allowances, and their validity in s.
+
+    Without new limits the direction is the same object. New limits add up to each cap at most for any grant of the device,
+    so an iteration over both directions ends.
     """
-    if side.queued and rates[1] > 0.0:
-        if side.wait_s > 0.0:
-            return side, rates, math.inf
-        return _hold_queue(side, rates, cap_per_s, left, slice_left_s, units)
-    return _hold_streams(side, rates, cap_per_s, left, slice_left_s, units)
+    if side.queued and side.clients > 0.0 and side.client_demand_bytes_per_s > 0.0:
+        return _hold_queue(side, rates, allowances, slice_left_s)
+    valid_s = math.inf
+    for allowance in allowances:
+        side, rates, until_s = _hold_streams(side, rates, allowance, slice_left_s)
+        valid_s = min(valid_s, until_s)
+    return side, valid_s
 
 
 def _hold_queue(
-    side: Direction, rates: CapRates, cap_per_s: float, left: float, slice_left_s: float, units: Units
-) -> tuple[Direction, CapRates, float]:
-    """Limit streams and clients in one queue: all run at the speed of the device, or all wait for the next slice."""
-    stream, clients, share = rates
-    if left <= cap_per_s * _EMPTY_S:
-        limit = side.client_limit * _BLOCKED_SHARE
-        side = side._replace(limit=_BLOCKED_BYTES_PER_S, client_limit=limit, wait_s=side.slice_s)
-        return side, (_BLOCKED_BYTES_PER_S, clients * _BLOCKED_SHARE, share), slice_left_s
-    per_s = side.streams * (stream * units[0]) + clients * units[1]
-    if per_s > cap_per_s * _SLACK:
-        return side, rates, min(slice_left_s, left / per_s)
-    return side, rates, math.inf
+    side: Direction, rates: CapRates, allowances: Sequence[Allowance], slice_left_s: float
+) -> tuple[Direction, float]:
+    """Limit streams and clients in one queue, served in the order of arrival (`throtl_qnode_add_bio`).
+
+    While the allowance lasts, streams run at the speed of the device, and clients too if the requests in front of them fit
+    into it. Else each client waits for the next slice, or longer if the queue has more requests than a slice lets pass.
+    """
+    if side.wait_s > 0.0:
+        return side, min(slice_left_s, _last_s(side, rates, allowances, slice_left_s))
+    fits, empty = True, False
+    for allowance in allowances:
+        cap_per_s, left, (own, client) = allowance
+        empty = empty or allowance.empty
+        crowded = side.streams * (rates[0] * own) > cap_per_s * _SLACK
+        ahead = side.streams * side.request_bytes * own if crowded else 0.0
+        fits = fits and ahead + side.client_unit_bytes * client <= left
+    if fits and not empty:
+        return side, _last_s(side, rates, allowances, slice_left_s)
+    stream_bytes, client_bytes = side.streams * side.request_bytes, side.clients * side.client_unit_bytes
+    queue_s = max((stream_bytes * own + client_bytes * client) / cap_per_s for cap_per_s, _, (own, client) in allowances)
+    wait_s = max(side.slice_s, queue_s)
+    limit = BLOCKED_BYTES_PER_S if empty else side.limit
+    client_limit = min(1.0, client_bytes / wait_s / side.client_demand_bytes_per_s)
+    return side._replace(limit=limit, client_limit=client_limit, wait_s=wait_s), slice_left_s
+
+
+def _last_s(side: Direction, rates: CapRates, allowances: Sequence[Allowance], slice_left_s: float) -> float:
+    """Return how long the allowances last at these rates in s: until the end of the slice at most, or for ever."""
+    stream, clients, _ = rates
+    valid_s = math.inf
+    for cap_per_s, left, (own, client) in allowances:
+        per_s = side.streams * (stream * own) + clients * client
+        if per_s > cap_per_s * _SLACK:
+            valid_s = min(valid_s, slice_left_s, left / per_s)
+    return valid_s
 
 
 def _hold_streams(
-    side: Direction, rates: CapRates, cap_per_s: float, left: float, slice_left_s: float, units: Units
+    side: Direction, rates: CapRates, allowance: Allowance, slice_left_s: float
 ) -> tuple[Direction, CapRates, float]:
     """Limit clients to their fair share of the cap, as a fluid without bursts, and streams to the rest."""
     stream, clients, share = rates
+    cap_per_s, left, units = allowance
     wanted, wanted_by_clients = side.streams * (stream * units[0]), clients * units[1]
     if wanted + wanted_by_clients <= cap_per_s * _SLACK:
         return side, rates, math.inf
@@ -98,9 +139,9 @@ def _hold_streams(
             side = side._replace(client_limit=side.client_limit * share * factor)
             rates = stream, clients * factor, 1.0
             wanted_by_clients *= factor
-    if not side.streams or stream <= _BLOCKED_BYTES_PER_S:
+    if not side.streams or stream <= BLOCKED_BYTES_PER_S:
         return side, rates, math.inf
     left -= wanted_by_clients * slice_left_s
     if left > cap_per_s * _EMPTY_S:
         return side, rates, min(slice_left_s, left / wanted)
-    return side._replace(limit=_BLOCKED_BYTES_PER_S), (_BLOCKED_BYTES_PER_S, rates[1], rates[2]), slice_left_s
+    return side._replace(limit=BLOCKED_BYTES_PER_S), (BLOCKED_BYTES_PER_S, rates[1], rates[2]), slice_left_s

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple
 
 from lsmlab.models.devices.base import Device, DeviceFacts, DeviceLoad, Flow, Grant, Layer, Peaks
-from lsmlab.models.devices.cap_limits import CapRates, Direction, hold
+from lsmlab.models.devices.cap_limits import Allowance, CapRates, Direction, Units, hold
 from lsmlab.models.errors import InputError
 
 SLICE_S: Final = 0.1
@@ -39,6 +39,8 @@ recorded calibration runs (validation/cases; 3.1 per file and 6.3 per job, which
 (behaviour/device-and-kernel.md, Small requests)."""
 FILE_READS: Final = 1.8
 """Small reads at the open of a new file, of its footer and index; from the same runs."""
+PAGE_BYTES: Final = 4096.0
+"""Smallest write-back of the kernel, and size of a small read."""
 _TICK_S: Final = 1e-9
 """Tolerance for the end of a slice: simulated time is a float."""
 
@@ -69,15 +71,13 @@ _NO_WINDOW: Final = ThrottleWindow()
 
 @dataclass(frozen=True)
 class Capped(Layer):
-    """Device under caps. Within the allowance of a slice requests run at the speed of the device, then wait for the next.
+    """Device behind caps. Within the allowance of a slice requests run at the speed of the device, then wait for the next.
 
-    `iops_cap` applies to reads and to writes separately, like riops and wiops.
+    The caps are a gate in front of the device, which serves what has passed as it would without them. `iops_cap` applies to
+    reads and to writes separately, like riops and wiops.
     """
 
-    state_step_s: ClassVar[float] = 0.0
-    """Slices are short."""
-    takes_turns: ClassVar[bool] = False
-    """The allowance decides which writer goes on, not the arm below."""
+    bursty: ClassVar[bool] = True
     write_cap: float | None = None
     """Cap on writes in bytes per second."""
     read_cap: float | None = None
@@ -106,7 +106,7 @@ class Capped(Layer):
         held_s = math.inf
         while True:
             grant = self.device.allocate(state.inner, limited)
-            new_read, read_s, new_write, write_s = None, math.inf, None, math.inf
+            new_read, read_s, new_write, write_s = read, math.inf, write, math.inf
             if read is not None:
                 reads = load.client_read_iops * read.client_limit * grant.client_read_share * load.client_read_bytes
                 rates = (min(grant.read_bytes_per_s, read.limit), reads, grant.client_read_share)
@@ -115,10 +115,10 @@ class Capped(Layer):
                 logged = load.client_write_bytes_per_s * write.client_limit * grant.client_write_share
                 rates = (min(grant.write_bytes_per_s, write.limit), logged, grant.client_write_share)
                 new_write, write_s = self._hold(write, rates, self.write_cap, state.write)
-            if new_read is None and new_write is None:
+            if new_read is read and new_write is write:
                 return _answer(load, limited, grant, read, write, min(read_s, write_s, held_s))
-            held_s = min(held_s, read_s if new_read else math.inf, write_s if new_write else math.inf)
-            read, write = new_read or read, new_write or write
+            held_s = min(held_s, math.inf if new_read is read else read_s, math.inf if new_write is write else write_s)
+            read, write = new_read, new_write
             limited = _limited(load, read, write)
 
     def _capped(self, load: DeviceLoad) -> tuple[Direction | None, Direction | None]:
@@ -127,14 +127,40 @@ class Capped(Layer):
         if self._caps_reads and (load.readers or load.client_read_iops > 0.0):
             read = Direction(
                 load.readers, load.read_request_bytes, self.read_io_bytes, max(1.0, load.client_read_depth),
-                load.client_read_bytes, load.read_limit_bytes_per_s, 1.0, queued=True, slice_s=self.slice_s,
+                load.client_read_bytes, load.client_read_iops * load.client_read_bytes, load.read_limit_bytes_per_s, 1.0,
+                queued=True, slice_s=self.slice_s,
             )  # fmt: skip
         if self._caps_writes and (load.writers or load.client_write_bytes_per_s > 0.0):
             write = Direction(
                 load.writers, load.write_request_bytes, self.io_bytes, 1.0, load.write_request_bytes,
-                load.write_limit_bytes_per_s, 1.0,
+                load.client_write_bytes_per_s, load.write_limit_bytes_per_s, 1.0,
             )  # fmt: skip
         return read, write
+
+    @property
+    def state_step_s(self) -> float:  # type: ignore[override]
+        """Simulated seconds between two calls of `advance` while no cap limits a rate: one slice."""
+        return self.slice_s
+
+    @property
+    def counts_operations(self) -> bool:
+        """Return whether there is a cap on operations."""
+        return self.iops_cap is not None
+
+    def page_passes(self, state: CapState, ahead_bytes: float, *, write: bool) -> bool:
+        """Return whether the allowances let a page pass now, behind `ahead_bytes` of the same direction.
+
+        Numbers of operations are means, so half of one counts as one.
+        """
+        window, cap, io_bytes = (state.write, self.write_cap, self.io_bytes) if write else (
+            state.read, self.read_cap, self.read_io_bytes
+        )  # fmt: skip
+        allowances, _ = self._allowances(window, cap, (1.0 / io_bytes, 1.0 / io_bytes))
+        for _, left, (per_byte, _) in allowances:
+            own = PAGE_BYTES if per_byte == 1.0 else 0.5
+            if ahead_bytes * per_byte + own > left:
+                return False
+        return True
 
     @cached_property
     def _caps_reads(self) -> bool:
@@ -209,24 +235,28 @@ class Capped(Layer):
 
     def _hold(
         self, side: Direction, rates: CapRates, cap: float | None, window: ThrottleWindow
-    ) -> tuple[Direction | None, float]:
-        """Return the direction with new limits from used-up allowances (None: no new limits), and their validity in s."""
+    ) -> tuple[Direction, float]:
+        """Return the direction with the limits of used-up allowances (the same object without any), and their validity in s."""
+        operations = 1.0 / min(side.request_bytes, side.io_bytes), 1.0 / min(side.client_unit_bytes, side.io_bytes)
+        return hold(side, rates, *self._allowances(window, cap, operations))
+
+    def _allowances(self, window: ThrottleWindow, cap: float | None, operations: Units) -> tuple[list[Allowance], float]:
+        """Return what remains of the caps on bytes and on operations in this slice, and the rest of the slice in s.
+
+        `operations`: operations per byte of a stream and of a client.
+        """
         # the kernel trims past slices at the next request
         slice_s = self.slice_s
         slices = math.floor(window.age_s / slice_s + _TICK_S)
         over = max(0, slices - self.kept_slices)
         counted_s, over_s = (slices + 1 - over) * slice_s, over * slice_s
-        slice_left_s = (slices + 1) * slice_s - window.age_s
-        held, valid_s = side, math.inf
+        found = []
         if cap is not None:
-            left = cap * counted_s - max(0.0, window.passed_bytes - cap * over_s)
-            held, rates, valid_s = hold(held, rates, cap, left, slice_left_s)
+            found.append(Allowance(cap, cap * counted_s - max(0.0, window.passed_bytes - cap * over_s)))
         if self.iops_cap is not None:
             left = self.iops_cap * counted_s - max(0.0, window.passed_ios - self.iops_cap * over_s)
-            operations = 1.0 / min(side.request_bytes, side.io_bytes), 1.0 / min(side.client_unit_bytes, side.io_bytes)
-            held, rates, until_s = hold(held, rates, self.iops_cap, left, slice_left_s, operations)
-            valid_s = min(valid_s, until_s)
-        return held if held is not side else None, valid_s
+            found.append(Allowance(self.iops_cap, left, operations))
+        return found, (slices + 1) * slice_s - window.age_s
 
 
 def _limited(load: DeviceLoad, read: Direction | None, write: Direction | None) -> DeviceLoad:

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.parts import Base, Parts, PolicySettings
 from lsmlab.models.policies.rocksdb.inputs import Seed
@@ -59,7 +60,10 @@ class Triad(PolicySettings[Picker]):
         return TriadPicker(base.options, base.version, self)
 
     def refuses(self, parts: Parts, base: Base) -> str | None:
-        """Refuse styles without levels; with `wal_as_l0` also a disabled WAL and intra-L0 compactions by size."""
+        """Refuse styles without levels, and limits at which writers and L0 would wait for each other for ever.
+
+        With `wal_as_l0` also refuse a disabled WAL and intra-L0 compactions by size.
+        """
         if self.wal_as_l0 and base.options.disable_wal:
             return (
                 "wal_as_l0 keeps values in the WAL, but engine.options.disable_wal is true; set "
@@ -70,7 +74,26 @@ class Triad(PolicySettings[Picker]):
                 "wal_as_l0 needs engine.version below 9.0, because later pickers compact small L0 files within L0; set "
                 "engine.picker.wal_as_l0 to false"
             )
-        return super().refuses(parts, base)
+        return super().refuses(parts, base) or (self._deadlock(base.options) if self.deferred_l0 else None)
+
+    def _deadlock(self, options: RocksDbOptions) -> str | None:
+        """Return the limit that stops writers while L0 waits for `most_files` + 1 files, which only writers can add."""
+        if options.disable_auto_compactions:
+            return None
+        if options.level0_stop_writes_trigger <= self.most_files:
+            return (
+                f"engine.options.level0_stop_writes_trigger={options.level0_stop_writes_trigger} stops writers while L0 "
+                f"waits for more than {self.most_files} files, so neither would ever go on; set it above "
+                f"{self.most_files}, or engine.picker.deferred_l0 to false"
+            )
+        waiting_bytes = self.most_files * options.write_buffer_size + options.max_bytes_for_level_base
+        if 0 < options.hard_pending_compaction_bytes_limit <= waiting_bytes:
+            return (
+                f"engine.options.hard_pending_compaction_bytes_limit={options.hard_pending_compaction_bytes_limit} stops "
+                f"writers while L0 waits for more than {self.most_files} files, so neither would ever go on; set it above "
+                f"{waiting_bytes} (these files and L1), or engine.picker.deferred_l0 to false"
+            )
+        return None
 
 
 @dataclass

@@ -124,7 +124,7 @@ class ClientLoad:
         self._advance()
         for group in self.groups:
             group.curve.extend((self.env.now, group.arrived, group.served))
-        self.waits.set_stopped(False, self.env.now)
+        self.waits.set_stopped(self.env.now, stopped=False)
 
     def stop(self) -> None:
         """Stop all clients."""
@@ -234,7 +234,7 @@ class ClientLoad:
             self._cold_until_s = now_s + self._machine.host.cold_start
         self._stopped = stopped
         held = self._writes_held() or now_s < self._cold_until_s
-        self.waits.set_stopped(held or stopped, now_s)
+        self.waits.set_stopped(now_s, stopped=stopped, held=held)
         writing = not (held or stopped) and any(g.write_share > 0.0 and not g.finished for g in self.groups)
         if self._reads is not None:
             self._op_costs = self._with_reads(self._op_costs, self._reads, writing)

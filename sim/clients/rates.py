@@ -17,8 +17,9 @@ from lsmlab.sim.machine.machine import ClientDemand, Machine, MachineShares
 
 _MOST_ITERATIONS: Final = 20
 """Maximum number of iterations."""
-_TOLERANCE: Final = 0.02
-"""Relative difference of read latencies, of core shares and of rates (`Damping.gap`) at which the iteration ends."""
+_TOLERANCE: Final = 0.005
+"""Relative difference at which the iteration ends: of rates from those that their own use of the machine allows, and of core
+shares."""
 
 
 class WalWrites(NamedTuple):
@@ -121,13 +122,15 @@ def use_at(served: Sequence[float], state: LoadState, shares: MachineShares) -> 
     runnable: list[float] = []
     for group, rate in zip(state.groups, served, strict=True):
         busy_s = costs.client_s(group)
+        reading = False
         for kind, share in group.kinds:
             busy_s += share * costs.cpu_s(kind)
             if kind != WRITE:
                 cost = costs.read_cost(kind)
                 read_iops += rate * share * cost.device_reads
                 read_bytes += rate * share * cost.device_bytes
-                threads = max(threads, group.spec.threads)
+                reading = True
+        threads += group.spec.threads * reading
         runnable.append(min(group.spec.threads, rate * busy_s / shares.core_share))
         writes += rate * group.write_share
     wal_bytes = costs.shape.wal_bytes
@@ -142,32 +145,44 @@ def use_at(served: Sequence[float], state: LoadState, shares: MachineShares) -> 
 class Damping:
     """Damped iteration of a rate that lowers itself: several readers of one drive are slow if they were fast.
 
-    The next rate is a share of the way to the wanted one, halved at each change of direction. The first wanted rate follows
-    from the state before an event, so its direction does not count.
+    The step follows from the slope of the wanted rate between the last two rates (Wegstein's method). It stays between the
+    last rate that was too low and the last that was too high: at full load the wanted rate may jump between them.
     """
 
-    __slots__ = ("_change", "_step", "gap")
+    __slots__ = ("_high", "_last", "_low", "jumps")
 
     def __init__(self) -> None:
-        self._step = 1.0
-        self._change: float | None = None
-        """Last change that was wanted; None before the first."""
-        self.gap = 0.0
-        """Difference of the rate from the wanted one at the last call, relative to the latter; 1 if that is 0 and the rate
-        is not."""
+        self._last: tuple[float, float] | None = None
+        """Last rate, and the rate that it made clients want; None before the first."""
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget the bounds, because other groups or the cores have moved since."""
+        self._low: float | None = None
+        self._high: float | None = None
+        self.jumps = False
+        """Whether the wanted rate jumps at the last rate: from above it to below it."""
 
     def next(self, rate: float, wanted: float) -> float:
         """Return the next rate after `rate`."""
-        change = wanted - rate
-        if self._change is None:
-            self._change = 0.0
+        if wanted > rate:
+            self._low = rate
+            self._high = None if self._high is None or self._high <= rate else self._high
         else:
-            if change * self._change < 0.0:
-                self._step /= 2.0
-            self._change = change
-        rate += self._step * change
-        self.gap = abs(wanted - rate) / wanted if wanted > 0.0 else float(rate > 0.0)
-        return rate
+            self._high = rate
+            self._low = None if self._low is None or self._low >= rate else self._low
+        step = 1.0
+        if self._last is not None and (moved := rate - self._last[0]) != 0.0:
+            step = 1.0 / (1.0 - min(0.0, (wanted - self._last[1]) / moved))
+        self._last = rate, wanted
+        rate += step * (wanted - rate)
+        low, high = self._low, self._high
+        if low is None or high is None:
+            return rate
+        self.jumps = high - low <= _TOLERANCE * high
+        if self.jumps:
+            return low
+        return rate if low < rate < high else (low + high) / 2.0
 
 
 def solve(state: LoadState, machine: Machine) -> Rates:
@@ -176,19 +191,25 @@ def solve(state: LoadState, machine: Machine) -> Rates:
     The machine is asked what it would grant; `Machine.serve` sets the demand.
     """
     shares = machine.shares(machine.client_demand)
+    allowed = allowed_rates(state, shares)
     served = [group.served_rate for group in state.groups]
     dampings = [Damping() for _ in state.groups]
     for _ in range(_MOST_ITERATIONS):
-        allowed = allowed_rates(state, shares)
         served = [d.next(rate, own.served) for d, rate, own in zip(dampings, served, allowed.groups, strict=True)]
         use = use_at(served, state, shares)
         before, shares = shares, machine.shares(use.demand)
-        if (
-            abs(shares.read_latency_s - before.read_latency_s) <= _TOLERANCE * before.read_latency_s
-            and abs(shares.core_share - before.core_share) <= _TOLERANCE * before.core_share
-            and max(damping.gap for damping in dampings) <= _TOLERANCE
-        ):
+        if shares != before:
+            allowed = allowed_rates(state, shares)
+        agrees = [
+            damping.jumps or abs(own.served - rate) <= _TOLERANCE * rate
+            for damping, own, rate in zip(dampings, allowed.groups, served, strict=True)
+        ]
+        steady = abs(shares.core_share - before.core_share) <= _TOLERANCE * before.core_share
+        if all(agrees) and steady:
             break
+        for damping in dampings:
+            if not steady or (damping.jumps and len(dampings) > 1):
+                damping.restart()
     groups = [
         GroupRates(own.capacity, own.demand * (rate / own.served) if own.served > 0.0 else own.demand, rate)
         for own, rate in zip(allowed.groups, served, strict=True)

@@ -23,10 +23,14 @@ class WriteWaits:
         """Closed-loop groups, whose threads wait; in an open loop arrivals wait in the queue (`series.waiting_pieces`)."""
         self._host = host
         self._rows = array("d")
-        self._stopped_s: float | None = None
-        """Start of the present stop; None: writers are not stopped."""
+        self._waits_from_s: float | None = None
+        """Time from which no write is admitted; None: writes are admitted."""
+        self._stopped_from_s: float | None = None
+        """Start of the present stop; None: no stall condition stops writers."""
+        self._stalled = False
+        """Whether a stall condition has stopped writers in the present wait."""
         self.longest_s = 0.0
-        """Longest single wait."""
+        """Longest single wait for a stall condition."""
 
     def table(self) -> Floats:
         """Intervals in which writers waited: rows of (start, end, index in CAUSES, share of the interval spent waiting)."""
@@ -45,19 +49,28 @@ class WriteWaits:
         for group in self._writers:
             group.write_pieces.add(now_s, min(group.spec.threads, 1), switch_s, switch_s)
 
-    def set_stopped(self, stopped: bool, now_s: float) -> None:
-        """Begin or end a stop. One write of each closed-loop thread waits for the end of a stop."""
-        if stopped == (self._stopped_s is not None):
-            return
-        if stopped:
-            self._stopped_s = now_s
-        elif self._stopped_s is not None:
-            length_s = now_s - self._stopped_s
-            self._stopped_s = None
+    def set_stopped(self, now_s: float, *, stopped: bool, held: bool = False) -> None:
+        """Begin or end a wait of all writers. One write of each closed-loop thread waits for its end.
+
+        `stopped`: by a stall condition; `held`: for another reason (a cold start, a lock), which alone is no stall.
+        """
+        if self._stopped_from_s is not None and not stopped:
+            self._stalled = self._stalled or now_s > self._stopped_from_s
+            self._stopped_from_s = None
+        elif stopped and self._stopped_from_s is None:
+            self._stopped_from_s = now_s
+        if stopped or held:
+            self._waits_from_s = now_s if self._waits_from_s is None else self._waits_from_s
+        elif self._waits_from_s is not None:
+            self._end_wait(now_s - self._waits_from_s, now_s)
+
+    def _end_wait(self, length_s: float, now_s: float) -> None:
+        if self._stalled:
             self.longest_s = max(self.longest_s, length_s)
-            for group in self._waiters:
-                if not group.finished:
-                    group.write_pieces.add(now_s, group.spec.threads, length_s, length_s)
+        self._waits_from_s, self._stalled = None, False
+        for group in self._waiters:
+            if not group.finished:
+                group.write_pieces.add(now_s, group.spec.threads, length_s, length_s)
 
     def _add_sleeps(self, start_s: float, end_s: float, share: float, sleeps: Sleeps) -> None:
         """Add sleeps: each sleep of a delayed writer delays the next write of every thread.

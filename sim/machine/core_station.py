@@ -31,8 +31,10 @@ class CoreStation:
         self.clients = 0.0
         """Mean number of client threads that want a core now."""
         self._copying = 0.0
+        self._alone = 0
+        """Number of threads of jobs that compute on a core of their own."""
         self.busy_s = 0.0
-        """Core-seconds used by background work, without copies to a device."""
+        """Core-seconds used by background work up to the last call of `settle`, without copies to a device."""
         self.share = 1.0
         """Share of a core that one runnable thread gets."""
         self.changed = Observers[[]]()
@@ -41,14 +43,21 @@ class CoreStation:
 
     def work(self, cpu_s: float) -> simpy.Event:
         """Compute for `cpu_s` seconds of one core."""
-        if self.plenty:
-            self.busy_s += cpu_s
-            return self._env.timeout(cpu_s)
-        event = self._env.event()
         self.settle()
+        if self.plenty:
+            self._alone += 1
+            alone = self._env.timeout(cpu_s)
+            assert alone.callbacks is not None
+            alone.callbacks.append(self._ended)
+            return alone
+        event = self._env.event()
         self._queue.join(cpu_s, event)
         self._replan()
         return event
+
+    def _ended(self, _: simpy.Event) -> None:
+        self.settle()
+        self._alone -= 1
 
     def share_with(self, clients: float) -> tuple[float, float, float]:
         """Return the share of a core per thread if `clients` client threads want one, all threads then, and those of jobs."""
@@ -93,14 +102,14 @@ class CoreStation:
     @property
     def busy_so_far_s(self) -> float:
         """Core-seconds of background work up to now; unlike `settle`, this changes no counter."""
-        return self.busy_s + self._queue.rate * len(self._queue) * (self._env.now - self._last_s)
+        return self.busy_s + (self._queue.rate * len(self._queue) + self._alone) * (self._env.now - self._last_s)
 
     def settle(self) -> None:
         """Update the counters to the present time."""
         elapsed_s = self._env.now - self._last_s
         if elapsed_s > 0.0:
             self._last_s = self._env.now
-            self.busy_s += self._queue.advance(elapsed_s)
+            self.busy_s += self._queue.advance(elapsed_s) + self._alone * elapsed_s
 
     def _wake(self) -> None:
         self.settle()

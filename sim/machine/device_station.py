@@ -8,10 +8,16 @@ from collections.abc import Generator
 from typing import Any, Final
 
 import simpy
-from lsmlab.models.devices.base import STATE_STEP_S, Device, DeviceLoad, Flow, Grant
-from lsmlab.models.devices.capped import Capped
+from lsmlab.models.devices.base import Device, DeviceLoad, Flow, Grant
+from lsmlab.models.devices.cap_limits import BLOCKED_BYTES_PER_S
+from lsmlab.models.devices.capped import PAGE_BYTES, Capped
 from lsmlab.sim.machine.queues import Alarm, OrderedQueue, SharedQueue
 from lsmlab.sim.observers import Observers
+
+_BINDS_S: Final = 10.0
+"""Time for which a cap counts as one that binds after it has held up requests in three slices within `_AGAIN_S`."""
+_AGAIN_S: Final = 1.0
+"""A single hold may be that of two coarse steps that meet."""
 
 ClientFlow = tuple[float, float, float, float]
 """Demand of the clients: reads per second, bytes per read, queue depth, and bytes written per second."""
@@ -59,10 +65,15 @@ class DeviceStation:
         self._planned = True
         """Whether rates and alarm are those of the present load."""
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
+        self._read_operation_bytes = self.request_bytes[0]
         self.clients: ClientFlow = (0.0, 4096.0, 1.0, 0.0)
         """Present demand of the clients: arguments of `set_clients`."""
         self._trimmed_bytes = 0.0
         self._small_writes = self._small_reads = 0.0
+        self._held_s = (0.0, 0.0)
+        """Last two times at which a cap held up background requests."""
+        self._binds_s = 0.0
+        """Last time at which it did so in three slices within a second."""
         self._flushing = 0
         """Flushes of the device's cache in progress."""
         self._submitted: list[tuple[simpy.Event, float]] = []
@@ -148,8 +159,31 @@ class DeviceStation:
         self._plan_if_needed()
         return self._grant
 
+    def small_read(self, consumer: int) -> simpy.Event | None:
+        """Read a page. Return its event, or None if it passes at once: no cap holds it up, nor requests in front of it."""
+        return self._small(self._readers, self.reads_in_order, consumer, write=False)
+
+    def small_write(self, consumer: int) -> simpy.Event | None:
+        """Write a page; the same as `small_read`."""
+        return self._small(self._writers, self.writes_in_order, consumer + TransferLog.WRITE, write=True)
+
+    def _small(self, queue: SharedQueue, in_order: bool, consumer: int, *, write: bool) -> simpy.Event | None:
+        self._sync()
+        ahead_bytes = self._owed[write] + (queue.outstanding(math.inf) if in_order else 0.0)
+        if not self.device.page_passes(self.state, ahead_bytes, write=write):
+            return self._join(queue, PAGE_BYTES, consumer)
+        self._owed[write] += PAGE_BYTES
+        if write:
+            self.write_bytes += PAGE_BYTES
+        else:
+            self.read_bytes += PAGE_BYTES
+        self.log.rows.extend((consumer, self._env.now, self._env.now, PAGE_BYTES))
+        return None
+
     def count_small(self, writes: float = 0.0, reads: float = 0.0) -> None:
-        """Count small requests, whose bytes are negligible."""
+        """Count small requests, whose bytes are negligible; without effect unless the device counts operations."""
+        if not self.device.counts_operations:
+            return
         self._sync()
         self._small_writes += writes
         self._small_reads += reads
@@ -170,6 +204,7 @@ class DeviceStation:
         """Go on with other parameters of the device; its state stays."""
         self.settle()
         self.device = device
+        self._read_operation_bytes = self.request_bytes[0]
         self._grants.clear()
         self._replan()
         self.replaced()
@@ -187,8 +222,8 @@ class DeviceStation:
 
     @property
     def bursty(self) -> bool:
-        """Whether the bandwidth now depends on the bytes of the last moments (a cap with its allowance)."""
-        return self.device.state_step_s == 0.0
+        """Whether the bandwidth depends on the bytes of the last moments: a cap binds. At the start, every cap may."""
+        return self.device.bursty and self._env.now <= self._binds_s + _BINDS_S
 
     def settle(self) -> None:
         """Bring the accounts up to now."""
@@ -214,7 +249,7 @@ class DeviceStation:
         grant, owed = self._grant, self._owed
         iops, client_bytes, _, client_write = self.clients
         read_bytes, write_bytes = self._readers.advance(elapsed_s), self._writers.advance(elapsed_s)
-        requests = read_bytes / self._shape[0]
+        requests = read_bytes / self._read_operation_bytes
         if iops > 0.0 and (reads := iops * grant.client_read_share * elapsed_s) > 0.0:
             requests += reads
             read_bytes += reads * client_bytes
@@ -222,7 +257,7 @@ class DeviceStation:
         if client_write > 0.0 and (logged := client_write * grant.client_write_share * elapsed_s) > 0.0:
             write_bytes += logged
             self.log.rows.extend((TransferLog.WRITE, now_s - elapsed_s, now_s, logged))
-        if elapsed_s >= STATE_STEP_S and read_bytes == write_bytes == 0.0 < owed[0] + owed[1]:
+        if elapsed_s >= self.device.state_step_s and read_bytes == write_bytes == 0.0 < owed[0] + owed[1]:
             self._tell_device()  # a drive may use a pause, which the requests before it must not shorten
             owed = self._owed
         self.read_bytes += read_bytes
@@ -233,7 +268,7 @@ class DeviceStation:
         owed[2] += requests
         owed[3] += write_bytes / self._shape[1]
         self._owed_s += elapsed_s
-        if self._owed_s >= self.device.state_step_s or grant.valid_for_s != math.inf:
+        if self._owed_s >= self.device.state_step_s or grant.valid_for_s != math.inf or self.bursty:
             self._tell_device()
 
     def _tell_device(self) -> None:
@@ -288,9 +323,24 @@ class DeviceStation:
         self._grant = grant
         readers.rate = grant.read_bytes_per_s
         writers.rate = 0.0 if self._flushing else grant.write_bytes_per_s
+        if grant.valid_for_s != math.inf and (
+            (len(readers) and grant.read_bytes_per_s <= BLOCKED_BYTES_PER_S)
+            or (len(writers) and grant.write_bytes_per_s <= BLOCKED_BYTES_PER_S)
+        ):
+            self._note_hold()
         valid_s = math.inf if self._flushing and not len(readers) else grant.valid_for_s
         self._alarm.set(min(readers.next_departure_s(), writers.next_departure_s(), valid_s))
         return grant != before  # by value: equal grants may be different objects
+
+    def _note_hold(self) -> None:
+        """Note that a cap holds up background requests; within one slice it is one hold."""
+        now_s = self._env.now
+        before_s, last_s = self._held_s
+        if now_s <= last_s + self.device.state_step_s:
+            return
+        if now_s <= before_s + _AGAIN_S:
+            self._binds_s = now_s
+        self._held_s = last_s, now_s
 
     def _granted(self, demand: ClientFlow) -> Grant:
         """Return the rates of the present streams beside this demand of the clients."""
@@ -301,7 +351,11 @@ class DeviceStation:
             load = self._loads.get(key)
             if load is None:
                 load = self._loads[key] = DeviceLoad(*key[:2], *self._shape, *demand, write_turn_bytes=key[2])
-            grant = self._grants[key] = self.device.allocate(self.state, load)
+            grant = self.device.allocate(self.state, load)
+            if grant.valid_for_s != math.inf and self._owed_s > 0.0:  # it depends on the bytes of the last moments
+                self._tell_device()
+                grant = self.device.allocate(self.state, load)
+            self._grants[key] = grant
         return grant
 
     def _turns(self) -> float:

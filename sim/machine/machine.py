@@ -12,7 +12,7 @@ import simpy
 from lsmlab.models.costs.cores import busy_probability, wake_ups
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends, job_start
-from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, PAGE_BYTES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation
@@ -28,8 +28,6 @@ from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, S
 PORTIONS_PER_REFILL: Final = 4.0
 """Requests per refill of a writer that has the rate limiter to itself. With smaller requests, the writer would find the
 bucket empty equally often."""
-PAGE_BYTES: Final = 4096.0
-"""Smallest write-back of the kernel, and size of a small read."""
 
 
 class Consumer(IntEnum):
@@ -146,6 +144,16 @@ class Machine:
         """Whether background reads pass the rate limiter, too."""
         self.wals_on_device = False
         """Whether WAL bytes reach the device before the WAL is deleted."""
+
+    @property
+    def piece_bytes(self) -> float | None:
+        """Bytes that a step of a job writes; None while neither a cap nor a rate limiter holds up requests."""
+        return self.style.piece_bytes if self.limiter is not None or self.device.bursty else None
+
+    @property
+    def _pages_count(self) -> bool:
+        """Whether small requests matter: a cap on bytes binds, or there is one on operations."""
+        return self.device.bursty or self.device.device.counts_operations
 
     @property
     def client_demand(self) -> ClientDemand:
@@ -355,16 +363,19 @@ class Machine:
         Buffered reads hit the page cache. With direct reads under a cap, each of these small reads waits behind the
         requests that compactions have submitted, even if the cap still allows writes.
         """
-        if self.device.bursty and not self.style.overlap_reads:
-            for _ in range(round(count * FILE_READS)):
-                yield self.device.read(PAGE_BYTES, Consumer.FLUSH)
-            self.device.count_small(reads=count * FILE_READS)
+        if self._pages_count and not self.style.overlap_reads:
+            reads = round(count * FILE_READS)
+            for _ in range(reads):
+                if (waiting := self.device.small_read(Consumer.FLUSH)) is not None:
+                    yield waiting
+                self.device.count_small(reads=count * FILE_READS / reads - PAGE_BYTES / self.device.request_bytes[0])
 
     def commit(self) -> Events:
         """Append a version edit to the MANIFEST and fsync it."""
         if self.journal is not None:
-            if self.device.writes_in_order:  # the page of the edit queues behind all writes that wait for the cap
-                yield self.device.write(PAGE_BYTES, Consumer.FLUSH)
+            # the page of the edit queues behind all writes that wait for the cap
+            if self.device.writes_in_order and (waiting := self.device.small_write(Consumer.FLUSH)) is not None:
+                yield waiting
             yield from self.journal.fsync()
         yield from self._small_writes(SYNC_WRITES, Consumer.FLUSH)
         if self.journal is None:
@@ -377,11 +388,15 @@ class Machine:
         slice if the allowance of the cap is used up. With a journal, `Journal` has simulated the wait already, and the cap
         only counts the requests.
         """
-        if self.device.bursty:
-            if self.journal is None:
-                for _ in range(count):
-                    yield self.device.write(PAGE_BYTES, consumer)
+        if not self._pages_count:
+            return
+        if self.journal is not None:
             self.device.count_small(writes=count)
+            return
+        for _ in range(count):
+            if (waiting := self.device.small_write(consumer)) is not None:
+                yield waiting
+            self.device.count_small(writes=1.0 - PAGE_BYTES / self.device.request_bytes[1])  # its bytes count already
 
     def unlink(self, count: int, cached_bytes: float = 0.0, wal_bytes: float = 0.0) -> Events:
         """Delete `count` obsolete files; the job keeps its slot until the end.

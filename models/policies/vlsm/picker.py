@@ -199,7 +199,7 @@ class VlsmPicker(OverflowPicker):
         files = tuple(level.files[i] for i in sorted(taken))
         if not count[taken].any() and self._may_move(tree, level, taken):
             return Move(1, 2, ((1, files),), reason, score)
-        return _compact(files, below, reason, score)
+        return _compact(files, below, running, reason, score)
 
     def good(self, level: Level, below: Level) -> NDArray[np.bool_]:
         """Return the mask of the good files of L1: their overlap with the present L2 is at most f. Shape (files,)."""
@@ -228,19 +228,22 @@ def overlaps(level: Level, below: Level) -> tuple[NDArray[np.int64], NDArray[np.
     return end - first, before[end] - before[first]
 
 
-def _compact(files: tuple[SortedFile, ...], below: Level, reason: str, score: float) -> Compaction:
-    """Build one job of separate ranges: an output ends before each L2 file that is no input of the job.
+def _compact(
+    files: tuple[SortedFile, ...], below: Level, running: Sequence[RunningJob], reason: str, score: float
+) -> Compaction:
+    """Build one job of separate ranges: an output ends before each L2 file that is no input, and before each running job.
 
     See (behaviour/vlsm.md, vLSM picks from L1).
     """
     joined: dict[int, SortedFile] = {}
     cut_keys: list[int] = []
     done = -1
+    before: SortedFile | None = None
     for file in files:
         a, b = below.overlapping(file.lo, file.hi)
-        if 0 <= done < a:
+        if 0 <= done < a or (before is not None and conflicts(running, 2, before.hi, file.lo)):
             cut_keys.append(min(file.lo, below.files[a].lo) if b > a else file.lo)
-        done = max(done, b)
+        before, done = file, max(done, b)
         joined.update((i, below.files[i]) for i in range(a, b))
     inputs = ((1, files), (2, tuple(joined.values()))) if joined else ((1, files),)
     return Compaction(1, 2, inputs, reason, score, cut_keys=tuple(cut_keys))

@@ -310,12 +310,12 @@ def _piece_bytes(family: FamilyContext) -> float | None:
 
     The order matters with a cap or a rate limiter, unless writes overlap with computing or whole files are written by fsync.
     """
-    style = family.database.machine.style
-    return None if style.whole_files or style.overlap_writes else style.piece_bytes
+    machine = family.database.machine
+    return None if machine.style.whole_files or machine.style.overlap_writes else machine.piece_bytes
 
 
 def _even_steps(family: FamilyContext, files: int, size_bytes: int, read_bytes: float, cpu_s: float) -> list[Step]:
-    """Return equal steps: `FINE_STEPS` on a capped device, at most `COARSE_STEPS` elsewhere.
+    """Return equal steps: `FINE_STEPS` while a cap binds, at most `COARSE_STEPS` elsewhere.
 
     With a journal, every file has the same number of steps, and its last step ends with the fsync. A step writes at least
     one buffer (1 MiB), or a whole file where files reach the device only with their fsync.
