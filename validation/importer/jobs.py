@@ -40,7 +40,6 @@ _SHORTEST_S: Final = 5e-5
 """Least estimate of host.job_start: the time to wake up another thread."""
 _LEAST_S: Final = 1e-6
 """A smaller fitted cost is set to 0: the fit can only return positive costs."""
-_BLOCKS: Final = 8
 _START: Final = ("host.job_start", "host.unlink_byte")
 _FINISH: Final = ("device.fsync_latency", "host.file_overhead")
 
@@ -292,9 +291,7 @@ def file_overhead(observation: Observation, _: Earlier) -> Estimates:
             "number of files"
         )
         return Estimates((Estimate("host.file_overhead", per_file_s, None, "s", "assumed", basis),))
-    parts = np.array_split(np.arange(len(files)), min(_BLOCKS, len(files)))
-    left_out = [_positive_fit(np.delete(table, p, axis=0), np.delete(seconds, p))[1] for p in parts]
-    error = jackknife_error(np.array(left_out))
+    error = jackknife_error(lambda kept: float(_positive_fit(table[kept], seconds[kept])[1]), len(files))
     basis = f"time from the last file of {len(files):,} compactions to their commit, by number of files"
     per_file_s = float(_positive_fit(table, seconds)[1])
     per_file_s = per_file_s if per_file_s > _LEAST_S else 0.0

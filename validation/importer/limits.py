@@ -46,7 +46,6 @@ _STEPS: Final = 30
 _REFINED: Final = 12
 """Golden-section steps: the error of the value is below 1 %."""
 _GOLDEN: Final = 0.381966
-_BLOCKS: Final = 10
 _CERTAIN: Final = 2.0
 """Two hypotheses are told apart if their log likelihoods differ by more than this many standard errors."""
 _PRECISION: Final = 0.02
@@ -122,10 +121,8 @@ def _apart(work: RecordedWork, best: Fit, other: Fit) -> bool:
         first, second = (np.average(values[kept], weights=work.seconds[kept]) for values in errors)
         return float(np.log(second / first))
 
-    everything = np.arange(len(work.seconds))
-    parts = np.array_split(everything, min(_BLOCKS, len(everything)))
-    left_out = np.array([difference(np.delete(everything, part)) for part in parts])
-    return difference(everything) > _CERTAIN * jackknife_error(left_out)
+    count = len(work.seconds)
+    return difference(np.arange(count)) > _CERTAIN * jackknife_error(difference, count)
 
 
 def _error(work: RecordedWork, hypothesis: Hypothesis, log_value: float) -> float:
