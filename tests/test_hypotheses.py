@@ -211,5 +211,5 @@ def test_an_alternative_counts_only_for_the_limits_that_it_replaces(tmp_path: Pa
     assert {"limits.iops_cap": None, "limits.write_cap": 1000000} == compose([ours, cap], [tmp_path])["parameters"]["alternative"]
     assert "alternative" not in compose([ours, "limits.iops_cap=600"], [tmp_path])["parameters"]
     place.write_text("version: 1\nalternative: {iops_cap: 500}\n")
-    with pytest.raises(InputError, match=r"alternative.iops_cap: must be a key of limits or device with a pair"):
+    with pytest.raises(InputError, match=r"alternative.iops_cap: must be a key of limits, device or host with a pair"):
         read_parameters("ours", [tmp_path])

@@ -44,6 +44,7 @@ LABELS: Final = {
     "host.wal_byte": "client, bytes appended to the WAL",
     "host.memtable_depth": "client, larger memtables",
     "host.sleep_penalty": "client, delay after each sleep",
+    "host.cores": "cores",
     "device.write_bandwidth": "device, writes",
     "device.slc_write_bandwidth": "device, writes into its SLC cache",
     "device.slc_cache": "device, room of its SLC cache",

@@ -14,6 +14,7 @@ import numpy as np
 from lsmlab.models.devices.capped import IO_BYTES
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.calibrate.terms import job_cpu
+from lsmlab.validation.importer.cores import client_cores
 from lsmlab.validation.importer.estimates import (
     FEWEST_WINDOWS,
     P5_TO_P95,
@@ -158,7 +159,7 @@ def _reads_count(observation: Observation, work: RecordedWork) -> bool:
 
 def _quantity(fit: Fit) -> str:
     """Return the name of the first estimate: hypotheses with the same one give nearly the same predictions."""
-    return _NAMES[fit.hypothesis.name][0][0]
+    return _NAMES[fit.hypothesis.name][0][0] if fit.hypothesis.cores is None else "host.cores"
 
 
 def _estimates(observation: Observation, work: RecordedWork, fit: Fit) -> tuple[Estimate, ...]:
@@ -173,7 +174,11 @@ def _estimates(observation: Observation, work: RecordedWork, fit: Fit) -> tuple[
         value, standard_error = max(value, reached) + wal, max(deviation, abs(reached - value) / 2.0)
         basis += f"; jobs together reached {reached:,.3g} {unit} over {WINDOW_S} s (upper quartile)"
     kind = "estimate" if value < _LARGEST_SHARE * fit.hypothesis.highest else "lower_bound"
-    return tuple(Estimate(name, value, standard_error, unit, kind, basis) for name in names)
+    found = tuple(Estimate(name, value, standard_error, unit, kind, basis) for name in names)
+    if fit.hypothesis.cores is None:
+        return found
+    total = round(fit.hypothesis.cores + client_cores(observation))
+    return (Estimate("host.cores", float(total), None, "cores", "estimate", f"{basis}; clients keep the others busy"), *found)
 
 
 def _reached(work: RecordedWork, demand: Floats) -> tuple[float, float]:
@@ -195,4 +200,6 @@ def _reached(work: RecordedWork, demand: Floats) -> tuple[float, float]:
 def _text(estimate: Estimate) -> str:
     if estimate.unit == "B/s":
         return f"{estimate.value / 1e6:,.1f} MB/s"
+    if estimate.unit == "cores":
+        return f"{estimate.value:g} with those of clients"
     return f"{estimate.value:,.0f} operations/s" if estimate.unit == "1/s" else f"{estimate.value * 1e3:,.2f} ms"

@@ -1,0 +1,52 @@
+"""Number of cores of a LOG's machine: what the jobs waited for shows it, or their CPU time gives the least number."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.operations import write_cpu
+from lsmlab.sim.results.series import spread
+from lsmlab.validation.importer.clients import idle_clients
+from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, Observation
+from lsmlab.validation.importer.reading import grid
+
+_BUSIEST: Final = 0.95
+"""Quantile of the seconds: the CPU time of a job is spread evenly over its time, so single seconds are not exact."""
+_LEAST: Final = 2
+"""Machines with one core are rare."""
+_ASSUMED_CORES: Final = Host().cores
+
+
+def client_cores(observation: Observation) -> float:
+    """Return the cores that clients keep busy: one outside stalls, as writes are mostly serial; less if clients are idle."""
+    fills = observation.reading.fills
+    seconds = (max(fill.end_us for fill in fills) - min(fill.start_us for fill in fills)) / 1e6 if fills else 0.0
+    if not idle_clients(observation) or not seconds:
+        return 1.0 - observation.stalled_share
+    write_s = write_cpu(observation.entry_bytes, logged=observation.logged).seconds(Host())
+    return min(1.0, sum(fill.entries for fill in fills) * write_s / seconds)
+
+
+def fewest_cores(observation: Observation, earlier: Earlier) -> Estimates:
+    """Return the fewest cores with which the jobs and clients had their CPU time, as the alternative to host.cores.
+
+    Nothing for a LOG that shows the number, or without CPU times. Cores are then unknown: a configuration has those of
+    host=default, and its intervals cover both.
+    """
+    jobs = [job for job in observation.jobs.jobs if job.cpu_s and job.end_s > job.start_s]
+    if earlier["host.cores"] is not None or not jobs:
+        return Estimates()
+    start, end, cpu_s = (np.array([getattr(job, name) for job in jobs]) for name in ("start_s", "end_s", "cpu_s"))
+    edges = grid(float(end.max()))
+    at_work = spread(start, end, cpu_s, edges) / edges[1]
+    fewest = max(_LEAST, math.ceil(float(np.quantile(at_work[at_work > 0.0], _BUSIEST)) + client_cores(observation)))
+    if fewest >= _ASSUMED_CORES:
+        return Estimates()
+    basis = f"CPU time of {len(jobs):,} jobs and of the writes in the busiest seconds"
+    return Estimates(
+        notes=(f"host.cores: the LOG does not show it; at most {fewest} were in use, and intervals cover {fewest} to {_ASSUMED_CORES:g}",),
+        alternative=(Estimate("host.cores", float(fewest), None, "cores", "lower_bound", basis),),
+    )
