@@ -46,7 +46,8 @@ def fewest_cores(observation: Observation, earlier: Earlier) -> Estimates:
     if fewest >= _ASSUMED_CORES:
         return Estimates()
     basis = f"CPU time of {len(jobs):,} jobs and of the writes in the busiest seconds"
+    cover = f"at most {fewest} were in use, and intervals cover {fewest} to {_ASSUMED_CORES:g}"
     return Estimates(
-        notes=(f"host.cores: the LOG does not show it; at most {fewest} were in use, and intervals cover {fewest} to {_ASSUMED_CORES:g}",),
+        notes=(f"host.cores: the LOG does not show it; {cover}",),
         alternative=(Estimate("host.cores", float(fewest), None, "cores", "lower_bound", basis),),
     )

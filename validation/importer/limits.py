@@ -51,6 +51,10 @@ _CERTAIN: Final = 2.0
 """Two hypotheses are told apart if their log likelihoods differ by more than this many standard errors."""
 _PRECISION: Final = 0.02
 """Smaller errors of a duration do not tell hypotheses apart: the model of a job is not more exact."""
+_DECISIVE: Final = 1.5
+"""A cap on operations counts before one on bytes only if the error without it is this many times as large. The durations of
+recorded jobs are off by 7 to 29 % under the cap that they had, mostly those of flushes shorter than a slice of the cap. Of 54
+recordings with caps on bytes one favours operations by 1.37; of six with caps on operations none does by more than 1.21."""
 _SMALLEST: Final = 1e-9
 """Least progress: that of a job which a hypothesis does not let start."""
 FEWEST_JOBS: Final = 30
@@ -83,17 +87,27 @@ class Fit:
 
 @dataclass(frozen=True)
 class HypothesisChoice:
-    """The most likely hypothesis, and those that the LOG does not tell apart from it, the more likely first."""
+    """A hypothesis, and those that the LOG does not tell apart from it, the more likely first.
+
+    It is the most likely one, or a cap on bytes where one on operations is not decisively more likely.
+    """
 
     best: Fit
     rivals: Sequence[Fit]
 
 
 def choose(work: RecordedWork, hypotheses: Sequence[Hypothesis] = HYPOTHESES) -> HypothesisChoice:
-    """Fit all hypotheses to recorded jobs; return the most likely one and its rivals."""
+    """Fit all hypotheses to recorded jobs; return one and its rivals."""
     fits = sorted((fit(work, hypothesis) for hypothesis in hypotheses), key=lambda found: found.error)
-    best, *others = fits
-    return HypothesisChoice(best, [other for other in others if not _apart(work, best, other)])
+    best = _simplest(fits)
+    return HypothesisChoice(best, [other for other in fits if other is not best and not _apart(work, best, other)])
+
+
+def _simplest(fits: Sequence[Fit]) -> Fit:
+    """Return the most likely of the fits, or the more likely cap on bytes if that is a cap on operations, but not decisively."""
+    best = fits[0]
+    of_bytes = next((found for found in fits if found.hypothesis in (WRITE_CAP, READ_WRITE_CAP)), best)
+    return of_bytes if best.hypothesis is IOPS_CAP and of_bytes.error < _DECISIVE * best.error else best
 
 
 def fit(work: RecordedWork, hypothesis: Hypothesis) -> Fit:
