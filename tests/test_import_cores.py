@@ -81,8 +81,8 @@ def cost(observation: Observation, machine: float = 1.0) -> tuple[Estimate | Non
 def test_a_store_that_kept_up_shows_the_cost_of_a_write() -> None:
     """A writer that never waited wrote at full speed if its writes are as dear as the machine is slow; else it was idle."""
     near, _ = cost(observed(1.34))
-    idle, notes = cost(observed(2.0))
-    slow, _ = cost(observed(2.0), machine=1.8)
+    idle, notes = cost(observed(7.0))
+    slow, _ = cost(observed(7.0), machine=1.8)
     held, _ = cost(observed(2.0, stalled=0.5))
 
     assert near is not None
@@ -92,6 +92,6 @@ def test_a_store_that_kept_up_shows_the_cost_of_a_write() -> None:
     assert "idle in part" in notes.notes[0]
     assert slow is not None
     assert held is not None
-    assert [2.0, 2.0] == pytest.approx([one.value / Host().write_op for one in (slow, held)], rel=0.01)
+    assert [7.0, 2.0] == pytest.approx([one.value / Host().write_op for one in (slow, held)], rel=0.01)
     assert held.standard_error is not None
     assert 0.01 * Host().write_op > held.standard_error

@@ -7,27 +7,15 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import write_cpu
 from lsmlab.sim.results.series import spread
-from lsmlab.validation.importer.clients import idle_clients
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, Observation
 from lsmlab.validation.importer.reading import grid
 
 _BUSIEST: Final = 0.95
 """Quantile of the seconds: the CPU time of a job is spread evenly over its time, so single seconds are not exact."""
-_LEAST: Final = 2
-"""Machines with one core are rare."""
+CLIENT_CORES: Final = 1
+"""Cores of clients while they write: writes of several threads are mostly serial."""
 _ASSUMED_CORES: Final = Host().cores
-
-
-def client_cores(observation: Observation) -> float:
-    """Return the cores that clients keep busy: one outside stalls, as writes are mostly serial; less if clients are idle."""
-    fills = observation.reading.fills
-    seconds = (max(fill.end_us for fill in fills) - min(fill.start_us for fill in fills)) / 1e6 if fills else 0.0
-    if not idle_clients(observation) or not seconds:
-        return 1.0 - observation.stalled_share
-    write_s = write_cpu(observation.entry_bytes, logged=observation.logged).seconds(Host())
-    return min(1.0, sum(fill.entries for fill in fills) * write_s / seconds)
 
 
 def fewest_cores(observation: Observation, earlier: Earlier) -> Estimates:
@@ -42,10 +30,10 @@ def fewest_cores(observation: Observation, earlier: Earlier) -> Estimates:
     start, end, cpu_s = (np.array([getattr(job, name) for job in jobs]) for name in ("start_s", "end_s", "cpu_s"))
     edges = grid(float(end.max()))
     at_work = spread(start, end, cpu_s, edges) / edges[1]
-    fewest = max(_LEAST, math.ceil(float(np.quantile(at_work[at_work > 0.0], _BUSIEST)) + client_cores(observation)))
+    fewest = math.ceil(float(np.quantile(at_work[at_work > 0.0], _BUSIEST))) + CLIENT_CORES
     if fewest >= _ASSUMED_CORES:
         return Estimates()
-    basis = f"CPU time of {len(jobs):,} jobs and of the writes in the busiest seconds"
+    basis = f"CPU time of {len(jobs):,} jobs in the busiest seconds, and one core for clients"
     cover = f"at most {fewest} were in use, and intervals cover {fewest} to {_ASSUMED_CORES:g}"
     return Estimates(
         notes=(f"host.cores: the LOG does not show it; {cover}",),

@@ -14,7 +14,7 @@ import numpy as np
 from lsmlab.models.devices.capped import IO_BYTES
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.calibrate.terms import job_cpu
-from lsmlab.validation.importer.cores import client_cores
+from lsmlab.validation.importer.cores import CLIENT_CORES
 from lsmlab.validation.importer.estimates import (
     FEWEST_WINDOWS,
     P5_TO_P95,
@@ -191,8 +191,8 @@ def _estimates(observation: Observation, work: RecordedWork, fit: Fit) -> tuple[
     found = tuple(Estimate(name, value, standard_error, unit, kind, basis) for name in names)
     if fit.hypothesis.cores is None:
         return found
-    total = round(fit.hypothesis.cores + client_cores(observation))
-    return (Estimate("host.cores", float(total), None, "cores", "estimate", f"{basis}; clients keep the others busy"), *found)
+    total = float(fit.hypothesis.cores + CLIENT_CORES)
+    return (Estimate("host.cores", total, None, "cores", "estimate", f"{basis}; one more for clients"), *found)
 
 
 def _reached(work: RecordedWork, demand: Floats) -> tuple[float, float]:
