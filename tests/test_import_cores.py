@@ -1,4 +1,4 @@
-"""Cores and cost of a write from a LOG: what jobs waited for, what was in use at least, and memtables filled without a stall."""
+"""Cores, cost of a write and of a file from a LOG: what jobs waited for, memtables filled without a stall, fast commits."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from lsmlab.validation.importer.clients import write_op
 from lsmlab.validation.importer.configuration import infer
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, Observation
 from lsmlab.validation.importer.importing import ImportedStore, summarised
+from lsmlab.validation.importer.jobs import file_overhead
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.logs.history.fills import Fill
 
@@ -95,3 +96,21 @@ def test_a_store_that_kept_up_shows_the_cost_of_a_write() -> None:
     assert [7.0, 2.0] == pytest.approx([one.value / Host().write_op for one in (slow, held)], rel=0.01)
     assert held.standard_error is not None
     assert 0.01 * Host().write_op > held.standard_error
+
+
+def test_waits_before_a_commit_are_no_cost_of_a_file() -> None:
+    """Under a cap most commits wait up to a slice, those of large compactions more often; the others show the cost per file."""
+    rng = np.random.default_rng(3)
+    jobs = []
+    for number in range(120):
+        files = 1 + number % 12
+        waits_s = rng.uniform(0.0, 0.1) if rng.random() < 0.3 + 0.03 * files else 0.0
+        end_us = 1_000_000 + round(1e6 * (2e-3 + 0.3e-3 * files * rng.uniform(1.0, 1.1) + waits_s))
+        jobs.append(SimpleNamespace(outputs=[SimpleNamespace(created_us=1_000_000)] * files, end_us=end_us))
+    reading = SimpleNamespace(jobs=SimpleNamespace(done=lambda _kind: jobs))
+    found = file_overhead(Observation(cast(Reading, reading)), {}).estimates[0]
+
+    assert found.name == "host.file_overhead"
+    assert 0.3e-3 == pytest.approx(found.value, rel=0.25)
+    assert found.standard_error is not None
+    assert found.value > found.standard_error
