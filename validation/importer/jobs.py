@@ -20,7 +20,6 @@ from lsmlab.validation.calibrate.terms import design, is_estimated
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, Observation, host_with, jackknife_error
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.logs.history.jobs import LogJob
-from scipy import sparse
 from scipy.optimize import least_squares, linprog
 
 _FEWEST_JOBS: Final = 8
@@ -39,7 +38,7 @@ _GAP_QUANTILE: Final = 0.1
 system's journal."""
 _FINISH_QUANTILE: Final = 0.1
 """Quantile of the times from the last file to the commit that gives host.file_overhead, for the same reason."""
-_MOST_FINISHES: Final = 1000
+_MOST_FINISHES: Final = 600
 """Most compactions of which these times are compared, evenly from the LOG."""
 _SHORTEST_S: Final = 5e-5
 """Least estimate of host.job_start: the time to wake up another thread."""
@@ -276,10 +275,11 @@ def _positive_fit(x: Floats, y: Floats) -> Floats:
 
 def _quantile_fit(x: Floats, y: Floats, share: float) -> Floats:
     """Solve y = x b for positive coefficients b below which a share of the y lies, by relative distance (Koenker and Bassett)."""
-    rows, one = x / y[:, None], sparse.identity(len(y))
+    rows, one = x / y[:, None], np.eye(len(y))
     costs = np.concatenate([np.zeros(x.shape[1]), np.full(len(y), share), np.full(len(y), 1.0 - share)])
-    found = linprog(costs, A_eq=sparse.hstack([rows, one, -one]), b_eq=np.ones(len(y)))
-    return np.asarray(found.x[: x.shape[1]], dtype=np.float64)
+    found = linprog(costs, A_eq=np.hstack([rows, one, -one]), b_eq=np.ones(len(y))).x
+    assert found is not None, "distances above and below make every b possible"
+    return np.asarray(found[: x.shape[1]], dtype=np.float64)
 
 
 def file_overhead(observation: Observation, _: Earlier) -> Estimates:
