@@ -64,6 +64,17 @@ def test_a_case_becomes_a_configuration(tmp_path: Path) -> None:
     assert {"ops_per_s": 0.014} == dict(case.noise)
 
 
+def test_the_recorded_command_gives_what_the_case_leaves_open(tmp_path: Path) -> None:
+    """An entry of configs/workload may change after a recording: mixgraph's power law was off when this was recorded."""
+    command = "db_bench --benchmarks=mixgraph,stats --key_dist_a=0 --key_dist_b=0 --num=5 --sine_mix_rate=false --keyrange_num=30"
+    load = {"base": "mixgraph", "num": 100_000, "sine_mix_rate": False}
+    case = case_from_mapping(example_case(workload=load, record={"command": command}), tmp_path)
+
+    assert ("workload.key_dist_a=0", "workload.key_dist_b=0") == case.recorded
+    assert (0, 100_000) == (case.config()["workload"]["key_dist_a"], case.config()["workload"]["num"])
+    assert 0 < case.planned()["workload"]["key_dist_a"]
+
+
 def test_overrides_win_over_a_case(tmp_path: Path) -> None:
     """An override of the command line wins over a key of the case or of its parameter set."""
     config = case_from_mapping(example_case(), tmp_path).config(

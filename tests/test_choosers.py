@@ -15,9 +15,10 @@ from lsmlab.models.tree.keys import KeySample, choose_rate
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, SequentialKeys, UniformKeys
 from lsmlab.models.workloads.hashes import fnv1a_64
 from lsmlab.models.workloads.key_ranges import RangedKeys, range_shares
-from lsmlab.models.workloads.mt19937 import FillRandomKeys
+from lsmlab.models.workloads.mixgraph import MixGraph
+from lsmlab.models.workloads.mt19937 import FillRandomKeys, Mt19937x64
 from lsmlab.models.workloads.ranks import Exponential, Hotspot, LogUniform, PowerLaw, RankLaw, Zipf
-from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys, scatter_groups
+from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 
 UDB_RANGES = range_shares(14.18, -2.917, 0.0164, -0.08082, 30)
 SKEWED = {
@@ -232,23 +233,60 @@ def test_key_ranges_of_the_udb_trace() -> None:
     assert sorted(UDB_RANGES) != list(UDB_RANGES)
 
 
-@pytest.mark.parametrize(("keys", "writes"), [(300_000, 20_000), (1_000_000, 30_000), (1_000_000, 300_000)])
-def test_range_and_rank_come_from_one_random_number(keys: int, writes: int) -> None:
-    """db_bench derives range and u from one random number; the distinct keys of a memtable agree with that.
+def first_outputs(seeds: np.ndarray) -> np.ndarray:
+    """Return the first output of std::mt19937_64 for each seed, from the words 0, 1 and 156 of its first state."""
+    word, words = seeds.astype(np.uint64), {}
+    for i in range(1, 157):
+        words[i - 1] = word
+        word = np.uint64(6364136223846793005) * (word ^ (word >> np.uint64(62))) + np.uint64(i)
+    mixed = (words[0] & np.uint64(0xFFFFFFFF80000000)) | (words[1] & np.uint64(0x7FFFFFFF))
+    first = word ^ (mixed >> np.uint64(1)) ^ ((mixed & np.uint64(1)) * np.uint64(0xB5026F5AA96619E9))
+    first ^= (first >> np.uint64(29)) & np.uint64(0x5555555555555555)
+    first ^= (first << np.uint64(17)) & np.uint64(0x71D67FFFEDA60000)
+    first ^= (first << np.uint64(37)) & np.uint64(0xFFF7EEE000000000)
+    return first ^ (first >> np.uint64(43))
 
-    The expected count enumerates all random numbers. With 10 M keys 7.3 M writes of `skew_bw80` reach 0.66 M of 0.80 M
-    keys; independent range and u would give 1.9 M.
+
+def db_bench_keys(numbers: np.ndarray, keys: int, shares: tuple[int, ...]) -> np.ndarray:
+    """Return the keys of db_bench's mixgraph for random numbers below `keys` (Benchmark::MixGraph); no shares: no ranges."""
+    size = keys // len(shares) if shares else keys
+    seeds = np.ceil((numbers % size / size / 0.002312) ** (1 / 0.3467)).astype(np.int64)
+    hashed = first_outputs(seeds)
+    if not shares:
+        return np.fmod(hashed.astype(np.int64), keys)
+    ranges = np.cumsum(shares).searchsorted(numbers % sum(shares), side="right")
+    return ranges * size + (hashed % np.uint64(size)).astype(np.int64)
+
+
+def test_first_outputs_are_the_generator_s() -> None:
+    """The hash of the exact keys is the first number of a generator with that seed."""
+    seeds = np.array([0, 1, 2, 5489, 123_456_789])
+    assert [int(Mt19937x64(int(seed)).take(1)[0]) for seed in seeds] == first_outputs(seeds).tolist()
+
+
+@pytest.mark.parametrize("rate", [1.0, 2.0**-5])
+@pytest.mark.parametrize(("keys", "writes"), [(200_000, 4_000), (1_000_000, 16_000)])
+@pytest.mark.parametrize("shares", [UDB_RANGES, ()], ids=["ranges", "no ranges"])
+def test_mixgraph_drops_as_many_entries_as_db_bench(shares: tuple[int, ...], keys: int, writes: int, rate: float) -> None:
+    """Repeated keys in a memtable and in eight memtables together are those of db_bench's own keys.
+
+    db_bench derives range and u from one random number. Without ranges a key is a signed remainder: there are twice as many
+    keys as random numbers. With 10 M keys 7.3 M writes of `skew_bw80` reach 0.66 M of 0.80 M keys; independent range and u
+    would give 1.9 M.
     """
-    law, size = PowerLaw(0.002312, 0.3467), keys // 30
-    numbers = np.arange(keys)
-    ranges = np.cumsum(UDB_RANGES).searchsorted(numbers % sum(UDB_RANGES), side="right")
-    written = ranges * size + scatter_groups(law.draw((numbers % size) / size, size), size)
-    expected = np.sum(1.0 - (1.0 - np.bincount(written) / keys) ** writes)
+    exact = db_bench_keys(np.random.default_rng(1).integers(0, keys, (8, writes)), keys, shares)
+    expected = np.mean([len(np.unique(row)) for row in exact]), len(np.unique(exact))
 
-    state = RangedKeys(UDB_RANGES, law).start(KeySample(keys), InsertCursor())
-    distinct = state.distinct(writes, np.random.default_rng(1))
+    law = {"key_dist_a": 0.002312, "key_dist_b": 0.3467, "keyrange_num": 30}
+    ranges = dict(zip((f"keyrange_dist_{term}" for term in "abcd"), (14.18, -2.917, 0.0164, -0.08082), strict=True))
+    workload = MixGraph(num=keys, mix_get_ratio=0.0, mix_put_ratio=1.0, **law, **(ranges if shares else {})).workload()
+    sample = workload.sample_at(rate)
+    state = workload.clients[0].write_keys.start(sample, InsertCursor())
+    rng = np.random.default_rng(2)
+    memtables = [state.distinct(writes, rng) for _ in range(8)]
+    found = np.mean([sample.entries(codes) for codes in memtables]), sample.entries(np.unique(np.concatenate(memtables)))
 
-    assert len(distinct) == pytest.approx(expected, rel=0.02)
+    assert found == pytest.approx(expected, rel=0.02 if rate == 1.0 else 0.05)  # a sample has 32 times the variance
 
 
 @pytest.mark.parametrize(

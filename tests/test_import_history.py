@@ -162,6 +162,22 @@ def test_the_options_of_a_later_open_are_noted(history: History, tmp_path: Path)
     assert any("max_write_buffer_number 2 -> 6" in note and note.startswith("LOG:") for note in reading.notes)
 
 
+def test_other_stores_and_releases_are_noted(history: History, tmp_path: Path) -> None:
+    """A note names the releases of a history, and says where an open without files shows that there are several stores."""
+    shutil.copytree(history.folder, tmp_path / "upgraded")
+    log = tmp_path / "upgraded" / "LOG"
+    log.write_text(log.read_text().replace("RocksDB version: 7.8.3", "RocksDB version: 8.1.1"))
+    shutil.copytree(tmp_path / "upgraded", tmp_path / "mixed")
+    other = tmp_path / "mixed" / "LOG"
+    other.write_text(re.sub(r"Total Num: \d+", "Total Num: 0", other.read_text()))
+
+    assert not [note for note in read(history.folder).notes if "RocksDB" in note or "more than one store" in note]
+    upgraded, mixed = ([*read(tmp_path / name).notes] for name in ("upgraded", "mixed"))
+    assert "the store was opened by RocksDB 7.8.3, 8.1.1; the rules of 7.8.3 apply" in upgraded
+    assert not [note for note in upgraded if "more than one store" in note]
+    assert [note for note in mixed if note.startswith("1 open found no files") and "more than one store" in note]
+
+
 def test_an_options_file_beside_logs_without_header(history: History, tmp_path: Path) -> None:
     """Where no LOG has options, the newest OPTIONS file of the folder gives them, and a note says so."""
     lines = [line for line in history.whole.read_text().splitlines() if "Options" not in line]

@@ -98,6 +98,41 @@ def test_a_bad_folder_is_reported_and_the_others_are_cases(tmp_path: Path) -> No
 
 
 @HERE
+def test_runs_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    """A flag, a benchmark or a mode that is not modelled is named; a fixed rate limit is an option of the store.
+
+    Without this check such a run was simulated as the peaks and valleys of a filled store, and its rate limit was left out.
+    """
+    changes = {
+        "silk/fill_T40_off": ("SILK_OFF=1 ", "LP_FILL=2000000 SILK_OFF=1 "),
+        "silk/lp_T40_p40_rate_hi": ("--use_existing_db=1", "--use_existing_db=1 --rate_limiter_bytes_per_sec=30000000"),
+        "silk/mixed": ("TRIAD_OFF=1 ", ""),
+        "adoc/seq": ("--benchmarks=fillrandom", "--benchmarks=fillseq"),
+        "adoc/snappy": ("--compression_type=none", "--compression_type=snappy"),
+        "adoc/four": ("--seed=1234", "--threads=4"),
+    }
+    for name, (old, new) in changes.items():
+        source = {"silk": "lp_T40_p40_off", "adoc": "bw60_wb8_base"}[name.partition("/")[0]]
+        shutil.copytree(FOLDER / name.partition("/")[0] / source, tmp_path / name)
+        command = tmp_path / name / "command.txt"
+        command.chmod(0o644)
+        first, _, rest = command.read_text().partition("\n")
+        assert old in first
+        command.write_text(f"{first.replace(old, new)}\n{rest}")
+    found = list(real_engine_cases(tmp_path))
+    reasons = {case[0]: case[1] for case in found if not isinstance(case, Case)}
+    limited = next(case for case in found if isinstance(case, Case))
+
+    assert changes.keys() - {"silk/lp_T40_p40_rate_hi"} == reasons.keys()
+    assert "LP_FILL=2000000" in reasons["silk/fill_T40_off"]
+    assert "SILK_OFF and TRIAD_OFF" in reasons["silk/mixed"]
+    assert "--benchmarks=fillseq" in reasons["adoc/seq"]
+    assert "--compression_type=snappy is not modelled" in reasons["adoc/snappy"]
+    assert "--threads=4 is not modelled" in reasons["adoc/four"]
+    assert 30_000_000 == limited.config()["engine"]["options"]["rate_limiter_bytes_per_sec"]
+
+
+@HERE
 def test_a_folder_of_that_form_is_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`--engines DIR` scores the runs of DIR, and nothing else with `--only real_engines`."""
     shutil.copytree(FOLDER / "leveldb" / "fr_T40_wb4", tmp_path / "leveldb" / "mine")

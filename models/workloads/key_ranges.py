@@ -63,6 +63,9 @@ class RangedKeys(Chooser):
     shares: tuple[int, ...]
     """Shares of the ranges, in any unit: db_bench divides them by their sum."""
     law: PowerLaw
+    share: float = 1.0
+    """Random numbers that give an operation of this kind, per key. db_bench takes the kind of an operation from the same
+    random number as its key, so gets and puts have different ones."""
 
     @property
     def chances(self) -> FloatArray:
@@ -92,7 +95,8 @@ class RangedKeys(Chooser):
         and u (its remainder by the size of a range), so u and range are not independent. One value of u comes from as
         many random numbers as there are ranges, and several of these may give the same range: with 667 shares and
         ranges of 333,333 keys, four times which is one less than a multiple of 667, up to 5 of 7. The result is the
-        number of equally likely values with the same probability of a repetition: (sum of hits)^2 / sum of squares.
+        number of equally likely values with the same probability of a repetition: (sum of hits)^2 / sum of squares. Each
+        random number is one of this kind of operation with probability `share`.
         """
         size, total = self.range_size(population), sum(self.shares)
         places = min(total, size)
@@ -101,7 +105,8 @@ class RangedKeys(Chooser):
         hits = np.zeros((len(self.shares), len(place)))
         for turn in range(population // size):
             hits[edges.searchsorted((place + turn * size) % total, side="right"), np.arange(len(place))] += 1.0
-        met = hits.sum(axis=1) ** 2 / np.maximum((hits**2).sum(axis=1), 1.0)
+        squares = (hits * (1.0 - self.share) + hits**2 * self.share).sum(axis=1)
+        met = self.share * hits.sum(axis=1) ** 2 / np.maximum(squares, 1e-300)
         levels: KeyArray = np.maximum(np.round(met / len(place) * size), 1.0).astype(np.int64)
         return levels
 

@@ -80,8 +80,11 @@ class MixGraph(DbBench):
         flags = (self.keyrange_dist_a, self.keyrange_dist_b, self.keyrange_dist_c, self.keyrange_dist_d)
         return self.uses_law and any(flags)
 
-    def keys(self) -> tuple[Chooser, bool]:
-        """Return the key chooser, and whether half of its keys are outside 0 … num - 1."""
+    def keys(self, share: float = 1.0) -> tuple[Chooser, bool]:
+        """Return the key chooser of a share of the operations, and whether half of its keys are outside 0 … num - 1.
+
+        db_bench takes the kind of an operation from the random number that gives its key (`QueryDecider::GetType`).
+        """
         if not self.uses_law:
             return UniformKeys(), False
         law = PowerLaw(self.key_dist_a, self.key_dist_b)
@@ -90,9 +93,10 @@ class MixGraph(DbBench):
                 self.keyrange_dist_a, self.keyrange_dist_b, self.keyrange_dist_c, self.keyrange_dist_d,
                 self.keyrange_num,
             )  # fmt: skip
-            return RangedKeys(shares, law), False
-        # without ranges db_bench uses the hash as a signed number, and negative keys sort far after all others
-        return RangedKeys((1,), law), True
+            return RangedKeys(shares, law, share), False
+        # without ranges db_bench uses the hash as a signed number, and negative keys sort far after all others: there are
+        # twice as many keys as random numbers
+        return RangedKeys((1,), law, share / 2.0), True
 
     def scan_length(self) -> ScanLength:
         """Return Pareto lengths modulo mix_max_scan_len, without the lower bound of 10 B of value sizes."""
@@ -120,10 +124,11 @@ class MixGraph(DbBench):
         if ratios.sum() <= 0:
             raise InputError("mix_get_ratio, mix_put_ratio, mix_seek_ratio: one of them must be above 0")
         get, put, seek = (ratios / ratios.sum()).tolist()
-        keys, signed = self.keys()
+        keys, signed = self.keys(put or 1.0)
+        read_keys, _ = self.keys(get + seek or 1.0)
         clients = Clients(
             "mixgraph", self.threads, Mix(read=get, update=put, scan=seek), self.arrivals(), write_keys=keys,
-            read_keys=keys, scan_length=self.scan_length(), operations=self.operations(self.reads),
+            read_keys=read_keys, scan_length=self.scan_length(), operations=self.operations(self.reads),
             client_work=DRAWING if self.uses_law else 0.0,
         )  # fmt: skip
         if isinstance(keys, RangedKeys):

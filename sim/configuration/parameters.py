@@ -20,7 +20,7 @@ from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 _KEYS: Final = (
     "version", "description", "provenance", "host", "devices", "standard_errors", "model_errors", "alternative",
 )  # fmt: skip
-_REPLACED: Final = ("limits", "device")
+_REPLACED: Final = ("limits", "device", "host")
 """Groups whose keys an alternative may replace."""
 _KINDS: Final = ("seconds", "bytes_per_s", "bytes", "per_s", "count", "ratio")
 
@@ -40,7 +40,7 @@ class ParameterSet:
     model_errors: Mapping[str, float] = field(default_factory=dict)
     """Error of the model itself: relative standard deviation by key of summary.json, from calibration runs."""
     alternative: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
-    """Another explanation of the same measurements: (value of this set, value instead) by key of limits or device, such
+    """Another explanation of the same measurements: (value of this set, value instead) by key of limits, device or host, such
     as "limits.iops_cap"."""
 
 
@@ -94,7 +94,7 @@ def _alternative(content: Mapping[str, Any], path: Path) -> dict[str, tuple[Any,
     for key, pair in content.items():
         if str(key).partition(".")[0] not in _REPLACED or not isinstance(pair, list) or len(pair) != 2:
             raise InputError(
-                f"{path}: alternative.{key}: must be a key of limits or device with a pair of values, such as "
+                f"{path}: alternative.{key}: must be a key of limits, device or host with a pair of values, such as "
                 "'limits.iops_cap: [null, 500]'"
             )
     return {str(key): (pair[0], pair[1]) for key, pair in content.items()}
@@ -151,7 +151,8 @@ def _known_errors(
 ) -> dict[str, dict[str, Any]]:
     """Return the standard errors of the constants that this configuration uses, by key, and those of the model.
 
-    The alternative of the set counts only while the configuration has all values that it replaces.
+    The alternative of the set counts only while the configuration has the values that it replaces: those of limits and drive
+    together, and those of the host.
     """
     standard = {}
     for key, error in parameter_set.standard_errors.items():
@@ -164,10 +165,18 @@ def _known_errors(
             if name not in typed and error > 0:
                 standard[name] = error
     known: dict[str, dict[str, Any]] = {"standard_errors": standard, "model_errors": dict(parameter_set.model_errors)}
-    pairs = {tuple(key.split(".", 1)): pair for key, pair in parameter_set.alternative.items()}
-    if pairs and all((config.get(group) or {}).get(key) == now for (group, key), (now, _) in pairs.items()):
-        known["alternative"] = {key: instead for key, (_, instead) in parameter_set.alternative.items()}
-    return known
+    instead: dict[str, Any] = {}
+    for groups in (("limits", "device"), ("host",)):
+        pairs = {key: pair for key, pair in parameter_set.alternative.items() if key.partition(".")[0] in groups}
+        if all(_value(config, key) == now for key, (now, _) in pairs.items()):
+            instead |= {key: other for key, (_, other) in pairs.items()}
+    return {**known, "alternative": instead} if instead else known
+
+
+def _value(config: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a key such as "limits.iops_cap"; None if the configuration does not have it."""
+    group, _, name = key.partition(".")
+    return (config.get(group) or {}).get(name)
 
 
 def perturbed(config: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -186,7 +195,7 @@ def perturbed(config: Mapping[str, Any]) -> list[dict[str, Any]]:
         return []
     pair = []
     for direction in (1, -1):
-        changed = {**config, **{group: dict(config.get(group) or {}) for group in ("host", *_REPLACED)}}
+        changed = {**config, **{group: dict(config.get(group) or {}) for group in _REPLACED}}
         for key, value in instead.items() if direction < 0 else ():
             group, _, constant = key.partition(".")
             changed[group][constant] = value

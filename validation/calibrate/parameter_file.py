@@ -41,7 +41,7 @@ class SetText:
     sources: Mapping[str, str] = field(default_factory=dict)
     """Source of a constant, by "key", "host.key" or "device.key", or by "entry.key" if entries differ."""
     alternative: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    """Another explanation of the measurements: value of this set and value instead, by key of limits or device."""
+    """Another explanation of the measurements: value of this set and value instead, by key of limits, device or host."""
     alternative_from: str = ""
     """The other explanation, in words."""
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import math
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +40,8 @@ class Case:
     overrides: tuple[str, ...]
     """The configuration, as overrides for `lsmlab run`."""
     recorded: tuple[str, ...] = field(default=(), kw_only=True)
-    """Overrides with properties of the recorded data, which a driver of the recorder does not take (`record`)."""
+    """Overrides with properties of the recording (`record`): of its data, which a driver of the recorder does not take, and
+    flags of its command that the case leaves to the entry of its workload."""
     measured: Mapping[str, float]
     """Measured numbers by their names in summary.json; dots separate nested names: "write_latency_s.p99"."""
     noise: Mapping[str, float]
@@ -125,7 +128,7 @@ def case_from_mapping(mapping: Mapping[str, Any], directory: Path) -> Case:
         part=part,
         directory=directory,
         overrides=tuple(overrides),
-        recorded=tuple(_recorded(mapping.get("record"))),
+        recorded=tuple(_recorded(mapping.get("record"), mapping["workload"])),
         measured=measured,
         noise=dict(_numbers(mapping.get("noise"), "noise", negative=False)),
         series=_files(mapping.get("series"), "series", directory),
@@ -145,13 +148,28 @@ _TABLES: Final = ("levels", "level_pairs", "files_per_level", "compaction_stats"
 """Keys of `measured` whose values are tables, not single numbers."""
 
 
-def _recorded(record: object) -> Iterator[str]:
-    """Yield overrides for the properties of the recorded data."""
+def _recorded(record: object, workload: Mapping[str, Any]) -> Iterator[str]:
+    """Yield overrides for the properties of the recording.
+
+    An entry of configs/workload may get other values after a recording, but the recorded load stays that of its command.
+    """
     if not isinstance(record, Mapping):
         return
+    words = shlex.split(str(record.get("command") or ""))
+    flags = dict(word[2:].split("=", 1) for word in words if word.startswith("--") and "=" in word)
+    for key, value in _entry_values(str(workload["base"])).items() if flags else ():
+        if key in flags and key not in workload and flags[key].lower() != str(value).lower():
+            yield f"workload.{key}={flags[key]}"
     ratio = record.get("compression_ratio")
     if ratio is not None:
         yield f"engine.compression_ratio={_number(ratio, 'record.compression_ratio', False)}"
+
+
+@cache
+def _entry_values(entry: str) -> Mapping[str, Any]:
+    """Return the values of an entry of configs/workload, by the flags of db_bench that they are."""
+    values: Mapping[str, Any] = compose([f"workload={entry}"])["workload"]
+    return values
 
 
 def _text(mapping: Mapping[str, Any], key: str, default: str) -> str:

@@ -14,7 +14,7 @@ from lsmlab.models.costs.operations import (
     wal_fsync_factor,
     write_cpu,
 )
-from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates, Observation
+from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estimate, Estimates, Observation, host_with
 from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.history.fills import of_all_families, unstalled
 
@@ -32,6 +32,10 @@ _WAL_WIDTH: Final = 0.3
 """Spread of host.wal_op / host.write_op from machine to machine: 1.16 to 1.57 fitted, 2.3 measured once (docs/decisions/0037)."""
 _STALLED_SHARE: Final = 0.05
 """Share of time in stalls from which clients are taken to write as fast as they can outside stalls."""
+_FULL_SPEED: Final = 6.0
+"""Without stalls, clients whose writes take up to this multiple of what the machine's compactions suggest are taken to write at
+full speed. In recordings writers at full speed take up to 3.1 times as long (assertions, several threads on two cores), those
+with a rate limit 14 times and more; this is between the two."""
 _FEWEST_SLEEPS: Final = 0.002
 """Least number of sleeps per write for an estimate of their cost."""
 
@@ -50,12 +54,13 @@ def idle_clients(observation: Observation) -> bool:
     return bool(len(free)) and float(np.median(free)) > _IDLE_FACTOR * (Host().write_op + Host().wal_op)
 
 
-def write_op(observation: Observation, _: Earlier) -> Estimates:
+def write_op(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate host.write_op and the cost of the WAL in the default host's proportions, and host.memtable_depth.
 
     One size of memtable shows only the sum of write_op, memtable_depth and, with a WAL, wal_op and wal_byte. Clients that
-    never wait for the store may be idle in part. Their time per write is then only an upper bound of the cost, and is used
-    only if it is below the default.
+    never wait for the store may be idle in part: their time per write is an upper bound of the cost. A machine on which
+    compactions are slow has slow writes too. Up to `_FULL_SPEED` times that, the time is taken for the cost, with the difference
+    as standard error; beyond, clients were idle.
     """
     free = _free_writes_s(observation)
     if not len(free) or idle_clients(observation) or observation.reading.writes_per_sync is not None:
@@ -66,19 +71,28 @@ def write_op(observation: Observation, _: Earlier) -> Estimates:
     usual_s = write_cpu(entry_bytes, logged=observation.logged).seconds(host)
     usual_s += depth(entries * entry_bytes) * _DEPTH_RATIO * host.write_op
     scale = float(np.median(free)) / throughput_share(host.write_serial, observation.threads) / usual_s
-    if observation.stalled_share < _STALLED_SHARE and scale >= 1.0:
-        return Estimates()
     error = scale * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)) / free.mean())
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
+    machine = _merge_s(host_with(earlier), entry_bytes) / _merge_s(host, entry_bytes)
+    if observation.stalled_share < _STALLED_SHARE:
+        if scale > max(1.0, _FULL_SPEED * machine):
+            taken = f"clients took {1e6 * float(np.median(free)):.3g} us per write and never waited"
+            return Estimates(notes=(f"host.write_op: {taken}, so they were idle in part; that of host=default is used",))
+        error = max(error, scale - machine)
     wal_error = error if observation.logged else _WAL_WIDTH * scale
-    basis = "the LOG shows only its sum with write_op" if observation.logged else "the LOG shows no writes with a WAL"
+    why = "the LOG shows only its sum with write_op" if observation.logged else "the LOG shows no writes with a WAL"
     memtable_depth = scale * _DEPTH_RATIO * host.write_op
     return Estimates((
         Estimate("host.write_op", scale * host.write_op, error * host.write_op, "s", "estimate", basis),
-        _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, basis),
-        _scaled("host.wal_byte", scale * host.wal_byte, wal_error * host.wal_byte, basis),
+        _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, why),
+        _scaled("host.wal_byte", scale * host.wal_byte, wal_error * host.wal_byte, why),
         Estimate("host.memtable_depth", memtable_depth, _DEPTH_WIDTH * memtable_depth, "s", "assumed", _DEPTH_BASIS),
     ))
+
+
+def _merge_s(host: Host, entry_bytes: float) -> float:
+    """Return the CPU seconds of a compaction per entry and its bytes."""
+    return host.compaction_record + host.compaction_byte * entry_bytes
 
 
 def wal_fsync(observation: Observation, _: Earlier) -> Estimates:

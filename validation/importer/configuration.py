@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.options.options_file import differing_options
 from lsmlab.models.options.values import plain
@@ -93,7 +94,11 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
             f"workload: {len(gaps_s)} {'gap' if len(gaps_s) == 1 else 'gaps'} between LOG files are left out "
             f"({sum(gaps_s):,.0f} s): the simulation goes on with the next file as if no time had passed"
         )
-    notes.append("host.cores: the LOG does not contain the number of cores; that of host=default is assumed")
+    cores = rates.get("host.cores")
+    if cores is not None:
+        notes.append(f"host.cores: {cores.value:g}, as jobs waited for each other while they computed")
+    elif not any(one.name == "host.cores" for one in rates.alternative):
+        notes.append("host.cores: the LOG does not contain the number of cores; that of host=default is assumed")
     return Inferred(base, engine, device, _parameters(reading, rates, base), load, notes)
 
 
@@ -241,13 +246,18 @@ def _parameters(reading: Reading, rates: Estimates, base: str) -> SetText:
 def _alternative(
     reading: Reading, rates: Estimates, device: Mapping[str, float]
 ) -> dict[str, tuple[float | None, float | None]]:
-    """Return the limits according to the next hypothesis: value now and value instead, by key of limits or device."""
-    if not rates.alternative or reading.rate_limiter_unknown:
-        return {}
+    """Return limits and cores according to the next hypothesis: value now and instead, by key of limits, device or host."""
+    cores, other = rates.get("host.cores"), next((one for one in rates.alternative if one.name == "host.cores"), None)
+    found: dict[str, tuple[float | None, float | None]] = {}
+    if other is not None:
+        found["host.cores"] = (Host().cores if cores is None else cores.value, other.value)
+    limits = [one for one in rates.alternative if one is not other]
+    if not limits or reading.rate_limiter_unknown:
+        return found
     now = {key: float(round(cap.value)) for key, cap in caps_of(rates.estimates, reading).items()}
-    instead = {key: float(round(cap.value)) for key, cap in caps_of(rates.alternative, reading).items()}
-    found = {f"limits.{key}": (now.get(key), instead.get(key)) for key in _CAPS.values() if key in now or key in instead}
-    constants, _ = _constants(Estimates(rates.alternative), "device.", _CONSTANTS)
+    instead = {key: float(round(cap.value)) for key, cap in caps_of(limits, reading).items()}
+    found |= {f"limits.{key}": (now.get(key), instead.get(key)) for key in _CAPS.values() if key in now or key in instead}
+    constants, _ = _constants(Estimates(tuple(limits)), "device.", _CONSTANTS)
     return found | {f"device.{key}": (device.get(key), value) for key, value in constants.items() if key in device}
 
 

@@ -13,6 +13,7 @@ from lsmlab.validation.importer.estimates import (
     FEWEST_WINDOWS,
     MEDIAN_BY_MEAN,
     P5_TO_P95,
+    PARTS,
     WINDOW_S,
     Earlier,
     Estimate,
@@ -39,8 +40,6 @@ from lsmlab.validation.logs.timings.timed_jobs import TimedJob
 
 _FEWEST: Final = 8
 """Least number of jobs, or of periods with an fsync in progress, for an estimate."""
-_BLOCKS: Final = 10
-"""Number of parts of the LOG that are left out in turn for a standard error."""
 _LARGEST_ERROR: Final = 0.3
 """Relative standard error from which a bandwidth is only a lower bound: the fsyncs are too short to be timed."""
 ROTATING_S: Final = 15e-3
@@ -74,7 +73,7 @@ def small_fsync(observation: Observation, _: Earlier) -> Estimates:
     if not flushes:
         return Estimates()
     halves = np.array([(job.end_s - job.files[-1][0]) / 2.0 for job in flushes])
-    commits = [np.quantile(part, _COMMIT_QUANTILE) for part in np.array_split(halves, min(_BLOCKS, len(halves)))]
+    commits = [np.quantile(part, _COMMIT_QUANTILE) for part in np.array_split(halves, min(PARTS, len(halves)))]
     commit_s = fsync_periods.commit_s(observation.jobs, _COMMIT_QUANTILE)
     basis = f"half the time from a flush's file to its commit, P10 of {len(flushes):,} flushes"
     error = float(np.std(commits, ddof=1) / np.sqrt(len(commits)))
@@ -94,10 +93,8 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     if small is None or periods is None:
         return Estimates()
     rate = fsync_periods.bandwidth(periods, small.value)
-    parts = np.array_split(np.arange(len(periods)), min(_BLOCKS, len(periods)))
-    left_out = [fsync_periods.bandwidth(np.delete(periods, part, axis=0), small.value) for part in parts]
-    error = jackknife_error(np.array(left_out))
-    basis = f"bytes per second with an fsync in progress, {len(periods):,} periods; error: jackknife, {len(parts)} blocks"
+    error = jackknife_error(lambda kept: fsync_periods.bandwidth(periods[kept], small.value), len(periods))
+    basis = f"bytes per second with an fsync in progress, {len(periods):,} periods; error: jackknife"
     kind = "estimate" if error < _LARGEST_ERROR * rate else "lower_bound"
     if not rotates:
         phases = cache_phases(observation.jobs, _flush_cpu_s(earlier))

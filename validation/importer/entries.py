@@ -65,7 +65,7 @@ def _machine(inferred: Inferred, source: str) -> Iterator[_Entry]:
     base = inferred.device_base
     about = f"drive of {source}, with the properties of device={base} that a LOG does not show"
     yield _Entry(f"device/{NAME}", [base], {"name": NAME, "description": about}, [about])
-    about = f"host of {source}; host.cores is that of host=default"
+    about = f"host of {source}; host.cores is that of host=default unless parameters/{NAME} has it"
     yield _Entry(f"host/{NAME}", ["default"], {"description": about, "parameters": NAME}, [about])
     caps = {key: inferred.device[key] for key in _LIMITS if key in inferred.device}
     about = f"limits of {source}: {', '.join(caps) or 'none found'}"

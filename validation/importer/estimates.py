@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
@@ -20,6 +20,8 @@ WINDOW_S: Final = 10
 """Length of the windows over which rates are averaged, in seconds. The work of a job is spread evenly over its time, so
 rates of single seconds are not exact."""
 FEWEST_WINDOWS: Final = 20
+PARTS: Final = 10
+"""Number of parts of the LOG that are left out in turn for a standard error."""
 P5_TO_P95: Final = 3.29
 """Distance from the 5 % to the 95 % quantile of a normal distribution, in standard deviations."""
 _ALWAYS: Final = 0.999
@@ -42,6 +44,7 @@ LABELS: Final = {
     "host.wal_byte": "client, bytes appended to the WAL",
     "host.memtable_depth": "client, larger memtables",
     "host.sleep_penalty": "client, delay after each sleep",
+    "host.cores": "cores",
     "device.write_bandwidth": "device, writes",
     "device.slc_write_bandwidth": "device, writes into its SLC cache",
     "device.slc_cache": "device, room of its SLC cache",
@@ -117,10 +120,15 @@ def host_with(earlier: Earlier) -> Host:
     return replace(Host(), **{name: value for name, value in known.items() if hasattr(Host, name)})
 
 
-def jackknife_error(values: NDArray[np.float64]) -> float:
-    """Return the standard error of an estimate from its values with one part of the data left out at a time. Shape (n,)."""
-    n = len(values)
-    return float(np.sqrt((n - 1) / n * ((values - values.mean()) ** 2).sum()))
+def jackknife_error(statistic: Callable[[NDArray[np.int64]], float], count: int) -> float:
+    """Return the standard error of a statistic of `count` rows, from its values with one of `PARTS` parts left out at a time.
+
+    `statistic`: gets the places of the rows that stay.
+    """
+    everything = np.arange(count)
+    parts = np.array_split(everything, min(PARTS, count))
+    values = np.array([statistic(np.delete(everything, part)) for part in parts])
+    return float(np.sqrt((len(parts) - 1) / len(parts) * ((values - values.mean()) ** 2).sum()))
 
 
 def windows(total: Floats, busy: Floats, length: int) -> tuple[Floats, Floats]:

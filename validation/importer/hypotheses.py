@@ -132,6 +132,8 @@ class Hypothesis(NamedTuple):
     """Whether jobs are slower, the larger the number is."""
     demands: Callable[[RecordedWork], Demands] | None = None
     """What jobs ask of a cap, in its unit; None if the number is no cap."""
+    cores: int | None = None
+    """Cores that the jobs share, those of clients excluded; None if jobs do not wait for cores."""
 
     def bounds(self, work: RecordedWork) -> tuple[float, float]:
         """Return the lowest and the highest number that let the fastest jobs be as fast as they were."""
@@ -193,7 +195,7 @@ def _on_cores(count: int) -> Hypothesis:
         return _inverse(device_s + _queued(work.per_interval(work.cpu_s), device_s, count))
 
     words = f"{count} {'core' if count == 1 else 'cores'} and the bandwidth of a single thread"
-    return Hypothesis("cores", words, 1e6, _FASTEST, speeds, _rate_alone)
+    return Hypothesis("cores", words, 1e6, _FASTEST, speeds, _rate_alone, cores=count)
 
 
 def _cap(name: str, words: str, lowest: float, highest: float, demands: Callable[[RecordedWork], Demands]) -> Hypothesis:

@@ -25,6 +25,7 @@ from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.sim.studies.request import argument, option
 from lsmlab.validation.importer.clients import sleep_penalty, wal_fsync, write_op
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, Inferred, infer, limited_by_store
+from lsmlab.validation.importer.cores import fewest_cores
 from lsmlab.validation.importer.device import FLUSH_CPU, fsync_bandwidth, small_fsync, streams, throughput
 from lsmlab.validation.importer.entries import configuration_files
 from lsmlab.validation.importer.estimates import Earlier, Estimates, Observation, observe
@@ -153,7 +154,8 @@ ESTIMATORS: Final = (
     Estimator(small_fsync),
     Estimator(fsync_bandwidth, ("device.fsync_latency", *FLUSH_CPU)),
     Estimator(throughput, ("device.write_bandwidth", *FLUSH_CPU)),
-    Estimator(write_op),
+    Estimator(fewest_cores, ("host.cores",)),
+    Estimator(write_op, ("host.compaction_record", "host.compaction_byte")),
     Estimator(wal_fsync),
     Estimator(sleep_penalty, ("host.write_op",)),
 )

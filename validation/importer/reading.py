@@ -181,7 +181,7 @@ def read(
     found = Reading(_whole_path(places), log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
     found.rate_limited = points(log.options.get("rate_limiter", "")) or (chosen is not None and chosen.rate_limited)
     found.report = _report(report_path, found)
-    notes += [*_options_changes(found), *_options_of_later_opens(found)]
+    notes += [*_other_stores(found), *_options_changes(found), *_options_of_later_opens(found)]
     return found
 
 
@@ -190,6 +190,23 @@ def _whole_path(places: Sequence[Path]) -> Path:
     if len(places) > 1:
         return places[0].resolve().parent
     return places[0].resolve() if places[0].is_dir() else places[0]
+
+
+def _other_stores(reading: Reading) -> list[str]:
+    """Return notes on opens by another release than the first, and on opens of an empty store after flushes."""
+    opens = reading.log.openings
+    flushed_us = [job.end_us for job in reading.jobs.done("flush") if job.end_us is not None and job.outputs]
+    emptied = sum(1 for one in opens[1:] if one.sst_files == 0 and any(time < one.ready_us for time in flushed_us))
+    releases = list(dict.fromkeys(one.version for one in opens if one.version))
+    notes = []
+    if emptied:
+        notes.append(
+            f"{emptied} {'open' if emptied == 1 else 'opens'} found no files, although flushes had written some before: this is "
+            "more than one store; give the LOG files of one"
+        )
+    if len(releases) > 1:
+        notes.append(f"the store was opened by RocksDB {', '.join(releases)}; the rules of {releases[0]} apply")
+    return notes
 
 
 def _options_of_later_opens(reading: Reading) -> list[str]:

@@ -81,14 +81,14 @@ class LogMachine:
             f"device={inferred.device_base}",
             *_flat("device", {**constants.devices.get(NAME, {}), **inferred.device}),
             f"host.cores={literal(cores)}",
-            *_flat("host", constants.host),
+            *_flat("host", {key: value for key, value in constants.host.items() if key != "cores"}),
         ]
 
     @property
     def alternative(self) -> dict[str, Any]:
-        """Limits that the LOG does not exclude, by key of the device group."""
+        """Limits that the LOG does not exclude, by key of the device group. The number of cores is known here."""
         pairs = self.from_log.inferred.parameters.alternative
-        return {key.replace("limits.", "device.", 1): instead for key, (_, instead) in pairs.items()}
+        return {key.replace("limits.", "device.", 1): instead for key, (_, instead) in pairs.items() if key != "host.cores"}
 
     def rerun(self) -> Case | None:
         """Return the same run from its LOG alone; None if the clients were slower than the store."""

@@ -35,9 +35,35 @@ _OPTIONS: Final = (
     "target_file_size_base", "max_background_jobs", "max_background_flushes", "max_background_compactions", "block_size",
     "bloom_bits", "cache_size", "level0_file_num_compaction_trigger", "level0_slowdown_writes_trigger",
     "level0_stop_writes_trigger", "soft_pending_compaction_bytes_limit", "hard_pending_compaction_bytes_limit",
-    "max_subcompactions",
+    "max_subcompactions", "rate_limiter_bytes_per_sec",
 )  # fmt: skip
 """Flags of db_bench with the name of a RocksDB option."""
+_SWITCHES: Final = ("disable_wal", "use_direct_reads", "use_direct_io_for_flush_and_compaction")
+"""The same for options that are true or false."""
+_LOADS: Final = {
+    "adoc": (
+        "key_size", "value_size", "num", "duration", "benchmark_write_rate_limit", "TEA_enable", "FEA_enable",
+        "max_memtable_size", "core_num", "DOTA_tuning_gap",
+    ),
+    "silk": ("key_size", "value_size", "num", "duration", "dynamic_compaction_rate"),
+    "leveldb": ("value_size", "num", "max_file_size"),
+}  # fmt: skip
+"""Flags of the load and of the engine's own policies, by store."""
+_WITHOUT_EFFECT: Final = (
+    "db", "report_file", "report_interval_seconds", "histogram", "stats_dump_period_sec", "seed", "open_files",
+)  # fmt: skip
+"""Flags that change nothing of the store's work; 1000 open files are more than LevelDB has."""
+_ONLY: Final[Mapping[str, Mapping[str, str]]] = {
+    "adoc": {"compression_type": "none", "threads": "1"},
+    "silk": {
+        "compression_type": "none", "threads": "15", "use_existing_db": "1", "stats_interval": "100",
+        "stats_interval_seconds": "1", "SILK_bandwidth_check_interval": "10000",
+    },
+    "leveldb": {"compression": "0"},
+}  # fmt: skip
+"""Flags with the one value that is modelled. 15 threads of SILK's driver: five generators, eight workers, two others."""
+_BENCHMARKS: Final = {"adoc": "fillrandom", "silk": "longpeak", "leveldb": "fillrandom"}
+"""First benchmark of the command."""
 _NOISE: Final = {
     "adoc/base": 0.001, "adoc/ADOC": 0.03, "adoc/T": 0.08, "adoc/B": 0.20, "silk/off": 0.03, "silk/silk2": 0.10,
     "silk/prio2": 0.10,
@@ -57,6 +83,8 @@ class _Run:
     limits: Mapping[str, Any]
     cores: int
     version: str
+    prefill: str
+    """Command that filled the store before the run; empty for an empty store."""
 
     @property
     def name(self) -> str:
@@ -118,13 +146,28 @@ def _read(store: str, path: Path) -> _Run:
         return _Run(
             store, path.parent, {k[2:]: v for k, _, v in words if k.startswith("--")},
             {k: v for k, e, v in words if e and not k.startswith("--")}, meta["device_limits"], meta["cores"], meta["version"],
+            str(meta.get("prefill") or ""),
         )  # fmt: skip
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path.parent}: command.txt or meta.json cannot be read ({error}); copy this run again") from None
 
 
+def _refuse_unknown(run: _Run) -> None:
+    """Raise InputError for a command that is not modelled: its benchmark, a flag or a value of a flag."""
+    place, remedy = f"{run.directory}: command.txt", "this run cannot be simulated; remove its folder"
+    benchmark = run.flags.get("benchmarks", "").partition(",")[0]
+    if benchmark != _BENCHMARKS[run.store]:
+        raise InputError(f"{place}: --benchmarks={benchmark}: not {_BENCHMARKS[run.store]}; {remedy}")
+    known, only = ("benchmarks", *_OPTIONS, *_SWITCHES, *_LOADS[run.store], *_WITHOUT_EFFECT), _ONLY[run.store]
+    for name, value in run.flags.items():
+        if name not in known and only.get(name) != value:
+            raise InputError(f"{place}: --{name}={value} is not modelled; {remedy}")
+
+
 def _case(group: list[_Run], data: Path) -> Case:
     first = group[0]
+    for run in group:
+        _refuse_unknown(run)
     measured, noise = means_and_ranges([_MEASURED[r.store](r) for r in group])
     known = _NOISE.get(f"{first.store}/{first.arm}")
     of_rate = {"ops_per_s": known} if known is not None and len(group) == 1 else {}
@@ -163,10 +206,7 @@ def _build(run: _Run) -> dict[str, Any]:
 def _options(run: _Run) -> dict[str, Any]:
     options: dict[str, Any] = {name: float(run.flags[name]) for name in _OPTIONS if name in run.flags}
     options = {name: int(v) if v == int(v) else v for name, v in options.items()}
-    for flag in ("disable_wal", "use_direct_reads", "use_direct_io_for_flush_and_compaction"):
-        if flag in run.flags:
-            options[flag] = run.flags[flag] in ("1", "true")
-    return options
+    return options | {name: run.flags[name] in ("1", "true") for name in _SWITCHES if name in run.flags}
 
 
 def _adoc(group: list[_Run]) -> dict[str, Any]:
@@ -198,14 +238,19 @@ number."""
 _FILLED: Final = ((1, 5, 3.3e6), (2, 46, 3.55e6), (3, 305, 3.54e6))
 """(level, files, bytes per file) of the initial store of all SILK runs: lsm_state of the first flush; 1.26 GB in
 total."""
+_PREFILL: Final = ("LP_FILL=2000000", "--num=2000000", "--value_size=1000", "--write_buffer_size=4194304")
+"""Words of the command that filled this store."""
 
 
 def _silk(group: list[_Run]) -> dict[str, Any]:
     run = group[0]
     env, options = run.environment, _options(run)
+    _refuse_other_modes(run)
     store: dict[str, Any] = {"engine": "rocksdb", "version": "5.7", "preset": "db_bench", "options": options}
     if env.get("SILK_OFF") != "1":
         limited = run.flags.get("dynamic_compaction_rate") == "true"
+        if limited:
+            options.pop("rate_limiter_bytes_per_sec", None)  # the rate before the first report: total_bandwidth
         store |= {
             "engine": "silk_code", **({} if limited else {"scheduler": "silk_code_prio"}),
             "scheduler.total_bandwidth": f"{env['SILK_T']}MB/s", "scheduler.pause_bandwidth": f"{env['SILK_PAUSE']}MB/s",
@@ -222,6 +267,20 @@ def _silk(group: list[_Run]) -> dict[str, Any]:
     }  # fmt: skip
     tree = [{"level": level, "size_bytes": size} for level, files, size in _FILLED for _ in range(files)]
     return {"store": store, "device": run.device | _block_reads(group), "workload": workload, "initial_tree": tree}
+
+
+def _refuse_other_modes(run: _Run) -> None:
+    """Raise InputError for a mode of SILK's driver that is not modelled, and for a store with another content."""
+    env, place = run.environment, f"{run.directory}: command.txt"
+    remedy = "this run cannot be simulated; remove its folder"
+    if "LP_FILL" in env:
+        raise InputError(f"{place}: LP_FILL={env['LP_FILL']}: the driver fills the store, without peaks and valleys; {remedy}")
+    if (env.get("SILK_OFF") == "1") != (env.get("TRIAD_OFF") == "1"):
+        raise InputError(f"{place}: one of SILK_OFF and TRIAD_OFF alone is not modelled; {remedy}")
+    if env.get("SILK_OFF") == "1" and run.flags.get("dynamic_compaction_rate") == "true":
+        raise InputError(f"{place}: SILK_OFF=1 with --dynamic_compaction_rate=true is not modelled; {remedy}")
+    if not set(_PREFILL) <= set(run.prefill.split()):
+        raise InputError(f"{run.directory}: meta.json: prefill: only a store filled by {' '.join(_PREFILL)} is known; {remedy}")
 
 
 def _block_reads(group: list[_Run]) -> dict[str, str]:
