@@ -23,6 +23,7 @@ from lsmlab.reports.cli.running import (
 from lsmlab.sim.configuration.compose import check_hydra, compose, output_directory, translated
 from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.configuration.overrides import prepare, with_search_path
+from lsmlab.sim.configuration.parameters import with_drive
 from lsmlab.sim.configuration.trust import REMEDY, allow_packages, names_hydra, trusting
 from lsmlab.sim.progress import Progress, progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
@@ -211,7 +212,7 @@ def _through_hydra(given: _Given, overrides: list[str]) -> int:
     root = _sweep_directory(given, overrides) if given.multirun else None
     own_overrides = sweep_overrides(overrides, given.runs, given.output, root)
     check_hydra(overrides, folders)
-    prepared = with_search_path(prepare([*overrides, *own_overrides]), folders)
+    prepared = with_search_path(with_drive(prepare([*overrides, *own_overrides])), folders)
     try:
         return through_hydra(
             prepared, given.hydra_flags, fresh=given.runs.fresh, objectives=given.request.objective or OBJECTIVES
