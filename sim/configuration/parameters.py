@@ -104,8 +104,8 @@ def _read(name: str, path: Path, text: str) -> ParameterSet:
     version = content.get("version", 0)
     if not isinstance(version, int):
         raise InputError(f"{path}: version: {version!r} must be a whole number")
-    limits = _mapping(content, "limits", path)
-    return ParameterSet(name, version, host, devices, limits, flat, model, _alternative(_mapping(content, "alternative", path), path))
+    instead = _alternative(_mapping(content, "alternative", path), path)
+    return ParameterSet(name, version, host, devices, _mapping(content, "limits", path), flat, model, instead)
 
 
 def _alternative(content: Mapping[str, Any], path: Path) -> dict[str, tuple[Any, Any]]:
@@ -178,7 +178,7 @@ def with_drive(overrides: Sequence[str]) -> list[str]:
         return list(overrides)
     drives = [list(read_parameters(name).devices) for name in files]
     if any(drive != drives[0] for drive in drives):
-        raise InputError(f"machine={','.join(files)}: their drives are of different kinds; choose with device=ENTRY, or use compare")
+        raise InputError(f"machine={','.join(files)}: their drives differ; choose one with device=ENTRY, or use compare")
     return [*overrides, *(f"device={entry}" for entry in drives[0] if len(drives[0]) == 1)]
 
 

@@ -115,17 +115,19 @@ def calibrate_cases(folder: Path) -> Calibration:
     )  # fmt: skip
 
 
-def fit_runs(device: str, runs: Sequence[RecordedRun]) -> tuple[tuple[Equation, ...], Solution]:
+def fit_runs(
+    device: str, runs: Sequence[RecordedRun], further: Sequence[Equation] = ()
+) -> tuple[tuple[Equation, ...], Solution]:
     """Return the equations of recorded runs of one machine, and the constants that solve them, those of a release build.
 
-    `device`: entry of configs/device from which the drive's priors are. Raises InputError if it lacks a constant, or if some of
-    the runs have assertions and others do not.
+    `device`: entry of configs/device from which the drive's priors are. `further`: equations of other measurements, such as
+    those of the drive alone. Raises InputError if it lacks a constant, or if some of the runs have assertions and others do not.
     """
     asserted = [run.assertions for run in runs]
     if any(asserted) and not all(asserted):
         name = runs[asserted.index(False)].name
         raise InputError(f"{name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time")
-    equations = tuple(equations_of(runs))
+    equations = (*equations_of(runs), *further)
     constants = constants_for(device, equations)
     found = solve(constants, equations)
     if any(c.key in _READS for c in constants):
