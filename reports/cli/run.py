@@ -20,6 +20,7 @@ from lsmlab.reports.cli.running import (
     results_directory,
     running,
 )
+from lsmlab.reports.drive_source import drive_sentence
 from lsmlab.sim.configuration.compose import check_hydra, compose, output_directory, translated
 from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.configuration.overrides import prepare, with_search_path
@@ -195,7 +196,9 @@ def _show(
 
         sys.stdout.write(to_json({"conclusion": conclude(load_run(drawn)).as_dict(), **summary}))
     else:
-        sys.stdout.write(f"{summary_text(summary)}\nSaved in {display_path(saved)}{more}\n")
+        title, _, rest = summary_text(summary).partition("\n")
+        lines = [title, *filter(None, [drive_sentence(config)]), rest]
+        sys.stdout.write("\n".join(lines) + f"\nSaved in {display_path(saved)}{more}\n")
     sys.stdout.flush()
     if not pages_wanted(config, json=config["json"], no_report=given.output.no_report):
         return 0
