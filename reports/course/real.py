@@ -82,8 +82,8 @@ class Both:
 def both(lesson: int, machine: Path | None = None) -> Both:
     """Record and simulate the store of a lesson, half a minute in all.
 
-    `machine`: a file of `lsmlab measure`, whose constants the simulation then has. Raises InputError if there is no such lesson or
-    file, or the package rocksdict is missing.
+    `machine`: a file of `lsmlab measure`, whose constants the simulation then has. Raises InputError if there is no such lesson
+    or file, or the package rocksdict is missing.
     """
     if lesson not in stores():
         raise InputError(f"{lesson}: no such lesson; choose one of {', '.join(map(str, stores()))}")
