@@ -18,9 +18,15 @@ DATA_SHEET: Final = (
 
 
 def drive_sentence(config: Mapping[str, Any]) -> str:
-    """Return the sentence on a drive that nobody measured; "" if the parameter set has errors of its constants."""
+    """Return the sentence on a drive that nobody measured; "" if the parameter set has the error of a bandwidth.
+
+    Below a cap the speed of the drive hardly matters, so there is none either.
+    """
     errors = (config.get("parameters") or {}).get("standard_errors") or {}
-    return "" if any(str(key).startswith("device.") for key in errors) else DATA_SHEET
+    measured = any(str(key).startswith("device.") and str(key).endswith("bandwidth") for key in errors)
+    groups = [config.get(name) or {} for name in ("limits", "device")]
+    capped = any(group.get(key) is not None for group in groups for key in ("write_cap", "iops_cap"))
+    return "" if measured or capped else DATA_SHEET
 
 
 def drive_sentence_of_run(run: RunData) -> str:
