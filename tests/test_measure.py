@@ -7,9 +7,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
@@ -19,6 +20,7 @@ from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.studies.baseline import changed
 from lsmlab.validation.calibrate.fit import Calibration, fit_runs
+from lsmlab.validation.calibrate.solve import Equation, FitConstant, solve_pinned
 from lsmlab.validation.measure import busy, drive, measuring
 from lsmlab.validation.measure.drive import DriveFacts, drive_facts, end_of_burst
 from lsmlab.validation.measure.drive_io import FileDrive
@@ -437,3 +439,17 @@ def test_requests_are_typed() -> None:
     request = MeasureRequest()
     assert (request.place, request.out) == (Path(), Path("machine.yaml"))
     assert MeasureRequest(quick=True).needed_bytes <= MeasureRequest().needed_bytes <= 4 << 30
+
+
+def test_what_the_data_do_not_determine_stays_at_its_prior() -> None:
+    """Of two constants of which only the sum is measured, the wider one takes the difference and the other stays."""
+    constants = [FitConstant("host.a", 1.0, 0.2), FitConstant("host.b", 1.0, 2.0), FitConstant("host.c", 1.0, 1.0)]
+
+    def misses(values: Mapping[str, float]) -> np.ndarray:
+        return np.array([np.log((values["host.a"] + values["host.b"]) / 4.0) / 0.01])
+
+    found = solve_pinned(constants, [Equation("sum", misses, ["one"], ("host.a", "host.b"))])
+    assert found.values["host.a"] == pytest.approx(1.0, rel=0.01)
+    assert found.values["host.b"] == pytest.approx(3.0, rel=0.05)
+    assert found.values["host.c"] == pytest.approx(1.0, rel=0.01)
+    assert found.undetermined() == ["host.a", "host.c"]

@@ -55,18 +55,23 @@ def _text(found: MeasuredMachine, plan: Plan) -> str:
     out = plan.request.out
     end = "\r\x1b[K" if sys.stderr.isatty() else ""
     sys.stderr.write(end)
-    errors = found.calibration.solution.relative_errors
+    solution = found.calibration.solution
+    errors, held = solution.relative_errors, set(solution.undetermined())
     lines = [f"{found.disk} ({plan.request.place}) and {plan.cores} cores, measured in {found.seconds:.0f} s", ""]
     for key, value in found.device.items():
         error = found.drive.errors[key] / value if key in found.drive.errors else errors.get(f"device.{key}")
-        lines.append(f"  device.{key:<24}{quantity_text(key, value):>12}" + (f"  ± {100 * error:.0f} %" if error else ""))
+        lines.append(_line(f"device.{key}", value, None if f"device.{key}" in held else error))
     for key, value in found.calibration.fitted("host").items():
-        lines.append(f"  host.{key:<26}{quantity_text(key, value):>12}  ± {100 * errors[f'host.{key}']:.0f} %")
+        lines.append(_line(f"host.{key}", value, None if f"host.{key}" in held else errors[f"host.{key}"]))
     lines += ["", *(f"  {key}: {value:,.0f}" for key, value in found.drive.limits.items())]
     lines += [f"- {sentence}." for sentence in found.drive.notes]
     lines += [f"- Not determined: {sentence}" for sentence in found.unknown]
     lines += [f"- Doubtful: {sentence}." for sentence in found.doubts]
     return "\n".join([*lines, "", nearest_text(nearest(found.device)) + f"\nSaved in {out}: use it with machine={out}"]) + "\n"
+
+
+def _line(key: str, value: float, error: float | None) -> str:
+    return f"  {key:<32}{quantity_text(key, value):>12}  " + (f"± {100 * error:.0f} %" if error else "not determined")
 
 
 def _document(found: MeasuredMachine, plan: Plan) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from lsmlab.validation.calibrate import job_equations as jobs
 from lsmlab.validation.calibrate import short_writes as short
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.scaled_defaults import READS, read_ratio
-from lsmlab.validation.calibrate.solve import Equation, FitConstant, Solution, solve
+from lsmlab.validation.calibrate.solve import Equation, FitConstant, Solution, solve, solve_pinned
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
@@ -116,12 +116,14 @@ def calibrate_cases(folder: Path) -> Calibration:
 
 
 def fit_runs(
-    device: str, runs: Sequence[RecordedRun], further: Sequence[Equation] = ()
+    device: str, runs: Sequence[RecordedRun], further: Sequence[Equation] = (), *, hold: bool = False
 ) -> tuple[tuple[Equation, ...], Solution]:
     """Return the equations of recorded runs of one machine, and the constants that solve them, those of a release build.
 
     `device`: entry of configs/device from which the drive's priors are. `further`: equations of other measurements, such as
-    those of the drive alone. Raises InputError if it lacks a constant, or if some of the runs have assertions and others do not.
+    those of the drive alone. `hold`: whether constants that they do not determine stay at their priors (`solve_pinned`).
+
+    Raises InputError if the device lacks a constant, or if some of the runs have assertions and others do not.
     """
     asserted = [run.assertions for run in runs]
     if any(asserted) and not all(asserted):
@@ -129,9 +131,10 @@ def fit_runs(
         raise InputError(f"{name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time")
     equations = (*equations_of(runs), *further)
     constants = constants_for(device, equations)
-    found = solve(constants, equations)
+    solver = solve_pinned if hold else solve
+    found = solver(constants, equations)
     if any(c.key in _READS for c in constants):
-        found = solve(_with_read_priors(constants, found, assertions=any(asserted)), equations)
+        found = solver(_with_read_priors(constants, found, assertions=any(asserted)), equations)
     return equations, _of_release_build(found) if any(asserted) else found
 
 

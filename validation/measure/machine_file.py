@@ -86,6 +86,6 @@ def _comments(title: str, sentences: Sequence[str]) -> str:
 
 
 def stay_at_prior(solution: Solution) -> str:
-    """Return the constants of the equations that the measurement hardly determines, as a sentence; empty for none."""
+    """Return the constants of the equations that the measurement does not determine, as a sentence; empty for none."""
     found = solution.undetermined()
-    return f"hardly: {', '.join(found)}" if found else ""
+    return f"constants held at their priors: {', '.join(found)}" if found else ""

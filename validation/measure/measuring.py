@@ -196,11 +196,11 @@ def _calibration(plan: Plan, facts: DriveFacts, runs: Sequence[RecordedRun]) -> 
     equations: tuple[Equation, ...]
     solution: Solution
     if entry == "hdd" and runs:
-        host_equations, host = fit_runs(_CPU_CLASS, runs)
-        drive_equations, device = fit_runs(entry, (), facts.equations)
+        host_equations, host = fit_runs(_CPU_CLASS, runs, hold=True)
+        drive_equations, device = fit_runs(entry, (), facts.equations, hold=True)
         equations, solution = (*host_equations, *drive_equations), _joined(host, device)
     else:
-        equations, solution = fit_runs(entry, runs, facts.equations)
+        equations, solution = fit_runs(entry, runs, facts.equations, hold=True)
     days = datetime.now(UTC).date().isoformat()
     return Calibration(
         machine="measured", device=entry, cores=plan.cores, cases=tuple(run.case for run in runs), runs=tuple(runs),

@@ -15,8 +15,10 @@ from lsmlab.validation.recorder.drivers import Driver
 
 STORE_BYTES: Final = 4 << 30
 """Most bytes of a store."""
-_PREFILL_S: Final = 6.0
-"""Estimated time to fill the store of a stage that reads, and to start db_bench."""
+_START_S: Final = 2.0
+"""Estimated time to start db_bench and to read what it leaves."""
+_PREFILL_S: Final = 4.0
+"""Estimated time to fill the store of a stage that reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +55,7 @@ class Stage:
 
     def estimated_s(self, seconds: float) -> float:
         """Return the estimated time of the stage with the start of its programs."""
-        return seconds + (_PREFILL_S if self.prefill else 1.0)
+        return seconds + _START_S + (_PREFILL_S if self.prefill else 0.0)
 
 
 _OPTIONS: Final = {
@@ -76,7 +78,7 @@ def _get(num: int) -> dict[str, Any]:
     return {"base": "readrandom", "value_size": 200, "num": num}
 
 
-_READ: Final = 1_000_000
+_READ: Final = 500_000
 """Entries of the stores that are read."""
 _CACHED: Final = 250_000
 """Entries of those whose blocks are all cached, after a second of reads from the drive."""
