@@ -329,8 +329,8 @@ def test_machine_files_hold_limits_and_doubts() -> None:
     equations, solution = fit_runs("nvme", (), facts_of(FakeDrive())[0].equations)
     calibration = Calibration("measured", "nvme", 2, (), (), "", "", "", equations, solution)
     found = MeasuredMachine(
-        calibration=calibration, drive=DriveFacts((), limits={"write_cap": 80e6, "iops_cap": 500.0}), disk="vda", seconds=60.0,
-        busy={"load_before": 3.0}, doubts=["other programs ran"], unknown=["nothing"],
+        calibration=calibration, drive=DriveFacts((), limits={"write_cap": 80e6, "iops_cap": 500.0}), times={}, disk="vda",
+        seconds=60.0, busy={"load_before": 3.0}, doubts=["other programs ran"], unknown=["nothing"],
     )  # fmt: skip
     text = machine_text(found, "2026-11-28")
     assert yaml.safe_load(text)["limits"] == {"write_cap": "80MB/s", "iops_cap": 500}

@@ -81,5 +81,11 @@ def _document(found: MeasuredMachine, plan: Plan) -> dict[str, Any]:
         "saved": str(plan.request.out), "seconds": found.seconds, "disk": found.disk, "device_entry": plan.disk.device_class,
         "cores": plan.cores, "device": found.device, "host": found.calibration.fitted("host"), "limits": dict(found.drive.limits),
         "relative_errors": dict(errors), "busy": dict(found.busy), "doubts": list(found.doubts),
-        "notes": list(found.drive.notes), "unknown": list(found.unknown), "nearest": close.entry if close else None,
+        "notes": list(found.drive.notes),
+        "requests": {
+            name: {"bytes_per_s": t.bytes_per_s, "per_s": t.per_s, "mean_s": t.mean_s, "median_s": t.median_s, "cpu_s": t.cpu_s,
+                   "block_requests": t.block_requests, "requests": t.requests}
+            for name, t in found.times.items()
+        },
+         "unknown": list(found.unknown), "nearest": close.entry if close else None,
     }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -116,12 +116,14 @@ def calibrate_cases(folder: Path) -> Calibration:
 
 
 def fit_runs(
-    device: str, runs: Sequence[RecordedRun], further: Sequence[Equation] = (), *, hold: bool = False
+    device: str, runs: Sequence[RecordedRun], further: Sequence[Equation] = (), *, hold: bool = False,
+    without: Collection[str] = (),
 ) -> tuple[tuple[Equation, ...], Solution]:
     """Return the equations of recorded runs of one machine, and the constants that solve them, those of a release build.
 
     `device`: entry of configs/device from which the drive's priors are. `further`: equations of other measurements, such as
-    those of the drive alone. `hold`: whether constants that they do not determine stay at their priors (`solve_pinned`).
+    those of the drive alone. `hold`: whether constants that they do not determine stay at their priors (`solve_pinned`). `without`:
+    names of equations to leave out.
 
     Raises InputError if the device lacks a constant, or if some of the runs have assertions and others do not.
     """
@@ -129,7 +131,7 @@ def fit_runs(
     if any(asserted) and not all(asserted):
         name = runs[asserted.index(False)].name
         raise InputError(f"{name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time")
-    equations = (*equations_of(runs), *further)
+    equations = (*(e for e in equations_of(runs) if e.name not in without), *further)
     constants = constants_for(device, equations)
     solver = solve_pinned if hold else solve
     found = solver(constants, equations)

@@ -150,7 +150,7 @@ def drive_facts(times: Timings, known: Mapping[str, Any]) -> DriveFacts:
         constants |= {key: value for key, value in _plateaus(times).items() if key in known}
     if "seek" in known:
         turn_s = 60.0 / float(known["rpm"])
-        constants["seek"] = max(1e-4, times[_name("read", SMALL_BYTES)].mean_s - turn_s / 2.0)
+        constants["seek"] = max(1e-4, times[_name("read", SMALL_BYTES)].typical_s - turn_s / 2.0)
     operations = operations_cap(times)
     limits = {**caps, **({"iops_cap": operations} if operations else {})}
     if operations:
@@ -168,14 +168,14 @@ def _equations(times: Timings, known: Mapping[str, Any], *, capped: bool) -> Ite
     host = Host()
     for way, cost in (("write", writes), ("read", reads)):
         lone = [times[_name(way, size, random=False)] for size in _SIZES]
-        rows = [DurationRow(cost(t.pattern.request_bytes, 1.0), host, t.mean_s, RUN) for t in lone]
+        rows = [DurationRow(cost(t.pattern.request_bytes, 1.0), host, t.typical_s, RUN) for t in lone]
         if not capped and f"{way}_latency" in known:
             yield relative(f"direct {way}s", rows, 0.1)
         elif not capped:  # a hard disk has no latency of a request, only bytes
             yield _equal(f"direct {way}s", f"device.{way}_bandwidth", one_stream_bandwidth(lone), 0.1)
     small = times[_name("read", SMALL_BYTES)]
     if "read_latency" in known and not by_this_program(small):
-        seconds = max(small.mean_s - small.cpu_s / small.requests, 1e-6)  # the CPU time of a request is a cost of the host
+        seconds = max(small.typical_s - small.cpu_s / small.requests, 1e-6)  # the CPU time of a request is a cost of the host
         yield relative("small reads", [DurationRow(reads(SMALL_BYTES, 1.0), host, seconds, RUN)], 0.1)
     deep = max((times[_name("read", SMALL_BYTES, depth)] for depth in _DEPTHS), key=lambda t: t.per_s)
     if "read_iops" in known and not by_this_program(deep):
@@ -213,7 +213,7 @@ _MORE: Final = 1.25
 def one_stream_bandwidth(lone: Sequence[Timing]) -> float:
     """Return the rate at which further bytes of a request are moved: the slope of its time over its size."""
     sizes = np.array([float(t.pattern.request_bytes) for t in lone])
-    seconds = np.array([t.mean_s for t in lone])
+    seconds = np.array([t.typical_s for t in lone])
     slope, _ = np.polyfit(sizes, seconds, 1, w=1.0 / seconds)
     return float(1.0 / max(slope, 1e-12))
 

@@ -12,6 +12,7 @@ from lsmlab.validation.calibrate.fit import Calibration
 from lsmlab.validation.calibrate.set_text import parameter_set
 from lsmlab.validation.calibrate.solve import Solution
 from lsmlab.validation.measure.drive import DriveFacts
+from lsmlab.validation.measure.patterns import Timings
 
 COMMAND: Final = "lsmlab measure"
 _WIDTH: Final = 120
@@ -26,6 +27,8 @@ class MeasuredMachine:
     calibration: Calibration
     """Fit of the drive's requests and of the runs of RocksDB, if there were any."""
     drive: DriveFacts
+    times: Timings
+    """Times of the requests to the drive, by the name of their pattern."""
     disk: str
     """Name of the drive."""
     seconds: float

@@ -20,6 +20,7 @@ from lsmlab.sim.results.leftovers import replacing
 from lsmlab.validation.calibrate.fit import Calibration, fit_runs
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.solve import Equation, Solution
+from lsmlab.validation.calibrate.terms import DurationRow, relative
 from lsmlab.validation.measure import drive, drive_io
 from lsmlab.validation.measure.busy import busy_facts, doubts, load, usable_cores
 from lsmlab.validation.measure.drive import DriveFacts, drive_facts
@@ -133,11 +134,12 @@ def measure(plan: Plan, began: Began) -> MeasuredMachine:
         began("speed of the cores", _SPEED_S)
         busy = busy_facts(loaded, before, measure_speed())
     facts = drive_facts(times, compose([f"device={plan.disk.device_class}"])["device"])
-    calibration = _calibration(plan, facts, runs)
+    why = tuple(doubts(busy, plan.cores))
+    calibration = _calibration(plan, facts, runs, busy=bool(why))
     hardly = stay_at_prior(calibration.solution)
     found = MeasuredMachine(
-        calibration=calibration, drive=facts, disk=plan.disk.name, seconds=time.monotonic() - started, busy=busy,
-        doubts=tuple(doubts(busy, plan.cores)), unknown=(*facts.unknown, *unknown, *([hardly] if hardly else [])),
+        calibration=calibration, drive=facts, times=times, disk=plan.disk.name, seconds=time.monotonic() - started, busy=busy,
+        doubts=why, unknown=(*facts.unknown, *unknown, *([hardly] if hardly else [])),
     )  # fmt: skip
     text = machine_text(found, datetime.now(UTC).date().isoformat())
     try:
@@ -190,23 +192,50 @@ def _counting(disk: Disk) -> Any:
     return counting
 
 
-def _calibration(plan: Plan, facts: DriveFacts, runs: Sequence[RecordedRun]) -> Calibration:
+_OF_A_QUIET_MACHINE: Final = (
+    "device writes", "device reads", "waits of jobs for cores", "fills of memtables", "writes outside stalls", "time of reads"
+)  # fmt: skip
+"""Equations of times that other programs lengthen. On a busy machine the fit has CPU times and the requests to the drive instead."""
+
+
+def _calibration(plan: Plan, facts: DriveFacts, runs: Sequence[RecordedRun], *, busy: bool) -> Calibration:
     """Fit all constants: with the drive and the runs at once, or apart if the drive's class lacks constants of the runs."""
+    without = _OF_A_QUIET_MACHINE if busy else ()
     entry = plan.disk.device_class
+    further = [equation for equation in [put_cpu(runs)] if equation is not None]
     equations: tuple[Equation, ...]
     solution: Solution
     if entry == "hdd" and runs:
-        host_equations, host = fit_runs(_CPU_CLASS, runs, hold=True)
+        host_equations, host = fit_runs(_CPU_CLASS, runs, further, hold=True, without=without)
         drive_equations, device = fit_runs(entry, (), facts.equations, hold=True)
         equations, solution = (*host_equations, *drive_equations), _joined(host, device)
     else:
-        equations, solution = fit_runs(entry, runs, facts.equations, hold=True)
+        equations, solution = fit_runs(entry, runs, (*facts.equations, *further), hold=True, without=without)
     days = datetime.now(UTC).date().isoformat()
     return Calibration(
         machine="measured", device=entry, cores=plan.cores, cases=tuple(run.case for run in runs), runs=tuple(runs),
         recorded=days, release=plan.tool.release if plan.tool is not None else "",
         digest=hashlib.sha256("".join(run.digest for run in runs).encode()).hexdigest(), equations=equations, solution=solution,
     )  # fmt: skip
+
+
+def put_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Return the equation of the CPU time of puts: that of the process without its jobs, of runs with one writer and no reader.
+
+    Other programs lengthen the time of a put much more than its CPU time, so this equation has a small scatter: it decides
+    where both differ.
+    """
+    rows = []
+    for run in runs:
+        if run.threads == 1 and "write" in run.histograms and "read" not in run.histograms and run.last.get("user_cpu_s"):
+            cpu_s = run.last["user_cpu_s"] + run.last["system_cpu_s"] - sum(job.cpu_s for job in run.jobs)
+            if cpu_s > 0.0:
+                count = run.histograms["write"].count * min(1.0, run.last["second"] / run.duration_s)
+                rows.append(DurationRow(run.write.times(count), run.host, cpu_s, run.name))
+    return relative("CPU of puts", rows, _CPU_SCATTER)
+
+
+_CPU_SCATTER: Final = 0.03
 
 
 def _joined(host: Solution, device: Solution) -> Solution:

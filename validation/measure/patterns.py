@@ -60,6 +60,14 @@ class Timing:
         return self.bytes / self.elapsed_s
 
     @property
+    def typical_s(self) -> float:
+        """Time of a request without the waits that other programs cause: the median.
+
+        Where the mean is more than twice as long, a throttle lets some requests pass and holds others: then the mean.
+        """
+        return self.median_s if self.mean_s <= 2.0 * self.median_s else self.mean_s
+
+    @property
     def per_s(self) -> float:
         """Mean rate in requests per second."""
         return self.requests / self.elapsed_s
