@@ -122,8 +122,8 @@ def fit_runs(
     """Return the equations of recorded runs of one machine, and the constants that solve them, those of a release build.
 
     `device`: entry of configs/device from which the drive's priors are. `further`: equations of other measurements, such as
-    those of the drive alone. `hold`: whether constants that they do not determine stay at their priors (`solve_pinned`). `without`:
-    names of equations to leave out.
+    those of the drive alone. `hold`: whether constants that they do not determine stay at their priors (`solve_pinned`).
+    `without`: names of equations to leave out.
 
     Raises InputError if the device lacks a constant, or if some of the runs have assertions and others do not.
     """

@@ -195,7 +195,7 @@ def _counting(disk: Disk) -> Any:
 _OF_A_QUIET_MACHINE: Final = (
     "device writes", "device reads", "waits of jobs for cores", "fills of memtables", "writes outside stalls", "time of reads"
 )  # fmt: skip
-"""Equations of times that other programs lengthen. On a busy machine the fit has CPU times and the requests to the drive instead."""
+"""Equations of times that other programs lengthen. On a busy machine, CPU times and the requests to the drive decide."""
 
 
 def _calibration(plan: Plan, facts: DriveFacts, runs: Sequence[RecordedRun], *, busy: bool) -> Calibration:
