@@ -202,7 +202,7 @@ def _calibration(plan: Plan, facts: DriveFacts, runs: Sequence[RecordedRun], *, 
     """Fit all constants: with the drive and the runs at once, or apart if the drive's class lacks constants of the runs."""
     without = _OF_A_QUIET_MACHINE if busy else ()
     entry = plan.disk.device_class
-    further = [equation for equation in [put_cpu(runs)] if equation is not None]
+    further = [equation for equation in [put_cpu(runs)] if busy and equation is not None]
     equations: tuple[Equation, ...]
     solution: Solution
     if entry == "hdd" and runs:
@@ -222,8 +222,9 @@ def _calibration(plan: Plan, facts: DriveFacts, runs: Sequence[RecordedRun], *, 
 def put_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     """Return the equation of the CPU time of puts: that of the process without its jobs, of runs with one writer and no reader.
 
-    Other programs lengthen the time of a put much more than its CPU time, so this equation has a small scatter: it decides
-    where both differ.
+    Other programs lengthen the time of a put much more than its CPU time. On a quiet machine its time is the better measurement:
+    in seven calibration recordings of four machines, this CPU time was 6 to 27 % above the time per put of memtables that were
+    filled without a stall, because the process does more than puts and what its jobs count.
     """
     rows = []
     for run in runs:
@@ -235,7 +236,7 @@ def put_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
     return relative("CPU of puts", rows, _CPU_SCATTER)
 
 
-_CPU_SCATTER: Final = 0.03
+_CPU_SCATTER: Final = 0.1
 
 
 def _joined(host: Solution, device: Solution) -> Solution:
