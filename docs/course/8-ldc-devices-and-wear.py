@@ -15,7 +15,7 @@
 #     Data sheets count bytes that the host writes; what the drive copies inside is in the maker's number
 #     (docs/reference/devices.md, Configured devices).
 #   measure: >-
-#     Requests to the drive, and short runs of RocksDB (docs/how-to/measure.md, What is measured).
+#     Requests to the drive, and short runs of RocksDB; the file is a parameter set (docs/reference/cases.md, Parameter sets).
 #   arithmetic: >-
 #     LDC, the arithmetic of a full tree: k per level against two per level (background/ldc.md, The arithmetic). In a
 #     growing tree slices are larger than the file divided by the multiplier.
