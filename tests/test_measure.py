@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,8 +20,10 @@ from lsmlab.reports.cli.main import main
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
 from lsmlab.sim.studies.baseline import changed
-from lsmlab.validation.calibrate.fit import Calibration, fit_runs
+from lsmlab.validation.calibrate.fit import Calibration, equations_of, fit_runs
+from lsmlab.validation.calibrate.recorded import read_run
 from lsmlab.validation.calibrate.solve import Equation, FitConstant, solve_pinned
+from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.measure import busy, drive, measuring
 from lsmlab.validation.measure.drive import DriveFacts, drive_facts, end_of_burst
 from lsmlab.validation.measure.drive_io import FileDrive
@@ -34,6 +37,7 @@ from lsmlab.validation.recorder.drivers import DB_BENCH, ROCKSDICT
 from lsmlab.validation.recorder.limits import DiskCounters
 from lsmlab.validation.recorder.speed import Speed
 
+ROOT = Path(__file__).parents[1]
 TINY = drive.Effort(16 << 20, 0.01, 0.02)
 TAKE = drive.take
 
@@ -453,3 +457,30 @@ def test_what_the_data_do_not_determine_stays_at_its_prior() -> None:
     assert found.values["host.b"] == pytest.approx(3.0, rel=0.05)
     assert found.values["host.c"] == pytest.approx(1.0, rel=0.01)
     assert found.undetermined() == ["host.a", "host.c"]
+
+
+def test_equations_of_a_quiet_machine_exist() -> None:
+    """The names of the equations that a busy machine leaves out are those of the calibrator."""
+    case = read_case(ROOT / "validation" / "cases" / "calibration" / "cpu_v100")
+    reads = read_case(ROOT / "validation" / "cases" / "calibration" / "rww_cpu_v200")
+    second = read_case(ROOT / "validation" / "cases" / "calibration" / "cpu_v1000_wal")
+    runs = [read_run(one.logs[0].parent, one.name, with_cores(one.config())) for one in (case, second, reads)]
+    assert set(measuring._OF_A_QUIET_MACHINE) <= {equation.name for equation in equations_of(runs)}
+
+
+def test_the_cpu_time_of_puts_is_near_their_time_on_a_quiet_machine() -> None:
+    """A recording of a quiet machine: the process needs a little more than the puts, 6 to 27 % in seven recordings."""
+    case = read_case(ROOT / "validation" / "cases" / "calibration" / "cpu_v100")
+    run = read_run(case.logs[0].parent, case.name, with_cores(case.config()))
+    equation = measuring.put_cpu([run])
+    assert equation is not None
+    per_put_s = float(np.median([fill.entry_s for fill in run.fills]))
+    cost = run.write.counts()
+    constants = dict.fromkeys(equation.keys, 0.0) | {"host.write_op": 1.07 * per_put_s / cost["host.write_op"]}
+    assert float(equation.misses(constants)[0]) == pytest.approx(0.0, abs=0.3)
+
+
+def with_cores(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the configuration of a recording of two cores."""
+    config["host"]["cores"] = 2
+    return config

@@ -60,9 +60,10 @@ def _text(found: MeasuredMachine, plan: Plan) -> str:
     lines = [f"{found.disk} ({plan.request.place}) and {plan.cores} cores, measured in {found.seconds:.0f} s", ""]
     for key, value in found.device.items():
         error = found.drive.errors[key] / value if key in found.drive.errors else errors.get(f"device.{key}")
-        lines.append(_line(f"device.{key}", value, None if f"device.{key}" in held else error))
+        alone = key in found.drive.constants
+        lines.append(_line(f"device.{key}", value, error, held=f"device.{key}" in held and not alone))
     for key, value in found.calibration.fitted("host").items():
-        lines.append(_line(f"host.{key}", value, None if f"host.{key}" in held else errors[f"host.{key}"]))
+        lines.append(_line(f"host.{key}", value, errors[f"host.{key}"], held=f"host.{key}" in held))
     lines += ["", *(f"  {key}: {value:,.0f}" for key, value in found.drive.limits.items())]
     lines += [f"- {sentence}." for sentence in found.drive.notes]
     lines += [f"- Not determined: {sentence}" for sentence in found.unknown]
@@ -70,8 +71,9 @@ def _text(found: MeasuredMachine, plan: Plan) -> str:
     return "\n".join([*lines, "", nearest_text(nearest(found.device)) + f"\nSaved in {out}: use it with machine={out}"]) + "\n"
 
 
-def _line(key: str, value: float, error: float | None) -> str:
-    return f"  {key:<32}{quantity_text(key, value):>12}  " + (f"± {100 * error:.0f} %" if error else "not determined")
+def _line(key: str, value: float, error: float | None, *, held: bool) -> str:
+    known = "not determined" if held else f"± {100 * error:.0f} %" if error else "error unknown"
+    return f"  {key:<32}{quantity_text(key, value):>12}  {known}"
 
 
 def _document(found: MeasuredMachine, plan: Plan) -> dict[str, Any]:
