@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lsmlab.reports import numbers
@@ -35,6 +35,10 @@ class Conclusion(Document):
     about: str = ""
     """What was simulated, if the question does not say so."""
 
+    def with_about(self, sentence: str) -> Conclusion:
+        """Return the conclusion with a further sentence on what was simulated."""
+        return replace(self, about=" ".join(filter(None, (self.about, sentence)))) if sentence else self
+
     def html(self) -> Html:
         """Return the boxes of the answer as HTML."""
         about = paragraph(self.about, "caption") if self.about else ""
@@ -49,7 +53,7 @@ class Conclusion(Document):
 
     def lines(self) -> list[str]:
         """Return the answer as lines of text."""
-        lines = [self.about] if self.about else []
+        lines = wrapped("", self.about) if self.about else []
         lines += wrapped("answer          ", _plain(" ".join((self.answer, *self.more))))
         for name, label in _LABELS.items():
             if sentences := getattr(self, name):

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
+from lsmlab.reports.drive_source import drive_sentence_of_run
 from lsmlab.reports.headline import endurance_years, writes_and_reads
 from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
@@ -18,8 +19,9 @@ DEVICE_BYTES: Final = "Of all bytes that the device read and wrote"
 
 
 def lead_sentences(run: RunData) -> list[str]:
-    """Return the description of the experiment, and what changed or failed during the run."""
-    return [sentence for sentence in (_experiment(run), *condition_sentences(run.summary)) if sentence]
+    """Return where the drive's speed comes from, the description of the experiment, and what changed or failed meanwhile."""
+    found = (drive_sentence_of_run(run), _experiment(run), *condition_sentences(run.summary))
+    return [sentence for sentence in found if sentence]
 
 
 def summary_sentences(run: RunData) -> list[str]:

@@ -68,15 +68,15 @@ class StudyKind(Generic[R, A]):
         """Return an answer as plain values for JSON, with its conclusion first."""
         return {"conclusion": self.conclude(answer).as_dict(), **answer.as_dict()}
 
-    def whole_text(self, answer: A) -> str:
-        """Return an answer as text for the terminal: its conclusion, then the details."""
-        lines = "\n".join(self.conclude(answer).lines())
+    def whole_text(self, answer: A, about: str = "") -> str:
+        """Return an answer as text for the terminal: what it is `about`, its conclusion, then the details."""
+        lines = "\n".join(self.conclude(answer).with_about(about).lines())
         return f"{lines}\n\n{self.text(answer)}"
 
-    def draw(self, answer: A, folder: Path) -> Path:
+    def draw(self, answer: A, folder: Path, about: str = "") -> Path:
         """Write the page of an answer into its folder, and those of its runs; return the path of the first."""
         from lsmlab.reports.run_page import draw_runs
 
         draw_runs(self.runs(answer, folder))
         page = self.page(answer, folder)
-        return replace(page, parts=[self.conclude(answer), *page.parts]).write(folder / PAGE)
+        return replace(page, parts=[self.conclude(answer).with_about(about), *page.parts]).write(folder / PAGE)

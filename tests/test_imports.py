@@ -48,6 +48,7 @@ ROOMS = {
     ],
     "validation": [
         "checkout", "markdown", "grouped_runs", "logs", "casefiles", "replays", "calibrate", "importer", "recorder",
+        "measure",
         "recordings", "scorecard", "papers",
     ],
     "validation/logs": [

@@ -7,7 +7,7 @@
 - replays: step-by-step comparison of RocksDB's compaction picks and files with the policies.
 - calibrate: fits of a machine's constants to recorded runs.
 - importer: configuration of a simulated run from one LOG.
-- recorder: runs of real RocksDB on a limited device.
+- recorder: runs of real RocksDB on a limited device. measure: this machine's drive and cores, as a file.
 - recordings: scripts that record the input of replays.
 - scorecard: errors of all cases, and docs/validation.md.
 - papers: figures of papers, and docs/papers.md.

@@ -14,6 +14,8 @@
 #   endurance: >-
 #     Data sheets count bytes that the host writes; what the drive copies inside is in the maker's number
 #     (docs/reference/devices.md, Configured devices).
+#   measure: >-
+#     Requests to the drive, and short runs of RocksDB; the file is a parameter set (docs/reference/cases.md, Parameter sets).
 #   arithmetic: >-
 #     LDC, the arithmetic of a full tree: k per level against two per level (background/ldc.md, The arithmetic). In a
 #     growing tree slices are larger than the file divided by the multiplier.
@@ -229,3 +231,10 @@ course.reveal("years", years(full["LevelDB"]))
 # with files of {{ full["LDC"].space_amplification | ratio }} instead of
 # {{ full["LevelDB"].space_amplification | ratio }} bytes per live byte. Write amplification is not only a matter of
 # speed: it is the price list of the drive.
+
+# %% [markdown]
+# ## Predict your own laptop
+#
+# All devices of the lessons are data sheets. `lsmlab measure` measures the drive and the cores of the machine in front of
+# you.[^measure] First guess what the store of a lesson does here. Then predict it with `machine=machine.yaml`, and record it with
+# `lsmlab course real`. Which was further off, the guess or the prediction, and do two recordings agree better?[^measure]

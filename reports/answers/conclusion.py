@@ -6,6 +6,7 @@ from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.stopped import UNSEEN, failures, how_long, is_calm, queued, unseen, what_stopped, why_queued
 from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
+from lsmlab.reports.drive_source import drive_sentence_of_run
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.sentences import overload_text
 
@@ -19,7 +20,7 @@ def conclude(run: RunData) -> Conclusion:
     headline, doubts = confidence(run)
     return Conclusion(
         "No write stalls." if is_calm(run) else f"{stopped}: {long}.", [*more, *causes, *costs], why=_why(run),
-        would_help=_helps(run), how_sure=[f"{headline}.", *doubts],
+        would_help=_helps(run), how_sure=[f"{headline}.", *doubts], about=drive_sentence_of_run(run),
     )  # fmt: skip
 
 

@@ -4,5 +4,5 @@
   interruption, pages. completion: shell completion.
 - Simulate: run, with hydra_runs and launched for what Hydra starts; compare, sweep, results, runs, catalogue
   (`list`, `show`). Questions about a store: studies.
-- Real stores: import_log, record, calibrate, validate, papers. Pages: report, trace, lab, course.
+- Real stores: import_log, measure, record, calibrate, validate, papers. Pages: report, trace, lab, course.
 """

@@ -39,6 +39,9 @@ def _parser() -> argparse.ArgumentParser:
     real.add_argument("lesson", type=int, metavar="N", help="number of the lesson")
     page = Path("real.html")
     real.add_argument("--out", type=Path, metavar="FILE", default=page, help=f"path of the page (default: {page})")
+    real.add_argument(
+        "--machine", type=Path, metavar="FILE", default=None, help="simulate this machine: a file of 'lsmlab measure'"
+    )
     build = commands.add_parser("build", help="build the pages and notebooks from a folder of lessons")
     build.add_argument("folder", type=Path, metavar="DIR", help="folder of lessons, such as docs/course")
     out = Path("build/course")
@@ -85,7 +88,7 @@ def _grade(arguments: argparse.Namespace) -> int:
 def _real(arguments: argparse.Namespace) -> int:
     from lsmlab.reports.course.real import write_real
 
-    sys.stdout.write(f"Page: {write_real(arguments.lesson, arguments.out)}\n")
+    sys.stdout.write(f"Page: {write_real(arguments.lesson, arguments.out, arguments.machine)}\n")
     return 0
 
 

@@ -35,6 +35,7 @@ VERBS: Final = {
     "trace": ("cli.trace:trace", "write a finished run as a trace for Perfetto's viewer"),
     "course": ("cli.course:course", "lessons with predictions, exercises for students, and their grades"),
     "import": ("cli.import_log:import_log", "convert a real LOG into tables, a configuration and a report page"),
+    "measure": ("cli.measure:measure_verb", "measure this machine's drive and cores, for machine=PATH of every verb"),
     "record": ("cli.record:record", "run real RocksDB for a case, on a device with known limits"),
     "calibrate": ("cli.calibrate:calibrate", "fit a machine's constants to recorded runs"),
     "validate": ("cli.validate:validate", "score the simulator on real runs"),

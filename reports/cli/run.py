@@ -20,9 +20,11 @@ from lsmlab.reports.cli.running import (
     results_directory,
     running,
 )
+from lsmlab.reports.drive_source import drive_sentence
 from lsmlab.sim.configuration.compose import check_hydra, compose, output_directory, translated
 from lsmlab.sim.configuration.options_input import with_options_file
 from lsmlab.sim.configuration.overrides import prepare, with_search_path
+from lsmlab.sim.configuration.parameters import with_drive
 from lsmlab.sim.configuration.trust import REMEDY, allow_packages, names_hydra, trusting
 from lsmlab.sim.progress import Progress, progress_bar
 from lsmlab.sim.results.jsontext import to_json, write_json
@@ -194,7 +196,9 @@ def _show(
 
         sys.stdout.write(to_json({"conclusion": conclude(load_run(drawn)).as_dict(), **summary}))
     else:
-        sys.stdout.write(f"{summary_text(summary)}\nSaved in {display_path(saved)}{more}\n")
+        title, _, rest = summary_text(summary).partition("\n")
+        lines = [title, *filter(None, [drive_sentence(config)]), rest]
+        sys.stdout.write("\n".join(lines) + f"\nSaved in {display_path(saved)}{more}\n")
     sys.stdout.flush()
     if not pages_wanted(config, json=config["json"], no_report=given.output.no_report):
         return 0
@@ -211,7 +215,7 @@ def _through_hydra(given: _Given, overrides: list[str]) -> int:
     root = _sweep_directory(given, overrides) if given.multirun else None
     own_overrides = sweep_overrides(overrides, given.runs, given.output, root)
     check_hydra(overrides, folders)
-    prepared = with_search_path(prepare([*overrides, *own_overrides]), folders)
+    prepared = with_search_path(with_drive(prepare([*overrides, *own_overrides])), folders)
     try:
         return through_hydra(
             prepared, given.hydra_flags, fresh=given.runs.fresh, objectives=given.request.objective or OBJECTIVES

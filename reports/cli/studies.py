@@ -9,6 +9,7 @@ from typing import Any
 
 from lsmlab.reports.cli.arguments import OutputOptions, RunOptions, parser_of, read
 from lsmlab.reports.cli.running import draw, end_of_budget, keep_budget, output_directory, running
+from lsmlab.reports.drive_source import drive_sentence_of_request
 from lsmlab.reports.study_kind import StudyKind
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import display_path
@@ -28,10 +29,11 @@ def answer(kind: StudyKind[Any, Any], argv: Sequence[str]) -> int:
             keep_budget(lambda: kind.cost(request, runs), options, executor.count, kind.smaller)
         folder = output_directory(output.out)
         found = kind.answer(request, runs, folder)
+    about = drive_sentence_of_request(request)
     if output.json:
         sys.stdout.write(to_json({**kind.content(found), "directory": str(folder)}))
     else:
-        sys.stdout.write(f"{kind.whole_text(found)}\nSaved in {display_path(folder)}\n")
+        sys.stdout.write(f"{kind.whole_text(found, about)}\nSaved in {display_path(folder)}\n")
     sys.stdout.flush()
-    drawn = 0 if output.json or output.no_report else draw(lambda: kind.draw(found, folder))
+    drawn = 0 if output.json or output.no_report else draw(lambda: kind.draw(found, folder, about))
     return 2 if kind.is_empty(found) else drawn

@@ -11,6 +11,7 @@ from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.comparison.members import ShownRun
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence, over, states_sentence, sure_of_differences
 from lsmlab.reports.differences import sum_up
+from lsmlab.reports.drive_source import drive_sentence_of_run
 from lsmlab.reports.run_data import RunData
 
 _NOTHING: Final = (
@@ -32,7 +33,8 @@ def conclude(shown: Sequence[ShownRun], command: str = "") -> Conclusion:
     stopped = [one for one in named if queued(one.run) or (one.run.number("stall_fraction") or 0.0) >= _FEW]
     head, *rest = sentences or ["One run, nothing to compare it with."]
     return Conclusion(
-        over(states.values()) + head, rest, about=simulated(first.run),
+        over(states.values()) + head, rest,
+        about=" ".join(filter(None, (simulated(first.run), drive_sentence_of_run(first.run)))),
         why=[f"{one.name}: {bottleneck_sentence(one.state.bottleneck)}" for one in named],
         would_help=[_tries(one) for one in stopped] or [_NOTHING],
         how_sure=["These are predictions of a model.", states_sentence(states), sure_of_differences(first.seeds)],
@@ -44,7 +46,7 @@ def simulated(run: RunData) -> str:
     """Return what was simulated: store, load and time."""
     summary = run.summary
     release = f" {summary['engine_version']}" if summary.get("engine_version") else ""
-    return f"Simulated: {summary.get('engine')}{release}, {summary.get('workload')}, {numbers.duration(run.duration_s)} each"
+    return f"Simulated: {summary.get('engine')}{release}, {summary.get('workload')}, {numbers.duration(run.duration_s)} each."
 
 
 def _tries(one: ShownRun) -> str:

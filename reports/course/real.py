@@ -79,31 +79,32 @@ class Both:
         )
 
 
-def both(lesson: int) -> Both:
+def both(lesson: int, machine: Path | None = None) -> Both:
     """Record and simulate the store of a lesson, half a minute in all.
 
-    Raises InputError if there is no such lesson, or the package rocksdict is missing.
+    `machine`: a file of `lsmlab measure`, whose constants the simulation then has. Raises InputError if there is no such lesson
+    or file, or the package rocksdict is missing.
     """
     if lesson not in stores():
         raise InputError(f"{lesson}: no such lesson; choose one of {', '.join(map(str, stores()))}")
-    config = lsmlab.configure(stores()[lesson].overrides)
+    config = lsmlab.configure([*stores()[lesson].overrides, *([f"machine={machine}"] if machine is not None else [])])
     result = lsmlab.run(config, progress=False)
     measured, measured_per_s = _recorded(config)
     return Both(lesson, measured, result.summary, measured_per_s, result.series["write_ops"].tolist())
 
 
-def real(lesson: int) -> ShownFigure:
-    """Record the store of a lesson in RocksDB on this machine and show its writes beside the simulated ones."""
-    found = both(lesson)
+def real(lesson: int, machine: Path | None = None) -> ShownFigure:
+    """Record the store of a lesson in RocksDB on this machine and show its writes beside the simulated ones (`both`)."""
+    found = both(lesson, machine)
     sys.stdout.write(f"{stores()[lesson].about}\n{found.apart()}\n")
     for label, name, form in _ROWS:
         sys.stdout.write(f"{label:20}  {_cell(found.measured, name, form):>12}  {_cell(found.simulated, name, form):>12}\n")
     return found.shown()
 
 
-def write_real(lesson: int, path: Path) -> Path:
-    """Write the page with both runs of a lesson's store; return its path."""
-    found = both(lesson)
+def write_real(lesson: int, path: Path, machine: Path | None = None) -> Path:
+    """Write the page with both runs of a lesson's store (`both`); return its path."""
+    found = both(lesson, machine)
     figure = replace(found.shown().figure, id="real")
     numbers_of_both = Section("numbers", "In numbers", [paragraph(found.apart()), found.table()])
     discussion = Section("discussion", "Why they differ", [paragraph(text) for text in _DISCUSSION])

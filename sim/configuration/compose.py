@@ -27,7 +27,7 @@ from lsmlab.sim.configuration.overrides import (
     searched_folders,
     with_search_path,
 )
-from lsmlab.sim.configuration.parameters import apply_parameters
+from lsmlab.sim.configuration.parameters import apply_parameters, with_drive
 from lsmlab.sim.configuration.trust import (
     FOLDER_SCHEMES,
     MEMORY,
@@ -85,7 +85,7 @@ def compose(overrides: Sequence[str] = (), folders: Sequence[str | ConfigFolder]
     places = _existing(folders)
     with HYDRA_LOCK:
         try:
-            prepared = prepare(overrides)
+            prepared = with_drive(prepare(overrides))
             tree, values = _chosen(prepared, places)
             plain = OmegaConf.to_container(tree.with_values(values), resolve=True, throw_on_missing=True)
         except Exception as error:

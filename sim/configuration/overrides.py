@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
 _SEARCH_PATH: Final = "hydra.searchpath"
+_QUOTES: Final = ("'", '"')
+MACHINE: Final = "machine"
+"""Short for `PARAMETERS`, on the command line."""
+PARAMETERS: Final = "host.parameters"
+"""Key of the parameter set: the name of one of configs/parameters, or a file of `lsmlab measure` (machine=PATH)."""
 HYDRA_LOCK: Final = threading.RLock()
 """Hydra's parser and repository have one state per process."""
 
@@ -32,7 +37,7 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
 
 
 def prepare(overrides: Sequence[str]) -> list[str]:
-    """Quote the values that Hydra would misread, and complete the keys of the prefill.
+    """Quote the values that Hydra would misread, and write out the keys of the prefill and of a measured machine.
 
     A version is text: 7.10 must not become the number 7.1. Hydra's grammar takes ASCII only, so "80µs" is quoted too.
 
@@ -42,6 +47,8 @@ def prepare(overrides: Sequence[str]) -> list[str]:
     ["engine.version='6.11','7.10'", 'workload@prefill=fillseq']
     >>> prepare(["prefill.options.bloom_bits=0"])
     ['++prefill.options.bloom_bits=0']
+    >>> prepare(["machine=my machine.yaml"])
+    ["host.parameters='my machine.yaml'"]
     """
     prepared = []
     for text in overrides:
@@ -50,6 +57,8 @@ def prepare(overrides: Sequence[str]) -> list[str]:
             key = "workload@prefill"
         elif key.startswith("prefill.options"):  # no entry of the group has this key, so Hydra must add it
             key = f"++{key}"
+        elif key == MACHINE:  # a file with a parameter set: its constants are those of host, drive and limits
+            key, value = PARAMETERS, re.sub(r"[^,]+", lambda m: quote(m[0]), value) if value[:1] not in _QUOTES else value
         if key.lstrip("+") == "engine.version" and "'" not in value and '"' not in value:
             value = re.sub(r"[0-9]+(?:\.[0-9]+)+", r"'\g<0>'", value)
         elif not value.isascii() and not value.startswith(("'", '"', "[", "{")):
@@ -91,10 +100,11 @@ def literal(value: object) -> str:
 def override_key(override: str) -> str:
     """Return the key that an override sets.
 
-    >>> override_key("+device.write_cap=1"), override_key("~experiment")
-    ('device.write_cap', 'experiment')
+    >>> override_key("+device.write_cap=1"), override_key("~experiment"), override_key("machine=mine.yaml")
+    ('device.write_cap', 'experiment', 'host.parameters')
     """
-    return override.partition("=")[0].lstrip("+~").partition("@")[0]
+    key = override.partition("=")[0].lstrip("+~").partition("@")[0]
+    return PARAMETERS if key == MACHINE else key
 
 
 def with_search_path(overrides: Sequence[str], config_dirs: Sequence[ConfigFolder]) -> list[str]:

@@ -1,6 +1,7 @@
 """Parameter sets: constants of one machine and its devices, measured or fitted, with their standard errors.
 
-A set is a file configs/parameters/NAME.yaml; `host.parameters=NAME` applies it (docs/reference/cases.md).
+A set is a file configs/parameters/NAME.yaml; `host.parameters=NAME` applies it (docs/reference/cases.md). A set in any other
+file, such as one of `lsmlab measure`, is applied by `machine=PATH`, which is short for `host.parameters=PATH`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.sim.configuration.catalogue import ConfigFolder, MemoryFolder, packaged_folder
+from lsmlab.sim.configuration.overrides import PARAMETERS, override_key
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
 _KEYS: Final = (
-    "version", "description", "provenance", "host", "devices", "standard_errors", "model_errors", "alternative",
+    "version", "description", "provenance", "host", "devices", "limits", "standard_errors", "model_errors", "alternative",
 )  # fmt: skip
 _REPLACED: Final = ("limits", "device", "host")
 """Groups whose keys an alternative may replace."""
+_FILE: Final = (".yaml", ".yml")
+"""Ends of the names of files with a parameter set; the name of an entry of configs/parameters has none."""
 _KINDS: Final = ("seconds", "bytes_per_s", "bytes", "per_s", "count", "ratio")
 
 
@@ -35,6 +39,8 @@ class ParameterSet:
     """Values of the `host` group by key."""
     devices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Values of the `device` group by key, for each entry of configs/device."""
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """Values of the `limits` group by key."""
     standard_errors: Mapping[str, float] = field(default_factory=dict)
     """Standard errors by key, such as "host.write_op" or "devices.nvme.write_bandwidth", in base units."""
     model_errors: Mapping[str, float] = field(default_factory=dict)
@@ -43,12 +49,23 @@ class ParameterSet:
     """Another explanation of the same measurements: (value of this set, value instead) by key of limits, device or host, such
     as "limits.iops_cap"."""
 
+    @property
+    def file(self) -> str:
+        """File of the set, for messages."""
+        return self.name if self.name.endswith(_FILE) else f"parameters/{self.name}.yaml"
+
 
 def read_parameters(name: str, folders: Sequence[ConfigFolder] = ()) -> ParameterSet:
     """Read the set called `name` from `folders`/parameters or configs/parameters; the first file found counts.
 
-    Raises InputError that names file and key for an unknown set or invalid content.
+    A name that ends in .yaml is the path of a file, relative to the working directory. Raises InputError that names file and
+    key for an unknown set or invalid content.
     """
+    if name.endswith(_FILE):
+        path = Path(name).expanduser()
+        if not path.is_file():
+            raise InputError(f"machine={name}: no such file; 'lsmlab measure' writes one")
+        return _read(name, path, read_yaml_text(path))
     file = f"parameters/{name}.yaml"
     known: set[str] = set()
     for folder in (*folders, packaged_folder()):
@@ -60,7 +77,8 @@ def read_parameters(name: str, folders: Sequence[ConfigFolder] = ()) -> Paramete
         else:
             known |= {path.stem for path in (folder / "parameters").glob("*.yaml")}
     raise InputError(
-        f"host.parameters: no parameter set {name!r}; known: {', '.join(sorted(known))} (configs/parameters)"
+        f"host.parameters: no parameter set {name!r}; known: {', '.join(sorted(known))} (configs/parameters); "
+        "the name of a file with a set ends in .yaml"
     )
 
 
@@ -86,7 +104,8 @@ def _read(name: str, path: Path, text: str) -> ParameterSet:
     version = content.get("version", 0)
     if not isinstance(version, int):
         raise InputError(f"{path}: version: {version!r} must be a whole number")
-    return ParameterSet(name, version, host, devices, flat, model, _alternative(_mapping(content, "alternative", path), path))
+    instead = _alternative(_mapping(content, "alternative", path), path)
+    return ParameterSet(name, version, host, devices, _mapping(content, "limits", path), flat, model, instead)
 
 
 def _alternative(content: Mapping[str, Any], path: Path) -> dict[str, tuple[Any, Any]]:
@@ -137,13 +156,30 @@ def apply_parameters(
         return
     parameter_set = read_parameters(str(name), folders)
     typed = set(given)
-    for group, values in (("host", parameter_set.host), ("device", parameter_set.devices.get(device or "", {}))):
+    drive = parameter_set.devices.get(device or "", {})
+    for group, values in (("host", parameter_set.host), ("device", drive), ("limits", parameter_set.limits)):
         for key, value in values.items():
             if key not in config[group]:
-                raise InputError(f"parameters/{name}.yaml: {group}.{key}: no such key; see 'lsmlab show {group} ENTRY'")
+                raise InputError(f"{parameter_set.file}: {group}.{key}: no such key; see 'lsmlab show {group} ENTRY'")
             if f"{group}.{key}" not in typed:
                 config[group][key] = value
     config["parameters"] = _known_errors(parameter_set, config, device, typed)
+
+
+def with_drive(overrides: Sequence[str]) -> list[str]:
+    """Choose the drive of a measured machine: add `device=ENTRY` to prepared overrides that name its file and no device.
+
+    A file with several drives, or none, chooses nothing. Raises InputError for several files with different drives.
+    """
+    found = [text.partition("=")[2] for text in overrides if override_key(text) == PARAMETERS]
+    names = [part.strip("'\"") for text in found for part in text.split(",")]
+    files = [name for name in names if name.endswith(_FILE)]
+    if not files or any(override_key(text) == "device" for text in overrides):
+        return list(overrides)
+    drives = [list(read_parameters(name).devices) for name in files]
+    if any(drive != drives[0] for drive in drives):
+        raise InputError(f"machine={','.join(files)}: their drives differ; choose one with device=ENTRY, or use compare")
+    return [*overrides, *(f"device={entry}" for entry in drives[0] if len(drives[0]) == 1)]
 
 
 def _known_errors(
@@ -160,8 +196,7 @@ def _known_errors(
         group, _, constant = name.partition(".")
         if group in ("host", "device"):
             if constant not in config[group]:
-                file = f"parameters/{parameter_set.name}.yaml"
-                raise InputError(f"{file}: standard_errors: {name}: no such key of {group}")
+                raise InputError(f"{parameter_set.file}: standard_errors: {name}: no such key of {group}")
             if name not in typed and error > 0:
                 standard[name] = error
     known: dict[str, dict[str, Any]] = {"standard_errors": standard, "model_errors": dict(parameter_set.model_errors)}

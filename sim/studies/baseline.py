@@ -11,7 +11,8 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder
 from lsmlab.sim.configuration.compose import check, compose
-from lsmlab.sim.configuration.overrides import override_key, parsed, prepare
+from lsmlab.sim.configuration.overrides import PARAMETERS, override_key, parsed, prepare
+from lsmlab.sim.configuration.parameters import with_drive
 from lsmlab.sim.results.reading import SUMMARY, read_summary
 from lsmlab.sim.studies.request import SettledRequest, argument, option
 from lsmlab.sim.yaml_text import read_yaml
@@ -125,21 +126,27 @@ def changed(
     """Return a copy of a run's configuration with the changes of `overrides`.
 
     An entry of a group replaces the group, except the facts that do not depend on it: another drive leaves page cache and
-    caps, other policies leave release, column families and those options that they do not set themselves. Raises
-    InputError for an unknown key or an override that a finished run cannot take.
+    caps, other policies leave release, column families and those options that they do not set themselves. A measured machine
+    (machine=PATH) replaces host and drive and adds its limits. Raises InputError for an unknown key or an override that a
+    finished run cannot take.
     """
     result = copy.deepcopy(dict(config))
-    chosen = [text for text in prepare(overrides) if override_key(text) in _REPLACED and "." not in override_key(text)]
-    values = [text for text in prepare(overrides) if text not in chosen]
+    prepared = with_drive(prepare(overrides))
+    chosen = [text for text in prepared if override_key(text) in (*_REPLACED, PARAMETERS)]
+    values = [text for text in prepared if text not in chosen]
     if chosen:
         entries = compose(chosen, folders)
-        for group in map(override_key, chosen):
+        keys = list(map(override_key, chosen))
+        for group in dict.fromkeys("host" if key == PARAMETERS else key for key in keys):
             if group in _POLICIES:
                 part = group.partition("/")[2]
                 result["engine"] = {**result["engine"], part: entries["engine"][part]}
                 continue
             result[group] = _replaced(group, entries[group], config.get(group) or {})
             _forget_errors(result, group)
+        if PARAMETERS in keys:
+            result["limits"] = {**(result.get("limits") or {}), **{k: v for k, v in entries["limits"].items() if v is not None}}
+            result["parameters"] = entries["parameters"]
     for text in values:
         _set(result, text)
     check(result)

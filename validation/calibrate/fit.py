@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +20,7 @@ from lsmlab.validation.calibrate import job_equations as jobs
 from lsmlab.validation.calibrate import short_writes as short
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.scaled_defaults import READS, read_ratio
-from lsmlab.validation.calibrate.solve import Equation, FitConstant, Solution, solve
+from lsmlab.validation.calibrate.solve import Equation, FitConstant, Solution, solve, solve_pinned
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
@@ -115,21 +115,28 @@ def calibrate_cases(folder: Path) -> Calibration:
     )  # fmt: skip
 
 
-def fit_runs(device: str, runs: Sequence[RecordedRun]) -> tuple[tuple[Equation, ...], Solution]:
+def fit_runs(
+    device: str, runs: Sequence[RecordedRun], further: Sequence[Equation] = (), *, hold: bool = False,
+    without: Collection[str] = (),
+) -> tuple[tuple[Equation, ...], Solution]:
     """Return the equations of recorded runs of one machine, and the constants that solve them, those of a release build.
 
-    `device`: entry of configs/device from which the drive's priors are. Raises InputError if it lacks a constant, or if some of
-    the runs have assertions and others do not.
+    `device`: entry of configs/device from which the drive's priors are. `further`: equations of other measurements, such as
+    those of the drive alone. `hold`: whether constants that they do not determine stay at their priors (`solve_pinned`).
+    `without`: names of equations to leave out.
+
+    Raises InputError if the device lacks a constant, or if some of the runs have assertions and others do not.
     """
     asserted = [run.assertions for run in runs]
     if any(asserted) and not all(asserted):
         name = runs[asserted.index(False)].name
         raise InputError(f"{name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time")
-    equations = tuple(equations_of(runs))
+    equations = (*(e for e in equations_of(runs) if e.name not in without), *further)
     constants = constants_for(device, equations)
-    found = solve(constants, equations)
+    solver = solve_pinned if hold else solve
+    found = solver(constants, equations)
     if any(c.key in _READS for c in constants):
-        found = solve(_with_read_priors(constants, found, assertions=any(asserted)), equations)
+        found = solver(_with_read_priors(constants, found, assertions=any(asserted)), equations)
     return equations, _of_release_build(found) if any(asserted) else found
 
 

@@ -32,13 +32,18 @@ _STRONG: Final = 0.3
 
 def parameter_text(found: Calibration) -> str:
     """Return the content of the parameter file; the same recordings give the same bytes."""
+    return str(parameter_set(found))
+
+
+def parameter_set(found: Calibration) -> SetText:
+    """Return the parameter set of a calibration, before it is written as text."""
     undetermined = set(found.solution.undetermined())
     fitted = {group: found.fitted(group) for group in ("host", "device")}
     errors = {
         group: {k: found.solution.error(f"{group}.{k}") for k in values if f"{group}.{k}" not in undetermined}
         for group, values in fitted.items()
     }
-    return str(
+    return (
         SetText(
             about=(f"Written by: {COMMAND}",),
             head=(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -133,6 +133,30 @@ def solve(constants: Sequence[FitConstant], equations: Sequence[Equation]) -> So
         correlation=covariance / np.outer(errors, errors), singular_values=singular, directions=directions,
         residuals={e.name: raw[a:b] for e, a, b in zip(equations, lengths, lengths[1:], strict=False)},
     )  # fmt: skip
+
+
+def solve_pinned(constants: Sequence[FitConstant], equations: Sequence[Equation]) -> Solution:
+    """Fit as `solve` does, with the constants that the data do not determine held at their priors, the worst one first.
+
+    Short runs on a busy machine leave many constants open. Held one by one, they do not take with them a sum that the data do
+    determine, such as the cost of a put with the WAL. A held constant stays among `Solution.undetermined`.
+    """
+    found = solve(constants, equations)
+    while True:
+        free = [c for c in found.constants if c.width > _HELD]
+        worst = max(free, key=lambda c: found.relative_errors[c.key] / c.width, default=None)
+        if worst is None or found.relative_errors[worst.key] <= UNDETERMINED_SHARE * worst.width:
+            return found
+        held = {c.key for c in found.constants if c is worst or c.width <= _HELD}
+        found = solve(
+            [replace(c, width=_HELD, start=1.0) if c.key in held else replace(c, start=found.values[c.key] / c.prior)
+             for c in found.constants],
+            equations,
+        )  # fmt: skip
+
+
+_HELD: Final = 1e-3
+"""Width of the prior of a constant that is held at it."""
 
 
 def _softened(misses: Array) -> Array:

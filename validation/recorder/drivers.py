@@ -32,20 +32,26 @@ class Driver:
     """Whether it writes to several column families."""
     option: str = ""
     """Option of `lsmlab record` that gives its program."""
+    reads_and_threads: bool = True
+    """Whether it reads, and has several client threads, whose puts cost what those of a program in C++ cost."""
 
     def command(self, program: Path | None, release: str, folder: Path) -> list[str]:
         """Return the command if its release is that of the case. Raises InputError with the remedy."""
         command = self.tool(program, release, folder)
+        found = self.release(command)
+        if found and Version.parse(found) != Version.parse(release):
+            remedy = f"change store.version{self.option and f' or give {self.option}'}"
+            raise InputError(f"{self.name}: is release {found}, but the case names release {release}; {remedy}")
+        return command
+
+    def release(self, command: list[str]) -> str:
+        """Return the release that a command has; empty if it prints none. Raises InputError if it does not run."""
         result = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
         output = result.stdout + result.stderr
         if result.returncode:
             last = (output.strip().splitlines() or ["no output"])[-1]
             raise InputError(f"{self.name}: --version ended with status {result.returncode}: {last}")
-        found = next((w for w in output.split() if w[:1].isdigit() and "." in w), "")
-        if found and Version.parse(found) != Version.parse(release):
-            remedy = f"change store.version{self.option and f' or give {self.option}'}"
-            raise InputError(f"{self.name}: is release {found}, but the case names release {release}; {remedy}")
-        return command
+        return next((w for w in output.split() if w[:1].isdigit() and "." in w), "")
 
 
 def db_bench_tool(program: Path | None, _release: str, _folder: Path) -> list[str]:
@@ -64,6 +70,6 @@ def rocksdict_tool(_program: Path | None = None, _release: str = "", _folder: Pa
 
 
 DB_BENCH: Final = Driver("db_bench", "db_bench", store_flags, db_bench_tool, has_families=True, option="--db-bench")
-ROCKSDICT: Final = Driver("rocksdict", "library", store_flags, rocksdict_tool)
+ROCKSDICT: Final = Driver("rocksdict", "library", store_flags, rocksdict_tool, reads_and_threads=False)
 ROCKSDBJNI: Final = Driver("rocksdbjni", "library", option_flags, rocksdbjni_tool, option="--jar")
 DRIVERS: Final = {driver.name: driver for driver in (DB_BENCH, ROCKSDICT, ROCKSDBJNI)}

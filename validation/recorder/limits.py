@@ -14,6 +14,8 @@ from lsmlab.models.errors import InputError
 
 CGROUPS: Final = Path("/sys/fs/cgroup")
 BLOCK_DEVICES: Final = Path("/sys/dev/block")
+_SECTOR_BYTES: Final = 512
+"""Unit of the counters in /sys/block/*/stat, whatever the disk's own sectors are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,26 @@ class Cgroup:
         except OSError as error:
             raise InputError(f"{self.folder / name}: the kernel refuses the limit {text!r} ({error.strerror});"
                 " change the caps of the case's device") from None
+
+
+class DiskCounters:
+    """Traffic of a whole disk since the object was made, as the block layer counts it for everybody; needs no root.
+
+    The traffic of other programs is in it.
+    """
+
+    def __init__(self, entry: Path) -> None:
+        """`entry`: folder of the disk in /sys/block."""
+        self.entry = entry
+        self._before = self._read()
+
+    def traffic(self) -> CgroupTraffic:
+        """Return bytes and operations since the object was made."""
+        return CgroupTraffic(*(now - before for now, before in zip(self._read(), self._before, strict=True)))
+
+    def _read(self) -> tuple[int, int, int, int]:
+        fields = [int(word) for word in (self.entry / "stat").read_text().split()]
+        return fields[2] * _SECTOR_BYTES, fields[6] * _SECTOR_BYTES, fields[0], fields[4]
 
 
 @contextmanager

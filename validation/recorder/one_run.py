@@ -10,14 +10,15 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.validation.recorder.command import BenchPlan
-from lsmlab.validation.recorder.limits import Cgroup, CgroupCaps, CgroupTraffic, group
+from lsmlab.validation.recorder.limits import Cgroup, CgroupCaps, DiskCounters, group
 
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _PDEATHSIG: Final = 1
@@ -25,9 +26,8 @@ _PDEATHSIG: Final = 1
 _POLL_S: Final = 1.0
 _SPARE_BYTES: Final = 2 << 30
 """Free space that a recording leaves on the disk, whatever --max-disk is."""
-COUNTER_COLUMNS: Final = (
-    "second", "read_bytes", "write_bytes", "reads", "writes", "user_cpu_s", "system_cpu_s", "database_bytes"
-)  # fmt: skip
+Counting = Callable[..., AbstractContextManager["Cgroup | DiskCounters | None"]]
+"""What counts the traffic of a run, and may limit it; called with a name, the place of the database, and `needed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,12 @@ class Budget:
 
 
 def run_bench(
-    tool: Sequence[str], plan: BenchPlan, limits: CgroupCaps, budget: Budget, database: Path, out: Path, *, nice: int = 0
+    tool: Sequence[str], plan: BenchPlan, limits: CgroupCaps, budget: Budget, database: Path, out: Path, *, nice: int = 0,
+    counting: Counting = group,
 ) -> None:
     """Fill and measure a store in `database`, then delete it; write LOG, OPTIONS, MANIFEST and outputs to `out`.
+
+    `counting`: a cgroup, which may limit the device but needs root, or something else that counts only.
 
     Raises InputError if db_bench fails or exceeds `budget`, or if the disk has too little space.
     """
@@ -53,10 +56,10 @@ def run_bench(
     try:
         check_space(database, budget.disk_bytes)
         for flags in plan.prefill:
-            with group(f"lsmlab-{os.getpid()}", database, needed=False) as unlimited:
+            with counting(f"lsmlab-{os.getpid()}", database, needed=False) as unlimited:
                 _watch([*tool, *flags, f"--db={database}"], unlimited, budget, database, out / "prefill.txt", None, nice)
-        with group(f"lsmlab-{os.getpid()}", database, needed=limits.any) as limited:
-            if limited is not None:
+        with counting(f"lsmlab-{os.getpid()}", database, needed=limits.any) as limited:
+            if isinstance(limited, Cgroup):
                 limited.limit(limits)
             command = [*tool, *plan.measured, f"--db={database}"]
             _watch(command, limited, budget, database, out / "stdout.txt", out / "counters.csv", nice)
@@ -80,8 +83,8 @@ def check_space(place: Path, wanted_bytes: int) -> None:
 
 
 def _watch(
-    command: Sequence[str], limited: Cgroup | None, budget: Budget, database: Path, output: Path, counters: Path | None,
-    nice: int,
+    command: Sequence[str], counter: Cgroup | DiskCounters | None, budget: Budget, database: Path, output: Path,
+    counters: Path | None, nice: int,
 ) -> None:  # fmt: skip
     """Run `command` to its end and read its counters every second."""
 
@@ -92,10 +95,10 @@ def _watch(
             os.nice(nice)
             with contextlib.suppress(OSError):  # the new session's autogroup has its own nice value
                 Path("/proc/self/autogroup").write_text(str(nice))
-        if limited is not None:
-            limited.enter()
+        if isinstance(counter, Cgroup):
+            counter.enter()
 
-    rows: list[tuple[float | int, ...]] = []
+    rows: list[dict[str, float]] = []
     with output.open("w") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, preexec_fn=prepare)
         started = time.monotonic()
@@ -105,7 +108,7 @@ def _watch(
                     process.wait(max(0.0, started + (len(rows) + 1) * _POLL_S - time.monotonic()))
                     break
                 except subprocess.TimeoutExpired:
-                    rows.append(_reading(time.monotonic() - started, process.pid, limited, database))
+                    rows.append(_reading(time.monotonic() - started, process.pid, counter, database))
                     _within(rows[-1], budget, database)
         finally:
             if process.poll() is None:
@@ -116,7 +119,9 @@ def _watch(
         raise InputError(f"{command[0]}: ended with status {process.returncode}: {last}")
     if counters is not None:
         with counters.open("w", newline="") as table:
-            csv.writer(table).writerows([COUNTER_COLUMNS, *rows])
+            writer = csv.DictWriter(table, list(rows[0]) if rows else ["second"])
+            writer.writeheader()
+            writer.writerows(rows)
 
 
 def _end_with_parent() -> None:
@@ -125,25 +130,25 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PDEATHSIG, int(signal.SIGKILL))
 
 
-def _within(row: tuple[float | int, ...], budget: Budget, database: Path) -> None:
-    if row[0] > budget.time_s:
+def _within(row: Mapping[str, float], budget: Budget, database: Path) -> None:
+    if row["second"] > budget.time_s:
         raise InputError(f"the driver ran longer than {budget.time_s:.0f} s and was stopped; raise --max-time")
-    if row[-1] > budget.disk_bytes:
+    if row["database_bytes"] > budget.disk_bytes:
         limit = f"{budget.disk_bytes / 1e9:.1f} GB"
         raise InputError(f"{database}: larger than {limit}, the driver was stopped; raise --max-disk")
 
 
-def _reading(second: float, pid: int, limited: Cgroup | None, database: Path) -> tuple[float | int, ...]:
-    traffic = limited.traffic() if limited is not None else CgroupTraffic()
+def _reading(second: float, pid: int, counter: Cgroup | DiskCounters | None, database: Path) -> dict[str, float]:
+    """Return the counters at one moment; those of the device are left out if nothing counts it."""
+    traffic = asdict(counter.traffic()) if counter is not None else {}
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         user, system = int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
     except (OSError, IndexError):
         user = system = 0.0
-    return (
-        round(second, 2), traffic.read_bytes, traffic.write_bytes, traffic.reads, traffic.writes, user, system,
-        _size(database),
-    )  # fmt: skip
+    return {
+        "second": round(second, 2), **traffic, "user_cpu_s": user, "system_cpu_s": system, "database_bytes": _size(database)
+    }  # fmt: skip
 
 
 def _size(folder: Path) -> int:

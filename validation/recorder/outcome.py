@@ -76,13 +76,15 @@ def _short(value: float) -> float | int:
 def _device_bytes(folder: Path, until_s: float) -> dict[str, float]:
     """Return the bytes written to and read from the device until `until_s`, interpolated between two readings."""
     rows = list(csv.DictReader(io.StringIO(read_text(recorded_file(folder, "counters.csv")))))
+    if not rows or "read_bytes" not in rows[0]:  # nothing counted the device
+        return {}
     before = {"second": 0.0, "read_bytes": 0.0, "write_bytes": 0.0}
     for row in rows:
         after = {key: float(row[key]) for key in before}
         if after["second"] >= until_s or row is rows[-1]:
             share = min(1.0, (until_s - before["second"]) / max(1e-9, after["second"] - before["second"]))
             moved = {key: before[key] + share * (after[key] - before[key]) for key in ("read_bytes", "write_bytes")}
-            if not any(moved.values()):  # all zero: the cgroup could not be created
+            if not any(moved.values()):  # all zero: older recordings without a cgroup
                 return {}
             return {"device_bytes_read": moved["read_bytes"], "device_bytes_written": moved["write_bytes"]}
         before = after

@@ -1,0 +1,45 @@
+"""Where the speed of the drive comes from: measured on this machine, or a data sheet's, which every result says first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from lsmlab.reports.run_data import RunData
+from lsmlab.sim.studies.baseline import StoreRequest, read_baseline
+from lsmlab.sim.studies.request import Request
+from lsmlab.sim.yaml_text import parse_yaml
+
+DATA_SHEET: Final = (
+    "The drive has a data sheet's speed: throughput is 16 % off (median; P90 32 %), beyond intervals; see lsmlab measure."
+)
+"""The errors are those of public runs from which the speed of their session's drive was taken away."""
+
+
+def drive_sentence(config: Mapping[str, Any]) -> str:
+    """Return the sentence on a drive that nobody measured; "" if the parameter set has the error of a bandwidth.
+
+    Below a cap the speed of the drive hardly matters, so there is none either.
+    """
+    errors = (config.get("parameters") or {}).get("standard_errors") or {}
+    measured = any(str(key).startswith("device.") and str(key).endswith("bandwidth") for key in errors)
+    groups = [config.get(name) or {} for name in ("limits", "device")]
+    capped = any(group.get(key) is not None for group in groups for key in ("write_cap", "iops_cap"))
+    return "" if measured or capped else DATA_SHEET
+
+
+def drive_sentence_of_run(run: RunData) -> str:
+    """Return the sentence for a simulated run; "" for an imported LOG, whose times are those of its own drive."""
+    if "import" in run.summary or not run.config_text:
+        return ""
+    config = parse_yaml(run.config_text, Path("config.yaml"))
+    return drive_sentence(config) if isinstance(config, Mapping) else ""
+
+
+def drive_sentence_of_request(request: Request) -> str:
+    """Return the sentence for the present state of a store; "" for a LOG, and for questions about more than one store."""
+    if not isinstance(request, StoreRequest):
+        return ""
+    baseline = read_baseline(request.store, request.set, request.config_dirs)
+    return "" if baseline.from_a_log else drive_sentence(baseline.compose())
