@@ -183,7 +183,7 @@ def _doubts(found: SweepAnswer, analysis: Analysis) -> list[str]:
     """Return what the numbers of a sweep do not say."""
     seeds = "Each configuration ran with one seed, so there are no intervals over seeds (`--replications 5`)."
     if analysis.seeds > 1:
-        seeds = f"{analysis.seeds} seeds each: the 90 % intervals contain the noise between seeds, not the model's own error."
+        seeds = f"{analysis.seeds} seeds each: the intervals are the noise between seeds (90 %), without the model's own error."
     sentences = [seeds]
     if doubts := open_loop_sentences(o.name for o in analysis.objectives):
         sentences += [*doubts, "`--objective write_latency_s.p99` analyses the clients' own."]
