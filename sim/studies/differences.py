@@ -92,8 +92,6 @@ class Difference:
 
     certain: bool
     """Whether the interval does not contain 0: the change exceeds the model's error."""
-    error_known: bool = True
-    """Whether the model's error of the change is known."""
     recorded: float | None = None
     """Value of the present state in the LOG; None if the LOG does not have it, or the store is none of a LOG."""
     held: bool | None = None
@@ -101,6 +99,11 @@ class Difference:
 
     settled: bool = True
     """Whether the stores of all runs had settled; otherwise the change is that of runs of this length alone."""
+
+    @property
+    def error_known(self) -> bool:
+        """Whether the model's error of the change is known."""
+        return self.low is not None
 
 
 def differences(
@@ -150,7 +153,6 @@ def _difference(metric: Metric, present: Repeats, alternative: Repeats, errors: 
     return Difference(
         metric.name, math.fsum(before) / count, math.fsum(after) / count, size(mean),
         None if low is None else size(low), None if high is None else size(high), relative, tie, certain,
-        error_known=tie or error is not None,
     )  # fmt: skip
 
 
@@ -179,8 +181,11 @@ class ReproductionCheck:
     """Relative error; for shares, the difference. None: the LOG has zero."""
     inside: bool | None
     """Whether the recorded value is inside the interval; without the model's error, whether it is off by `CLOSE` at most."""
-    error_known: bool = True
-    """Whether the model's error of the metric is known."""
+
+    @property
+    def error_known(self) -> bool:
+        """Whether the model's error of the metric is known."""
+        return self.low is not None
 
     @property
     def close(self) -> bool:
@@ -245,7 +250,7 @@ def _check(metric: Metric, real: float, values: Sequence[float], ends: tuple[flo
     error = mean - real if metric.share else mean / real - 1.0 if real else None
     if ends is None:
         close = real == mean or (error is not None and abs(error) <= CLOSE)
-        return ReproductionCheck(metric.name, real, mean, None, None, error, close, error_known=False)
+        return ReproductionCheck(metric.name, real, mean, None, None, error, close)
     return ReproductionCheck(metric.name, real, mean, *ends, error, ends[0] <= real <= ends[1])
 
 
