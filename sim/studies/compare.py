@@ -38,7 +38,7 @@ class CompareRequest(SettledRequest):
         None, "take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win", metavar="FILE"
     )
     replications: int = option(
-        1, "seeds of each configuration; differences get 90 %% intervals (default: 1)", metavar="N", low=1
+        1, "seeds of each configuration (default: 1)", metavar="N", low=1
     )
 
 
