@@ -83,7 +83,7 @@ def sweep_page(answer: SweepAnswer, directory: Path) -> Page:
     ]  # fmt: skip
     about = measured.about
     seeds = numbers.plural(measured.seeds, "seed")
-    subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; intervals: noise between seeds, 90 %"
+    subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % of the noise between seeds"
     footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}"
     return Page(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, parts, footer)
 
