@@ -17,9 +17,9 @@ from lsmlab.sim.studies.summary_intervals import intervals
 _BOUNDED: Final = ("ops_per_s", "write_amplification", "stall_fraction", "write_latency_s.p999", "read_latency_s.p99")
 """Numbers of which the answer names the interval."""
 _RECORDED: Final = {
-    Knowledge.MEASURED: "recorded runs whose machine and drive were measured",
-    Knowledge.IMPORTED: "recorded runs whose machine was inferred from one LOG",
-    Knowledge.CATALOGUE: "recorded runs of which only the drive's data sheet and the number of cores were known",
+    Knowledge.MEASURED: "recorded runs of RocksDB whose machine and drive were measured",
+    Knowledge.IMPORTED: "recorded runs of RocksDB whose machine was inferred from one LOG",
+    Knowledge.CATALOGUE: "recorded runs of RocksDB of which only the drive's data sheet and the number of cores were known",
 }  # fmt: skip
 """Runs from which the intervals were learnt."""
 _CLOSE: Final = 0.05

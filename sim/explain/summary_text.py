@@ -293,7 +293,7 @@ def _nested(values: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
     node: Any = values
     for part in key.split("."):
         node = node.get(part) if isinstance(node, Mapping) else None
-    return node
+    return node if isinstance(node, Mapping) else None
 
 
 def _between(key: str, form: Callable[[float], str], low: float, high: float) -> str:

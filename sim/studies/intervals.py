@@ -68,7 +68,7 @@ class Scale(StrEnum):
             return value
         return math.log(value) if value > 0.0 else None
 
-    def value(self, place: float) -> float:
+    def at(self, place: float) -> float:
         """Return the value at a place of the scale."""
         return min(1.0, max(0.0, place)) if self is Scale.POINTS else math.exp(place)
 
@@ -230,7 +230,7 @@ class ModelErrors:
         middle = None if learnt is None else centre(learnt.scale, values)
         if learnt is None or error is None or middle is None:
             return None
-        return learnt.scale.value(middle + error.low), learnt.scale.value(middle + error.high)
+        return learnt.scale.at(middle + error.low), learnt.scale.at(middle + error.high)
 
     def change(self, metric: str, before: RunFacts, after: RunFacts, values: Sequence[Sequence[float]],
                pairs: Sequence[Sequence[float]] = ((), ())) -> ErrorRange | None:  # fmt: skip

@@ -201,7 +201,7 @@ def _half_width(value: ErrorValue, of: ErrorRange) -> float:
     """Return half the width of an interval on the scale of its metric; that of a share ends at 0 and 1."""
     ends = [value.place + end for end in (of.low, of.high)]
     if value.scale is Scale.POINTS:
-        ends = [value.scale.value(end) for end in ends]
+        ends = [value.scale.at(end) for end in ends]
     return 0.5 * (ends[1] - ends[0])
 
 

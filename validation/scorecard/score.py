@@ -125,8 +125,8 @@ def _number_row(run: CaseRun, number: _Number) -> ScoreRow:
     simulated = _centre(number.simulated, metric)
     noise = _noise(metric, run.real.noise.get(number.name), real)
     error = metric.kind.error(simulated, real)
-    ends = run.errors.interval(metric.name, run.facts, number.simulated, number.shifted)
-    return ScoreRow(run.set, run.case.name, number.name, metric, real, simulated, *(ends or (None, None)), error, noise)
+    low, high = run.errors.interval(metric.name, run.facts, number.simulated, number.shifted) or (None, None)
+    return ScoreRow(run.set, run.case.name, number.name, metric, real, simulated, low, high, error, noise)
 
 
 def error_values(run: CaseRun) -> Iterator[ErrorValue]:
