@@ -30,12 +30,12 @@ from lsmlab.sim.studies.goals import (
     GOALS,
     GoalLimits,
     goal_metric,
-    is_saturating,
     limits_text,
     memory_bytes,
     read_goal,
     read_limits,
 )
+from lsmlab.sim.studies.intervals import is_saturating
 from lsmlab.sim.studies.lengths import LONGEST, StoreState, settled_baseline, state_of
 from lsmlab.sim.studies.metrics import Metric
 from lsmlab.sim.studies.request import command_of, option

@@ -2,8 +2,8 @@
 
 One definition for every command (docs/background/confidence.md). `configs/model_errors.json` has the errors of the recorded
 runs by kind: quantity, knowledge of the machine, class of the drive. An error is real minus simulated on the scale of its
-quantity, divided by the width that the run itself gives; the file has its 5 % and 95 % quantiles. So the interval of a run that
-knows little of itself is wide, and that of another one of the same kind narrow.
+quantity, divided by the width that the run itself gives; the file has the shortest range of it with 90 % of the values. So the
+interval of a run that knows little of itself is wide, and that of another one of the same kind narrow.
 """
 
 from __future__ import annotations
@@ -20,17 +20,27 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.workloads.arrivals import ClosedLoop
+from lsmlab.models.workloads.make import make_workload
 from lsmlab.sim.studies.statistics import variance
 
 MODEL_ERRORS: Final = Path(str(files("lsmlab.configs"))) / "model_errors.json"
 """Written by `lsmlab validate --write-docs` (validation/scorecard/model_errors.py)."""
-ALWAYS, STALLED, FEW_JOBS, CHANGED = "always", "stalled", "few_jobs", "changed"
-SEEDS, CONSTANTS = "seeds", "constants"
-WIDENING: Final = (ALWAYS, STALLED, FEW_JOBS, CHANGED, SEEDS, CONSTANTS)
-"""What widens an error. `always`: 1. `stalled`: share of the time in stalls. `few_jobs`: 1 / sqrt(flushes + compactions), the
-chance in a count of jobs. `changed`: 1 if options, load or limits differ from those of the LOG that gave the machine. `seeds`:
-standard deviation between seeds. `constants`: half the difference of the two runs with shifted constants. The last two are on
-the scale of the quantity."""
+ALWAYS, CPU_BOUND, BETWEEN, READS, SYNCED, FEW_JOBS, CHANGED, SEEDS, CONSTANTS = (
+    "always", "cpu_bound", "between", "reads", "synced", "few_jobs", "changed", "seeds", "constants",
+)  # fmt: skip
+WIDENING: Final[Mapping[str, str]] = {
+    ALWAYS: "1",
+    CPU_BOUND: "share of the time without stalls, if clients write or read as fast as the store allows: the processor decides",
+    BETWEEN: "4 s (1 - s) with the stalled share s: largest where stalls and processor share the time",
+    READS: "share of reads in the operations",
+    SYNCED: "1 if writes wait for an fsync of the WAL",
+    FEW_JOBS: "1 / sqrt(flushes + compactions): the chance in a count of jobs",
+    CHANGED: "1 if options, load or limits differ from those of the LOG that gave the machine",
+    SEEDS: "standard deviation between seeds, on the scale of the quantity",
+    CONSTANTS: "half the difference of the two runs with shifted constants, on the scale of the quantity",
+}
+"""What widens an error, by name: the value of which the run knows."""
 IMPORTED_SET: Final = "imported"
 """Name of the parameter set and of the device that `lsmlab import` writes."""
 BUCKET: Final = math.log(1.5)
@@ -101,9 +111,9 @@ class LearntError:
     typical: Mapping[str, float]
     """Medians over the recorded runs: they count where a run does not know its own value, as one seed its spread."""
     low: float
-    """5 % quantile of error / width, at most 0."""
+    """Smallest error / width of the shortest range with 90 % of the values, at most 0."""
     high: float
-    """95 % quantile of error / width, at least 0."""
+    """Largest error / width of that range, at least 0."""
     change: float = 1.0
     """Ratio of the error of a change between two runs of one machine to that of two independent errors (90 % quantile)."""
 
@@ -135,14 +145,30 @@ class RunFacts:
 def facts_of(config: Mapping[str, Any], summary: Mapping[str, Any], *, changed: bool = True) -> RunFacts:
     """Return what a run knows of its own error. `changed`: whether it differs from the LOG that gave its machine, if any."""
     knowledge = knowledge_of(config)
-    known: dict[str, float] = {}
-    stalled, jobs = summary.get("stall_fraction"), [summary.get(f"{kind}_count") for kind in ("flush", "compaction")]
-    if isinstance(stalled, int | float):
-        known[STALLED] = float(stalled)
-    if all(isinstance(count, int | float) for count in jobs):
-        known[FEW_JOBS] = 1.0 / math.sqrt(max(1.0, math.fsum(count or 0 for count in jobs)))
-    known[CHANGED] = float(changed and knowledge is Knowledge.IMPORTED)
+    known = {CHANGED: float(changed and knowledge is Knowledge.IMPORTED)}
+    workload = config.get("workload") or {}
+    known[SYNCED] = float(workload.get("sync") is True)
+    stalled, writes, reads, flushes, compactions = (
+        summary.get(name) for name in ("stall_fraction", "write_ops_per_s", "read_ops_per_s", "flush_count", "compaction_count")
+    )
+    if stalled is not None:
+        known[BETWEEN] = 4.0 * stalled * (1.0 - stalled)
+        if workload:
+            known[CPU_BOUND] = (1.0 - stalled) * float(is_saturating(config))
+    if writes is not None and reads is not None and writes + reads > 0.0:
+        known[READS] = reads / (writes + reads)
+    if flushes is not None and compactions is not None:
+        known[FEW_JOBS] = 1.0 / math.sqrt(max(1.0, flushes + compactions))
     return RunFacts(knowledge, device_class(config), known)
+
+
+def is_saturating(config: Mapping[str, Any]) -> bool:
+    """Whether some clients send each operation when the previous one returns, without a limit on their rate."""
+    workload = make_workload(config["workload"], ("lsmlab",))
+    return any(
+        isinstance(c.arrivals, ClosedLoop) and not c.arrivals.limit_bytes_per_s and not c.arrivals.limit_ops_per_s
+        for c in workload.clients
+    )
 
 
 def knowledge_of(config: Mapping[str, Any]) -> Knowledge | None:
