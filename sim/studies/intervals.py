@@ -26,14 +26,14 @@ from lsmlab.sim.studies.statistics import variance
 
 MODEL_ERRORS: Final = Path(str(files("lsmlab.configs"))) / "model_errors.json"
 """Written by `lsmlab validate --write-docs` (validation/scorecard/model_errors.py)."""
-ALWAYS, CPU_BOUND, BETWEEN, READS, SYNCED, FEW_JOBS, CHANGED, SEEDS, CONSTANTS = (
-    "always", "cpu_bound", "between", "reads", "synced", "few_jobs", "changed", "seeds", "constants",
+ALWAYS, CPU_BOUND, DRIVE_BOUND, BETWEEN, SYNCED, FEW_JOBS, CHANGED, SEEDS, CONSTANTS = (
+    "always", "cpu_bound", "drive_bound", "between", "synced", "few_jobs", "changed", "seeds", "constants",
 )  # fmt: skip
 WIDENING: Final[Mapping[str, str]] = {
     ALWAYS: "1",
     CPU_BOUND: "share of the time without stalls, if clients write or read as fast as the store allows: the processor decides",
+    DRIVE_BOUND: "share of the time in stalls, without a cap or rate limiter: the drive's own speed decides",
     BETWEEN: "4 s (1 - s) with the stalled share s: largest where stalls and processor share the time",
-    READS: "share of reads in the operations",
     SYNCED: "1 if writes wait for an fsync of the WAL",
     FEW_JOBS: "1 / sqrt(flushes + compactions): the chance in a count of jobs",
     CHANGED: "1 if options, load or limits differ from those of the LOG that gave the machine",
@@ -47,6 +47,7 @@ BUCKET: Final = math.log(1.5)
 """Width of a bucket of RocksDB's histogram on the logarithmic scale: a real percentile is known to one bucket."""
 RECIPROCAL: Final = "1/"
 """Prefix of the name of a quantity whose reciprocal was learnt."""
+_CAPS: Final = ("write_cap", "read_cap", "iops_cap", "background_cap")
 _CLASSES: Final = {"Nvme": "nvme", "SataSsd": "sata", "Hdd": "hdd", "Pmem": "pmem", "Cloud": "cloud"}
 """Class of a drive by the name of the class that simulates it."""
 
@@ -148,15 +149,12 @@ def facts_of(config: Mapping[str, Any], summary: Mapping[str, Any], *, changed: 
     known = {CHANGED: float(changed and knowledge is Knowledge.IMPORTED)}
     workload = config.get("workload") or {}
     known[SYNCED] = float(workload.get("sync") is True)
-    stalled, writes, reads, flushes, compactions = (
-        summary.get(name) for name in ("stall_fraction", "write_ops_per_s", "read_ops_per_s", "flush_count", "compaction_count")
-    )
+    stalled, flushes, compactions = (summary.get(name) for name in ("stall_fraction", "flush_count", "compaction_count"))
     if stalled is not None:
         known[BETWEEN] = 4.0 * stalled * (1.0 - stalled)
+        known[DRIVE_BOUND] = stalled * float(not is_capped(config))
         if workload:
             known[CPU_BOUND] = (1.0 - stalled) * float(is_saturating(config))
-    if writes is not None and reads is not None and writes + reads > 0.0:
-        known[READS] = reads / (writes + reads)
     if flushes is not None and compactions is not None:
         known[FEW_JOBS] = 1.0 / math.sqrt(max(1.0, flushes + compactions))
     return RunFacts(knowledge, device_class(config), known)
@@ -169,6 +167,13 @@ def is_saturating(config: Mapping[str, Any]) -> bool:
         isinstance(c.arrivals, ClosedLoop) and not c.arrivals.limit_bytes_per_s and not c.arrivals.limit_ops_per_s
         for c in workload.clients
     )
+
+
+def is_capped(config: Mapping[str, Any]) -> bool:
+    """Whether the owner of the store has set how fast it may write: a cap of the device or of a limit, or RocksDB's limiter."""
+    engine, device, limits = (config.get(group) or {} for group in ("engine", "device", "limits"))
+    caps = [of.get(name) for of in (device, limits) for name in _CAPS]
+    return any(cap is not None for cap in caps) or bool((engine.get("options") or {}).get("rate_limiter_bytes_per_sec"))
 
 
 def knowledge_of(config: Mapping[str, Any]) -> Knowledge | None:

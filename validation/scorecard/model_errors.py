@@ -41,7 +41,9 @@ of such with the tails of Student's t of two degrees of freedom, hold 90 to 92 %
 _CAPPED: Final = 0.95
 """Quantile of the absolute errors at which they are capped for the fit of the weights, so that no single case decides."""
 _FLOOR: Final = 0.25
-"""Smallest width, as a share of the mean absolute error of the kind."""
+"""Smallest width, as a share of the median absolute error of the kind."""
+_STEPS: Final = 8
+"""Steps of the fit of the weights, which then no longer change."""
 _LEAST: Final = {Scale.RATIO: 0.002, Scale.POINTS: 0.002, Scale.LATENCY: 0.1}
 """Smallest width on each scale: real values are printed with three or four digits."""
 
@@ -135,16 +137,23 @@ def _scores(values: Sequence[ErrorValue], learnt: LearntError) -> Iterator[float
 
 
 def _weights(values: Sequence[ErrorValue], typical: Mapping[str, float]) -> dict[str, float]:
-    """Return the weights of what widens the errors: a least-squares fit to the absolute errors, none below 0."""
+    """Return the weights of what widens the errors: the fit of the absolute errors with the least relative deviations.
+
+    No weight is below 0. Each step is a least-squares fit of the absolute errors over the widths of the last step.
+    """
     from scipy.optimize import nnls
 
     names = [name for name in WIDENING if name == ALWAYS or name in typical]
     rows = np.array([[1.0 if n == ALWAYS else v.known.get(n, typical.get(n, 0.0)) for n in names] for v in values])
     sizes = np.abs([v.error for v in values])
-    fitted, _ = nnls(rows, np.minimum(sizes, np.quantile(sizes, _CAPPED)))
-    found = {name: float(weight) for name, weight in zip(names, fitted, strict=True) if weight > 0.0}
-    floor = max(_LEAST[values[0].scale], _FLOOR * float(np.mean(np.minimum(sizes, np.quantile(sizes, _CAPPED)))))
-    return {ALWAYS: max(found.pop(ALWAYS, 0.0), floor), **found}
+    sizes = np.minimum(sizes, np.quantile(sizes, _CAPPED))
+    floor = max(_LEAST[values[0].scale], _FLOOR * float(np.median(sizes)))
+    widths = np.full(len(sizes), max(floor, float(np.mean(sizes))))
+    for _ in range(_STEPS):
+        fitted, _residual = nnls(rows / widths[:, None], sizes / widths)
+        fitted[0] = max(fitted[0], floor)
+        widths = rows @ fitted
+    return {name: float(weight) for name, weight in zip(names, fitted, strict=True) if weight > 0.0}
 
 
 def _change(values: Sequence[ErrorValue], learnt: LearntError) -> float:
