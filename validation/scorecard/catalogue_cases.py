@@ -11,7 +11,7 @@ from typing import Final
 
 from lsmlab.sim.configuration.overrides import literal, override_key
 from lsmlab.sim.studies.intervals import device_class
-from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.casefiles.case import Case, machine_of
 
 _KEPT: Final = ("write_cap", "read_cap", "iops_cap", "background_cap", "page_cache", "throttle_kept_slices")
 """Keys of the device group that do not describe the drive."""
@@ -26,7 +26,7 @@ def as_catalogue(case: Case) -> Case:
     entry = kind if kind in _ENTRIES else config["device"]["name"]
     kept = [text for text in case.overrides if _stays(override_key(text))]
     machine = (f"device={entry}", f"host.cores={literal(config['host']['cores'])}")
-    return replace(case, name=f"{case.name} (catalogue)", overrides=(*kept, *machine))
+    return replace(case, name=f"{case.name} (catalogue)", overrides=(*kept, *machine), machine=machine_of(case))
 
 
 def _stays(key: str) -> bool:

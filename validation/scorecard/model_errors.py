@@ -85,8 +85,10 @@ def learn(values: Sequence[ErrorValue]) -> ModelErrors:
     found = []
     for (metric, knowledge), own in _grouped(values, lambda v: (v.metric, v.knowledge)).items():
         classes = _grouped([v for v in own if v.device is not None], lambda v: v.device)
-        found += [_learnt(own, metric, knowledge, None)] if len(own) >= FEWEST else []
-        found += [_learnt(of, metric, knowledge, name) for name, of in classes.items() if len(of) >= FEWEST]
+        if len(own) >= FEWEST:
+            every = _learnt(own, metric, knowledge, None)
+            of_class = (_learnt(of, metric, knowledge, name, every.change) for name, of in classes.items() if len(of) >= FEWEST)
+            found += [every, *of_class]
     return ModelErrors.of(found)
 
 
@@ -103,7 +105,10 @@ def _grouped(values: Iterable[ErrorValue], key: Any) -> dict[Any, list[ErrorValu
     return found
 
 
-def _learnt(values: Sequence[ErrorValue], metric: str, knowledge: Knowledge, device: str | None) -> LearntError:
+def _learnt(
+    values: Sequence[ErrorValue], metric: str, knowledge: Knowledge, device: str | None, change: float = 1.0
+) -> LearntError:
+    """Return the error of one kind. `change`: ratio of the errors of changes if there are few pairs."""
     typical = {}
     for name in WIDENING:
         known = [v.known[name] for v in values if name in v.known]
@@ -113,7 +118,7 @@ def _learnt(values: Sequence[ErrorValue], metric: str, knowledge: Knowledge, dev
     learnt = LearntError(metric, values[0].scale, knowledge, device, len(values), weights, typical, 0.0, 0.0)
     low, high = shortest(list(_scores(values, learnt)))
     learnt = replace(learnt, low=low, high=high)
-    return replace(learnt, change=_change(values, learnt))
+    return replace(learnt, change=_change(values, replace(learnt, change=change)))
 
 
 def shortest(scores: Sequence[float]) -> tuple[float, float]:
@@ -159,16 +164,17 @@ def _weights(values: Sequence[ErrorValue], typical: Mapping[str, float]) -> dict
 def _change(values: Sequence[ErrorValue], learnt: LearntError) -> float:
     """Return the ratio of the errors of changes to those of independent errors (`LearntError.change`).
 
-    The changes are those between disjoint pairs of cases of one machine, in the order of their checksums; 1 for few pairs.
+    The changes are those between disjoint pairs of cases of one machine. Neighbours by name are pairs, because they differ in
+    little, as a store and an alternative do. For few pairs, it is that of `learnt`.
     """
     ratios = []
     for own in _grouped(values, lambda v: v.machine).values():
-        ordered = sorted(own, key=lambda v: checksum(v.case))
+        ordered = sorted(own, key=lambda v: v.case)
         for before, after in zip(ordered[::2], ordered[1::2], strict=False):
             both = of_change(learnt.range(before.known), learnt.range(after.known), 1.0)
             ratios.append(_exceeds(after.error - before.error, both))
     if len(ratios) < FEWEST:
-        return 1.0
+        return learnt.change
     return sorted(ratios)[min(len(ratios), math.ceil((len(ratios) + 1) * CONFIDENCE)) - 1]
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.configuration.parameters import perturbed
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.reading import read_summary
@@ -17,7 +16,7 @@ from lsmlab.sim.runs.places import LocalProcesses
 from lsmlab.sim.runs.store import StoredTable, default_store
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.intervals import Knowledge, ModelErrors, RunFacts, facts_of
-from lsmlab.validation.casefiles.case import Case
+from lsmlab.validation.casefiles.case import Case, machine_of
 from lsmlab.validation.casefiles.curves import Floats
 from lsmlab.validation.casefiles.real import RealRun, real_run
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
@@ -25,8 +24,6 @@ from lsmlab.validation.grouped_runs import finished_groups
 
 DEFAULT_PROCESSES: Final = 2
 DEFAULT_SEEDS: Final = 5
-_MACHINE: Final = ("host", "device", "limits")
-"""Groups that describe machine and drive."""
 
 
 @dataclass(slots=True)
@@ -57,8 +54,8 @@ class CaseRun:
 
     @property
     def machine(self) -> str:
-        """Machine and drive of the case: its overrides of host, device and limits."""
-        return " ".join(text for text in self.case.overrides if override_key(text).partition(".")[0] in _MACHINE)
+        """Machine and drive of the case."""
+        return machine_of(self.case)
 
     @property
     def group(self) -> str:
