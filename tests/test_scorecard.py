@@ -250,6 +250,13 @@ def test_the_knowledge_of_a_machine(overrides: list[str], knowledge: Knowledge) 
     assert overrides[-1].split("=")[1] == device_class(config) or "write_cap" in overrides[-1]
 
 
+def test_a_strangers_score_is_of_recorded_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--knowledge catalogue takes the machine from recorded sets; with other cases or sets it ends with one line."""
+    for more in (["--cases", str(tmp_path)], ["--only", "logs"]):
+        assert 2 == main(["validate", "--knowledge", "catalogue", *more])
+        assert "scores the recorded runs own, public, public_2" in capsys.readouterr().err
+
+
 def test_a_case_without_its_machine(tmp_path: Path) -> None:
     """A stranger's case keeps store, load, caps and cores; parameter set and the drive's speed are gone."""
     device = {"base": "samsung_970_pro", "write_cap": "40MiB/s", "write_bandwidth": "1GB/s"}
