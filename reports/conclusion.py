@@ -114,9 +114,8 @@ def bottleneck_sentence(text: str) -> str:
 
 def sure_of_differences(seeds: int) -> str:
     """Return what the intervals of differences contain."""
-    if seeds == 1:
-        return "One seed each: the intervals contain the model's own error, not the noise between seeds (`--replications 5`)."
-    return f"{seeds} seeds each; the 90 % intervals contain the noise between seeds and the model's own error."
+    several = "One seed" if seeds == 1 else f"{seeds} seeds"
+    return f"{several} each; the 90 % intervals are those of the change of the real store: they contain the model's own error."
 
 
 def open_loop_sentences(metrics: Iterable[str]) -> list[str]:

@@ -35,20 +35,16 @@ def change_text(found: Difference) -> str:
 
 def ends_text(found: Difference) -> str:
     """Return the ends of a change's interval in the form of the change, with their unit once."""
-    if not found.error_known:
-        return ERROR_UNKNOWN
     if found.low is None:
-        return "unknown"
+        return ERROR_UNKNOWN
     low, high = _change(found, found.low), _change(found, found.high or 0.0)
     return f"{low.removesuffix(_unit(low))} to {high}" if _unit(low) == _unit(high) else f"{low} to {high}"
 
 
 def interval_text(found: Difference) -> str:
-    """Return the interval of a change in parentheses, for a place behind the change, whose unit it shares; "" if unknown."""
-    if not found.error_known:
-        return f"({ERROR_UNKNOWN})"
+    """Return the interval of a change in parentheses, for a place behind the change, whose unit it shares."""
     if found.low is None:
-        return ""
+        return f"({ERROR_UNKNOWN})"
     return between(change_text(found), _change(found, found.low), _change(found, found.high or 0.0))
 
 
@@ -73,14 +69,14 @@ def held_text(found: Difference) -> str:
 
 def verdict_text(found: Difference) -> str:
     """Return whether a change exceeds the error, and whether its stores had settled, in words."""
-    known = "within the error" if found.low is not None else "unknown" if found.error_known else ""
+    known = "within the error" if found.error_known else "unknown"
     verdict = "exactly the same" if found.tie else "beyond the error" if found.certain else known
     words = ", ".join(filter(None, (verdict, "" if found.settled else "not settled")))
     return "; ".join(filter(None, (words, held_text(found))))
 
 
 def change_with_interval(found: Difference) -> str:
-    """Return a change, its interval if that is known, and a warning if the metric is not that of the LOG."""
+    """Return a change, its interval, and a warning if the metric is not that of the LOG."""
     warning = held_text(found)
     return f"{change_text(found)} {interval_text(found)}{f' [{warning}]' if warning else ''}".rstrip()
 
@@ -146,12 +142,10 @@ def in_words(differences: Sequence[Difference]) -> str:
     """Return the main changes with their intervals, and what stays within the error or is the same; "" without any."""
     main = [d for d in differences if d.metric in MAIN]
     shown = [f"{BY_NAME[d.metric].label} {change_with_interval(d)}" for d in main if d.certain or not d.error_known]
-    unclear = [BY_NAME[d.metric].label for d in main if d.error_known and not (d.certain or d.tie or d.low is None)]
-    unknown = [BY_NAME[d.metric].label for d in main if d.error_known and d.low is None and not d.certain]
+    unclear = [BY_NAME[d.metric].label for d in main if d.error_known and not (d.certain or d.tie)]
     ties = [BY_NAME[d.metric].label for d in main if d.tie]
     parts = [", ".join(shown)] if shown else []
     parts += [f"no difference beyond the error in {_joined(unclear)}"] if unclear else []
-    parts += [f"unknown in {_joined(unknown)}, from one seed without a known error"] if unknown else []
     parts += [f"{_joined(ties)} exactly the same"] if ties else []
     return "; ".join(parts)
 

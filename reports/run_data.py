@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from lsmlab.sim.results.reading import read_summary, read_table
+from lsmlab.sim.yaml_text import parse_yaml
 
 Floats = npt.NDArray[np.float64]
 Column = npt.NDArray[Any]
@@ -133,6 +134,12 @@ class RunData:
         """Return the stalled seconds by cause, without causes that did not occur."""
         stated: dict[str, float] = self.summary.get("stall_seconds") or {}
         return {cause: float(s) for cause, s in stated.items() if s}
+
+
+def configuration(run: RunData) -> dict[str, Any]:
+    """Return the configuration of a run; empty if it has none."""
+    found = parse_yaml(run.config_text, run.directory / "config.yaml") if run.config_text else None
+    return found if isinstance(found, dict) else {}
 
 
 def number(mapping: Any, name: str) -> float | None:

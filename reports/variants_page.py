@@ -35,7 +35,7 @@ def variants_page(comparison: Variants) -> Page:
     figures = [panels(comparison, measure, number) for number, measure in enumerate(MEASURES)]
     names = ", ".join(comparison.combinations) or ", ".join(comparison.names)
     many = f"{numbers.plural(len(comparison.settings), 'setting')}, {numbers.plural(comparison.seeds, 'run')} of each"
-    footer = "Better and worse mean that the 90 % intervals do not overlap"
+    footer = "Better and worse mean that the seeds' 90 % intervals do not overlap"
     parts: list[Part] = [Story(sentences), *figures, _numbers(comparison)]
     return Page(f"LSMLab: {comparison.description}", f"{names}; {many}", parts, footer)
 
@@ -79,7 +79,7 @@ def panels(comparison: Variants, measure: Measure, number: int) -> Figure:
         })  # fmt: skip
     better = "more is better" if measure.better > 0 else "less is better"
     runs = numbers.plural(comparison.seeds, "run")
-    caption = f"Mean of {runs} and its 90 % interval; {better}. Coloured: combinations; grey: parents."
+    caption = f"Mean of {runs} and its 90 % interval over the seeds; {better}. Coloured: combinations; grey: parents."
     height = 70 + lines * (104 + round(_ROW_PX * (rows[-1][0] + 1))) if rows else 200
     return Figure(
         f"variants-{number}", measure.title, caption, traces, layout, height_px=height, empty="No run has this number.",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from known_errors import NVME, known_errors
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.options_writer import edited_options, new_options
@@ -32,7 +34,7 @@ from running import run
 ROOT = Path(__file__).parents[1]
 OPTIONS = ROOT / "validation" / "demo" / "OPTIONS"
 STALLED = [
-    "device=sata", "device.write_cap=60MiB/s", "workload.duration=2s", "workload.threads=1", "workload.value_size=400",
+    "device=nvme", "device.write_cap=60MiB/s", "workload.duration=2s", "workload.threads=1", "workload.value_size=400",
     "workload.num=100k", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
     "engine.options.max_bytes_for_level_base=4MiB", "engine.options.max_write_buffer_number=2",
 ]  # fmt: skip
@@ -137,7 +139,7 @@ def trialled(name: str, gain: float, kind: ChangeKind = ChangeKind.OPTIONS) -> T
     """Return a change that multiplies throughput."""
     before, after = Repeats([{"ops_per_s": 100.0}]), Repeats([{"ops_per_s": 100.0 * (1 + gain)}])
     change = CandidateChange((f"engine.options.{name}",), "", kind)
-    return tried((change,), GOALS["throughput"], 0.0, differences(before, after, {}), None, before, after)
+    return tried((change,), GOALS["throughput"], 0.0, differences(before, after), None, before, after)
 
 
 def test_pairs_of_the_best_options() -> None:
@@ -152,15 +154,15 @@ def test_pairs_of_the_best_options() -> None:
 
 
 def test_certain_gains_come_first() -> None:
-    """A smaller gain with every seed comes before a larger one of some seeds; a loss is no advice."""
-    before = Repeats([{"ops_per_s": 100.0}] * 3)
+    """A smaller gain beyond the error comes before a larger one of a drive whose error is larger; a loss is no advice."""
+    before, errors = Repeats([{"ops_per_s": 100.0}], config=NVME), known_errors({"ops_per_s": 0.05})
 
-    def change(name: str, *gains: float) -> Tried:
-        after = Repeats([{"ops_per_s": 100.0 * (1 + gain)} for gain in gains])
+    def change(name: str, gain: float, config: Mapping[str, Any] = NVME) -> Tried:
+        after = Repeats([{"ops_per_s": 100.0 * (1 + gain)}], config=config)
         change = CandidateChange((f"engine.options.{name}",), "")
-        return tried((change,), GOALS["throughput"], 0.0, differences(before, after, {}), None, before, after)
+        return tried((change,), GOALS["throughput"], 0.0, differences(before, after, errors=errors), None, before, after)
 
-    found = [change("lucky=1", -0.3, 0.0, 1.2), change("sure=1", 0.1, 0.11, 0.12), change("worse=1", -0.1, -0.1, -0.11)]
+    found = [change("lucky=1", 0.3, {}), change("sure=1", 0.11), change("worse=1", -0.1)]
 
     assert ["sure=1", "lucky=1"] == [t.name for t in advised(found)]
 
@@ -178,7 +180,7 @@ def test_a_pair_must_gain_more_than_its_parts() -> None:
 
 def test_cheap_changes_come_first() -> None:
     """SetOptions comes before a restart in words, and both before what moves the data, whatever its gain."""
-    config = compose(STALLED)
+    config = compose(["device=sata", *STALLED[1:]])
     found = candidates(run(config).summary["options"], config, 16)
     efforts = {c.name: c.effort for c in found}
     kinds = [ChangeKind.POLICIES, ChangeKind.MACHINE, ChangeKind.MIGRATION, ChangeKind.OPTIONS]
@@ -240,16 +242,16 @@ def test_the_goal_of_a_closed_loop_is_the_wait_of_an_open_one() -> None:
 
 
 def test_unknown_is_not_within_the_error() -> None:
-    """With one seed and no known error, nothing is said about an error; an unsettled change carries its doubt."""
-    before, after = Repeats([{"ops_per_s": 100.0}]), Repeats([{"ops_per_s": 110.0, "settled": {"settled": False, "reason": "x"}}])
-    (unknown,) = differences(before, after, {})
-    (small,) = differences(before, after, {"ops_per_s": 1.0})
+    """Without a known error, nothing is said about an error; an unsettled change carries its doubt."""
+    unsettled = {"ops_per_s": 110.0, "settled": {"settled": False, "reason": "x"}}
+    before, after = (Repeats([summary], config=NVME) for summary in ({"ops_per_s": 100.0}, unsettled))
+    (unknown,), (small,) = (differences(before, after, errors=known_errors(of)) for of in ({}, {"ops_per_s": 1.0}))
     change = CandidateChange(("engine.options.a=1",), "")
     entry = tried((change,), GOALS["throughput"], 0.0, [unknown], None, before, after)
 
     assert ("unknown, not settled", "within the error, not settled") == (verdict_text(unknown), verdict_text(small))
-    assert "throughput +10.0%, unknown, not settled" == effect(entry, "ops_per_s")
-    assert "unknown in throughput" in in_words([unknown])
+    assert "throughput +10.0% (the model's error is not known), unknown, not settled" == effect(entry, "ops_per_s")
+    assert "throughput +10.0% (the model's error is not known)" == in_words([unknown])
     assert "no difference beyond the error in throughput" == in_words([small])
 
 

@@ -259,7 +259,7 @@ def test_options_file_equals_overrides(capsys: pytest.CaptureFixture[str], tmp_p
 
 
 def test_replications_give_intervals(capsys: pytest.CaptureFixture[str]) -> None:
-    """N replications write N folders and an interval around every mean."""
+    """N replications write N folders; around every mean there is the noise between seeds, and the real store's interval."""
     _, out, _ = outcome(capsys, "run", *QUICK, "--replications", "3", "-j", "1", "--json", "--out", "many", "seed=5")
     summary = json.loads(out)
     interval = summary["interval"]["ops_per_s"]
@@ -267,6 +267,22 @@ def test_replications_give_intervals(capsys: pytest.CaptureFixture[str]) -> None
     assert [5, 6, 7] == summary["seeds"]
     assert ["seed_5", "seed_6", "seed_7"] == sorted(p.name for p in Path("many").iterdir() if p.is_dir())
     assert interval["low"] <= interval["mean"] <= interval["high"]
+    assert interval["seeds_low"] <= interval["mean"] <= interval["seeds_high"]
+    assert (None, None) == (summary["interval"]["duration_s"]["low"], summary["interval"]["duration_s"]["high"])
+    assert json.loads(Path("many/summary.json").read_text())["interval"] == summary["interval"]
+
+
+def test_a_single_run_has_the_interval_of_the_real_store(capsys: pytest.CaptureFixture[str]) -> None:
+    """The model's error needs no seeds: JSON and terminal give it, and no noise between seeds; summary.json is the run's."""
+    _, out, _ = outcome(capsys, "run", *QUICK, "--json", "--out", "one")
+    interval = json.loads(out)["interval"]["ops_per_s"]
+    _, printed, _ = outcome(capsys, "run", *QUICK, "--no-report", "--out", "two")
+
+    assert interval["low"] < interval["mean"] < interval["high"]
+    assert (None, None) == (interval["seeds_low"], interval["seeds_high"])
+    assert "interval" not in json.loads(Path("one/summary.json").read_text())
+    assert "real store      90 % intervals: ops_per_s" in printed
+    assert "between seeds" not in printed
 
 
 def test_compare_runs_all_combinations(capsys: pytest.CaptureFixture[str]) -> None:
@@ -291,7 +307,7 @@ def test_compare_equals_single_runs(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = outcome(capsys, "compare", "device=nvme,sata", *QUICK, "-j", "2", "--json")
     alone = json.loads(outcome(capsys, "run", "device=sata", *QUICK, "--json")[1])
 
-    del alone["conclusion"]
+    del alone["conclusion"], alone["interval"]
     assert alone == json.loads(out)["runs"][1]["summary"]
 
 

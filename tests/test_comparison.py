@@ -70,7 +70,8 @@ def test_sentences_claim_no_more_than_the_intervals() -> None:
         "b against a: throughput +10.0% (+5.0 to +15.0); no difference beyond the error in write amp; "
         "stalled time exactly the same."
     ) == sum_up("b", "a", [difference(), unclear, tie])
-    assert "b against a: throughput +10.0%." == sum_up("b", "a", [difference(low=None, high=None)])
+    unknown = difference(low=None, high=None, certain=False)
+    assert "b against a: throughput +10.0% (the model's error is not known)." == sum_up("b", "a", [unknown])
     assert "exactly the same results as a" in sum_up("b", "a", [tie])
     assert "no number in common" in sum_up("b", "a", [])
 

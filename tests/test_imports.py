@@ -42,8 +42,8 @@ ROOMS = {
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
-        "document", "request", "statistics", "metrics", "differences", "baseline", "study", "lengths", "goals", "candidates",
-        "written_options",
+        "document", "request", "statistics", "intervals", "metrics", "summary_intervals", "differences", "baseline",
+        "study", "lengths", "goals", "candidates", "written_options",
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from known_errors import known_errors
 from lsmlab.models.errors import InputError
 from lsmlab.reports.decisions.plan import PLAN
 from lsmlab.reports.decisions.plan_argument import conclude, small_cost_text
@@ -21,7 +22,8 @@ from lsmlab.sim.studies.plan.search import Evaluated, Sustainable
 from lsmlab.sim.studies.plan.sensitivity import sensitivity
 from lsmlab.sim.studies.plan.trial import Trial
 
-ERRORS = {"ops_per_s": 0.07, "device_bytes_written": 0.04}
+HALF_WIDTHS = {"ops_per_s": 0.115, "device_bytes_written": 0.066, "stall_fraction": 0.066, "write_latency_s.p999": 1.0}
+ERRORS = known_errors(HALF_WIDTHS)
 YEAR_S = 365.25 * 86400.0
 
 
@@ -141,7 +143,28 @@ def test_the_conclusion_has_all_parts_and_every_doubt(tmp_path: Path) -> None:
     doubts = ("hold with 1 seed", "The budget ended the search", "with 2 and one more level less", "No replica")
     assert all(text in sure for text in doubts)
     assert "lsmlab plan plan.yaml" == told.command
-    assert found.candidates[0].feasible_share > 0.999
+    (row,) = found.candidates
+    assert row.feasible_share is not None
+    assert row.feasible_share > 0.999
+    assert row.rate_range is not None
+    assert f"in rates, 90 %: {row.rate_range[0] - 1.0:+.0%} to {row.rate_range[1] - 1.0:+.0%}." in sure
+
+
+def test_an_unknown_error_is_said(tmp_path: Path) -> None:
+    """A kind of machine without recorded runs has no risk and no range: both are unknown, not 0."""
+    plan = plan_of(tmp_path)
+    (candidate,) = plan.candidates
+    held = trial(20_000.0, holds=True)
+    found = Sustainable(20_000.0, 21_000.0, 20_000.0, held, trial(21_000.0, holds=False), (held,))
+    planned = trial(plan.load.peak_per_s, holds=True)
+    answer = plan_answer(plan, {candidate.name: Evaluated(planned, found, {}, 2, 2)}, known_errors({}), {})
+    told = conclude(answer)
+
+    assert (None, None, None) == (
+        answer.candidates[0].feasible_share, answer.candidates[0].rate_range, answer.candidates[0].drive_life_range
+    )  # fmt: skip
+    assert "risk that it does not do so today is unknown" in told.answer
+    assert "the model's error is not known" in " ".join(told.more)
 
 
 @pytest.mark.parametrize(("ended", "asked"), [(True, 3), (False, 1)])

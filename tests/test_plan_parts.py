@@ -17,6 +17,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.explain.settled import GrowthVerdict, QuantityGrowth, growth, main_family
 from lsmlab.sim.runs.executor import InProcess
+from lsmlab.sim.studies.intervals import ErrorRange
 from lsmlab.sim.studies.plan import search as searching
 from lsmlab.sim.studies.plan.budget import BudgetEndedError, TimedExecutor
 from lsmlab.sim.studies.plan.fewer_levels import levels_to_leave_out, line_of, without_levels
@@ -176,19 +177,22 @@ def test_the_worst_broken_level_is_named() -> None:
 
 def test_draws_of_the_error() -> None:
     """A headroom of one standard deviation is feasible in 84 % of the draws; a tail at its limit in half of them."""
-    errors = {"ops_per_s": 0.1, "write_latency_s.p999": 0.3}
+    errors = {"ops_per_s": ErrorRange(-0.1645, 0.3), "write_latency_s.p999": ErrorRange(-0.5, 0.5)}
     limit = ServiceLevels(write_p999=0.01)
 
     assert 0.841 == pytest.approx(feasible_share(math.exp(0.1), {}, ServiceLevels(), errors), abs=0.01)
     assert 0.5 == pytest.approx(feasible_share(9.0, {"write_p999": 0.01}, limit, errors), abs=0.02)
-    assert 1.0 == feasible_share(9.0, {"write_p999": 0.001}, limit, {})
+    assert 1.0 == feasible_share(9.0, {"write_p999": 0.001}, limit, {"ops_per_s": ErrorRange(0.0, 0.0)} | errors)
+    assert feasible_share(9.0, {}, ServiceLevels(), {}) is None, "an unknown error is no error of 0"
+    assert feasible_share(9.0, {"write_p999": 0.001}, limit, {"ops_per_s": errors["ops_per_s"]}) is None
 
 
 @pytest.mark.parametrize("headroom", [1.6, 5.0, 15.0, 31.0])
 @pytest.mark.parametrize("name", ["stalled", "longest_stall"])
 def test_idle_drives_do_not_stall(headroom: float, name: str) -> None:
     """Where no rate in reach stalls, the chance is that of the rate alone, whatever the limit on stalls is, 0 included."""
-    errors = {"ops_per_s": 0.07, "stall_fraction": 0.04, "write_latency_s.max": 1.8}
+    ends = {"ops_per_s": 0.115, "stall_fraction": 0.066, "write_latency_s.max": 2.96}
+    errors = {name: ErrorRange(-end, end) for name, end in ends.items()}
     curves = {name: Curve([1.0, 0.95 * headroom, headroom], [0.0, 0.0, 0.3])}
     shares = {
         feasible_share(headroom, {name: 0.0}, ServiceLevels(**{name: limit}), errors, curves) for limit in (0.0, 0.02, 0.1, 0.9)
@@ -200,7 +204,7 @@ def test_idle_drives_do_not_stall(headroom: float, name: str) -> None:
 
 def test_stalls_follow_from_the_use() -> None:
     """Near its limit a store is as likely to stall as the rate is uncertain; a tighter limit lowers the chance."""
-    errors = {"ops_per_s": 0.07, "stall_fraction": 0.04}
+    errors = {"ops_per_s": ErrorRange(-0.115, 0.115), "stall_fraction": ErrorRange(-0.066, 0.066)}
     curves = {"stalled": Curve([1.0, 1.05, 1.1], [0.0, 0.1, 0.5])}
     loose, tight = (feasible_share(1.1, {"stalled": 0.0}, ServiceLevels(stalled=s), errors, curves) for s in (0.4, 0.01))
 

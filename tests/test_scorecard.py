@@ -14,26 +14,37 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from known_errors import NVME, known_errors
 from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.main import main
+from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.simulation import simulate
-from lsmlab.sim.studies.metrics import read_model_errors
+from lsmlab.sim.studies.intervals import (
+    CPU_BOUND,
+    FEW_JOBS,
+    Knowledge,
+    Scale,
+    device_class,
+    facts_of,
+    knowledge_of,
+    read_model_errors,
+)
 from lsmlab.validation.casefiles.case import case_from_mapping, read_case
 from lsmlab.validation.casefiles.curves import read_series
 from lsmlab.validation.casefiles.real import common_dominant_cause, real_run, with_waits
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
 from lsmlab.validation.logs.histogram_clock import bucket_bounds, bucket_of
-from lsmlab.validation.scorecard.card import CALIBRATION, ENGINES, PUBLIC, RERUNS, TEST, WHAT_IFS, Scorecard
+from lsmlab.validation.scorecard.card import CALIBRATION, TEST, Scorecard
+from lsmlab.validation.scorecard.catalogue_cases import as_catalogue
 from lsmlab.validation.scorecard.ci_baseline import compare, digest
 from lsmlab.validation.scorecard.document import document_text
 from lsmlab.validation.scorecard.findings import Finding, missed_targets, read_findings
 from lsmlab.validation.scorecard.groups import groups_text
-from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
-from lsmlab.validation.scorecard.metrics import BUCKETS, DIFFERENCE, FACTOR, METRICS, RELATIVE, metric_of
-from lsmlab.validation.scorecard.model_errors import choose_learning_half, fit_model_errors, write_model_errors
+from lsmlab.validation.scorecard.metrics import METRICS, metric_of
+from lsmlab.validation.scorecard.model_errors import FOLDS, ErrorValue, held, learn, write_model_errors
 from lsmlab.validation.scorecard.runs import CaseRun, Replication
-from lsmlab.validation.scorecard.score import ScoreRow, coverage, rows_of, totals
+from lsmlab.validation.scorecard.score import ScoreRow, error_values, rows_of, totals
 from lsmlab.validation.scorecard.sources import replays
 from lsmlab.validation.scorecard.theory import TheoryCheck, merged_all
 from lsmlab.validation.scorecard.trends import trends
@@ -133,42 +144,129 @@ def test_series_are_read_with_any_header(tmp_path: Path) -> None:
 # --- intervals --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("count", "repeats"), [(3, 1), (5, 1), (5, 2)])
-def test_intervals_contain_nine_of_ten(count: int, repeats: int) -> None:
-    """If real and simulated runs have one distribution, 90 % intervals contain about 90 % of the real values."""
-    rng = np.random.default_rng(1)
-    inside = 0
-    for _ in range(4000):
-        low, high = prediction(rng.normal(100.0, 3.0, count).tolist(), RELATIVE, Uncertainty(None, repeats)) or (
-            0.0,
-            0.0,
-        )
-        inside += low <= rng.normal(100.0, 3.0, repeats).mean() <= high
+def drawn(count: int, seed: int, *, biased: float = 0.0, device: str = "nvme") -> list[ErrorValue]:
+    """Return errors whose spread grows with the share of the time that the processor decides: from 1 to 11 %."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for i in range(count):
+        share = float(rng.random())
+        error = biased + float(rng.normal(0.0, 0.01 + 0.1 * share))
+        found.append(ErrorValue(
+            "ops_per_s", Scale.RATIO, Knowledge.MEASURED, device, f"{device}{seed}_{i}", f"{device}{seed}_{i}", f"m{i // 10}",
+            10.0, error, {CPU_BOUND: share, FEW_JOBS: 0.1},
+        ))  # fmt: skip
+    return found
 
-    assert 0.88 <= inside / 4000 <= 0.93
+
+def test_learnt_intervals_hold_and_follow_what_the_run_knows() -> None:
+    """Of new values of the same kind, about 90 % are inside; a run that the drive decides has a narrow interval."""
+    learnt = learn(drawn(300, 1))
+    found = learnt.of_kind("ops_per_s", Knowledge.MEASURED, "nvme")
+    assert found is not None
+    inside = [(of := found.range(v.known)).low <= v.error <= of.high for v in drawn(2000, 2)]
+    calm, busy = (found.range({CPU_BOUND: share, FEW_JOBS: 0.1}) for share in (0.0, 1.0))
+
+    assert 0.86 <= np.mean(inside) <= 0.94
+    assert 3.0 < (busy.high - busy.low) / (calm.high - calm.low) < 15.0
 
 
-def test_intervals_include_noise_and_model_error() -> None:
-    """Noise and model error widen an interval; shares stay within 0 and 1; a single run has no interval."""
-    values = [100.0, 100.2, 99.8]
-    widths = [
-        high - low
-        for about in (
-            Uncertainty(),
-            Uncertainty(0.05),
-            Uncertainty(0.05, model_error=0.1),
-            Uncertainty(0.05, model_error=0.1, perturbed=(80.0, 120.0)),
-        )
-        for low, high in [prediction(values, RELATIVE, about) or (0.0, 0.0)]
-    ]
+def test_a_biased_error_gives_an_uneven_interval() -> None:
+    """Where real values are above the simulated ones, the interval reaches further up; it contains the simulated value."""
+    found = learn(drawn(300, 1, biased=0.2)).of_kind("ops_per_s", Knowledge.MEASURED, "nvme")
+    assert found is not None
+    of = found.range({CPU_BOUND: 0.5})
 
-    assert sorted(widths) == widths
-    assert widths[0] < 2.0 < widths[1]
-    assert pytest.approx(2 * 1.645 * math.hypot(0.2 * math.sqrt(1 / 3), 5 / 1.128, 10, 20), rel=0.01) == widths[3]
-    assert (0.0, 1.0) == prediction([0.5, 0.5], DIFFERENCE, Uncertainty(model_error=1.0))
-    assert prediction([100.0], RELATIVE, Uncertainty()) is None
-    assert prediction([1e-3, 1e-3], BUCKETS, Uncertainty()) is not None
-    assert prediction([], FACTOR, Uncertainty()) is None
+    assert -0.01 < of.low <= 0.0
+    assert of.high > 0.2
+
+
+def test_kinds_with_few_values_take_the_errors_of_all_drives() -> None:
+    """A class of drives with 19 values has the error of all classes; one with 20 has its own; another knowledge has none."""
+    learnt = learn([*drawn(100, 1), *drawn(19, 2, device="hdd"), *drawn(20, 3, device="sata")])
+    kinds = {device: learnt.of_kind("ops_per_s", Knowledge.MEASURED, device) for device in ("nvme", "hdd", "sata", None)}
+
+    assert {"nvme": "nvme", "hdd": None, "sata": "sata", None: None} == {
+        name: kind.device if kind is not None else "unknown" for name, kind in kinds.items()
+    }
+    assert learnt.of_kind("ops_per_s", Knowledge.CATALOGUE, "nvme") is None
+
+
+def test_coverage_is_counted_out_of_fold() -> None:
+    """Coverage and width are those of values from which the interval was not learnt; they are near 90 % and the true width."""
+    (every, nvme) = held(drawn(400, 5))
+
+    assert (None, "nvme", 400) == (every.device, nvme.device, every.values)
+    assert 0.86 <= every.inside <= 0.94
+    assert 1.645 * 0.06 == pytest.approx(every.half_width, rel=0.25)
+
+
+def test_cases_of_one_group_share_a_fold() -> None:
+    """The fold follows from the group alone, so that alike cases are never on both sides."""
+    one, other = (replace(v, group="throttled nvme") for v in drawn(2, 1))
+
+    assert one.fold == other.fold
+    assert {*range(FOLDS)} == {v.fold for v in drawn(100, 1)}
+
+
+def test_errors_of_one_machine_cancel_in_changes() -> None:
+    """Where all cases of a machine are off by the same factor, the error of a change is far below that of two runs."""
+    values = drawn(100, 1)
+    off = np.random.default_rng(3).normal(0.0, 0.1, 10)
+    common = [replace(v, error=float(off[i // 10]) + 0.05 * v.error) for i, v in enumerate(values)]
+    alone, together = (learn(of).of_kind("ops_per_s", Knowledge.MEASURED, "nvme") for of in (values, common))
+
+    assert alone is not None
+    assert together is not None
+    assert together.change < 0.4 < 0.6 < alone.change
+
+
+def test_shares_stay_between_0_and_1_and_percentiles_are_known_to_a_bucket() -> None:
+    """Ends of a share are clipped; those of a latency are at least one bucket away; zero has no ratio."""
+    errors = known_errors({"stall_fraction": 0.5, "write_latency_s.p99": 0.01, "ops_per_s": 0.1})
+    facts = facts_of(NVME, {})
+
+    assert (0.0, 0.8) == pytest.approx(errors.interval("stall_fraction", facts, [0.3]))
+    assert (2e-3, 4.5e-3) == pytest.approx(errors.interval("write_latency_s.p99", facts, [3e-3]))
+    assert errors.interval("ops_per_s", facts, [0.0]) is None
+    assert errors.interval("space_amplification", facts, [1.1]) is None
+    low, high = errors.range("1/ops_per_s", facts).factors()  # type: ignore[union-attr]
+    assert 1.0 == pytest.approx(low * high)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "knowledge"),
+    [
+        (["device=sata"], Knowledge.CATALOGUE),
+        (["host.parameters=recording_vm", "device=nvme"], Knowledge.MEASURED),
+        (["host.parameters=recording_vm", "device=sata"], Knowledge.CATALOGUE),
+        (["host.parameters=recording_vm", "device=sata", "device.write_cap=50MB/s"], Knowledge.MEASURED),
+    ],
+)
+def test_the_knowledge_of_a_machine(overrides: list[str], knowledge: Knowledge) -> None:
+    """A parameter set counts as a measurement only with its own drive, or with a drive whose speed is given."""
+    config = compose(overrides)
+
+    assert knowledge is knowledge_of(config)
+    assert overrides[-1].split("=")[1] == device_class(config) or "write_cap" in overrides[-1]
+
+
+def test_a_strangers_score_is_of_recorded_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--knowledge catalogue takes the machine from recorded sets; with other cases or sets it ends with one line."""
+    for more in (["--cases", str(tmp_path)], ["--only", "logs"]):
+        assert 2 == main(["validate", "--knowledge", "catalogue", *more])
+        assert "scores the recorded runs own, public, public_2" in capsys.readouterr().err
+
+
+def test_a_case_without_its_machine(tmp_path: Path) -> None:
+    """A stranger's case keeps store, load, caps and cores; parameter set and the drive's speed are gone."""
+    device = {"base": "samsung_970_pro", "write_cap": "40MiB/s", "write_bandwidth": "1GB/s"}
+    case = read_case(write_case(tmp_path, device=device))
+    config = as_catalogue(case).config()
+
+    assert (None, "nvme", "40MiB/s") == (config["host"]["parameters"], config["device"]["name"], config["device"]["write_cap"])
+    assert case.config()["host"]["cores"] == config["host"]["cores"]
+    assert "1GB/s" != config["device"]["write_bandwidth"]
+    assert Knowledge.CATALOGUE is knowledge_of(config)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
@@ -188,6 +286,7 @@ def test_a_run_of_the_simulator_itself_scores_well(tmp_path: Path, scored: Score
     assert ["test"] == list(document["sets"])
     assert {"name", "metric", "real", "simulated", "low", "high"} <= rows["ops_per_s"].keys()
     assert rows["ops_per_s"]["low"] < rows["ops_per_s"]["simulated"] < rows["ops_per_s"]["high"]
+    assert 0.0 < ops["half_width"] < 0.5
     assert rows["throughput.ks"]["simulated"] < 1.0
 
 
@@ -316,6 +415,7 @@ def synthetic_run(tmp_path: Path, name: str, set_name: str, factor: float, part:
     values, series = truth()
     run = CaseRun(case, set_name)
     run.real = real_run(case, case.config())
+    run.facts = facts_of(case.config(), {"stall_fraction": 0.5, "flush_count": 10, "compaction_count": 6})
     run.replications = [
         Replication({k: v / factor * (1.0 + 0.002 * i) for k, v in values.items()}, np.array(series))
         for i in (-1, 0, 1)
@@ -348,54 +448,26 @@ def test_totals_are_those_of_the_errors(tmp_path: Path) -> None:
     assert pytest.approx(1.0) == found.within_noise
 
 
-def test_the_model_error_is_learnt_from_one_half(tmp_path: Path) -> None:
-    """Runs of the learning half with 5 % error widen the intervals until they contain real values; others do not count.
-
-    Coverage counts the other half only.
-    """
-    learning = [synthetic_run(tmp_path, f"c{i}", TEST, 1.0 + 0.05 * (-1) ** i) for i in range(8)]
-    other = [synthetic_run(tmp_path, f"t{i}", TEST, 2.0) for i in range(8)]
-    for run in learning:
-        run.learning = True
-    errors_by_metric = fit_model_errors([*learning, *other])
-
-    assert errors_by_metric == fit_model_errors(learning)
-    assert 0.02 < errors_by_metric["ops_per_s"] < 0.05
-    for run in (*learning, *other):
-        run.model_errors = errors_by_metric
-    assert coverage(row for run in learning for row in rows_of(run)) is None
-    outside = coverage(row for run in (*learning, *other) for row in rows_of(run) if row.metric == "ops_per_s")
-    assert (0.0, 8) == outside
-
-
-def test_half_of_the_scored_runs_are_for_learning(tmp_path: Path) -> None:
-    """A run keeps its half whatever the other runs are; calibration runs and released engines have no part in it."""
-    runs = [synthetic_run(tmp_path, f"{name}{i}", name, 1.0) for name in (TEST, CALIBRATION, ENGINES) for i in range(20)]
-    choose_learning_half(runs)
-    before = {run.case.name for run in runs if run.learning}
-    choose_learning_half(runs[:10])
-
-    assert 5 < len(before) < 15
-    assert {TEST} == {run.set for run in runs if run.learning}
-    assert before == {run.case.name for run in runs if run.learning}
-
-
-def test_logs_changes_and_public_machines_have_their_own_model_errors(tmp_path: Path) -> None:
-    """Constants of one LOG, another store or load than the LOG's, and public machines each have errors of their own."""
-    factors = {TEST: 0.02, RERUNS: 0.08, WHAT_IFS: 0.2, PUBLIC: 0.04}
-    runs = [
-        synthetic_run(tmp_path, f"{name}{i}", name, 1.0 + size * (-1) ** i) for name, size in factors.items() for i in range(8)
-    ]
-    for run in runs:
-        run.learning, run.parameters = True, "desktop" if run.set == PUBLIC else ""
+def test_learnt_errors_are_written_and_read(tmp_path: Path) -> None:
+    """The errors of cases are those of the first seed; the file gives them back with four digits."""
+    runs = [synthetic_run(tmp_path, f"c{i}", TEST, 1.0 + 0.05 * (-1) ** i) for i in range(24)]
+    values = [value for run in runs for value in error_values(run)]
     path = tmp_path / "model_errors.json"
-    write_model_errors(runs, path)
+    write_model_errors(values, path)
+    read = read_model_errors(path).of_kind("ops_per_s", Knowledge.MEASURED, "nvme")
+    learnt = learn(values).of_kind("ops_per_s", Knowledge.MEASURED, "nvme")
 
-    assert read_model_errors(path, from_a_log=False)["ops_per_s"] < 0.015
-    assert 0.015 < read_model_errors(path, from_a_log=False, parameters="desktop")["ops_per_s"] < 0.04
-    assert 0.04 < read_model_errors(path, from_a_log=True)["ops_per_s"] < 0.08
-    assert 0.1 < read_model_errors(path, from_a_log=True, changed=True)["ops_per_s"] < 0.2
-    assert read_model_errors(tmp_path / "none.json", from_a_log=False) == {}
+    assert {"ops_per_s", "stall_fraction", "write_latency_s.p99"} <= {v.metric for v in values}
+    assert read is not None
+    assert learnt is not None
+    assert (24, "nvme") == (read.values, read.device)
+    assert (learnt.low, learnt.high) == pytest.approx((read.low, read.high), rel=1e-3)
+    assert -0.08 < read.range(values[0].known).low < -0.04 < 0.04 < read.range(values[0].known).high < 0.08
+    assert read_model_errors(tmp_path / "none.json").learnt == {}
+    path.write_text("{}")
+    read_model_errors.cache_clear()
+    with pytest.raises(InputError, match="validate --write-docs"):
+        read_model_errors(path)
 
 
 def test_the_document_has_all_parts_of_the_card(tmp_path: Path) -> None:

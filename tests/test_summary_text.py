@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.comparison_text import comparison_text
-from lsmlab.sim.studies.statistics import combine, interval
+from lsmlab.sim.studies.statistics import interval
+from lsmlab.sim.studies.summary_intervals import combine
 from running import SMALL
 from running import simulate as simulated
 
@@ -101,7 +102,7 @@ def test_interval_is_students_t() -> None:
 def test_replications_keep_the_first_seed_and_add_intervals() -> None:
     """Values are those of the first seed; every nested number has an interval, texts and missing values have none."""
     other = {**SUMMARY, "ops_per_s": 24600.3, "seed": 4, "write_latency_s": {"p50": 2.3e-6, "p99": 1e-3, "max": 0.5}}
-    combined = combine([SUMMARY, other])
+    combined = combine({}, [SUMMARY, other])
 
     assert SUMMARY["ops_per_s"] == combined["ops_per_s"]
     assert 24603.3 == pytest.approx(combined["interval"]["ops_per_s"]["mean"])

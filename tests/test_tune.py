@@ -175,7 +175,7 @@ def test_only_settings_that_help_are_recommended(
     """
     answers(monkeypatch, value)
     runs = Settings(default_store(), InProcess(), quiet=True)
-    check = _Check(Baseline("", ("device=sata",)), [GOALS["throughput"]], GOALS["p999"], GoalLimits(), 1001, 2, runs, {})
+    check = _Check(Baseline("", ("device=sata",)), [GOALS["throughput"]], GOALS["p999"], GoalLimits(), 1001, 2, runs)
     verdict, _ = check.verdict([A, B, C])
 
     assert kept == verdict.settings
@@ -190,7 +190,7 @@ def test_settings_that_end_an_overload_are_recommended(tmp_path: Path, monkeypat
     """Latencies of a store that cannot keep up have no difference: the answer is that it keeps up, and with what."""
     answers(monkeypatch, lambda c: 200.0 if option(c, "max_background_jobs") == 8 else 100.0, overloaded_below=150.0)
     runs = Settings(default_store(), InProcess(), quiet=True)
-    check = _Check(Baseline("", ("device=sata",)), [GOALS["p999"]], GOALS["p999"], GoalLimits(), 1001, 2, runs, {})
+    check = _Check(Baseline("", ("device=sata",)), [GOALS["p999"]], GOALS["p999"], GoalLimits(), 1001, 2, runs)
     verdict, _ = check.verdict([A])
     metrics, counts = [GOALS["p999"].name], PointCounts(1, 0, 0)
     found = Tuning("store", ["p999"], metrics, "", SPACE, counts, [], A, verdict, {}, [], "lsmlab tune store", None)

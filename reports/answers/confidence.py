@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.answers.stopped import unseen
 from lsmlab.reports.headline import endurance_years
-from lsmlab.reports.run_data import RunData
+from lsmlab.reports.run_data import RunData, configuration
 from lsmlab.sim.explain.bottleneck import SATURATED
-from lsmlab.sim.studies.metrics import read_model_errors
+from lsmlab.sim.studies.intervals import Knowledge, knowledge_of
+from lsmlab.sim.studies.metrics import METRICS
+from lsmlab.sim.studies.summary_intervals import intervals
 
-_NORMAL_90: Final = 1.645
-"""Standard deviations on either side of the mean that hold 90 % of a normal distribution."""
+_BOUNDED: Final = ("ops_per_s", "write_amplification", "stall_fraction", "write_latency_s.p999", "read_latency_s.p99")
+"""Numbers of which the answer names the interval."""
+_RECORDED: Final = {
+    Knowledge.MEASURED: "recorded runs of RocksDB whose machine and drive were measured",
+    Knowledge.IMPORTED: "recorded runs of RocksDB whose machine was inferred from one LOG",
+    Knowledge.CATALOGUE: "recorded runs of RocksDB of which only the drive's data sheet and the number of cores were known",
+}  # fmt: skip
+"""Runs from which the intervals were learnt."""
 _CLOSE: Final = 0.05
 """Difference of two uses of resources below which the run cannot tell which one is the bottleneck."""
 _USES: Final = {
@@ -32,7 +40,7 @@ def confidence(run: RunData) -> tuple[str, list[str]]:
     doubts = [text for text in (settled_sentence(run), tie_sentence(run)) if text]
     if "import" in run.summary:
         return "Times are the LOG's; the use of device and cores is not in it", [*_shown_by_log(run), *doubts]
-    facts = [_seeds(run), _model(), _sampling(run), _endurance(run)]
+    facts = [_real_store(run), _seeds(run), _sampling(run), _endurance(run)]
     headline = "A simulation with doubts" if doubts else "As sure as the model"
     return headline, [*doubts, *(text for text in facts if text)]
 
@@ -83,23 +91,30 @@ def tie_sentence(run: RunData) -> str:
 def _seeds(run: RunData) -> str:
     runs = run.number("replications")
     if runs and runs > 1:
-        low, high = (run.number(f"interval.ops_per_s.{end}") for end in ("low", "high"))
+        low, high = (run.number(f"interval.ops_per_s.seeds_{end}") for end in ("low", "high"))
         if low is not None and high is not None:
             between = f"{numbers.count(low)} and {numbers.per_second(high)}"
-            return f"{runs:.0f} seeds; the mean throughput lies between {between} (90 % interval)."
-    return "One seed: the exact times of stalls are those of one possible run. `--replications 5` gives intervals."
+            return f"{runs:.0f} seeds; nine of ten runs with further seeds have a throughput between {between}."
+    return "One seed: the exact times of stalls are those of one possible run. `--replications 5` shows the noise between seeds."
 
 
-def _model() -> str:
-    errors = read_model_errors(from_a_log=False)
-    rate, w_amp, tail = (errors.get(name) for name in ("ops_per_s", "write_amplification", "write_latency_s.p999"))
-    if rate is None or w_amp is None or tail is None:
-        return ""
-    return (
-        f"The model's own error with constants fitted to the machine: ± {numbers.percent(_NORMAL_90 * rate)} of throughput, "
-        f"± {numbers.percent(_NORMAL_90 * w_amp)} of write amplification, a factor of {math.exp(_NORMAL_90 * tail):.1f} in "
-        "P99.9 (90 % of real runs). Constants of another machine add to it."
-    )
+def _real_store(run: RunData) -> str:
+    """Return the intervals for the real store, and from which kind of recorded runs they were learnt."""
+    config = configuration(run)
+    knowledge = knowledge_of(config)
+    known = run.summary.get("interval") or intervals(config, [run.summary])
+    ends = [(metric, *_ends(known, metric.name)) for metric in METRICS if metric.name in _BOUNDED]
+    shown = [f"{metric.label} {metric.form(low)} to {metric.form(high)}" for metric, low, high in ends if low is not None]
+    if knowledge is None or not shown:
+        return "How far the real store may be off is not known: nobody recorded runs of this kind."
+    return f"90 % intervals for the real store: {', '.join(shown)}. They are the errors of {_RECORDED[knowledge]}."
+
+
+def _ends(known: Mapping[str, Any], name: str) -> tuple[Any, Any]:
+    node: Any = known
+    for key in name.split("."):
+        node = node.get(key) if isinstance(node, Mapping) else None
+    return (node["low"], node["high"]) if isinstance(node, Mapping) else (None, None)
 
 
 def _sampling(run: RunData) -> str:

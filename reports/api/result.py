@@ -24,6 +24,7 @@ from lsmlab.sim.results.rundir import RunDirectory, make_directory
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import LOG_TABLES
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
+from lsmlab.sim.studies.summary_intervals import intervals
 from lsmlab.sim.yaml_text import parse_yaml, to_yaml
 
 if TYPE_CHECKING:
@@ -78,6 +79,12 @@ class Result:
         """Resolved configuration: every key with its value."""
         loaded = parse_yaml(self._config_text, "config.yaml") if self._config_text else {}
         return dict(loaded or {})
+
+    @cached_property
+    def intervals(self) -> dict[str, Any]:
+        """90 % intervals for the real store (`low`, `high`), by the keys of `summary`; of numbers whose error was learnt."""
+        found: dict[str, Any] | None = self.summary.get("interval")
+        return intervals(self.config, [self.summary]) if found is None else found
 
     @property
     def series(self) -> pd.DataFrame:

@@ -106,7 +106,7 @@ def _text(rows: Sequence[Mapping[str, Any]], *, named: bool) -> str:
     if len(rows) > _MOST_ROWS:
         lines.append(f"... {len(rows) - _MOST_ROWS:,} more rows; --json or --csv prints all, --where selects")
     if f"{names[-1]}.low" in rows[0]:
-        lines.append(f"{RUNS}: number of runs; values: mean over these runs ± half of its 90 % interval")
+        lines.append(f"{RUNS}: number of runs; values: mean over these runs ± the noise between them (90 %)")
     return "\n".join(lines) + "\n"
 
 
@@ -150,7 +150,7 @@ def _parser() -> LineParser:
     parser.add_argument("directory", type=Path, metavar="DIR")
     for name, what in (
         ("where", "KEY=VALUE, KEY=A,B, KEY!=VALUE or 'KEY>VALUE', 'KEY<=VALUE'; all must hold"),
-        ("by", "one row per value of KEY, with means and 90 %% intervals"),
+        ("by", "one row per value of KEY, with means and the noise between runs (90 %%)"),
         ("sort", "order of the rows; KEY:desc puts large values first"),
         ("show", "columns to print"),
     ):

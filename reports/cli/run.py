@@ -50,7 +50,7 @@ class RunRequest(Request):
     options: Path | None = option(
         None, "take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win", metavar="FILE"
     )
-    replications: int | None = option(None, "seeds seed … seed+N-1, with 90 %% intervals", metavar="N", low=1)
+    replications: int | None = option(None, "seeds seed … seed+N-1, with the noise between them", metavar="N", low=1)
     objective: tuple[str, ...] = option(
         (), "number of summary.json that hydra/sweeper=... optimizes (default: ops_per_s)", metavar="KEY"
     )
@@ -148,7 +148,9 @@ def _single(given: _Given, executor: Executor, config: dict[str, Any], usual: Pa
             sys.stderr.write("\nInterrupted before the end; this run left no files. Earlier results are untouched.\n")
             return INTERRUPTED
         raise
-    return _show(given, config, summary, directory, directory, "")
+    from lsmlab.sim.studies.summary_intervals import intervals
+
+    return _show(given, config, {**summary, "interval": intervals(config, [summary])}, directory, directory, "")
 
 
 def simulate_into(config: Mapping[str, Any], directory: Path, progress: Progress | None = None) -> dict[str, Any]:
@@ -167,8 +169,8 @@ def simulate_into(config: Mapping[str, Any], directory: Path, progress: Progress
 
 
 def _replicate(given: _Given, executor: Executor, config: dict[str, Any], count: int, usual: Path) -> int:
-    from lsmlab.sim.studies.statistics import combine
     from lsmlab.sim.studies.study import Study, Variant
+    from lsmlab.sim.studies.summary_intervals import combine
 
     runs = given.runs.settings(executor, quiet=config["json"])
     study = Study({"run": Variant(config)}, count)
@@ -179,7 +181,7 @@ def _replicate(given: _Given, executor: Executor, config: dict[str, Any], count:
     if failed:
         return failed
     repeats = outcome.repeats("run")
-    combined = combine(repeats.summaries, repeats.perturbed)
+    combined = combine(config, repeats.summaries, repeats.perturbed)
     write_json(directory / "summary.json", combined)
     return _show(given, config, combined, directory, directory / outcome.rows[0].job.name, ", one folder per seed")
 

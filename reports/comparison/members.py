@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.figures.base import without_shared
-from lsmlab.reports.run_data import RunData, load_run
+from lsmlab.reports.run_data import RunData, configuration, load_run
 from lsmlab.sim.configuration.names import configuration_name
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.store import ABOUT
@@ -62,10 +62,13 @@ def of_configurations(seeds_of: Mapping[str, Sequence[Path]]) -> list[ShownRun]:
         return []
     runs = [load_run(folders[0]) for folders in seeds_of.values()]
     choices = [{key: value for key, value in _choices(run.directory).items() if key != "seed"} for run in runs]
-    repeats = [Repeats([read_summary(folder) for folder in folders]) for folders in seeds_of.values()]
+    repeats = [
+        Repeats([read_summary(folder) for folder in folders], config=configuration(run))
+        for run, folders in zip(runs, seeds_of.values(), strict=True)
+    ]
     names = without_shared(list(seeds_of))
     parts = zip(runs, choices, repeats, strict=True)
-    answer = side_by_side([Member(run.name, chosen, {}, own) for run, chosen, own in parts])
+    answer = side_by_side([Member(run.name, chosen, own) for run, chosen, own in parts])
     return [
         ShownRun(run, name, chosen, len(row.seeds), row.differences, row.state)
         for run, name, chosen, row in zip(runs, names, choices, answer.runs, strict=True)
@@ -87,7 +90,8 @@ def _answer(runs: Sequence[RunData], choices: Sequence[Mapping[str, str]], direc
             return known
     except InputError:  # no comparison, or a damaged one
         pass
-    alone = [Member(run.name, c, {}, Repeats([run.summary])) for run, c in zip(runs, choices, strict=True)]
+    repeats = [Repeats([run.summary], config=configuration(run)) for run in runs]
+    alone = [Member(run.name, c, own) for run, c, own in zip(runs, choices, repeats, strict=True)]
     return side_by_side(alone)
 
 

@@ -90,7 +90,7 @@ def _headline(answer: PlanAnswer, rows: Sequence[CandidateAnswer]) -> Tiles:
         tiles.append(Tile(f"{which}cost per month", cost_text(first.cost_usd_per_month), f"{first.name}, {machines}"))
         tiles.append(Tile("carries the load until", _runs_out(first), f"by {first.runs_out_by}" if first.runs_out_by else ""))
         tiles.append(Tile("drives worn out", first.worn_out[:7] if first.worn_out else wear_text(first), "rated writes used up"))
-        risk = risk_text(1.0 - first.feasible_share).replace("below", "<")
+        risk = risk_text(first.feasible_share).replace("below", "<")
         tiles.append(Tile("risk", risk, "draws of the model's error in which it fails today"))
     return Tiles(tiles)
 
@@ -121,7 +121,8 @@ def _cells(row: CandidateAnswer) -> list[str]:
     tail, cost = row.planned.levels.get("write_p999"), row.cost_usd_per_month
     now, later = row.machines_paid, row.machines_at_horizon
     return [
-        f"{row.sustainable_per_s:,.0f}", headroom_text(row.headroom), _runs_out(row), f"{row.feasible_share:.0%}",
+        f"{row.sustainable_per_s:,.0f}", headroom_text(row.headroom), _runs_out(row),
+        "unknown" if row.feasible_share is None else f"{row.feasible_share:.0%}",
         LEVELS["write_p999"].form(tail) if tail is not None and row.planned.holds else "-",
         "unknown" if row.drive_life_years is None else str(row.worn_out)[:7] if row.worn_out else "never",
         "-" if now is None else f"{now:,}" if later is None or later <= now else f"{now:,} -> {later:,}",

@@ -8,8 +8,8 @@ from typing import Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.conclusion import Conclusion
-from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer, rate_error_of
-from lsmlab.sim.studies.plan.forecast import factor_range
+from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
+from lsmlab.sim.studies.plan.fewer_levels import FEWER_LEVELS_ERROR
 from lsmlab.sim.studies.plan.service_levels import LEVELS
 
 _MOST_OTHERS: Final = 5
@@ -95,7 +95,7 @@ def _carries(row: CandidateAnswer, answer: PlanAnswer) -> str:
     wear = f"; its drives wear out before, on {row.worn_out}" if _wears_out_first(row, answer) else ""
     return (
         f"{row.name}{_count(row)} carries the busiest hour {levels} {price} {until}{wear}; "
-        f"the risk that it does not do so today is {risk_text(1.0 - row.feasible_share)}."
+        f"the risk that it does not do so today is {risk_text(row.feasible_share)}."
     )
 
 
@@ -107,12 +107,15 @@ def _none_carries(best: CandidateAnswer, answer: PlanAnswer) -> str:
     return f"No candidate carries the busiest hour{levels}. {best.name} comes closest: it {_falls_short(best)}{needed}."
 
 
-def risk_text(share: float) -> str:
-    """Format the share of draws in which a candidate fails.
+def risk_text(feasible_share: float | None) -> str:
+    """Format the share of draws in which a candidate fails, from that in which it is feasible.
 
-    >>> risk_text(0.0), risk_text(0.031)
-    ('below 0.1 %', '3.1 %')
+    >>> risk_text(1.0), risk_text(0.969), risk_text(None)
+    ('below 0.1 %', '3.1 %', 'unknown')
     """
+    if feasible_share is None:
+        return "unknown"
+    share = 1.0 - feasible_share
     return "below 0.1 %" if share < 0.001 else numbers.percent(share)
 
 
@@ -152,7 +155,7 @@ def _load_sentence(answer: PlanAnswer) -> str:
 
 def _details(row: CandidateAnswer, answer: PlanAnswer) -> list[str]:
     """Return rate with its bracket and the model's error, the end, and the wear of the best candidate."""
-    error = f"; {_with_error(row, answer)}" if row.sustainable_per_s > 0.0 else ""
+    error = f"; {_with_error(row)}" if row.sustainable_per_s > 0.0 else ""
     sentences = [f"{row.name} sustains {_bracket(row)}{error}."]
     if row.feasible and row.runs_out:
         sentences.append(f"On {row.runs_out} the {row.runs_out_by} runs out.")
@@ -178,8 +181,10 @@ def _bracket(row: CandidateAnswer) -> str:
     return f"{low:,.0f} operations/s ({high:,.0f} fails)" if low > 0.0 else f"less than {high:,.0f} operations/s"
 
 
-def _with_error(row: CandidateAnswer, answer: PlanAnswer) -> str:
-    low, high = factor_range(rate_error_of(row, answer))
+def _with_error(row: CandidateAnswer) -> str:
+    if row.rate_range is None:
+        return "the model's error is not known"
+    low, high = row.rate_range
     whose = "the errors of the model and of fewer levels" if row.levels_left_out else "the model's own error"
     return f"{row.sustainable_per_s * low:,.0f} to {row.sustainable_per_s * high:,.0f} by {whose} (90 %)"
 
@@ -190,7 +195,7 @@ def _other(row: CandidateAnswer) -> str:
     until = f"until {row.runs_out}" if row.runs_out else "without end in sight"
     wear = "" if row.drive_life_years is None else f", drives worn out on {row.worn_out or 'no day within a hundred years'}"
     cost = f"cost {cost_text(row.cost_usd_per_month)}{' per month' if row.cost_usd_per_month is not None else ''}"
-    return f"{row.name}{_count(row)}: {cost}, {until}{wear}, risk {risk_text(1.0 - row.feasible_share)}."
+    return f"{row.name}{_count(row)}: {cost}, {until}{wear}, risk {risk_text(row.feasible_share)}."
 
 
 def _falls_short(row: CandidateAnswer) -> str:
@@ -248,12 +253,22 @@ def _seeds(rows: Sequence[CandidateAnswer]) -> str:
     return f"; the rates found hold with {span}"
 
 
+def _rate_errors(rows: Sequence[CandidateAnswer]) -> str:
+    """Return the errors of the rates with the candidates that have them."""
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        low, high = row.rate_range or (None, None)
+        text = "unknown" if low is None or high is None else f"{low - 1.0:+.0%} to {high - 1.0:+.0%}"
+        names.setdefault(text, []).append(row.name)
+    if len(names) == 1:
+        return next(iter(names))
+    return "; ".join(f"{text} ({', '.join(own)})" for text, own in names.items())
+
+
 def _how_sure(rows: Sequence[CandidateAnswer], answer: PlanAnswer) -> list[str]:
-    errors = answer.model_errors
     sentences = [
         f"A rate holds if backlog, compaction debt, L0 and upper levels do not grow in the second half of a run{_seeds(rows)}. "
-        f"Model's own error: {errors['ops_per_s']:.0%} in rates, {errors['device_bytes_written']:.0%} in bytes written (one "
-        "standard deviation)."
+        f"The model's own error in rates, 90 %: {_rate_errors(rows)}."
     ]  # fmt: skip
     if answer.ended:
         sentences.append(
@@ -266,7 +281,7 @@ def _how_sure(rows: Sequence[CandidateAnswer], answer: PlanAnswer) -> list[str]:
         sentences.append(
             f"The trees are too large to simulate within minutes: two trees of the same shape with {count} and one more level "
             "less give the bytes that a level adds. The limits of the compaction debt keep the debt of a tree in balance, and "
-            f"its share of the rest. Against whole trees with one level more, the rates were up to {errors['fewer_levels']:.0%} "
+            f"its share of the rest. Against whole trees with one level more, the rates were up to {FEWER_LEVELS_ERROR:.0%} "
             "off, above and below (docs/how-to/plan-capacity.md); two levels more were not checked. Latencies and stalls are "
             "those of the larger simulated tree at the same use."
         )

@@ -9,7 +9,7 @@ from typing import Final
 
 from lsmlab.reports.figures.base import LATENCY_AXIS, Figure, Trace, envelope, log_axis, without_shared, wrapped
 from lsmlab.reports.palette import MOVE, RUNS
-from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer, rate_error_of
+from lsmlab.sim.studies.plan.answer import CandidateAnswer, PlanAnswer
 from lsmlab.sim.studies.plan.growing import rate_growth
 from lsmlab.sim.studies.plan.sensitivity import SensitivityRow
 
@@ -18,8 +18,6 @@ _FITS, _FAILS = "#009E73", "#D55E00"
 _POINTS: Final = 60
 """Points of a line over the horizon."""
 _DAYS: Final = 365.25
-_Z: Final = 1.645
-"""Half the width of a 90 % interval in standard deviations."""
 
 
 def rates(rows: Sequence[Row], peak_per_s: float) -> Figure:
@@ -104,14 +102,14 @@ def headroom_over_time(rows: Sequence[Row], answer: PlanAnswer) -> Figure:
     start = answer.start
     traces: list[Trace] = []
     for row, color in zip(_drawn(rows)[: len(RUNS)], RUNS, strict=False):
-        growth, error = rate_growth(answer.load.growth_per_year, row.headroom, row.grown), rate_error_of(row, answer)
+        growth, factors = rate_growth(answer.load.growth_per_year, row.headroom, row.grown), row.rate_range or (1.0, 1.0)
         end = answer.horizon_years
         if row.runs_out_by == "space" and row.years_left is not None:
             end = min(end, row.years_left)
         years = [end * i / _POINTS for i in range(_POINTS + 1)]
         days = [(start + timedelta(days=_DAYS * y)).isoformat() for y in years]
         line = [100.0 * (row.headroom / (1.0 + growth) ** y - 1.0) for y in years]
-        low, high = ([(v + 100.0) * math.exp(s * _Z * error) - 100.0 for v in line] for s in (-1, 1))
+        low, high = ([(v + 100.0) * factor - 100.0 for v in line] for factor in factors)
         band = envelope(range(len(days)), low, high, row.name, color, legendgroup=row.name, showlegend=False)
         traces.append({**band, "x": [*days, *reversed(days)], "y": [*high, *reversed(low)]})
         traces.append({

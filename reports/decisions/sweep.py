@@ -83,7 +83,7 @@ def sweep_page(answer: SweepAnswer, directory: Path) -> Page:
     ]  # fmt: skip
     about = measured.about
     seeds = numbers.plural(measured.seeds, "seed")
-    subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % intervals"
+    subtitle = f"{len(measured.names)} configurations, {seeds} each, design {about['design']}; 90 % of the noise between seeds"
     footer = f"lsmlab sweep, seeds {', '.join(map(str, about['seeds']))}"
     return Page(f"Sweep of {', '.join(map(key_name, measured.levels))}", subtitle, parts, footer)
 
@@ -183,7 +183,7 @@ def _doubts(found: SweepAnswer, analysis: Analysis) -> list[str]:
     """Return what the numbers of a sweep do not say."""
     seeds = "Each configuration ran with one seed, so there are no intervals over seeds (`--replications 5`)."
     if analysis.seeds > 1:
-        seeds = f"{analysis.seeds} seeds each: the 90 % intervals contain the noise between seeds, not the model's own error."
+        seeds = f"{analysis.seeds} seeds each: the intervals are the noise between seeds (90 %), without the model's own error."
     sentences = [seeds]
     if doubts := open_loop_sentences(o.name for o in analysis.objectives):
         sentences += [*doubts, "`--objective write_latency_s.p99` analyses the clients' own."]

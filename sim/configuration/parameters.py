@@ -20,12 +20,14 @@ from lsmlab.sim.configuration.overrides import PARAMETERS, override_key
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
 _KEYS: Final = (
-    "version", "description", "provenance", "host", "devices", "limits", "standard_errors", "model_errors", "alternative",
+    "version", "description", "provenance", "host", "devices", "limits", "standard_errors", "alternative",
 )  # fmt: skip
 _REPLACED: Final = ("limits", "device", "host")
 """Groups whose keys an alternative may replace."""
 _FILE: Final = (".yaml", ".yml")
 """Ends of the names of files with a parameter set; the name of an entry of configs/parameters has none."""
+_SPEEDS: Final = ("device.write_bandwidth", "device.write_cap", "device.iops_cap", "limits.write_cap", "limits.iops_cap")
+"""Keys by which a user gives the speed at which his drive writes."""
 _KINDS: Final = ("seconds", "bytes_per_s", "bytes", "per_s", "count", "ratio")
 
 
@@ -43,8 +45,6 @@ class ParameterSet:
     """Values of the `limits` group by key."""
     standard_errors: Mapping[str, float] = field(default_factory=dict)
     """Standard errors by key, such as "host.write_op" or "devices.nvme.write_bandwidth", in base units."""
-    model_errors: Mapping[str, float] = field(default_factory=dict)
-    """Error of the model itself: relative standard deviation by key of summary.json, from calibration runs."""
     alternative: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     """Another explanation of the same measurements: (value of this set, value instead) by key of limits, device or host, such
     as "limits.iops_cap"."""
@@ -100,12 +100,11 @@ def _read(name: str, path: Path, text: str) -> ParameterSet:
     for device, values in _mapping(errors, "devices", path).items():
         for key, value in _mapping({device: values}, device, path, "standard_errors.devices.").items():
             flat[f"devices.{device}.{key}"] = _number(value, f"{path}: standard_errors.devices.{device}.{key}")
-    model = {k: _number(v, f"{path}: model_errors.{k}") for k, v in _mapping(content, "model_errors", path).items()}
     version = content.get("version", 0)
     if not isinstance(version, int):
         raise InputError(f"{path}: version: {version!r} must be a whole number")
     instead = _alternative(_mapping(content, "alternative", path), path)
-    return ParameterSet(name, version, host, devices, _mapping(content, "limits", path), flat, model, instead)
+    return ParameterSet(name, version, host, devices, _mapping(content, "limits", path), flat, instead)
 
 
 def _alternative(content: Mapping[str, Any], path: Path) -> dict[str, tuple[Any, Any]]:
@@ -184,9 +183,10 @@ def with_drive(overrides: Sequence[str]) -> list[str]:
 
 def _known_errors(
     parameter_set: ParameterSet, config: Mapping[str, Any], device: str | None, typed: set[str]
-) -> dict[str, dict[str, Any]]:
-    """Return the standard errors of the constants that this configuration uses, by key, and those of the model.
+) -> dict[str, Any]:
+    """Return the standard errors of the constants that this configuration uses, by key, and the drive that was measured.
 
+    `drive` is the name of the device if the set has constants of it, or an override gives its bandwidth or a cap; else None.
     The alternative of the set counts only while the configuration has the values that it replaces: those of limits and drive
     together, and those of the host.
     """
@@ -199,7 +199,8 @@ def _known_errors(
                 raise InputError(f"{parameter_set.file}: standard_errors: {name}: no such key of {group}")
             if name not in typed and error > 0:
                 standard[name] = error
-    known: dict[str, dict[str, Any]] = {"standard_errors": standard, "model_errors": dict(parameter_set.model_errors)}
+    measured = device in parameter_set.devices or not typed.isdisjoint(_SPEEDS)
+    known: dict[str, Any] = {"standard_errors": standard, "drive": config["device"].get("name") if measured else None}
     instead: dict[str, Any] = {}
     for groups in (("limits", "device"), ("host",)):
         pairs = {key: pair for key, pair in parameter_set.alternative.items() if key.partition(".")[0] in groups}

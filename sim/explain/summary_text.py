@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
@@ -274,15 +274,34 @@ def _device(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _intervals(summary: Mapping[str, Any]) -> list[str]:
-    interval = summary.get("interval")
-    if not interval:
+    """Return the lines of the real store's 90 % intervals and of the noise between seeds, of the main numbers that have them."""
+    known = summary.get("interval")
+    if known is None:
         return []
-    lines = [
-        _row("seeds", f"{summary.get('replications')} runs; values above: first seed; mean and 90 % interval of all seeds:")
-    ]
-    for key in ("ops_per_s", "write_amplification", "stall_fraction"):
-        bounds = interval.get(key)
-        if bounds and bounds.get("low") is not None:
-            numbers = " … ".join(f"{bounds[k]:,.6g}" for k in ("low", "high"))
-            lines.append(_row("", f"{key} {bounds['mean']:,.6g} ({numbers})"))
+    numbers = [(key, form, bounds) for key, form in _BOUNDED.items() if (bounds := _nested(known, key)) is not None]
+    real = [_between(key, form, of["low"], of["high"]) for key, form, of in numbers if of["low"] is not None]
+    seeds = [_between(key, form, of["seeds_low"], of["seeds_high"]) for key, form, of in numbers if of["seeds_low"] is not None]
+    lines = _wrapped("real store", f"90 % intervals: {', '.join(real)}" if real else "the model's error is not known")
+    count = summary.get("replications")
+    if seeds:
+        lines += _wrapped("between seeds", f"{count} runs (values above: the first): {', '.join(seeds)}")
     return lines
+
+
+def _nested(values: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
+    """Return the object at a path of keys that are joined by dots; None if there is none."""
+    node: Any = values
+    for part in key.split("."):
+        node = node.get(part) if isinstance(node, Mapping) else None
+    return node if isinstance(node, Mapping) else None
+
+
+def _between(key: str, form: Callable[[float], str], low: float, high: float) -> str:
+    return f"{key} {form(low)} to {form(high)}"
+
+
+_BOUNDED: Final[dict[str, Callable[[float], str]]] = {
+    "ops_per_s": "{:,.0f}".format, "write_amplification": "{:.2f}".format, "stall_fraction": "{:.1%}".format,
+    "write_latency_s.p99": format_seconds, "write_latency_s.p999": format_seconds, "read_latency_s.p99": format_seconds,
+}  # fmt: skip
+"""Numbers of which the terminal shows the interval."""

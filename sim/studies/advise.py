@@ -30,14 +30,14 @@ from lsmlab.sim.studies.goals import (
     GOALS,
     GoalLimits,
     goal_metric,
-    is_saturating,
     limits_text,
     memory_bytes,
     read_goal,
     read_limits,
 )
+from lsmlab.sim.studies.intervals import is_saturating
 from lsmlab.sim.studies.lengths import LONGEST, StoreState, settled_baseline, state_of
-from lsmlab.sim.studies.metrics import Metric, model_errors_of
+from lsmlab.sim.studies.metrics import Metric
 from lsmlab.sim.studies.request import command_of, option
 from lsmlab.sim.studies.study import Outcome, Study, Variant
 from lsmlab.sim.studies.whatif import PRESENT
@@ -234,13 +234,12 @@ def advise(request: AdviceRequest, runs: Settings, folder: Path | None = None) -
         in_time = _QUICK_S / (_run_s(config, runs) * (_QUICK_RUNS + _FEWEST))
         baseline = settled_baseline(baseline, runs, longest=min(LONGEST, in_time) if request.quick else LONGEST)
         config = baseline.compose()
-    errors = model_errors_of(config, from_a_log=baseline.from_a_log, changed=True)
     effort = _effort(request, config, runs)
     present = study_of_present(baseline, effort.seeds).run(runs).repeats(PRESENT)
     if present.overloaded and "_latency_s." in GOALS[goal].name:
         goal = "throughput"  # latencies of a growing queue depend on the length of the run
     metric, tail = goal_metric(goal, closed=closed), goal_metric("p999", closed=closed)
-    search = _Search(baseline, metric, tail, limits, errors, effort, lambda study: study.run(runs), present)
+    search = _Search(baseline, metric, tail, limits, effort, lambda study: study.run(runs), present)
     singles = search.singles()
     everything = [*singles, *search.pairs(singles)]
     best = advised(search.best(everything))
@@ -348,8 +347,6 @@ class _Search:
     tail: Metric
     """The latency of 1 operation in 1,000, which each answer shows."""
     limits: GoalLimits
-    errors: Mapping[str, float]
-    """The model's own errors by metric."""
     effort: Effort
     run: Callable[[Study], Outcome]
     present: Repeats
@@ -408,7 +405,9 @@ class _Search:
                 continue
             ready[name] = memory, Variant(config)
         outcome = self.run(Study({name: variant for name, (_, variant) in ready.items()}, seeds, perturbed))
-        before = Repeats(self.present.summaries[:seeds], self.present.perturbed if perturbed else ())
+        before = replace(
+            self.present, summaries=self.present.summaries[:seeds], perturbed=self.present.perturbed if perturbed else ()
+        )
         found = []
         for name, (memory, _) in ready.items():
             try:
@@ -416,7 +415,7 @@ class _Search:
             except InputError as error:
                 self.refused[name] = str(error)
                 continue
-            changed = differences(before, after, self.errors, (self.metric, self.tail))
+            changed = differences(before, after, (self.metric, self.tail))
             broken = self.limits.broken(after.summaries[0], memory)
             found.append(tried(self.parts[name], self.metric, memory, changed, broken, before, after))
         return found

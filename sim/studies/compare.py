@@ -18,7 +18,6 @@ from lsmlab.sim.studies.baseline import sets_duration
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.lengths import StoreState, state_of, until_settled
-from lsmlab.sim.studies.metrics import model_errors_of
 from lsmlab.sim.studies.request import SettledRequest, argument, command_of, option
 from lsmlab.sim.studies.study import RunRow, Study, Variant
 
@@ -39,7 +38,7 @@ class CompareRequest(SettledRequest):
         None, "take RocksDB's options from an OPTIONS file or a LOG (plain or .gz); overrides win", metavar="FILE"
     )
     replications: int = option(
-        1, "seeds of each configuration; differences get 90 %% intervals (default: 1)", metavar="N", low=1
+        1, "seeds of each configuration (default: 1)", metavar="N", low=1
     )
 
 
@@ -76,7 +75,6 @@ class Member:
 
     folder: str
     choices: Mapping[str, str]
-    config: Mapping[str, Any]
     repeats: Repeats
 
 
@@ -148,7 +146,7 @@ def compare_all(asked: Planned, runs: Settings, folder: Path) -> Compared:
         study = until_settled(study, runs)
     outcome = study.run(runs, [folder])
     members = [
-        Member(name, variant.choices, variant.config, outcome.repeats(name))
+        Member(name, variant.choices, outcome.repeats(name))
         for name, variant in study.variants.items()
         if outcome.finished(name)
     ]
@@ -162,11 +160,10 @@ def compare_all(asked: Planned, runs: Settings, folder: Path) -> Compared:
 def side_by_side(members: Sequence[Member], command: str = "") -> Comparison:
     """Compare each configuration with the first one. `command`: the command that repeats it."""
     first = members[0]
-    errors = model_errors_of(first.config, from_a_log=False)
     return Comparison([
         ComparedRun(
             configuration_name(one.choices) or "run", one.folder, dict(one.choices), one.repeats.seeds, one.repeats.means(),
-            [] if one is first else differences(first.repeats, one.repeats, errors), state_of(one.repeats),
+            [] if one is first else differences(first.repeats, one.repeats), state_of(one.repeats),
         )
         for one in members
     ], command)  # fmt: skip

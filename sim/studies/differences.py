@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from lsmlab.models.units import format_seconds
+from lsmlab.sim.studies.intervals import ModelErrors, RunFacts, facts_of, read_model_errors
 from lsmlab.sim.studies.metrics import BY_NAME, METRICS, RECORDED, Metric, value_of
-from lsmlab.sim.studies.statistics import constants_variance, half_width, interval, variance
 
 CHECKED: Final = (*METRICS, *RECORDED)
 """Metrics of which the simulated present state is compared with the LOG, where both have them."""
@@ -31,6 +31,15 @@ class Repeats:
     """Summary of each seed; configurations that are compared have the same seeds in the same order."""
     perturbed: Sequence[Mapping[str, Any]] = ()
     """Summaries of the two runs with perturbed constants, if the constants have standard errors."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Configuration; without it, nothing is known of the model's error."""
+    changed: bool = True
+    """Whether it differs from the LOG that gave its machine, if any."""
+
+    @property
+    def facts(self) -> RunFacts:
+        """What the runs know of their own error."""
+        return facts_of(self.config, self.summaries[0], changed=self.changed)
 
     @property
     def seeds(self) -> list[int]:
@@ -75,16 +84,14 @@ class Difference:
     alternative: float
     change: float
     low: float | None
-    """90 % interval of the change between one real run of each configuration; None for one seed without known errors."""
+    """90 % interval of the change from one real store to the other; None if the model's error is not known."""
     high: float | None
     relative: bool
     tie: bool
     """Whether both configurations give the same value with every seed."""
 
     certain: bool
-    """Whether the interval does not contain 0: the change exceeds the noise and the model's error."""
-    error_known: bool = True
-    """Whether the model's error of the metric is known. If not, no interval is given, because the error is most of it."""
+    """Whether the interval does not contain 0: the change exceeds the model's error."""
     recorded: float | None = None
     """Value of the present state in the LOG; None if the LOG does not have it, or the store is none of a LOG."""
     held: bool | None = None
@@ -93,18 +100,24 @@ class Difference:
     settled: bool = True
     """Whether the stores of all runs had settled; otherwise the change is that of runs of this length alone."""
 
+    @property
+    def error_known(self) -> bool:
+        """Whether the model's error of the change is known."""
+        return self.low is not None
+
 
 def differences(
-    present: Repeats, alternative: Repeats, errors: Mapping[str, float], also: Sequence[Metric] = ()
+    present: Repeats, alternative: Repeats, also: Sequence[Metric] = (), errors: ModelErrors | None = None
 ) -> list[Difference]:
-    """Return the differences of all metrics that both configurations have. `errors`: the model's own errors by metric.
+    """Return the differences of all metrics that both configurations have.
 
     Latencies of a store that cannot keep up grow with the length of the run, so they have no difference. `also`: further
-    metrics, such as the goal of a search.
+    metrics, such as the goal of a search. `errors`: the model's own errors, by default the published ones.
     """
+    known = read_model_errors() if errors is None else errors
     queues = any(one.overloaded for one in (present, alternative))
     metrics = [metric for metric in dict.fromkeys((*METRICS, *also)) if not (queues and "_latency_s." in metric.name)]
-    found = (_difference(metric, present, alternative, errors) for metric in metrics)
+    found = (_difference(metric, present, alternative, known) for metric in metrics)
     settled = present.unsettled is None and alternative.unsettled is None
     return [replace(difference, settled=settled) for difference in found if difference is not None]
 
@@ -117,49 +130,30 @@ def against_log(found: Sequence[Difference], reproduction: Reproduction | None) 
     ]
 
 
-def _difference(
-    metric: Metric, present: Repeats, alternative: Repeats, errors: Mapping[str, float]
-) -> Difference | None:
-    """Return the difference of one metric.
-
-    The variance has four parts: of the mean over the seeds, of one real run of each configuration (the spread of the pairs
-    too), of the constants, and of the model.
-    """
+def _difference(metric: Metric, present: Repeats, alternative: Repeats, errors: ModelErrors) -> Difference | None:
+    """Return the difference of one metric, with the interval of the change from one real store to the other."""
     before, after = present.values(metric), alternative.values(metric)
     if before is None or after is None:
         return None
-    pairs = [(present.perturbed_values(metric), alternative.perturbed_values(metric))]
-    moved = [(a, b) for a, b in pairs if a and b]
-    everything = [*before, *after, *(v for a, b in moved for v in (*a, *b))]
-    relative = not metric.share and min(everything) > 0.0
-    changes = [_change(a, b, relative) for a, b in zip(before, after, strict=True)]
-    shifts = [_change(x, y, relative) for a, b in moved for x, y in zip(a, b, strict=True)]
-    count, mean = len(changes), math.fsum(changes) / len(changes)
-    tie = before == after
-    low = high = None
-    error_known = metric.has_error_in(errors)
-    if tie:
-        low = high = 0.0
-    elif error_known:
-        error = errors.get(metric.error_name, 0.0) if relative or metric.share else 0.0
-        half = _half_width(changes, shifts, error)
-        if half is not None:
-            low, high = mean - half, mean + half
+    count, tie = len(before), before == after
+    relative = not metric.share and min(*before, *after) > 0.0
+    mean = math.fsum(_change(a, b, relative) for a, b in zip(before, after, strict=True)) / count
+    pairs = [one.perturbed_values(metric) or () for one in (present, alternative)]
+    error = None
+    if not tie and (relative or metric.share):
+        error = errors.change(metric.error_name, present.facts, alternative.facts, (before, after), pairs)
+    low: float | None = 0.0 if tie else None
+    high = low
+    if error is not None:
+        low, high = mean + error.low, mean + error.high
+    if metric.share and low is not None and high is not None:
+        low, high = max(-1.0, low), min(1.0, high)
     certain = not tie and low is not None and high is not None and (low > 0.0 or high < 0.0)
     size = math.expm1 if relative else float
     return Difference(
         metric.name, math.fsum(before) / count, math.fsum(after) / count, size(mean),
         None if low is None else size(low), None if high is None else size(high), relative, tie, certain,
-        error_known or tie,
     )  # fmt: skip
-
-
-def _half_width(changes: Sequence[float], shifts: Sequence[float], error: float) -> float | None:
-    """Return half the width of the interval; None for one seed without any known error."""
-    count, spread = len(changes), variance(changes)
-    seeds = spread * (1.0 + 1.0 / count)
-    others = constants_variance(shifts, spread) + error**2
-    return None if seeds + others == 0.0 and count < 2 else half_width(seeds, others, count)
 
 
 def _change(before: float, after: float, relative: bool) -> float:
@@ -181,14 +175,17 @@ class ReproductionCheck:
     simulated: float
     """Mean over the seeds."""
     low: float | None
-    """90 % interval for the value of a real run; None if nothing about its width is known, or not the model's error."""
+    """90 % interval for the value of the real store; None if the model's error is not known."""
     high: float | None
     error: float | None
     """Relative error; for shares, the difference. None: the LOG has zero."""
     inside: bool | None
     """Whether the recorded value is inside the interval; without the model's error, whether it is off by `CLOSE` at most."""
-    error_known: bool = True
-    """Whether the model's error of the metric is known."""
+
+    @property
+    def error_known(self) -> bool:
+        """Whether the model's error of the metric is known."""
+        return self.low is not None
 
     @property
     def close(self) -> bool:
@@ -206,12 +203,14 @@ class Reproduction:
     """What is not reproduced; None if all is."""
 
 
-def reproduction(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> Reproduction | None:
+def reproduction(
+    present: Repeats, recorded: Mapping[str, Any], errors: ModelErrors | None = None
+) -> Reproduction | None:
     """Compare the present state with a recorded summary; None if they have no number in common.
 
-    `errors`: the model's own errors by metric.
+    `errors`: the model's own errors, by default the published ones.
     """
-    checks = check_present(present, recorded, errors)
+    checks = check_present(present, recorded, read_model_errors() if errors is None else errors)
     if not checks:
         return None
     text, lengths_s = warning(checks), _lengths_s(present, recorded)
@@ -220,14 +219,15 @@ def reproduction(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[
     return Reproduction(checks, text)
 
 
-def check_present(present: Repeats, recorded: Mapping[str, Any], errors: Mapping[str, float]) -> list[ReproductionCheck]:
+def check_present(present: Repeats, recorded: Mapping[str, Any], errors: ModelErrors) -> list[ReproductionCheck]:
     """Compare the metrics of `CHECKED` that both have; those that grow with a run only for runs of the LOG's length."""
     checks = []
     same_length = _same_length(present, recorded)
     for metric in CHECKED:
         real, values = value_of(recorded, metric.name), present.values(metric)
         if real is not None and values is not None and (same_length or not metric.grows):
-            checks.append(_check(metric, real, values, present.perturbed_values(metric) or (), errors))
+            pair = present.perturbed_values(metric) or ()
+            checks.append(_check(metric, real, values, errors.interval(metric.error_name, present.facts, values, pair)))
     return checks
 
 
@@ -244,28 +244,14 @@ def _lengths_s(present: Repeats, recorded: Mapping[str, Any]) -> tuple[float, fl
     return (simulated_s, real_s) if simulated_s and real_s else None
 
 
-def _check(
-    metric: Metric, real: float, values: Sequence[float], perturbed: Sequence[float], errors: Mapping[str, float]
-) -> ReproductionCheck:
-    """Compare one metric. The interval of a number that is no share is that of its logarithm, as the model's error is."""
+def _check(metric: Metric, real: float, values: Sequence[float], ends: tuple[float, float] | None) -> ReproductionCheck:
+    """Compare one metric with the LOG. `ends`: the interval for the real store, if the model's error is known."""
     mean = math.fsum(values) / len(values)
-    logarithmic = not metric.share and min(*values, *perturbed, mean) > 0.0
-    scaled = math.log if logarithmic else float
-    found = interval([scaled(value) for value in values], [scaled(value) for value in perturbed])
-    own = errors.get(metric.error_name, 0.0) * (1.0 if metric.share or logarithmic else abs(mean))
-    one_sigma = half_width(0.0, 1.0, len(values))
-    noise = 0.0 if found["run_high"] is None else (found["run_high"] - (found["mean"] or 0.0)) / one_sigma
-    width = one_sigma * math.hypot(noise, own)
-    low, high = (scaled(mean) - width, scaled(mean) + width)
-    if logarithmic:
-        low, high = math.exp(low), math.exp(high)
     error = mean - real if metric.share else mean / real - 1.0 if real else None
-    inside = low <= real <= high if found["run_high"] is not None or own > 0.0 else None
-    if metric.has_error_in(errors):
-        ends = (None, None) if inside is None else (low, high)
-        return ReproductionCheck(metric.name, real, mean, ends[0], ends[1], error, inside)
-    close = bool(inside) or (error is not None and abs(error) <= CLOSE)
-    return ReproductionCheck(metric.name, real, mean, None, None, error, close, error_known=False)
+    if ends is None:
+        close = real == mean or (error is not None and abs(error) <= CLOSE)
+        return ReproductionCheck(metric.name, real, mean, None, None, error, close)
+    return ReproductionCheck(metric.name, real, mean, *ends, error, ends[0] <= real <= ends[1])
 
 
 def warning(checks: Sequence[ReproductionCheck]) -> str | None:

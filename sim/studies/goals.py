@@ -9,8 +9,7 @@ from typing import Any, Final
 from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, parse_quantity
-from lsmlab.models.workloads.arrivals import ClosedLoop
-from lsmlab.models.workloads.make import make_workload
+from lsmlab.sim.studies.intervals import is_saturating
 from lsmlab.sim.studies.metrics import METRICS, OPEN_LOOP, Metric, value_of
 
 GOALS: Final[Mapping[str, Metric]] = {
@@ -97,15 +96,6 @@ def _quantity(value: str, where: str) -> float:
         except InputError:
             continue
     raise InputError(f"{where}: {value!r} is not a number with a unit such as 10ms, 20% or 1.5")
-
-
-def is_saturating(config: Mapping[str, Any]) -> bool:
-    """Whether some clients send each operation when the previous one returns, without a limit on their rate."""
-    workload = make_workload(config["workload"], ("lsmlab",))
-    return any(
-        isinstance(c.arrivals, ClosedLoop) and not c.arrivals.limit_bytes_per_s and not c.arrivals.limit_ops_per_s
-        for c in workload.clients
-    )
 
 
 def memory_bytes(config: Mapping[str, Any]) -> float:

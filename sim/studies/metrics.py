@@ -1,26 +1,16 @@
-"""Numbers by which alternatives are compared, by their names in summary.json, and the model's own errors of them."""
+"""Numbers by which alternatives are compared, by their names in summary.json."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, format_seconds
 
 _DAYS: Final = 365.25
 """Days of a year."""
-MODEL_ERRORS: Final = Path(str(files("lsmlab.configs"))) / "model_errors.json"
-"""Written by `lsmlab validate --write-docs` from one half of the scored runs (docs/background/confidence.md)."""
-FITTED, FROM_A_LOG, CHANGED = "model_errors", "log_errors", "change_errors"
-"""Keys of the file: errors with fitted constants, with constants inferred from one LOG, and after a change of the LOG's store
-or load. Other keys are names of parameter sets: errors of runs on that machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +26,7 @@ class Metric:
     share: bool = False
     """Whether the number is a share: differences are in points, not in percent."""
     error_of: str | None = None
-    """Metric of configs/model_errors.json that gives the model's error, if it has another name."""
+    """Quantity of configs/model_errors.json that gives the model's error, if it has another name; 1/NAME: its reciprocal."""
     unit: str = ""
     """Unit on pages: ops/s, s, share, ratio, count, bytes/s or years."""
     title: str = ""
@@ -52,13 +42,6 @@ class Metric:
     def error_name(self) -> str:
         """Return the name of the metric in configs/model_errors.json."""
         return self.error_of or self.name
-
-    def has_error_in(self, errors: Mapping[str, float]) -> bool:
-        """Whether the model's own error is known, or the metric is no latency.
-
-        Errors of latencies are factors (configs/model_errors.json), so without one the interval would be far too narrow.
-        """
-        return self.unit != "s" or self.error_name in errors
 
 
 def _per_s(value: float) -> str:
@@ -82,12 +65,12 @@ METRICS: Final = (
     Metric("longest_stall_s", "longest stall", format_seconds, error_of="write_latency_s.max", unit="s", grows=True),
     Metric("write_amplification", "write amp", "{:.2f}".format, unit="ratio", title="write amplification",
            note="bytes written per user byte"),
-    Metric("space_amplification", "space amp", "{:.2f}".format, unit="ratio", title="space amplification",
-           note="bytes stored per live byte"),
+    Metric("space_amplification", "space amp", "{:.2f}".format, error_of="live_bytes", unit="ratio",
+           title="space amplification", note="bytes stored per live byte"),
     Metric("device.write_bytes_per_s", "device writes", _per_s, error_of="device_bytes_written", unit="bytes/s"),
     Metric("device.utilisation", "device busy", "{:.0%}".format, share=True, unit="share", title="device use",
            note="busy share of the time", judged=False),
-    Metric("device.years_left", "drive life", _years, higher_is_better=True, error_of="device_bytes_written", unit="years",
+    Metric("device.years_left", "drive life", _years, higher_is_better=True, error_of="1/device_bytes_written", unit="years",
            title="device endurance", note="at this write rate"),
 )  # fmt: skip
 
@@ -131,41 +114,6 @@ def _number(summary: Mapping[str, Any], name: str) -> float | None:
     return float(node)
 
 
-def read_model_errors(
-    path: Path = MODEL_ERRORS, *, from_a_log: bool, changed: bool = False, parameters: str = ""
-) -> Mapping[str, float]:
-    """Return the errors by metric as standard deviations: relative, in points of a share, or of a latency's logarithm.
-
-    `from_a_log`: whether the machine's constants come from one LOG; `changed`: whether options, load or limits then differ
-    from the LOG's. `parameters`: name of the machine's parameter set. Returns no errors without the file; raises InputError
-    if it is unreadable.
-    """
-    errors = _errors(path)
-    kinds = [FITTED, parameters]
-    if from_a_log:
-        kinds += [FROM_A_LOG, CHANGED] if changed else [FROM_A_LOG]
-    return {metric: error for kind in kinds for metric, error in errors.get(kind, {}).items()}
-
-
-def model_errors_of(config: Mapping[str, Any], *, from_a_log: bool, changed: bool = False) -> dict[str, float]:
-    """Return the errors for a configuration: those of its parameter set in place of the published ones (`read_model_errors`)."""
-    own = (config.get("parameters") or {}).get("model_errors") or {}
-    name = str(config.get("host", {}).get("parameters") or "")
-    return {**read_model_errors(from_a_log=from_a_log, changed=changed, parameters=name), **own}
-
-
-@cache
-def _errors(path: Path) -> Mapping[str, Mapping[str, float]]:
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        kinds = [kind for kind in content if kind != "about"]
-        return {kind: {str(k): float(v) for k, v in content[kind].items()} for kind in kinds}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); 'lsmlab validate --write-docs' writes it") from None
-
-
-def forget_model_errors() -> None:
-    """Read the file again at the next use, after it was written."""
-    _errors.cache_clear()
+def error_name(name: str) -> str:
+    """Return the name in configs/model_errors.json of a number of summary.json."""
+    return BY_NAME[name].error_name if name in BY_NAME else name

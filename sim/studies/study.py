@@ -92,7 +92,9 @@ class Outcome:
         if failed is not None:
             raise InputError(f"{name}: {failed.error}")
         return Repeats(
-            [row.summary or {} for row in own if not row.perturbed], [row.summary or {} for row in own if row.perturbed]
+            [row.summary or {} for row in own if not row.perturbed],
+            [row.summary or {} for row in own if row.perturbed],
+            own[0].job.config if own else {},
         )
 
 

@@ -20,14 +20,14 @@ from lsmlab.sim.studies.goals import (
     GOALS,
     GoalLimits,
     goal_metric,
-    is_saturating,
     limits_text,
     memory_bytes,
     read_goal,
     read_limits,
 )
+from lsmlab.sim.studies.intervals import is_saturating
 from lsmlab.sim.studies.lengths import StoreState, settled_baseline, state_of
-from lsmlab.sim.studies.metrics import BY_NAME, Metric, model_errors_of
+from lsmlab.sim.studies.metrics import BY_NAME, Metric
 from lsmlab.sim.studies.optuna_search import (
     WINDOW,
     PointTried,
@@ -173,9 +173,8 @@ def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
     verdict, options = None, None
     metrics = list(problem.metrics().values())
     if best is not None:
-        errors = model_errors_of(config, from_a_log=baseline.from_a_log, changed=True)
         tail = goal_metric("p999", closed=closed)
-        check = _Check(baseline, metrics, tail, limits, seed + _FRESH_SEED, request.replications, quiet, errors)
+        check = _Check(baseline, metrics, tail, limits, seed + _FRESH_SEED, request.replications, quiet)
         verdict, summary = check.verdict(best.split(" "))
         if verdict.mends_overload or any(helps(metric, verdict.of(metric.name)) for metric in metrics):
             options = write_options(baseline, verdict.settings, summary, folder)
@@ -221,8 +220,6 @@ class _Check:
     first_seed: int
     seeds: int
     runs: Settings
-    errors: Mapping[str, float]
-    """The model's own errors by metric."""
 
     def verdict(self, best: Sequence[str]) -> tuple[TuningVerdict, Mapping[str, Any]]:
         """Return the verdict on a best point without its useless settings; also return a present run.
@@ -248,7 +245,7 @@ class _Check:
             settings, useless = list(best), []
         verdict = TuningVerdict(
             present.seeds, settings, useless, present.means(*self.metrics), tuned.means(*self.metrics), state_of(present),
-            state_of(tuned), differences(present, tuned, self.errors, (*self.metrics, self.tail)), parts,
+            state_of(tuned), differences(present, tuned, (*self.metrics, self.tail)), parts,
         )  # fmt: skip
         return verdict, present.summaries[0]
 
@@ -283,7 +280,7 @@ class _Check:
 
     def _own(self, before: Repeats, after: Repeats) -> list[Difference]:
         """Return the differences in the goals."""
-        found = {d.metric: d for d in differences(before, after, self.errors, self.metrics)}
+        found = {d.metric: d for d in differences(before, after, self.metrics)}
         return [found[metric.name] for metric in self.metrics if metric.name in found]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,6 @@ from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
 from lsmlab.sim.studies.differences import Difference, Reproduction, against_log, differences, reproduction
 from lsmlab.sim.studies.document import Document
 from lsmlab.sim.studies.lengths import StoreState, state_of, until_settled
-from lsmlab.sim.studies.metrics import model_errors_of
 from lsmlab.sim.studies.request import argument, command_of
 from lsmlab.sim.studies.study import Study, Variant
 
@@ -129,9 +128,8 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
     if baseline.lengthens(request.settled, [text for one in asked.alternatives for text in one.overrides]):
         study = until_settled(study, runs)
     outcome = study.run(runs, [folder] if folder is not None else [])
-    present = outcome.repeats(PRESENT)
-    errors = model_errors_of(configs[0], from_a_log=baseline.from_a_log, changed=True)
-    reproduced = reproduction(present, baseline.recorded, errors) if baseline.recorded and baseline.from_a_log else None
+    present = replace(outcome.repeats(PRESENT), changed=bool(request.set))
+    reproduced = reproduction(present, baseline.recorded) if baseline.recorded and baseline.from_a_log else None
     return WhatIfAnswer(
         baseline.name, list(baseline.overrides), present.seeds,
         Present(PRESENT, asked.folders[0], present.means(), state_of(present)),
@@ -139,7 +137,7 @@ def whatif(request: WhatIfRequest, runs: Settings, folder: Path | None = None) -
         [
             ComparedAlternative(
                 one.name, place, changes_of(one.overrides, configs[0], config), kept_facts(one.overrides, config),
-                against_log(differences(present, repeats, errors), reproduced), state_of(repeats),
+                against_log(differences(present, repeats), reproduced), state_of(repeats),
             )
             for one, place, config in zip(asked.alternatives, asked.folders[1:], configs[1:], strict=True)
             for repeats in [outcome.repeats(one.name)]

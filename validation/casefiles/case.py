@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.casefiles.overrides import overrides_of
 
@@ -23,6 +24,8 @@ _KEYS: Final = (
     "measured", "noise", "series", "log", "record", "group", "not_expressed",
 )  # fmt: skip
 _REQUIRED: Final = ("store", "workload")
+_MACHINE: Final = ("host", "device", "limits")
+"""Groups that describe machine and drive."""
 FEWEST_FLUSHES: Final = 10.0
 """Smallest number of flushes from which background bytes are compared: in shorter runs one compaction decides the total."""
 
@@ -58,6 +61,8 @@ class Case:
     """Option of the real run that the simulator does not have; the case is simulated without it and scored apart."""
     alternative: Mapping[str, Any] = field(default_factory=dict)
     """Values of configuration keys that explain the case as well as those of `overrides`; its intervals cover both."""
+    machine: str = ""
+    """Machine and drive of the recording; empty: the overrides of host, device and limits tell (`machine_of`)."""
     tables: Mapping[str, Any] | None = None
     """Measured tables (`levels`, `level_pairs`) as in the file; None if the file has none."""
 
@@ -79,6 +84,12 @@ class Case:
             if message is None:
                 raise
             raise InputError(f"{self.directory / FILE}: {message}") from error
+
+
+def machine_of(case: Case) -> str:
+    """Return machine and drive of a case: cases with the same text were recorded on one machine and drive, in one session."""
+    own = (text for text in case.overrides if override_key(text).partition(".")[0] in _MACHINE)
+    return case.machine or " ".join(own)
 
 
 def find_cases(directory: Path) -> list[Path]:

@@ -42,9 +42,9 @@ def document_text(found: Reproduction) -> str:
         digest_comment(digest()),
         "`lsmlab papers --write-docs` writes this page; do not edit it. [How the suite works](reference/papers.md).",
         f"{len(found.found)} claims. {verdict_counts(found.found)}. {found.seeds} simulated runs of each setting; brackets "
-        "contain the 90 % interval of their mean. *Number*, *direction*, *word*: what the paper gives. *Reproduced*: inside the "
-        "accepted range; *direction only*: the effect has the right direction; *not reproduced*: neither. [Ranges and choices "
-        "that were written after the first results](reference/papers.md).",
+        "contain the 90 % interval of their mean over the seeds. *Number*, *direction*, *word*: what the paper gives. "
+        "*Reproduced*: inside the accepted range; *direction only*: the effect has the right direction; *not reproduced*: "
+        "neither. [Ranges and choices that were written after the first results](reference/papers.md).",
     ]
     for paper in found.papers:
         parts += _headlines(paper, found.of(paper))

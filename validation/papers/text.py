@@ -61,7 +61,7 @@ def verdict_counts(found: Sequence[Found]) -> str:
 def claims_text(found: Reproduction) -> str:
     """Return the text that `lsmlab papers` prints."""
     counted = f"{len(found.found)} claims: {verdict_counts(found.found)}"
-    lines = [f"{counted}; {found.seeds} simulated runs of each setting, 90 % intervals"]
+    lines = [f"{counted}; {found.seeds} simulated runs of each setting, 90 % intervals over the seeds"]
     for paper in found.papers:
         lines += ["", f"{paper.name}: {paper.citation}", f"  {verdict_counts(found.of(paper))}"]
         for one in found.of(paper):

@@ -2,7 +2,8 @@
 
 - session: the request and the scorecard of it; sources: collects the cases; runs: simulates the cases in parallel.
 - metrics: definitions of the metrics, with metrics.yaml; score: errors by case and metric; card: results of one session;
-  trends: pairs of cases that differ in one key; intervals: 90 % prediction intervals; model_errors: the model's error.
+  trends: pairs of cases that differ in one key; model_errors: learns the model's error, and how well the intervals hold;
+  catalogue_cases: cases without their machine.
 - theory: checks against closed forms, with a flash drive simulated page by page; real_engines: cases from
   recordings of other engines; imported_cases: reruns and what-ifs from LOGs.
 - findings: explanations of missed targets; ci_baseline: medians that CI compares.

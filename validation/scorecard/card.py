@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from lsmlab.validation.casefiles.curves import reduced_curve
 from lsmlab.validation.scorecard.findings import missed_targets, read_findings
+from lsmlab.validation.scorecard.model_errors import Held, held_json
 from lsmlab.validation.scorecard.runs import CaseRun
 from lsmlab.validation.scorecard.score import ScoreRow, Total, as_json, coverage, rows_of, totals
 from lsmlab.validation.scorecard.theory import TheoryCheck
@@ -24,6 +25,10 @@ WIDER: Final = "wider"
 PUBLIC_2, UNEXPRESSED = "public_2", "public_2_not_expressed"
 """Public runs that nobody had seen when 0.1.0 was made (docs/background/edges.md), scored apart; and those of them with
 an option that the simulator does not have, simulated without it."""
+CATALOGUE: Final = "catalogue"
+"""The cases of `DEVELOPMENT` with the drive's data sheet and the default host (catalogue_cases.py)."""
+DEVELOPMENT: Final = (TEST, WIDER, PUBLIC, PUBLIC_2)
+"""Sets of measured machines from which the model's error is learnt; besides them, those from LOGs and `CATALOGUE`."""
 FROM_A_LOG: Final = (RERUNS, WHAT_IFS)
 SCORED: Final = (TEST, PUBLIC, QUARANTINE)
 """Sets that make the score; constants were fitted to the calibration runs, so their table is separate."""
@@ -31,6 +36,7 @@ SET_TITLES: Final = {
     TEST: "own recordings, test part", WIDER: "own recordings of other kinds", PUBLIC: "public runs",
     QUARANTINE: "own recordings, quarantine", PUBLIC_2: "public runs, second half",
     UNEXPRESSED: "public runs, second half, with an option that LSMLab does not have",
+    CATALOGUE: "development cases with data sheet and default host alone",
     ENGINES: "recorded runs of ADOC, SILK and LevelDB", RERUNS: "reruns from a LOG alone", WHAT_IFS: "what-ifs from a LOG",
     CALIBRATION: "calibration runs (not in the score)",
 }  # fmt: skip
@@ -54,6 +60,8 @@ class Scorecard:
     runs: list[CaseRun] = field(default_factory=list)
     replays: list[ReplayCheck] = field(default_factory=list)
     theory: list[TheoryCheck] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
+    """Coverage and width of the intervals by kind, on values from which they were not learnt."""
     seeds: int = 0
     skipped: list[str] = field(default_factory=list)
     """Notes on cases, sets and replays that were left out, with the reason."""
@@ -104,6 +112,7 @@ class Scorecard:
                 for r in self.rows
             ],
             "coverage": None if held is None else {"share": held[0], "values": held[1], "wanted": [0.85, 0.95]},
+            "intervals": held_json(self.held),
             "trends": trend_shares(self.trends),
             "missed": missed_targets(self.scored, self.of(*SCORED), read_findings()),
             "seeds": self.seeds,

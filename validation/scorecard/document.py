@@ -65,7 +65,7 @@ def _sizes(document: Document) -> str:
 
 def _coverage(document: Document) -> str:
     text = coverage_text(document).replace(MISSED, f"**{MISSED}**")
-    return text and f"{text}. The model's own error was learnt from the other half of the cases."
+    return text and f"{text}. Each interval was learnt without the cases of its fold, one fifth of all."
 
 
 def _missed(document: Document) -> Iterator[str]:

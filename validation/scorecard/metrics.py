@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from lsmlab.sim.studies.intervals import Scale
 from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.logs.histogram_clock import bucket_of
 
@@ -64,6 +65,12 @@ def error_text(value: float | None, kind: ErrorKind, *, signed: bool = False) ->
     return f"{value:.3f}"
 
 
+SCALES: Final = {
+    RELATIVE: Scale.RATIO, DIFFERENCE: Scale.POINTS, BUCKETS: Scale.LATENCY, FACTOR: Scale.LATENCY,
+}  # fmt: skip
+"""Scale on which the model's error is learnt, by kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredMetric:
     """One number of the scorecard."""
@@ -77,7 +84,7 @@ class ScoredMetric:
     worst: float | None = None
     """Target for the worst absolute error."""
     interval: bool = False
-    """Whether the prediction interval of the value counts for coverage."""
+    """Whether the model's error is learnt, so that there are intervals for the real store."""
     least: float = 0.0
     """Smallest real value that is scored: the relative error of a smaller value is mostly chance."""
 

@@ -15,7 +15,8 @@ from lsmlab.sim.runs.executor import Executor
 from lsmlab.sim.runs.places import LocalProcesses
 from lsmlab.sim.runs.store import StoredTable, default_store
 from lsmlab.sim.runs.task import reason_of
-from lsmlab.validation.casefiles.case import Case
+from lsmlab.sim.studies.intervals import Knowledge, ModelErrors, RunFacts, facts_of
+from lsmlab.validation.casefiles.case import Case, machine_of
 from lsmlab.validation.casefiles.curves import Floats
 from lsmlab.validation.casefiles.real import RealRun, real_run
 from lsmlab.validation.casefiles.values import reported_series, simulated_values
@@ -44,16 +45,24 @@ class CaseRun:
     perturbed: list[Replication] = field(default_factory=list)
     """Two runs with all constants changed by their standard errors, in opposite directions; empty if these are
     unknown."""
-    set_errors: Mapping[str, float] = field(default_factory=dict)
-    """Model error by metric from the case's parameter set."""
-    model_errors: Mapping[str, float] = field(default_factory=dict)
-    """Model error by metric in use: from the parameter set, else from configs/model_errors.json."""
-    parameters: str = ""
-    """Name of the machine's parameter set."""
+    facts: RunFacts = field(default_factory=RunFacts)
+    """What the run knows of its own error."""
+    errors: ModelErrors = field(default_factory=lambda: ModelErrors({}))
+    """Errors of the model from which its intervals follow."""
     wall_s: float = 0.0
     error: str | None = None
-    learning: bool = False
-    """Whether the model's error is learnt from this run; coverage is taken from the others."""
+
+    @property
+    def machine(self) -> str:
+        """Machine and drive of the case."""
+        return machine_of(self.case)
+
+    @property
+    def group(self) -> str:
+        """Runs whose errors are alike: one kind of run on one machine, or all predictions from one LOG."""
+        if self.facts.knowledge is Knowledge.IMPORTED:
+            return self.machine
+        return self.case.group or self.case.name
 
 
 def run_cases(
@@ -74,9 +83,6 @@ def run_cases(
             run.error = reason_of(error)
             report(f"{run.case.name}: {run.error}")
             continue
-        about = configs[number].get("parameters") or {}
-        run.set_errors = run.model_errors = about.get("model_errors") or {}
-        run.parameters = str(configs[number]["host"].get("parameters") or "")
     store = default_store()
     executor = LocalProcesses(store, processes)
     _read_measured(runs, configs, executor)
@@ -86,8 +92,10 @@ def run_cases(
         run.error = run.error or next((one.error for one in ended if one.error), None)
         run.wall_s = sum(one.wall_s for one in ended if one.folder is not None)
         if run.error is None:
-            read = [read_replication(one.folder) for one in ended if one.folder is not None]
+            folders = [one.folder for one in ended if one.folder is not None]
+            read = [read_replication(folder) for folder in folders]
             run.replications, run.perturbed = read[:seeds], read[seeds:]
+            run.facts = facts_of(configs[number], read_summary(folders[0]))
         report(f"{len(runs) - left}/{len(runs)} {run.case.name}: {run.error or f'{run.wall_s:.1f} s'}")
     return runs
 

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.sim.studies.intervals import spread
 from lsmlab.validation.casefiles.case import FEWEST_FLUSHES
 from lsmlab.validation.casefiles.curves import DISTANCES
 from lsmlab.validation.casefiles.real import dominant_cause
-from lsmlab.validation.scorecard.intervals import Uncertainty, prediction
 from lsmlab.validation.scorecard.metrics import (
     BACKGROUND,
     BUCKETS,
+    DIFFERENCE,
     DISTANCE,
     FACTOR,
     METRICS,
     RELATIVE,
+    SCALES,
     SHARE,
     WRONG,
     ScoredMetric,
     metric_of,
 )
+from lsmlab.validation.scorecard.model_errors import ErrorValue
 from lsmlab.validation.scorecard.runs import CaseRun
 
 
@@ -45,16 +48,8 @@ class ScoreRow:
     noise: float | None
     """Noise floor in the unit of the error; None if unknown."""
 
-    learning: bool = False
-    """Whether the model's error was learnt from this case."""
-
     @property
     def inside(self) -> bool | None:
-        """Whether the interval contains the real value; None without an interval, or if it was learnt from this case."""
-        return None if self.learning else self.contains
-
-    @property
-    def contains(self) -> bool | None:
         """Whether the interval contains the real value; None without an interval."""
         if self.low is None or self.high is None or not isinstance(self.real, float):
             return None
@@ -79,6 +74,8 @@ class Total:
     """Share of the numbers with an error of at most twice the noise."""
     coverage: float | None
     """Share of real values inside the 90 % interval."""
+    half_width: float | None
+    """Median of half the width of the 90 % intervals, in the unit of the errors."""
     worst_case: str
     meets_target: bool | None
     meets_worst: bool | None
@@ -88,35 +85,65 @@ def rows_of(run: CaseRun) -> list[ScoreRow]:
     """Return all rows of a case; empty if the case failed."""
     if run.real is None or not run.replications:
         return []
-    rows = [row for name in run.real.values if (row := _number_row(run, name)) is not None]
+    rows = [_number_row(run, number) for number in _numbers(run)]
     places = {m.name: i for i, m in enumerate(METRICS)}
     rows.sort(key=lambda r: (places.get(r.scored_by.name, len(places)), r.metric))
     return [*rows, *_curve_rows(run), *_cause_rows(run)]
 
 
-def _number_row(run: CaseRun, name: str) -> ScoreRow | None:
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """One number of a case that is scored."""
+
+    name: str
+    metric: ScoredMetric
+    real: float
+    simulated: list[float]
+    """One value per seed."""
+    shifted: list[float]
+    """Values of the two runs with shifted constants, if any."""
+
+
+def _numbers(run: CaseRun) -> Iterator[_Number]:
+    """Yield the numbers of a case that are scored."""
+    for name, real in (run.real.values if run.real is not None else {}).items():
+        metric = metric_of(name) or (
+            ScoredMetric(name, name, RELATIVE) if name in run.case.measured and name != "duration_s" else None
+        )
+        if metric is None or run.real is None or not _worth_scoring(metric, name, real, run.real.values):
+            continue
+        absent = 0.0 if name.startswith(("levels.", "pairs.")) else None  # a summary omits levels and pairs without files
+        found = [r.values.get(name, absent) for r in run.replications]
+        values = [v for v in found if v is not None]
+        if values and len(values) == len(found):
+            yield _Number(name, metric, real, values, [r.values.get(name, 0.0) for r in run.perturbed])
+
+
+def _number_row(run: CaseRun, number: _Number) -> ScoreRow:
     assert run.real is not None
-    metric = metric_of(name) or (
-        ScoredMetric(name, name, RELATIVE) if name in run.case.measured and name != "duration_s" else None
-    )
-    real = run.real.values[name]
-    if metric is None or not _worth_scoring(metric, name, real, run.real.values):
-        return None
-    absent = 0.0 if name.startswith(("levels.", "pairs.")) else None  # a summary omits levels and pairs without files
-    found = [r.values.get(name, absent) for r in run.replications]
-    values = [v for v in found if v is not None]
-    if not values or len(values) < len(found):
-        return None
-    simulated = _centre(values, metric)
-    relative = run.real.noise.get(name)
-    model_error = run.model_errors.get(name, run.model_errors.get(metric.name, 0.0))
-    pair = tuple(r.values.get(name, 0.0) for r in run.perturbed)
-    about = Uncertainty(relative, run.real.repeats, model_error, pair)
-    interval = prediction(values, metric.kind, about)
-    noise = _noise(metric, relative, real)
+    metric, real = number.metric, number.real
+    simulated = _centre(number.simulated, metric)
+    noise = _noise(metric, run.real.noise.get(number.name), real)
     error = metric.kind.error(simulated, real)
-    low, high = interval or (None, None)
-    return ScoreRow(run.set, run.case.name, name, metric, real, simulated, low, high, error, noise, run.learning)
+    low, high = run.errors.interval(metric.name, run.facts, number.simulated, number.shifted) or (None, None)
+    return ScoreRow(run.set, run.case.name, number.name, metric, real, simulated, low, high, error, noise)
+
+
+def error_values(run: CaseRun) -> Iterator[ErrorValue]:
+    """Yield the errors of a case from which the model's error is learnt; none of one whose machine is unknown."""
+    if run.facts.knowledge is None:
+        return
+    for number in _numbers(run):
+        scale = SCALES.get(number.metric.kind)
+        if not number.metric.interval or scale is None:
+            continue
+        real, simulated = scale.place(number.real), scale.place(number.simulated[0])
+        if real is not None and simulated is not None:
+            known = {**run.facts.known, **spread(scale, number.simulated, number.shifted)}
+            yield ErrorValue(
+                number.metric.name, scale, run.facts.knowledge, run.facts.device, run.case.name, run.group, run.machine,
+                simulated, real - simulated, known,
+            )  # fmt: skip
 
 
 def _worth_scoring(metric: ScoredMetric, name: str, real: float, values: Mapping[str, float]) -> bool:
@@ -218,10 +245,26 @@ def _total(metric: ScoredMetric, rows: list[ScoreRow]) -> Total:
         values=len(rows),
         within_noise=sum(near) / len(near) if near and metric.kind is not WRONG else None,
         coverage=sum(inside) / len(inside) if inside else None,
+        half_width=_half_width(rows),
         worst_case=rows[worst].case,
         meets_target=_meets(metric, rows, median, statistics.mean(sizes)),
         meets_worst=None if metric.worst is None else sizes[worst] <= metric.worst + 1e-12,
     )
+
+
+def _half_width(rows: Sequence[ScoreRow]) -> float | None:
+    """Return the median of half the width of the intervals, in the unit of the errors; None without intervals."""
+    widths = []
+    for row in rows:
+        if row.low is None or row.high is None or not isinstance(row.simulated, float):
+            continue
+        if row.scored_by.kind is DIFFERENCE:
+            widths.append(0.5 * (row.high - row.low))
+        elif row.scored_by.kind is RELATIVE:
+            widths.append(0.5 * (row.high - row.low) / row.simulated)
+        else:
+            widths.append(0.5 * math.log(row.high / row.low, 1.5 if row.scored_by.kind is BUCKETS else 2.0))
+    return statistics.median(widths) if widths else None
 
 
 def _meets(metric: ScoredMetric, rows: list[ScoreRow], median: float, mean: float) -> bool | None:
@@ -246,7 +289,8 @@ def as_json(total: Total) -> dict[str, Any]:
     return {
         "median": total.median, "p90": total.p90, "worst": total.worst, "bias": total.bias, "noise": total.noise,
         "cases": total.cases, "values": total.values, "unit": total.metric.kind.name,
-        "within_noise": total.within_noise, "coverage": total.coverage, "worst_case": total.worst_case,
+        "within_noise": total.within_noise, "coverage": total.coverage,
+        "half_width": total.half_width, "worst_case": total.worst_case,
         "target": total.metric.target, "target_worst": total.metric.worst,
         "meets_target": total.meets_target, "meets_worst": total.meets_worst,
     }  # fmt: skip

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.sim.progress import on_terminal, silent
-from lsmlab.sim.studies.metrics import read_model_errors
+from lsmlab.sim.studies.intervals import CHANGED, Knowledge, RunFacts, read_model_errors
 from lsmlab.sim.studies.request import argument, option
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.checkout import ENGINE_DATA, OWN_CASES, PUBLIC_DATA, source_tree_or_error
-from lsmlab.validation.scorecard.card import FROM_A_LOG, PUBLIC_2, WHAT_IFS, Scorecard
-from lsmlab.validation.scorecard.model_errors import choose_learning_half, write_model_errors
-from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, run_cases
+from lsmlab.validation.scorecard.card import CATALOGUE, DEVELOPMENT, FROM_A_LOG, PUBLIC_2, WHAT_IFS, Scorecard
+from lsmlab.validation.scorecard.catalogue_cases import as_catalogue
+from lsmlab.validation.scorecard.model_errors import FOLDS, checksum, held, out_of_fold, write_model_errors
+from lsmlab.validation.scorecard.runs import DEFAULT_PROCESSES, DEFAULT_SEEDS, CaseRun, run_cases
+from lsmlab.validation.scorecard.score import error_values
 from lsmlab.validation.scorecard.sources import (
     FURTHER_SETS,
     SETS,
@@ -25,6 +29,11 @@ from lsmlab.validation.scorecard.sources import (
     gather_second,
     replays,
 )
+
+_OF_DEVELOPMENT: Final = ("own", "public", PUBLIC_2)
+"""Sets of recorded runs whose machine may be taken away (--knowledge catalogue)."""
+_CATALOGUE_SEEDS: Final = 1
+"""Seeds of the cases without their machine in the documents: the noise between seeds is small against their errors."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +49,10 @@ class ValidateRequest:
     )
     more_overrides: tuple[str, ...] = option((), "one more override", "--set", metavar="key=value")
     match: tuple[str, ...] = option((), "score only cases with TEXT in their name", metavar="TEXT")
+    knowledge: str = option(
+        Knowledge.MEASURED.value, "catalogue: score the recorded runs with data sheet and default host alone (default: measured)",
+        choices=(Knowledge.MEASURED.value, Knowledge.CATALOGUE.value),
+    )
     seeds: int = option(DEFAULT_SEEDS, f"simulated runs per case ({DEFAULT_SEEDS})", metavar="N", low=1)
     jobs: int = option(DEFAULT_PROCESSES, f"processes ({DEFAULT_PROCESSES})", "--jobs", "-j", metavar="N", low=1)
     release: bool = option(False, "score the quarantine part as well")
@@ -57,6 +70,8 @@ class ValidateRequest:
     @property
     def sets(self) -> tuple[str, ...]:
         """Sets to score."""
+        if self.knowledge == Knowledge.CATALOGUE:
+            return self.only or _OF_DEVELOPMENT
         return self.only or (() if self.cases is not None else (*SETS, PUBLIC_2) if self.write_docs else SETS)
 
     def check(self) -> None:
@@ -64,6 +79,12 @@ class ValidateRequest:
         for text in self.all_overrides:
             if "=" not in text:
                 raise InputError(f"{text}: not an override; write key=value, or give the folder of cases with --cases")
+        others = self.cases or self.write_docs or not set(self.only) <= set(_OF_DEVELOPMENT)
+        if self.knowledge == Knowledge.CATALOGUE and others:
+            raise InputError(
+                f"--knowledge catalogue: scores the recorded runs {', '.join(_OF_DEVELOPMENT)}; leave out --cases, other sets "
+                "and --write-docs, which scores these cases as well"
+            )
         if self.write_docs:
             if self.cases or self.only or self.all_overrides or self.match:
                 raise InputError("--write-docs: leave out --cases, --only, --match and overrides; it scores all cases")
@@ -85,18 +106,17 @@ def score(request: ValidateRequest, *, quiet: bool) -> Scorecard:
     request.check()
     card = Scorecard(seeds=request.seeds)
     say = silent if quiet else on_terminal
-    card.runs = run_cases(
-        _cases(card, request), request.seeds, request.jobs, request.all_overrides, say, fresh=request.fresh, quiet=quiet
-    )
-    if request.cases is None:
-        choose_learning_half(card.runs)
-    if request.write_docs:
-        write_model_errors(card.runs)
-    for run in card.runs:
-        published = read_model_errors(
-            from_a_log=run.set in FROM_A_LOG, changed=run.set == WHAT_IFS, parameters=run.parameters
+    cases = _cases(card, request)
+    parts = [(cases, request.seeds)]
+    if request.knowledge == Knowledge.CATALOGUE:
+        parts = [(_without_machine(card, cases), request.seeds)]
+    elif request.write_docs:
+        parts += [(_without_machine(card, cases), _CATALOGUE_SEEDS)]
+    for several, seeds in parts:
+        card.runs += run_cases(
+            several, seeds, request.jobs, request.all_overrides, say, fresh=request.fresh, quiet=quiet
         )
-        run.model_errors = {**published, **run.set_errors}
+    _with_errors(card, request)
     if "replay" in request.sets:
         replays(card, release=request.release)
     if "theory" in request.sets:
@@ -104,6 +124,48 @@ def score(request: ValidateRequest, *, quiet: bool) -> Scorecard:
 
         card.theory = list(all_checks())
     return card
+
+
+def _without_machine(card: Scorecard, cases: Sequence[tuple[str, Case]]) -> list[tuple[str, Case]]:
+    """Return the development cases with data sheet and default host alone; the card notes those that do not compose."""
+    found = []
+    for name, case in cases:
+        try:
+            found += [(CATALOGUE, as_catalogue(case))] if name in DEVELOPMENT else []
+        except InputError as error:
+            card.unreadable.append((f"{case.name} (catalogue)", str(error)))
+    return found
+
+
+def _with_errors(card: Scorecard, request: ValidateRequest) -> None:
+    """Give each run the errors for its intervals: those learnt without its fold, or the published ones.
+
+    The published ones count for runs from which nothing is learnt, and for a choice of cases (--cases, --match).
+    """
+    for run in card.runs:
+        run.facts = _facts(run)
+    learning = [run for run in card.runs if _teaches(run)] if request.cases is None and not request.match else []
+    values = [value for run in learning for value in error_values(run)]
+    if request.write_docs:
+        write_model_errors(values)
+    published, by_fold = read_model_errors(), out_of_fold(values)
+    for run in card.runs:
+        run.errors = by_fold[checksum(run.group) % FOLDS] if learning and _teaches(run) else published
+    card.held = held(values)
+
+
+def _facts(run: CaseRun) -> RunFacts:
+    """Return what a run knows of its own error, where its set says more of its machine than its configuration."""
+    if run.set in FROM_A_LOG:
+        known = {**run.facts.known, CHANGED: float(run.set == WHAT_IFS)}
+        return replace(run.facts, knowledge=Knowledge.IMPORTED, known=known)
+    return run.facts
+
+
+def _teaches(run: CaseRun) -> bool:
+    """Return whether the model's error is learnt from a run."""
+    measured = run.set in DEVELOPMENT and run.facts.knowledge is Knowledge.MEASURED
+    return run.error is None and (measured or run.set in (*FROM_A_LOG, CATALOGUE))
 
 
 def _cases(card: Scorecard, request: ValidateRequest) -> list[tuple[str, Case]]:

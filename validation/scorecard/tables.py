@@ -5,12 +5,14 @@ All tables are made of the document that `Scorecard.document` returns and `lsmla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.sim.results.comparison_text import in_columns
+from lsmlab.sim.studies.intervals import Scale
 from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.markdown import table
 from lsmlab.validation.scorecard.card import ENGINES, RERUNS, SCORED, SET_TITLES, WHAT_IFS, WIDER
@@ -99,7 +101,7 @@ def sections(document: Document) -> Iterator[Section]:
         title = f"{SET_TITLES[name][0].upper()}{SET_TITLES[name][1:]}"
         yield Section(f"set-{name}", title, tables)
     cases = cases_section("Every case", rows_of_sets(document, *SCORED))
-    for section in (_engines(document), cases, _trends(document), _replays(document), _theory(document)):
+    for section in (_intervals(document), _engines(document), cases, _trends(document), _replays(document), _theory(document)):
         if section.tables[0].rows:
             yield section
 
@@ -121,13 +123,14 @@ def sets_of_cases(document: Document) -> dict[str, int]:
 def target_table(totals: Mapping[str, Mapping[str, Any]], *, targeted: bool = False) -> ScoreTable:
     """Return the errors by metric, with targets. `targeted`: only metrics with a target for their median."""
     head = ("metric", "median", "target", "P90", "worst", "target", "bias", "noise", "within 2 x noise", "in 90 % interval",
-            "values")  # fmt: skip
+            "half width", "values")  # fmt: skip
     return ScoreTable(head, [
         (
             TITLES.get(name, name), _median(of), _goal(_target(of), of["meets_target"]), error_in(of["p90"], of),
             error_in(of["worst"], of), _goal(_worst(of), of["meets_worst"]),
             "" if of["unit"] in (WRONG.name, DISTANCE.name) else error_in(of["bias"], of, signed=True),
-            error_in(of["noise"], of), share_text(of["within_noise"]), share_text(of["coverage"]), str(of["values"]),
+            error_in(of["noise"], of), share_text(of["within_noise"]), share_text(of["coverage"]),
+            error_in(of["half_width"], of), str(of["values"]),
         )
         for name, of in totals.items()
         if of["target"] is not None or not targeted
@@ -245,6 +248,27 @@ def case_table(rows: Sequence[Mapping[str, Any]]) -> ScoreTable:
 def cases_section(title: str, rows: Sequence[Mapping[str, Any]]) -> Section:
     """Return the section with the errors of cases."""
     return Section("cases", title, (case_table(rows),))
+
+
+def _intervals(document: Document) -> Section:
+    """Return the section with coverage and width of the intervals by kind."""
+    rows = [
+        (
+            TITLES.get(of["metric"], of["metric"]), of["knowledge"], of["device"] or "all", share_text(of["inside"]),
+            _width(of), str(of["values"]),
+        )
+        for of in document["intervals"]
+    ]  # fmt: skip
+    head = ("metric", "machine", "drive", "in 90 % interval", "half width", "values")
+    return Section("intervals", "Intervals by kind", (ScoreTable(head, rows, texts=(0, 1, 2)),))
+
+
+def _width(of: Mapping[str, Any]) -> str:
+    """Return half the width of an interval: in per cent, in points, or as a factor for latencies."""
+    half = of["half_width"]
+    if of["scale"] == Scale.POINTS:
+        return f"{100 * half:.1f} pt"
+    return f"x{math.exp(half):.2f}" if of["scale"] == Scale.LATENCY else f"{100 * math.expm1(half):.1f} %"
 
 
 def _engines(document: Document) -> Section:

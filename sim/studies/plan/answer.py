@@ -10,17 +10,20 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.studies.document import Document
+from lsmlab.sim.studies.intervals import ModelErrors
 from lsmlab.sim.studies.plan.candidates import PlanCandidate
 from lsmlab.sim.studies.plan.fewer_levels import FEWER_LEVELS_ERROR, FEWER_LEVELS_WRITTEN_ERROR
 from lsmlab.sim.studies.plan.forecast import (
+    RATE,
+    WRITTEN,
     Curve,
+    Errors,
     date_after,
     drive_life_years,
-    factor_range,
+    errors_of,
     feasible_share,
     machines_for,
-    rate_error,
-    written_error,
+    widened,
     years_until,
 )
 from lsmlab.sim.studies.plan.growing import GrownStore, rate_growth, space_ratio
@@ -105,8 +108,10 @@ class CandidateAnswer:
     """space or rate."""
     grown: GrownStore | None = None
     """Store with the data of the end of the plan; None: not simulated, the rate today counts for all sizes."""
-    feasible_share: float = 0.0
-    """Share of draws of the model's own error in which the candidate is feasible."""
+    feasible_share: float | None = 0.0
+    """Share of draws of the model's own error in which the candidate is feasible; None if that error is not known."""
+    rate_range: list[float] | None = None
+    """Factors of the rates between which the real store's are with 90 % probability; None if the error is not known."""
     constraint: str = ""
     """What fails just above the largest sustainable rate, in words."""
     resource: str = ""
@@ -146,7 +151,6 @@ class PlanAnswer(Document):
     load: PlannedLoad
     service_levels: dict[str, float]
     settings: dict[str, float]
-    model_errors: dict[str, float]
     candidates: list[CandidateAnswer]
     """Feasible candidates first, the cheapest first."""
     notes: list[str]
@@ -159,7 +163,7 @@ class PlanAnswer(Document):
 
 
 def plan_answer(
-    plan: Plan, results: Mapping[str, Evaluated | str], errors: Mapping[str, float],
+    plan: Plan, results: Mapping[str, Evaluated | str], errors: ModelErrors,
     sensitivities: Mapping[str, list[SensitivityRow]], grown: Mapping[str, GrownStore] | None = None,
     command: str = "",
 ) -> PlanAnswer:  # fmt: skip
@@ -176,7 +180,6 @@ def plan_answer(
             "years_of_service": plan.costs.years_of_service, "free_space": plan.costs.free_space,
             "change": plan.sensitivity.change,
         },
-        {"ops_per_s": rate_error(errors), "device_bytes_written": written_error(errors), "fewer_levels": FEWER_LEVELS_ERROR},
         sorted(_with_front(rows), key=_order), list(plan.notes), plan.availability.replicas, plan.availability.spare,
         ended, command,
     )  # fmt: skip
@@ -207,7 +210,7 @@ def _load(plan: Plan) -> PlannedLoad:
 
 
 def _row(
-    plan: Plan, candidate: PlanCandidate, result: Evaluated | str, errors: Mapping[str, float],
+    plan: Plan, candidate: PlanCandidate, result: Evaluated | str, errors: ModelErrors,
     sensitivity: list[SensitivityRow], grown: GrownStore | None,
 ) -> CandidateAnswer:  # fmt: skip
     if isinstance(result, str) or result.planned is None:
@@ -219,7 +222,7 @@ def _row(
     fits = space is None or space >= 1.0
     feasible = headroom >= 1.0 and planned.holds and fits
     paid = _machines_paid(plan, candidate, result)
-    known = _errors_of(result, errors)
+    known = _errors_of(candidate, result, errors)
     wear = _wear(plan, planned, paid, known)
     cost = _cost(plan, candidate, planned, paid, wear.life_years)
     ends = _end(plan, result, headroom, grown)
@@ -241,6 +244,7 @@ def _row(
         runs_out_by=ends.by if feasible and ends.day is not None else None,
         grown=grown,
         feasible_share=feasible_share(headroom, planned.levels, plan.levels, known, _curves(result)) if fits else 0.0,
+        rate_range=list(known[RATE].factors()) if RATE in known else None,
         constraint=_constraint(plan, result, fits),
         resource=_resource(result, fits),
         planned=AtPlannedRate(dict(planned.levels), dict(planned.values), planned.holds),
@@ -273,18 +277,13 @@ def _seeds(result: Evaluated) -> int:
     return sum(t.holds and t.rate_per_s == result.found.rate_per_s for t in result.found.trials)
 
 
-def _errors_of(result: Evaluated, errors: Mapping[str, float]) -> Mapping[str, float]:
-    """Return the model's errors by metric; those of rate and written bytes contain the error of a tree with fewer levels."""
+def _errors_of(candidate: PlanCandidate, result: Evaluated, errors: ModelErrors) -> Errors:
+    """Return the model's errors by quantity; those of rate and written bytes contain the error of a tree with fewer levels."""
+    known = errors_of(candidate.store.config, errors)
     if result.line is None:
-        return errors
-    more = {"ops_per_s": FEWER_LEVELS_ERROR, "device_bytes_written": FEWER_LEVELS_WRITTEN_ERROR}
-    return {**errors, **{name: math.hypot(errors.get(name, 0.0), error) for name, error in more.items()}}
-
-
-def rate_error_of(row: CandidateAnswer, answer: PlanAnswer) -> float:
-    """Return the relative error of a candidate's rate: the model's own, with that of left-out levels."""
-    errors = answer.model_errors
-    return math.hypot(errors["ops_per_s"], errors.get("fewer_levels", 0.0) if row.levels_left_out else 0.0)
+        return known
+    more = {RATE: FEWER_LEVELS_ERROR, WRITTEN: FEWER_LEVELS_WRITTEN_ERROR}
+    return {name: widened(of, more.get(name, 0.0)) for name, of in known.items()}
 
 
 def _curves(result: Evaluated) -> dict[str, Curve]:
@@ -336,10 +335,10 @@ def _machines_at_horizon(plan: Plan, candidate: PlanCandidate, result: Evaluated
 class _Wear:
     life_years: float | None
     range_years: list[float] | None
-    """90 % interval by the model's error."""
+    """90 % interval by the model's error; None if that is not known."""
 
 
-def _wear(plan: Plan, planned: Trial, paid: int | None, errors: Mapping[str, float]) -> _Wear:
+def _wear(plan: Plan, planned: Trial, paid: int | None, errors: Errors) -> _Wear:
     """Return the life of the drives; writes follow the mean rate, which all machines of a copy share, and grow with it."""
     if paid is None:
         return _Wear(None, None)
@@ -351,7 +350,9 @@ def _wear(plan: Plan, planned: Trial, paid: int | None, errors: Mapping[str, flo
     life = drive_life_years(endurance, per_s, growth)
     if life is None:
         return _Wear(None, None)
-    ends = [drive_life_years(endurance, per_s * factor, growth) for factor in reversed(factor_range(written_error(errors)))]
+    if WRITTEN not in errors:
+        return _Wear(life, None)
+    ends = [drive_life_years(endurance, per_s * factor, growth) for factor in reversed(errors[WRITTEN].factors())]
     return _Wear(life, [end for end in ends if end is not None])
 
 

@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from lsmlab.sim.studies.intervals import ErrorRange, ModelErrors, facts_of
+from lsmlab.sim.studies.metrics import error_name
 from lsmlab.sim.studies.plan.service_levels import LEVELS, ServiceLevels
 from numpy.typing import NDArray
 
@@ -19,10 +21,13 @@ _YEAR_S: Final = _DAYS_PER_YEAR * 86400.0
 NEVER_YEARS: Final = 100.0
 """Years after which a limit counts as never reached."""
 DRAWS: Final = 10_000
-_OPS: Final = "ops_per_s"
-_BYTES: Final = "device_bytes_written"
-_STALL_ERROR: Final = "write_latency_s.max"
-"""Metric whose error stands for that of the longest stall, which model_errors.json does not contain."""
+RATE: Final = "ops_per_s"
+WRITTEN: Final = "device_bytes_written"
+NORMAL_90: Final = 1.645
+"""Half the width of a 90 % interval of a normal distribution, in standard deviations."""
+
+Errors = Mapping[str, ErrorRange]
+"""90 % ranges of the model's error by quantity of configs/model_errors.json; quantities of unknown error are missing."""
 
 
 def years_until(ratio: float, growth_per_year: float) -> float:
@@ -75,53 +80,54 @@ class Curve:
         return np.interp(rates, self.rates, self.values)
 
 
-def feasible_share(
-    headroom: float, values: Mapping[str, float], levels: ServiceLevels, errors: Mapping[str, float],
-    curves: Mapping[str, Curve] | None = None,
-) -> float:  # fmt: skip
-    """Return the share of draws of the model's errors in which a candidate is feasible.
+def errors_of(config: Mapping[str, Any], errors: ModelErrors) -> Errors:
+    """Return the errors of a candidate with the configuration of one machine, typical ones for its knowledge and drive."""
+    facts = facts_of(config, {})
+    names = {RATE, WRITTEN, *(error_name(level.metric) for level in LEVELS.values() if level.metric)}
+    ranges = {name: errors.range(name, facts) for name in sorted(names)}
+    return {name: of for name, of in ranges.items() if of is not None}
 
-    A draw multiplies the sustainable rate (`headroom`: its ratio to the planned rate) by a lognormal error: it says how much
-    of the store the planned rate uses. Stalls follow from the use: the drawn stalls are those that the simulation has at this
-    use (`curves`, by service level). Their own error is at most as large as they are, so a store without stalls at any use in
-    reach has none in any draw. Latencies at the planned rate (`values`) get independent lognormal errors. `errors`: standard
-    deviations by metric.
+
+def feasible_share(
+    headroom: float, values: Mapping[str, float], levels: ServiceLevels, errors: Errors,
+    curves: Mapping[str, Curve] | None = None,
+) -> float | None:  # fmt: skip
+    """Return the share of draws of the model's errors in which a candidate is feasible; None if an error is not known.
+
+    A draw multiplies the sustainable rate (`headroom`: its ratio to the planned rate) by an error: it says how much of the
+    store the planned rate uses. Stalls follow from the use: the drawn stalls are those that the simulation has at this use
+    (`curves`, by service level). Their own error is at most as large as they are, so a store without stalls at any use in
+    reach has none in any draw. Latencies at the planned rate (`values`) get independent errors. Each side of an error is half
+    a normal distribution, on the scale of its quantity. Service levels that the plan computes itself have no error.
     """
+    if RATE not in errors:
+        return None
     draws = np.random.default_rng(0)
-    faster = np.exp(errors.get(_OPS, 0.0) * draws.standard_normal(DRAWS))
+    faster = np.exp(_drawn(errors[RATE], draws.standard_normal(DRAWS)))
     good = headroom * faster >= 1.0
     for name, limit in levels.limits().items():
-        error, noise = _error(name, errors), draws.standard_normal(DRAWS)
+        noise = draws.standard_normal(DRAWS)
         if name not in values:
             continue
+        level, own = LEVELS[name], ErrorRange(0.0, 0.0)
+        if level.metric:
+            known = errors.get(error_name(level.metric))
+            if known is None:
+                return None
+            own = known
         curve = (curves or {}).get(name)
         value = np.full(DRAWS, values[name]) if curve is None else curve.at(1.0 / faster)
-        good &= _drawn(value, error, noise, additive=LEVELS[name].share) <= limit
+        error = _drawn(own, noise)
+        value = value + np.clip(error, -value, value) if level.share else value * np.exp(error)
+        good &= value <= limit
     return float(good.mean())
 
 
-def _drawn(value: Floats, error: float, noise: Floats, *, additive: bool) -> Floats:
-    """Return values with their error: relative, or in points for a share, whose error is no larger than the share."""
-    if not additive:
-        return value * np.exp(error * noise)
-    return value + np.minimum(error, value) * noise
+def _drawn(of: ErrorRange, noise: Floats) -> Floats:
+    """Return errors from standard normal noise."""
+    return noise * np.where(noise > 0.0, of.high, -of.low) / NORMAL_90
 
 
-def factor_range(error: float) -> tuple[float, float]:
-    """Return the factors that contain 90 % of the draws of a lognormal error."""
-    return float(np.exp(-1.645 * error)), float(np.exp(1.645 * error))
-
-
-def rate_error(errors: Mapping[str, float]) -> float:
-    """Return the relative error of a throughput."""
-    return errors.get(_OPS, 0.0)
-
-
-def written_error(errors: Mapping[str, float]) -> float:
-    """Return the relative error of the bytes written to the drive."""
-    return errors.get(_BYTES, 0.0)
-
-
-def _error(name: str, errors: Mapping[str, float]) -> float:
-    """Return the error of a service level; 0 for one whose error was never measured."""
-    return errors.get(_STALL_ERROR if name == "longest_stall" else LEVELS[name].metric, 0.0)
+def widened(of: ErrorRange, deviation: float) -> ErrorRange:
+    """Return the range of the sum of an error and an independent one with this standard deviation."""
+    return ErrorRange(-math.hypot(of.low, NORMAL_90 * deviation), math.hypot(of.high, NORMAL_90 * deviation))

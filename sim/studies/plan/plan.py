@@ -11,7 +11,7 @@ from typing import Final
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate, estimate, expected, total
 from lsmlab.sim.setting import Setting
-from lsmlab.sim.studies.metrics import read_model_errors
+from lsmlab.sim.studies.intervals import read_model_errors
 from lsmlab.sim.studies.plan.answer import PlanAnswer, best, plan_answer
 from lsmlab.sim.studies.plan.fewer_levels import levels_to_leave_out
 from lsmlab.sim.studies.plan.growing import grown_evaluation, grown_store
@@ -94,7 +94,7 @@ def plan(request: PlanRequest, runs: Settings, folder: Path) -> PlanAnswer:
         for c in asked.candidates
     }
     results = carry_out({name: one.steps() for name, one in evaluations.items()}, runs)
-    errors = read_model_errors(from_a_log=asked.from_a_log, changed=True)
+    errors = read_model_errors()
     names = best(plan_answer(asked, results, errors, {}).candidates, asked.sensitivity.candidates)
     chosen = [(c, found) for c in asked.candidates if c.name in names and isinstance(found := results[c.name], Evaluated)]
     changed: dict[str, Evaluation] = {}

@@ -70,7 +70,6 @@ class Plan:
     costs: CostSettings
     sensitivity: SensitivitySettings
     availability: AvailabilitySettings
-    from_a_log: bool
     notes: tuple[str, ...]
 
 
@@ -102,7 +101,7 @@ def _plan(path: Path, content: Mapping[str, Any], config_dirs: Sequence[Path]) -
         levels, candidates, build(SearchSettings, _part(content, "search", {}), "search"),
         build(CostSettings, _part(content, "costs", {}), "costs"),
         build(SensitivitySettings, _part(content, "sensitivity", {}), "sensitivity"), availability,
-        baseline.from_a_log, tuple(notes),
+        tuple(notes),
     )  # fmt: skip
 
 
