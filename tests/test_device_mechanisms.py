@@ -95,22 +95,6 @@ def test_slc_cache_timeline() -> None:
     assert device.allocate(rest, load).write_bytes_per_s == grant.write_bytes_per_s
 
 
-def test_a_drive_that_folds_its_slc_cache_alternates_between_two_rates() -> None:
-    """150 MB/s for 600 MB, then 50 MB/s for 12 s while 600 MB are copied: 4 s and 12 s, 75 MB/s on average."""
-    device = flash(
-        "samsung_970_evo_plus_2tb", gc_random_share=0.0, write_bandwidth="50MB/s", slc_write_bandwidth="150MB/s",
-        slc_cache="600MB", slc_resume=1.0, slc_fold_bandwidth="50MB/s",
-    )  # fmt: skip
-    load, state, lengths, written = DeviceLoad(writers=4), device.initial(), [], 0.0
-    for _ in range(6):
-        grant = device.allocate(state, load)
-        lengths.append(grant.valid_for_s)
-        state, flow, _ = drive(device, load, grant.valid_for_s, state)
-        written += flow.write_bytes
-    assert [4.0, 12.0] * 3 == pytest.approx(lengths, rel=0.01)
-    assert pytest.approx(75e6, rel=0.01) == written / sum(lengths)
-
-
 def pausing_drive() -> FlashDrive:
     """Return a drive that copies its SLC cache of 6 GB only in pauses of more than 10 s."""
     return flash(

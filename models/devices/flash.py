@@ -110,8 +110,6 @@ class FlashDrive(ServedDevice):
     """Write rate while the cache has room; required with `slc_cache`."""
     slc_resume: float = quantity("ratio", 0.5, high=1.0)
     """Share of the cache that must be free before it accepts writes again."""
-    slc_fold_bandwidth: float = quantity("bytes_per_s", 0.0)
-    """Rate at which a full cache is copied to its final cells beside writes that bypass it; 0: only an idle drive copies."""
     slc_idle: float = quantity("seconds", 0.0)
     """Time without reads and writes after which the drive copies its cache; 0: it copies in all its idle time."""
     endurance: float | None = quantity("bytes", None)
@@ -170,7 +168,7 @@ class FlashDrive(ServedDevice):
             if not full:
                 used += flow.write_bytes
                 programmed += flow.write_bytes  # programmed once in the cache and once in the final cells
-            drain = self._drain(service, flow.read_bytes / elapsed_s, flow.write_bytes / elapsed_s, amplification, full=full)
+            drain = self._drain(service, flow.read_bytes / elapsed_s, flow.write_bytes / elapsed_s, amplification)
             used -= elapsed_s * drain + self._pause_drain_bytes(state.idle_s, idle_s, amplification)
             used = min(max(0.0, used), self.slc_cache)
             full = self._cache_full(used, full)
@@ -214,19 +212,18 @@ class FlashDrive(ServedDevice):
 
     def _cache_change_s(self, state: FlashState, service: Service, read_rate: float, write_rate: float) -> float:
         """Time in s until the cache is full, or in use again, at these rates."""
-        drain = self._drain(service, read_rate, write_rate, state.amplification, full=state.slc_full)
+        drain = self._drain(service, read_rate, write_rate, state.amplification)
         if state.slc_full:
             excess = state.slc_used_bytes - self.slc_cache * (1.0 - self.slc_resume)
             return excess / drain if drain > 0 and write_rate > 0 else math.inf
         growth = write_rate - drain
         return (self.slc_cache - state.slc_used_bytes) / growth if growth > 0 else math.inf
 
-    def _drain(self, service: Service, read_rate: float, write_rate: float, amplification: float, *, full: bool) -> float:
+    def _drain(self, service: Service, read_rate: float, write_rate: float, amplification: float) -> float:
         """Rate in bytes per second at which the cache is copied to its final cells, apart from that of pauses (`slc_idle`)."""
-        beside_writes = self.slc_fold_bandwidth if full else 0.0
         if self.slc_idle > 0.0:
-            return beside_writes
-        return beside_writes + _idle(service, read_rate, write_rate) * self.write_bandwidth / amplification
+            return 0.0
+        return _idle(service, read_rate, write_rate) * self.write_bandwidth / amplification
 
     def _pause_drain_bytes(self, before_s: float, idle_s: float, amplification: float) -> float:
         """Return the bytes copied while a pause grew from `before_s` to `idle_s`, beyond `slc_idle`."""

@@ -39,7 +39,7 @@ _CAPS: Final = {
 """Keys of the group `limits` by estimate."""
 _CONSTANTS: Final = (
     "write_bandwidth", "read_bandwidth", "write_latency", "read_latency", "fsync_latency", "wal_fsync_latency",
-    "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth", "slc_idle",
+    "slc_write_bandwidth", "slc_cache", "slc_idle",
 )  # fmt: skip
 """Constants of the device that an estimate may give."""
 _CACHE: Final = 2.0

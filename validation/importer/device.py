@@ -30,9 +30,7 @@ from lsmlab.validation.logs.history.summary import busy_s
 from lsmlab.validation.logs.timings import fsync_periods
 from lsmlab.validation.logs.timings.cache_phases import (
     CACHE_PAUSE_S,
-    CachePhases,
     FirstPhase,
-    cache_phases,
     first_phase,
 )
 from lsmlab.validation.logs.timings.fsync_periods import Array
@@ -83,9 +81,7 @@ def small_fsync(observation: Observation, _: Earlier) -> Estimates:
 def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate device.write_bandwidth from the bytes and the time of fsyncs, minus the latency of small fsyncs.
 
-    Where the drive alternates between two rates, it has an SLC cache: the lower rate is device.write_bandwidth, and
-    device.slc_write_bandwidth, slc_cache, slc_resume and slc_fold_bandwidth describe the cache. Where only its beginning is
-    faster, the cache stays full: slc_idle is longer than the pauses of the run.
+    Where the beginning is faster, the drive has an SLC cache that stays full: slc_idle is longer than the pauses of the run.
     """
     small = earlier["device.fsync_latency"]
     rotates = small is not None and small.value >= ROTATING_S
@@ -96,29 +92,9 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     error = jackknife_error(lambda kept: fsync_periods.bandwidth(periods[kept], small.value), len(periods))
     basis = f"bytes per second with an fsync in progress, {len(periods):,} periods; error: jackknife"
     kind = "estimate" if error < _LARGEST_ERROR * rate else "lower_bound"
-    if not rotates:
-        phases = cache_phases(observation.jobs, _flush_cpu_s(earlier))
-        if phases is not None and 0.0 < (room_bytes := phases.fast_bytes(rate)) < math.inf:
-            return _slc_cache(phases, room_bytes, error / rate)
-        if (first := first_phase(observation.jobs, _flush_cpu_s(earlier))) is not None:
-            return _fast_beginning(first, rate, error)
+    if not rotates and (first := first_phase(observation.jobs, _flush_cpu_s(earlier))) is not None:
+        return _fast_beginning(first, rate, error)
     return Estimates((Estimate("device.write_bandwidth", rate, error, "B/s", kind, basis),))
-
-
-def _slc_cache(phases: CachePhases, room_bytes: float, error: float) -> Estimates:
-    """Return the estimates of a drive that is fast for `room_bytes`, then slow while it copies them to their final cells.
-
-    `error`: relative standard error of its mean rate.
-    """
-    basis = f"fsyncs are fast and slow in turn: an SLC cache that fills, and is copied for {phases.slow_s:.0f} s"
-    slow, fast = phases.slow_bytes_per_s, phases.fast_bytes_per_s
-    return Estimates((
-        Estimate("device.write_bandwidth", slow, error * slow, "B/s", "estimate", basis),
-        Estimate("device.slc_write_bandwidth", fast, error * fast, "B/s", "estimate", basis),
-        Estimate("device.slc_cache", room_bytes, None, "B", "estimate", basis),
-        Estimate("device.slc_resume", 1.0, None, "ratio", "estimate", basis),
-        Estimate("device.slc_fold_bandwidth", room_bytes / phases.slow_s, None, "B/s", "estimate", basis),
-    ))
 
 
 def _fast_beginning(first: FirstPhase, rate: float, error: float) -> Estimates:

@@ -39,7 +39,7 @@ SECOND: Final = "tables_2"
 """Folders of descriptions: the runs of public_runs, and those of public_runs_2, which nobody had seen when 0.1 was made."""
 _COMMON: Final = "common"
 _CONDITIONS: Final = Path(__file__).with_name("sessions.yaml")
-_DRIVE: Final = ("write_bandwidth", "slc_write_bandwidth", "slc_cache", "slc_resume", "slc_fold_bandwidth", "slc_idle")
+_DRIVE: Final = ("write_bandwidth", "slc_write_bandwidth", "slc_cache", "slc_idle")
 """Constants of a drive that may differ between sessions."""
 _FEW: Final = 8
 """Most repeats whose own range is their noise."""
