@@ -58,6 +58,9 @@ class ValidateRequest:
     release: bool = option(False, "score the quarantine part as well")
     fresh: bool = option(False, "simulate also runs that the run store (outputs/runs) contains")
     write_docs: bool = option(False, "write docs/validation.md and validation/scorecard/baseline.json")
+    ablate: bool = option(
+        False, "refit and score all calibration runs without each part of the model (--match PART: only these parts)"
+    )
     groups: Path | None = option(None, "write the errors by group of cases to FILE (Markdown)", metavar="FILE")
     public_data: Path = option(PUBLIC_DATA, "the folder public_runs", metavar="DIR")
     engines: Path = option(ENGINE_DATA, "the folder real_engines, or one of that form", metavar="DIR")

@@ -1,0 +1,100 @@
+"""The page of the ablation, docs/ablation.md: what each part of the model is worth, on how many machines, in which metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from lsmlab.validation.ablation.ablate import CASES_OUT, MACHINE_OUT, WITH, Ablation, Errors
+from lsmlab.validation.ablation.parts import Part
+from lsmlab.validation.markdown import table
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "ablation.md"
+METRICS: Final = {
+    "ops_per_s": ("throughput", 100.0, "%"), "write_amplification": ("W-Amp", 100.0, "%"),
+    "stall_fraction": ("stalls", 100.0, "points"), "device_bytes_written": ("device bytes", 100.0, "%"),
+    "write_latency_s.p99": ("write P99", 1.0, "buckets"), "write_latency_s.p999": ("write P99.9", 1.0, "buckets"),
+    "read_latency_s.p99": ("read P99", 1.0, "buckets"),
+}  # fmt: skip
+"""Name, scale and unit of each metric."""
+_LEAST: Final = {"%": 0.2, "points": 0.2, "buckets": 0.1}
+"""Smallest change of the mean error of a machine that counts."""
+
+
+class Worth(NamedTuple):
+    """Change of the mean absolute error in one metric without a part."""
+
+    mean: float
+    """Over machines, in the unit of the metric; above 0: the part pays."""
+    better: int
+    """Machines on which the part pays."""
+    worse: int
+    """Machines that are better without the part."""
+
+
+def worth_of(without: Errors, with_it: Errors, metric: str) -> Worth | None:
+    """Return what a part is worth in one metric; None without a case that has it.
+
+    A machine counts if the mean over its cases changes by more than its standard error and the least change.
+    """
+    _, scale, unit = METRICS[metric]
+    of_machine: dict[str, list[float]] = {}
+    for key in without.keys() & with_it.keys():
+        if metric in without[key] and metric in with_it[key]:
+            change = abs(without[key][metric]) - abs(with_it[key][metric])
+            of_machine.setdefault(key[0], []).append(scale * change)
+    if not of_machine:
+        return None
+    means = {name: float(np.mean(found)) for name, found in of_machine.items()}
+    sure = {name: max(_LEAST[unit], _standard_error(found)) for name, found in of_machine.items()}
+    better = sum(means[name] > sure[name] for name in means)
+    return Worth(float(np.mean(list(means.values()))), better, sum(means[name] < -sure[name] for name in means))
+
+
+def _standard_error(found: Sequence[float]) -> float:
+    return float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("inf")
+
+
+def ablation_text(done: Ablation) -> str:
+    """Return the page."""
+    with_it = done.errors[WITH, CASES_OUT]
+    machines = sorted({machine for machine, _ in with_it})
+    lines = [
+        "# What each part of the model is worth",
+        "",
+        "`lsmlab validate --ablate --write-docs` writes this page; do not edit it. Each part is put into its simplest form, and "
+        "the other constants are fitted again.",
+        f"All {len(with_it)} calibration runs of {len(machines)} machines ({', '.join(machines)}) are simulated with constants "
+        "that were fitted to the other three quarters of their machine's cases.",
+        "A number is the change of the mean absolute error, mean over the machines: above 0, the part pays. In brackets: "
+        "machines on which it pays / machines that are better without it.",
+        "A machine counts if its change is above its standard error and above 0.2 % or points, or 0.1 buckets.",
+        "",
+        "## Without the part",
+        "",
+        _table(done, CASES_OUT),
+        "",
+        "## With the constants of the other machines",
+        "",
+        "The constants of a part have the geometric mean of the other machines. Above 0: they must be measured on each machine.",
+        "",
+        _table(done, MACHINE_OUT),
+        "",
+    ]
+    if done.failed:
+        lines += ["## Failed", "", *(f"- {text}" for text in done.failed), ""]
+    return "\n".join(lines)
+
+
+def _table(done: Ablation, kind: str) -> str:
+    head = ("part", "pays on", *(f"{name}, {unit}" for name, _, unit in METRICS.values()))
+    return table(head, [_row(done, part, kind) for part in done.parts if (part.name, kind) in done.errors])
+
+
+def _row(done: Ablation, part: Part, kind: str) -> list[str]:
+    found = [worth_of(done.errors[part.name, kind], done.errors[WITH, CASES_OUT], metric) for metric in METRICS]
+    cells = ["" if w is None else f"{w.mean:+.2f} ({w.better}/{w.worse})" for w in found]
+    most = max((w.better for w in found if w is not None), default=0)
+    return [f"`{part.name}`: {part.what}", str(most), *cells]
