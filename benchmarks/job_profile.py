@@ -9,7 +9,7 @@ perf samples the stacks of a flush thread and of a compaction thread of db_bench
 - blocks: the rest of the work per data block: index entries, allocation, opening. A block is full at a raw size.
 - entries: everything else.
 
-`Host.flush_file_share` and `Host.compaction_file_share` are the share of files in the first three.
+The shares of files in models/costs/jobs.py are the share of files in the first three.
 """
 
 from __future__ import annotations

@@ -8,25 +8,22 @@ from typing import Any, Final
 
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.studies.baseline import StoreRequest, read_baseline
+from lsmlab.sim.studies.intervals import Knowledge, is_capped, knowledge_of
 from lsmlab.sim.studies.request import Request
 from lsmlab.sim.yaml_text import parse_yaml
 
 DATA_SHEET: Final = (
-    "The drive has a data sheet's speed: throughput is 16 % off (median; P90 32 %), beyond intervals; see lsmlab measure."
+    "The drive has a data sheet's speed: throughput of such runs is 16 % off (median; P90 32 %); lsmlab measure gives yours."
 )
-"""The errors are those of public runs from which the speed of their session's drive was taken away."""
+"""The errors are those of public runs from which the speed of their session's drive was taken away; intervals allow for them."""
 
 
 def drive_sentence(config: Mapping[str, Any]) -> str:
-    """Return the sentence on a drive that nobody measured; "" if the parameter set has the error of a bandwidth.
+    """Return the sentence on a drive that is known from its data sheet alone (`knowledge_of`), else "".
 
     Below a cap the speed of the drive hardly matters, so there is none either.
     """
-    errors = (config.get("parameters") or {}).get("standard_errors") or {}
-    measured = any(str(key).startswith("device.") and str(key).endswith("bandwidth") for key in errors)
-    groups = [config.get(name) or {} for name in ("limits", "device")]
-    capped = any(group.get(key) is not None for group in groups for key in ("write_cap", "iops_cap"))
-    return "" if measured or capped else DATA_SHEET
+    return DATA_SHEET if knowledge_of(config) is Knowledge.CATALOGUE and not is_capped(config) else ""
 
 
 def drive_sentence_of_run(run: RunData) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.host import Host, entry_speed
+from lsmlab.models.costs.operations import Searched, point_read_cpu
 from lsmlab.models.devices.capped import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
@@ -29,7 +30,6 @@ from lsmlab.validation.calibrate.client_equations import fills, sleeps
 from lsmlab.validation.calibrate.fit import calibrate_cases, constants_for, equations_of, fit_runs
 from lsmlab.validation.calibrate.hold_out import CASES
 from lsmlab.validation.calibrate.recorded import RecordedRun
-from lsmlab.validation.calibrate.scaled_defaults import read_costs, read_ratio
 from lsmlab.validation.calibrate.searched_runs import FileRange, SortedRun, whole_run
 from lsmlab.validation.calibrate.set_text import identifiability, parameter_text
 from lsmlab.validation.calibrate.short_writes import interruptions, short_writes
@@ -156,25 +156,24 @@ def test_the_simulator_counts_the_same_searches(bloom_bits: float) -> None:
         assert (mine.per_read, mine.found) == pytest.approx((theirs.per_read, theirs.found), rel=0.02, abs=3e-4)
         assert (mine.size_bytes, mine.false_positive) == (theirs.size_bytes, theirs.false_positive)
     assert recorded.runs_per_read == pytest.approx(simulated.runs, rel=0.005)
-    deeper = TableReads().index_searches(simulated.searched).block_doublings * Host().block_depth / Host().read_block
-    blocks = simulated.found + simulated.formats[0].false_positive_blocks + deeper
-    assert recorded.read.counts()["host.read_block"] == pytest.approx(blocks, rel=0.005)
+    searched = Searched(
+        runs=simulated.runs, blocks=simulated.found + simulated.formats[0].false_positive_blocks,
+        block_doublings=TableReads().index_searches(simulated.searched).block_doublings,
+    )  # fmt: skip
+    assert recorded.read.seconds(Host()) == pytest.approx(point_read_cpu(searched, Host()).seconds(Host()), rel=0.005)
 
 
-def test_cached_reads_give_the_cost_of_a_block() -> None:
-    """Gets that search six blocks in memory for 26 us give read_block; without them it follows the speed of compactions."""
+def test_cached_reads_give_the_speed_of_reads() -> None:
+    """Gets that search six blocks in memory for 26 us give read_speed; without them it follows the speed of compactions."""
     writing = [a_run(f"v{size}", size, seed, 0.05) for size in (100, 400, 1000) for seed in (1, 2)]
 
     _, read = fit_runs("nvme", [*writing, a_reading_run(26e-6, 0.0)])
     _, unread = fit_runs("nvme", [*writing, a_reading_run(90e-6, 1.0)])
 
-    prior = next(c.prior for c in unread.constants if c.key == "host.read_block")
+    prior = next(c.prior for c in unread.constants if c.key == "host.read_speed")
     host = Host(compaction_record=unread.values["host.compaction_record"], compaction_byte=unread.values["host.compaction_byte"])
-    assert prior == pytest.approx(Host().read_block * read_ratio(host), rel=0.01)
-    assert 1.3 * prior < read.values["host.read_block"] < 2.0 * prior  # at the speed of compactions such a get takes 17 us
-    assert read_costs(host, read.values["host.read_block"])["read_memtable"] == pytest.approx(
-        Host().read_memtable * read.values["host.read_block"] / Host().read_block
-    )
+    assert prior == pytest.approx(entry_speed(host), rel=0.01)
+    assert 0.5 * prior < read.values["host.read_speed"] < 0.8 * prior  # at the speed of compactions such a get takes 17 us
 
 
 def _fills(until_s: float) -> tuple[Fill, ...]:
@@ -203,7 +202,7 @@ def test_constants_without_records_are_left_out() -> None:
 
     found = solve(constants_for("nvme", equations), equations)
 
-    assert {"host.read_op", "host.sleep_step"}.isdisjoint(found.values)
+    assert {"host.read_speed", "host.sleep_step"}.isdisjoint(found.values)
     assert {"device.write_latency", "device.read_latency"} <= set(found.undetermined())
     assert "device.write_latency" in identifiability(found)[0]
 
@@ -280,10 +279,12 @@ def test_write_cost_comes_from_unstalled_memtables() -> None:
     equation = fills([slow])
 
     assert equation is not None
-    values = dict.fromkeys(equation.keys, 0.0) | {"host.write_op": TRUE["host.write_op"], "host.write_serial": 1.0}
+    values = dict.fromkeys(equation.keys, 0.0) | {"host.write_op": TRUE["host.write_op"]}
     busy = sum(job.cpu_s for job in run.jobs) / run.jobs[-1].work_end_s
-    assert equation.misses(values) * 0.08 == pytest.approx([0.0], abs=1e-6)
-    assert equation.misses(values | {"host.core_contention": 0.5}) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
+    further_s = run.write.seconds(replace(run.host, write_op=0.0, memtable_depth=0.0))  # of the bytes
+    known = values | {"host.write_op": TRUE["host.write_op"] - further_s}
+    assert equation.misses(known) * 0.08 == pytest.approx([0.0], abs=1e-6)
+    assert equation.misses(known | {"host.core_contention": 0.5}) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
 
 
 @pytest.mark.parametrize(

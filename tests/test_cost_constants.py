@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from lsmlab.models.costs.host import Host
+from lsmlab.models.costs import operations
+from lsmlab.models.costs.host import Host, entry_speed, parts_of
 from lsmlab.models.costs.jobs import entry_share
 from lsmlab.models.costs.operations import Searched, point_read_cpu, scan_cpu, write_cpu
 from lsmlab.models.workloads.mixgraph import DRAWING
-from lsmlab.validation.calibrate.scaled_defaults import read_costs
-from running import SMALL, simulate
+from running import SMALL, configuration, run, simulate
 
 PUTS = (
     *SMALL, "workload=mixgraph", "workload.mix_put_ratio=1", "workload.mix_get_ratio=0", "workload.mix_seek_ratio=0",
@@ -23,15 +23,13 @@ PUTS = (
 )  # fmt: skip
 FILL = (
     *SMALL, "workload.num=1200000", "engine.options.disable_wal=true", "host.write_op=2us",
-    "host.write_byte=0", "host.memtable_depth=0.5us", "engine.options.max_write_buffer_number=8",
+    "host.memtable_depth=0.5us", "engine.options.max_write_buffer_number=8",
 )  # fmt: skip
-COSTS = {"memtables": "read_memtable", "doublings": "read_memtable_depth", "runs": "read_run",
-         "indexes": "read_index", "index_doublings": "index_depth", "blocks": "read_block", "block_doublings": "block_depth",
-         "calls": "read_call", "requests": "read_request", "opens": "table_open"}  # fmt: skip
-FREE = (*(f"host.{name}=0" for name in COSTS.values()), "host.read_op=1us")
-"""Reads that cost 1 us, wherever they search."""
+COSTS = {"memtables": "_MEMTABLE_S", "doublings": "_MEMTABLE_DEPTH_S", "runs": "_RUN_S", "indexes": "_INDEX_S",
+         "index_doublings": "_INDEX_DEPTH_S", "blocks": "_BLOCK_S", "block_doublings": "_BLOCK_DEPTH_S", "calls": "_CALL_S",
+         "opens": "_OPEN_S"}  # fmt: skip
 READ = (
-    *SMALL, *FREE, "workload=readwhilewriting", "workload.num=100000", "workload.reads=200000", "workload.threads=1",
+    *SMALL, "workload=readwhilewriting", "workload.num=100000", "workload.reads=200000", "workload.threads=1",
     "workload.benchmark_write_rate_limit=100KB/s",
     "engine.options.bloom_bits=10",
 )  # fmt: skip
@@ -55,7 +53,7 @@ def test_drawing_keys_by_the_power_law_slows_clients() -> None:
 @pytest.mark.parametrize(("size_mib", "doublings"), [(1, 0), (8, 0), (16, 1), (64, 3)])
 def test_each_doubling_beyond_8_mib_costs_the_same(size_mib: int, doublings: int) -> None:
     """Up to 8 MiB of keys and values the cost is `write_op`."""
-    cost = write_cpu(116.0, logged=False, memtable_bytes=size_mib * 2**20)
+    cost = write_cpu(0.0, logged=False, memtable_bytes=size_mib * 2**20)
 
     assert cost.seconds(Host(write_op=2e-6, memtable_depth=5e-7)) == pytest.approx(2e-6 + doublings * 5e-7)
 
@@ -78,36 +76,58 @@ def read_s(*overrides: str) -> float:
     return mean
 
 
+def further_s(monkeypatch: pytest.MonkeyPatch, cost: str, *overrides: str) -> float:
+    """Return by how much the mean time of a read grows if a place costs 10 us more."""
+    before = read_s(*overrides)
+    with monkeypatch.context() as dearer:
+        dearer.setattr(operations, cost, getattr(operations, cost) + 10e-6)
+        after: float = run(configuration(*READ, *overrides)).summary["read_latency_s"]["mean"]
+    return after - before
+
+
 @pytest.mark.parametrize(("place", "cost"), COSTS.items())
 def test_each_place_has_its_own_cost(place: str, cost: str) -> None:
-    """One place more adds its constant to a read and to a scan, and nothing else."""
+    """One place more adds its cost to a read and to a scan, and nothing else; a core twice as fast needs half of the time."""
     host, before = Host(), Searched(runs=2.0)
+    fast = replace(host, read_speed=2.0, cpu_speed=2.0)
     after = replace(before, **{place: getattr(before, place) + 1.0})
 
-    for cpu in (point_read_cpu, lambda searched: scan_cpu(searched, entries=10.0)):
-        assert cpu(after).seconds(host) - cpu(before).seconds(host) == pytest.approx(getattr(host, cost))
-    assert {*COSTS, "block_bytes", "decompress_bytes"} == {f.name for f in fields(Searched)}
+    for cpu in (point_read_cpu, lambda searched, host: scan_cpu(searched, host, entries=10.0)):
+        found = [cpu(after, core).seconds(core) - cpu(before, core).seconds(core) for core in (host, fast)]
+        assert found == pytest.approx([getattr(operations, cost), getattr(operations, cost) / 2.0])
+    assert {*COSTS, "requests", "block_bytes", "decompress_bytes"} == {f.name for f in fields(Searched)}
 
 
-def test_a_simulated_read_searches_the_active_memtable() -> None:
+def test_a_simulated_read_searches_the_active_memtable(monkeypatch: pytest.MonkeyPatch) -> None:
     """While another thread writes, every read searches one memtable, or more while one is flushed."""
-    assert 10e-6 <= read_s("host.read_memtable=10us") - read_s() < 12e-6
+    assert 9.9e-6 <= further_s(monkeypatch, "_MEMTABLE_S") < 12e-6
 
 
-def test_blocks_in_the_block_cache_need_no_system_call() -> None:
+def test_blocks_in_the_block_cache_need_no_system_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a block cache as large as the store, nearly no read pays for a call."""
     cold, warm = (f"engine.options.cache_size={size}" for size in ("8KiB", "1GiB"))
 
-    assert 8e-6 < read_s("host.read_call=10us", cold) - read_s(cold) < 15e-6
-    assert read_s("host.read_call=10us", warm) - read_s(warm) < 1e-6
+    assert 8e-6 < further_s(monkeypatch, "_CALL_S", cold) < 15e-6
+    assert further_s(monkeypatch, "_CALL_S", warm) < 1e-6
 
 
-def test_costs_of_another_machine_follow_its_compactions() -> None:
-    """A machine whose compactions take half of the CPU time reads in half of the time."""
-    slow, fast = (Host(compaction_record=x * 239.1e-9, compaction_byte=x * 1.344e-9) for x in (1.0, 0.5))
+def test_the_speed_of_a_core_is_that_of_a_compacted_entry() -> None:
+    """A machine whose compactions take half of the CPU time of the default's is twice as fast."""
+    usual = Host()
+    fast = replace(usual, compaction_record=usual.compaction_record / 2.0, compaction_byte=usual.compaction_byte / 2.0)
 
-    assert read_costs(slow)["read_run"] == pytest.approx(Host().read_run, rel=1e-3)
-    assert read_costs(fast)["read_run"] == pytest.approx(0.5 * Host().read_run, rel=1e-3)
+    assert (entry_speed(usual), entry_speed(fast)) == pytest.approx((1.0, 2.0))
+
+
+def test_constants_of_the_default_model_are_few() -> None:
+    """Without its sub-models, a host has at most 30 constants; those of sub-models are off or have a name of their own."""
+    parts = parts_of(Host)
+    in_parts = {name for names in parts.values() for name in names}
+
+    assert parts.keys() == {
+        "assertions", "statistics", "software_crc", "cold_caches", "wake_ups", "interrupts", "core_contention",
+    }  # fmt: skip
+    assert len({f.name for f in fields(Host)} - in_parts) <= 30
 
 
 # ---- jobs (docs/decisions/0011) ----

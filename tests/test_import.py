@@ -12,7 +12,7 @@ import pytest
 from log_sample import ENTRIES, KEY_BYTES, VALUE_BYTES, Sample
 from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
-from lsmlab.models.costs.operations import depth
+from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.reports.cli.import_log import import_log
@@ -434,8 +434,8 @@ def test_the_machine_of_a_log(log: str, base: str, bandwidth_bytes_per_s: float,
     assert f"device={base}" in config["device"]["description"]
     assert bandwidth_bytes_per_s == pytest.approx(parse_quantity(drive["write_bandwidth"], "bytes_per_s"), rel=0.05)
     assert fsync_s == pytest.approx(parse_quantity(drive["fsync_latency"], "seconds"), rel=0.5)  # quantile, median
-    cost_s = (parse_quantity(found.host[name], "seconds") for name in ("write_op", "wal_op", "memtable_depth"))
-    assert 3.0e-6 == pytest.approx(sum(n * part for n, part in zip((1.0, 1.0, depth(2.0**26)), cost_s, strict=True)), rel=0.2)
+    put_s = write_cpu(1016.0, logged=True, memtable_bytes=2.0**26).seconds(build(Host, dict(found.host), "imported"))
+    assert put_s == pytest.approx(3.5e-6, rel=0.2)
     assert config["limits"]["write_cap"] is None
 
 

@@ -80,17 +80,16 @@ def test_a_jackknife_of_means_gives_their_standard_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("runs", "dropped", "host", "expected"),
+    ("runs", "dropped", "expected"),
     [
-        (2, 0.0, Host(), (10.0, 100.0, 0.0)),
-        (8, 0.0, Host(), (10.0, 100.0, 20.0)),  # the heap of eight runs is two levels deeper: two more comparisons per record
-        (8, 4.0, Host(), (6.88, 68.8, 20.0)),  # each dropped record, and its bytes, counts 0.22; all ten are compared
-        (8, 4.0, Host(compaction_dropped=0.5), (8.0, 80.0, 20.0)),  # the share of a dropped record belongs to the machine
+        (2, 0.0, (10.0, 100.0, 0.0)),
+        (8, 0.0, (10.0, 100.0, 20.0)),  # the heap of eight runs is two levels deeper: two more comparisons per record
+        (8, 4.0, (6.88, 68.8, 20.0)),  # each dropped record, and its bytes, counts 0.22; all ten are compared
     ],
 )
-def test_counts_of_a_compaction(runs: int, dropped: float, host: Host, expected: tuple[float, ...]) -> None:
+def test_counts_of_a_compaction(runs: int, dropped: float, expected: tuple[float, ...]) -> None:
     """A compaction of ten records counts for the constants per record, byte and comparison."""
-    counts = job_cpu(TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=runs, dropped=dropped), host).counts()
+    counts = job_cpu(TimedJob("compaction", records=10.0, raw_bytes=100.0, runs=runs, dropped=dropped), Host()).counts()
 
     assert expected == pytest.approx(tuple(counts[f"host.compaction_{name}"] for name in ("record", "byte", "compare")))
 

@@ -17,7 +17,7 @@ from lsmlab.validation.calibrate.recorded import Histogram
 from lsmlab.validation.calibrate.short_writes import _device_reads
 from plain_machine import SHAPE
 
-HOST = Host(cores=2, read_request=20e-6, client_wake_up=84e-6, late_wake_up=0.84e-3, read_spread=0.42, device_read_spread=0.28)
+HOST = Host(cores=2, read_request=20e-6, client_wake_up=84e-6, late_wake_up=0.84e-3, device_read_spread=0.28)
 
 
 def read_classes(*, busy: float, memory_share: float = 0.4, read_batch: int = 1) -> tuple[Classes, OpTimes]:

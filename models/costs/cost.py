@@ -13,8 +13,8 @@ Group = tuple[str, float, Mapping[str, float]]
 
 HOST: Final = "host"
 DEVICE: Final = "device"
-_DIVIDES: Final = "bandwidth"
-"""Suffix of the names of constants in bytes per second: a count of bytes is divided by them."""
+_DIVIDES: Final = ("bandwidth", "_speed")
+"""Suffixes of the names of constants by which a count is divided: bytes by a bandwidth, seconds at a speed of 1 by a speed."""
 
 
 def of_host(factor: float = 1.0, /, **counts: float) -> Group:
@@ -60,7 +60,8 @@ class Cost:
             part = 0.0
             for name, count in counts.items():
                 if count:
-                    part += count * getattr(host, name)
+                    constant = getattr(host, name)
+                    part += count / constant if name.endswith(_DIVIDES) else count * constant
             total += part * factor
         return total
 
@@ -90,7 +91,7 @@ class Cost:
 
 
 def contribution(key: str, count: Any, constant: Any) -> Any:
-    """Return the seconds that a constant adds: count times constant, or bytes divided by a bandwidth."""
+    """Return the seconds that a constant adds: count times constant, or a count divided by a bandwidth or a speed."""
     return count / constant if key.endswith(_DIVIDES) else count * constant
 
 

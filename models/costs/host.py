@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 _KEY: Final = "prior"
+_PART: Final = "part"
 
 
 class Prior(NamedTuple):
@@ -27,15 +28,33 @@ class Prior(NamedTuple):
 
 
 def estimated(
-    kind: str, default: float, *, width: float, start: float | None = None, low: float = 0.0, high: float = math.inf
-) -> Any:
+    kind: str, default: float, *, width: float, start: float | None = None, low: float = 0.0, high: float = math.inf,
+    part: str = "",
+) -> Any:  # fmt: skip
     """Declare a constant that fits estimate: a quantity of `kind` (`lsmlab.models.units.quantity`) with a prior.
 
     `width`: standard deviation of the logarithm, from machine to machine. `start`: median of the prior if the default
-    is 0; a default of 0 disables the constant in a run.
+    is 0; a default of 0 disables the constant in a run. `part`: name of the sub-model to which the constant belongs.
     """
     prior = Prior(default if start is None else start, width, high)
-    return field(default=default, metadata={"quantity": Quantity(kind, low, high), _KEY: prior})
+    return field(default=default, metadata={"quantity": Quantity(kind, low, high), _KEY: prior, _PART: part})
+
+
+def of_part(part: str, kind: str, default: float, *, high: float = math.inf) -> Any:
+    """Declare a constant of a sub-model that no fit estimates: a quantity of `kind`."""
+    return field(default=default, metadata={"quantity": Quantity(kind, 0.0, high), _PART: part})
+
+
+def parts_of(cls: type[DataclassInstance]) -> dict[str, tuple[str, ...]]:
+    """Return the sub-models of `cls` with their constants, in the order of its fields.
+
+    A sub-model describes what some machines or builds have and others lack. It is off while its constants are 0.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for f in fields(cls):
+        if name := f.metadata.get(_PART):
+            found[name] = (*found.get(name, ()), f.name)
+    return found
 
 
 def priors_of(cls: type[DataclassInstance]) -> dict[str, Prior]:
@@ -48,69 +67,37 @@ class Host:
     """Cores shared by clients, flushes, compactions and compression; CPU costs per operation, entry and byte.
 
     Each machine has a parameter set; `configs/host/*.yaml` name the set and give the source of each number. All times
-    are seconds of one core, unless a constant says wall time. The formulas are in the other files of this package.
-    `lsmlab calibrate` estimates the constants that are declared with `estimated`, in this order.
+    are seconds of one core, unless a constant says wall time. The formulas are in the other files of this package, with the
+    costs that all machines have in the same proportions: `cpu_speed` and `read_speed` scale them.
+    `lsmlab calibrate` estimates the constants that are declared with `estimated`, in this order. Constants with a `part` belong
+    to a sub-model (`parts_of`).
     """
 
     cores: float = quantity("count", 16, low=0.1)
-    assertions: float = quantity("ratio", 0.0, high=1.0)
-    """1 if RocksDB is built with assertions, as Debian's is ("Assertions are enabled" in the output of db_bench), 0 for a release
-    build. The other constants are CPU times of a release build; assertions multiply some of them (models/costs/assertions.py)."""
-    write_op: float = estimated("seconds", 0.9e-6, width=0.5, low=1e-9)
-    """CPU time of one write by a single client thread without the WAL: write batch, memtable insert."""
-    write_byte: float = estimated("seconds", 0.0, width=1.0, start=0.5e-9)
-    """Further CPU time of a write per byte of key and value. Prior: copying at 2 GB/s."""
+    cpu_speed: float = quantity("ratio", 1.0, low=1e-3)
+    """Speed of a core in codecs, scans and opening of files, relative to `host=default`: the CPU time of a compacted entry there,
+    divided by that on this machine (`entry_speed`)."""
+    read_speed: float = estimated("ratio", 1.0, width=0.5, low=1e-3)
+    """Speed of a core in point reads and seeks (`models/costs/operations.py`), relative to `host=default`. Where no run reads
+    from a cache, it is `cpu_speed`."""
+    write_op: float = estimated("seconds", 0.75e-6, width=0.5, low=1e-9)
+    """CPU time of one write by a single client thread, without its bytes and the WAL: write batch, memtable insert."""
     memtable_depth: float = estimated("seconds", 0.35e-6, width=0.5)
     """Further CPU time of a search in a memtable per doubling beyond 8 MiB of keys and values (`depth`): every write searches
     the active memtable, every read all memtables."""
-    write_serial: float = estimated("ratio", 0.74, width=0.3, high=1.0)
-    """Share of a write that only one thread at a time can do (WAL, group leadership); the rest runs in parallel."""
     write_spread: float = estimated("ratio", 0.45, width=0.5, high=0.8)
     """Standard deviation of the logarithm of an unstalled write's time, which is log-logistic
     (sim/clients/latency.py)."""
     sleep_penalty: float = estimated("seconds", 0.0, width=1.0, start=20e-6)
     """Time that a delayed writer loses after each sleep; RocksDB does not count it as stall time. Prior: time to refill
     the caches of a core."""
-    wal_op: float = estimated("seconds", 1.0e-6, width=1.0)
+    wal_op: float = estimated("seconds", 0.84e-6, width=1.0)
     """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache
     (behaviour/write-path.md, Write-ahead log). Its share of a write: docs/decisions/0037."""
-    wal_byte: float = estimated("seconds", 0.6e-9, width=1.0)
-    """Further CPU time of a write to the WAL per byte of key and value: checksum, two copies, pages of the cache
-    (docs/decisions/0037)."""
-    statistics_op: float = quantity("seconds", 0.0)
-    """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
-    read_op: float = estimated("seconds", 0.41e-6, width=0.5, low=1e-9)
-    """CPU time of a point read without the memtables and files that it searches."""
-    read_memtable: float = quantity("seconds", 0.53e-6)
-    """CPU time per memtable of up to 16,384 entries that a read searches."""
-    read_memtable_depth: float = quantity("seconds", 0.65e-6)
-    """Further CPU time of such a search per doubling of the memtable's entries beyond 16,384 (`read_depth`)."""
-    read_run: float = estimated("seconds", 0.19e-6, width=0.5)
-    """CPU time per sorted run probed: choice of the file, filter."""
-    read_index: float = quantity("seconds", 0.36e-6)
-    """Further CPU time of a probe whose engine finds its filter by an index search, if it searches no block
-    (`TableReads.index_searches`)."""
-    index_depth: float = quantity("seconds", 0.3e-6)
-    """Further CPU time of an index search without a block, before LevelDB's filter, per doubling of the searched tables beyond 48
-    MiB (`index_depth`)."""
-    read_block: float = estimated("seconds", 0.56e-6, width=0.5)
-    """CPU time per data block searched, if at most 2 MiB compete for the processor's caches (`competing_bytes`): binary search in
-    the index and in the block."""
-    block_depth: float = quantity("seconds", 0.28e-6)
-    """Further CPU time of such a search per doubling of the tables that compete for the processor's caches (`block_depth`)."""
-    read_call: float = quantity("seconds", 1.2e-6)
-    """Further CPU time per block that is not in the block cache: system call, copy out of the page cache, checksum."""
     read_request: float = estimated("seconds", 5e-6, width=1.0)
     """Further CPU time per block that comes from the device: block layer, interrupt, two switches of the thread."""
-    read_spread: float = quantity("ratio", 0.42, high=0.8)
-    """Standard deviation of the logarithm of the time of an unstalled read that needs no request to the device."""
     device_read_spread: float = estimated("ratio", 0.28, width=0.5, high=0.8)
     """Standard deviation of the logarithm of the time of an unstalled read with a request to the device."""
-    table_open: float = quantity("seconds", 37e-6)
-    """CPU time of opening an SST file that a read finds closed: system calls, mapping, page faults on footer, index,
-    filter and block."""
-    scan_entry: float = quantity("seconds", 0.3e-6)
-    """CPU time per entry that an iterator passes."""
     flush_record: float = estimated("seconds", 0.35e-6, width=0.5)
     """CPU time of a flush per entry that it writes."""
     flush_byte: float = estimated("seconds", 1.0e-9, width=0.5)
@@ -122,35 +109,11 @@ class Host:
     compaction_compare: float = estimated("seconds", 0.0, width=1.0, start=20e-9)
     """Further CPU time of a compacted entry per doubling of the input sorted runs beyond two: RocksDB's MergingIterator
     keeps the runs in a binary heap (table/merging_iterator.cc). Prior: comparison of two keys in a cache."""
-    large_byte: float = quantity("ratio", 0.4, high=1.0)
-    """CPU time of a job per byte of an entry beyond the size of a data block, as a share of `flush_byte` and
-    `compaction_byte` (docs/decisions/0034)."""
-    flush_file_share: float = quantity("ratio", 0.4, high=1.0)
-    """Share of `flush_byte` that follows the bytes of the file, compressed or not: checksum, copies, write calls
-    (docs/decisions/0048)."""
-    compaction_file_share: float = quantity("ratio", 0.6, high=1.0)
-    """Share of `compaction_byte` that follows the bytes of the input and output files (docs/decisions/0048)."""
-    flush_dropped: float = quantity("ratio", 0.39, high=1.0)
-    """CPU time of an entry that a flush drops because its memtable has a newer version, as a share of the CPU time of a
-    written entry: the flush reads and compares it, but builds no output (docs/decisions/0011)."""
-    compaction_dropped: float = quantity("ratio", 0.22, high=1.0)
-    """CPU time of an entry that a compaction drops (overwritten, or a tombstone without data below it), as a share of
-    the CPU time of a written entry."""
-    checksum_byte: float = quantity("seconds", 0.0)
-    """Further CPU time per checksummed byte, if the store does not use the processor's CRC32 instruction ("Fast CRC32
-    supported: Not supported" in the LOG). A flush checksums its output, a compaction its input and output, a read its
-    blocks."""
-    cold_start: float = estimated("seconds", 0.0, width=1.5, start=5e-3)
-    """Further CPU time of a compaction per output file during whose fsync its thread sleeps. After the sleep, the
-    thread's caches are cold and the clock of its core is low. In the fsync, the kernel allocates the file's blocks and
-    submits its pages in this thread. Prior: half the value in configs/parameters/xeon_6230. A writer loses the same time after a
-    write stop (docs/decisions/0039)."""
-    overlap_check: float = quantity("seconds", 20e-9)
-    """CPU time per key of a job whose cutter compares each key with the files of the next level (vLSM's L0 -> L1)."""
     compress_byte: float = quantity("seconds", 0.8e-9)
-    """CPU time of LZ4 per uncompressed byte of a block that a job compresses (`CODECS` has the other codecs)."""
+    """CPU time of LZ4 per uncompressed byte of a block that a job compresses, at a `cpu_speed` of 1 (`CODECS` has the other
+    codecs)."""
     decompress_byte: float = quantity("seconds", 0.2e-9)
-    """CPU time of LZ4 per uncompressed byte of a block that a job or a read decompresses."""
+    """CPU time of LZ4 per uncompressed byte of a block that a job or a read decompresses, at a `cpu_speed` of 1."""
     job_start: float = estimated("seconds", 4e-3, width=1.5)
     """Wall time from the decision to start a job to its first byte."""
     file_overhead: float = estimated("seconds", 2e-3, width=1.0)
@@ -167,24 +130,49 @@ class Host:
     sleep_step: float = estimated("seconds", 1.06e-3, width=0.1)
     """Wall time of one sleep of a delayed writer: 1.001 ms requested, plus timer slack
     (behaviour/measurements.md, Sleeps of delayed writers)."""
-    core_contention: float = estimated("ratio", 0.0, width=1.0, start=0.1, high=1.0)
-    """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared."""
     time_slice: float = estimated("seconds", 3e-3, width=0.5)
     """Wall time of a scheduler time slice. While all cores are taken, a client thread waits up to one time slice for a
     core; a job's thread waits one time slice after each request during which it slept."""
-    client_wake_up: float = quantity("seconds", 120e-6)
-    """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
-    often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0043)."""
-    late_wake_up: float = quantity("seconds", 0.84e-3)
-    """Wait of a client thread that wakes up and does not preempt a running thread: the rest of that thread's slice.
-    Mean latency of reads of 0.38 to 4.4 ms in two calibration runs, less that of usual reads (docs/decisions/0043)."""
-    group_wake_up: float = quantity("seconds", 13e-6)
-    """Wall time of a synced write group per writer: the leader wakes the writers of its group and the next leader one after the
-    other (WriteThread::ExitAsBatchGroupLeader)."""
-    interrupt_every: float = estimated("seconds", 0.0, width=1.5, start=4e-3)
-    """CPU time of a client thread between two interruptions by the kernel or the hypervisor; 0: no interruptions.
-    Prior: a timer tick (HZ = 250) that causes an exit from the virtual machine."""
-    interrupt: float = estimated("seconds", 0.0, width=1.0, start=20e-6)
-    """Mean wall time of one interruption (`interrupt_every`)."""
     dirty_expire: float = quantity("seconds", 30.0)
     """Age in seconds at which the kernel writes back dirty pages (vm.dirty_expire_centisecs = 3000)."""
+    core_contention: float = estimated("ratio", 0.0, width=1.0, start=0.1, high=1.0, part="core_contention")
+    """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared."""
+    assertions: float = of_part("assertions", "ratio", 0.0, high=1.0)
+    """1 if RocksDB is built with assertions, as Debian's is ("Assertions are enabled" in the output of db_bench), 0 for a release
+    build. The other constants are CPU times of a release build; assertions multiply some of them (models/costs/assertions.py)."""
+    statistics_op: float = of_part("statistics", "seconds", 0.0)
+    """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
+    checksum_byte: float = of_part("software_crc", "seconds", 0.0)
+    """Further CPU time per checksummed byte, if the store does not use the processor's CRC32 instruction ("Fast CRC32
+    supported: Not supported" in the LOG). A flush checksums its output, a compaction its input and output, a read its
+    blocks."""
+    cold_start: float = estimated("seconds", 0.0, width=1.5, start=5e-3, part="cold_caches")
+    """Further CPU time of a compaction per output file during whose fsync its thread sleeps. After the sleep, the
+    thread's caches are cold and the clock of its core is low. In the fsync, the kernel allocates the file's blocks and
+    submits its pages in this thread. Prior: half the value in configs/parameters/xeon_6230. A writer loses the same time after a
+    write stop (docs/decisions/0039)."""
+    client_wake_up: float = of_part("wake_ups", "seconds", 120e-6)
+    """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
+    often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0043)."""
+    late_wake_up: float = of_part("wake_ups", "seconds", 0.84e-3)
+    """Wait of a client thread that wakes up and does not preempt a running thread: the rest of that thread's slice.
+    Mean latency of reads of 0.38 to 4.4 ms in two calibration runs, less that of usual reads (docs/decisions/0043)."""
+    group_wake_up: float = of_part("wake_ups", "seconds", 13e-6)
+    """Wall time of a synced write group per writer: the leader wakes the writers of its group and the next leader one after the
+    other (WriteThread::ExitAsBatchGroupLeader)."""
+    interrupt_every: float = estimated("seconds", 0.0, width=1.5, start=4e-3, part="interrupts")
+    """CPU time of a client thread between two interruptions by the kernel or the hypervisor; 0: no interruptions.
+    Prior: a timer tick (HZ = 250) that causes an exit from the virtual machine."""
+    interrupt: float = estimated("seconds", 0.0, width=1.0, start=20e-6, part="interrupts")
+    """Mean wall time of one interruption (`interrupt_every`)."""
+
+
+_ENTRY_BYTES: Final = 1016.0
+"""Bytes of key and value of the compacted entry by which cores are compared."""
+
+
+def entry_speed(host: Host) -> float:
+    """Return the speed of a core relative to `host=default`, by the CPU time of a compacted entry of 1016 bytes."""
+    usual = Host()
+    reference_s = usual.compaction_record + _ENTRY_BYTES * usual.compaction_byte
+    return reference_s / (host.compaction_record + _ENTRY_BYTES * host.compaction_byte)

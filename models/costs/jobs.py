@@ -15,11 +15,30 @@ if TYPE_CHECKING:
     from lsmlab.models.costs.host import Host
 
 
+FLUSH_DROPPED: Final = 0.39
+"""CPU time of an entry that a flush drops because its memtable has a newer version, as a share of that of a written entry: the
+flush reads and compares it, but builds no output. db_bench 7.8.3, overwrites of 5,000 to 60,000 keys (docs/decisions/0011)."""
+COMPACTION_DROPPED: Final = 0.22
+"""CPU time of an entry that a compaction drops (overwritten, or a tombstone without data below it), as a share of that of a
+written entry: db_bench 7.8.3, deletes and overwrites, +- 0.05 (docs/decisions/0011)."""
+_LARGE_BYTE: Final = 0.4
+"""CPU time of a job per byte of an entry beyond the size of a data block, as a share of `Host.flush_byte` and
+`Host.compaction_byte`: 0.35 for flushes, 0.44 for compactions; db_bench 7.8.3, values of 100 B to 64 KiB
+(docs/decisions/0034)."""
+_FLUSH_FILE_SHARE: Final = 0.4
+"""Share of `Host.flush_byte` that follows the bytes of the file, compressed or not: checksum, copies, write calls
+(benchmarks/job_profile.py; docs/decisions/0048)."""
+_COMPACTION_FILE_SHARE: Final = 0.6
+"""Share of `Host.compaction_byte` that follows the bytes of the input and output files."""
+_OVERLAP_CHECK_S: Final = 20e-9
+"""CPU time per key of a job whose cutter compares each key with the files of the next level (vLSM's L0 -> L1). Assumption: one
+comparison of two short keys in a cache; the vLSM paper gives no number."""
+
+
 def entry_share(entries_in: float, entries_out: float, dropped: float) -> float:
     """Return the CPU time of a job's entries, as a share of the time for the same entries if all were written.
 
-    `dropped`: CPU time of a dropped entry as a share of a written entry (`Host.flush_dropped`,
-    `Host.compaction_dropped`).
+    `dropped`: CPU time of a dropped entry as a share of a written entry (`FLUSH_DROPPED`, `COMPACTION_DROPPED`).
     """
     kept = min(1.0, entries_out / entries_in) if entries_in else 1.0
     return kept + (1.0 - kept) * dropped
@@ -29,20 +48,20 @@ BLOCK_BYTES: Final = 4096.0
 """RocksDB's default size of a data block, with which the constants were measured."""
 
 
-def counted_bytes(entries: float, raw_bytes: float, block_bytes: float, large: float) -> float:
+def counted_bytes(entries: float, raw_bytes: float, block_bytes: float) -> float:
     """Return the bytes of small entries that take as much CPU time as `raw_bytes` of these entries.
 
     A data block ends with the entry that fills it, so an entry beyond `block_bytes` is a block of its own: its further bytes
-    are only copied and checksummed (`large`: `Host.large_byte`; docs/decisions/0034).
+    are only copied and checksummed (docs/decisions/0034).
     """
     entry = raw_bytes / entries if entries else 0.0
-    return raw_bytes if entry <= block_bytes else entries * (block_bytes + large * (entry - block_bytes))
+    return raw_bytes if entry <= block_bytes else entries * (block_bytes + _LARGE_BYTE * (entry - block_bytes))
 
 
 def relative_byte_time(file_share: float, compression_ratio: float) -> float:
     """Return the CPU time per raw byte of compressed files, relative to that of uncompressed ones.
 
-    `file_share`: share of this time that follows the bytes of files (`Host.flush_file_share`, `Host.compaction_file_share`).
+    `file_share`: share of this time that follows the bytes of files.
     `compression_ratio`: bytes of data blocks in the files, divided by their raw bytes.
     """
     return 1.0 - file_share * (1.0 - compression_ratio)
@@ -63,12 +82,13 @@ def flush_cpu(
     output's data blocks, divided by their raw bytes. `compress_bytes`: raw bytes that are compressed, in bytes that LZ4
     compresses in the same time. `file_bytes`: bytes of the output file, which are checksummed.
     """
-    share = entry_share(entries_in, entries_out, host.flush_dropped)
-    counted = counted_bytes(entries_in, raw_bytes, block_bytes, host.large_byte)
-    counted *= relative_byte_time(host.flush_file_share, compression_ratio)
+    share = entry_share(entries_in, entries_out, FLUSH_DROPPED)
+    counted = counted_bytes(entries_in, raw_bytes, block_bytes)
+    counted *= relative_byte_time(_FLUSH_FILE_SHARE, compression_ratio)
     return Cost(
         of_host(share, flush_record=entries_in, flush_byte=counted),
-        of_host(compress_byte=compress_bytes, checksum_byte=file_bytes),
+        of_host(1.0 / host.cpu_speed, compress_byte=compress_bytes),
+        of_host(checksum_byte=file_bytes),
     )
 
 
@@ -85,14 +105,14 @@ def compaction_cpu(
     are compressed and decompressed, in bytes for which LZ4 takes the same time. `file_bytes`: bytes of input and output
     files, which are checksummed. `slept_files`: output files during whose fsync the thread sleeps.
     """
-    share = entry_share(entries_in, entries_out, host.compaction_dropped)
-    counted = counted_bytes(entries_in, raw_bytes, block_bytes, host.large_byte)
-    counted *= relative_byte_time(host.compaction_file_share, compression_ratio)
+    share = entry_share(entries_in, entries_out, COMPACTION_DROPPED)
+    counted = counted_bytes(entries_in, raw_bytes, block_bytes)
+    counted *= relative_byte_time(_COMPACTION_FILE_SHARE, compression_ratio)
     return Cost(
         of_host(share, compaction_record=entries_in, compaction_byte=counted),
         of_host(doublings(runs), compaction_compare=entries_in),
-        of_host(overlap_check=checked_entries),
-        of_host(compress_byte=compress_bytes, decompress_byte=decompress_bytes),
+        of_host(cpu_speed=checked_entries * _OVERLAP_CHECK_S),
+        of_host(1.0 / host.cpu_speed, compress_byte=compress_bytes, decompress_byte=decompress_bytes),
         of_host(checksum_byte=file_bytes),
         of_host(cold_start=slept_files),
     )

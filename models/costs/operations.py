@@ -1,4 +1,8 @@
-"""CPU time of one write, point read or scan; serial part of a group commit."""
+"""CPU time of one write, point read or scan; serial part of a group commit.
+
+The costs of reads have the same proportions on all machines: geometric means of two virtual machines (benchmarks/read_costs.py;
+docs/decisions/0050), for the speed of `host=default`. `Host.read_speed` scales them.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,48 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from lsmlab.models.costs.assertions import asserted
 from lsmlab.models.costs.cost import Cost, of_host
 
 if TYPE_CHECKING:
     from lsmlab.models.costs.host import Host
+
+READ_SPREAD: Final = 0.42
+"""Standard deviation of the logarithm of the time of an unstalled read without a request to the device: 0.37 to 0.49 in
+calibration runs (docs/decisions/0043)."""
+WRITE_SERIAL: Final = 0.74
+"""Share of a write that only one thread at a time can do (WAL, leadership of the write group): 1.6 us per write with four threads
+against 2.15 us with one (behaviour/measurements.md, CPU costs)."""
+_WRITE_BYTE_S: Final = 0.35e-9
+"""Copy of a byte of key and value into the write batch and the memtable: 0.37 ns on epyc_vm and 0.33 ns on i7_8700k, times their
+speeds (docs/decisions/0037)."""
+_WAL_BYTE_S: Final = 1.0e-9
+"""Append of a byte to the WAL: checksum, two copies, pages of the cache. 1.2 ns up to 4 KB and 0.8 ns beyond on an EPYC of family
+26, whose speed is 1.46 (docs/decisions/0037)."""
+_READ_S: Final = 0.383e-6
+"""Point read without the memtables and files that it searches."""
+_MEMTABLE_S: Final = 0.495e-6
+"""Search in a memtable of up to 16,384 entries."""
+_MEMTABLE_DEPTH_S: Final = 0.607e-6
+"""The same per doubling of the entries beyond (`read_depth`)."""
+_RUN_S: Final = 0.177e-6
+"""Sorted run probed: choice of the file, filter."""
+_INDEX_S: Final = 0.336e-6
+"""Further time of a probe whose engine finds its filter by an index search, if it searches no block
+(`TableReads.index_searches`): benchmarks/leveldb_reads.py; docs/decisions/0040."""
+_INDEX_DEPTH_S: Final = 0.280e-6
+"""The same per doubling of the searched tables beyond 48 MiB (`index_depth`)."""
+_BLOCK_S: Final = 0.523e-6
+"""Search in the index and in a block, if at most 2 MiB compete for the processor's caches (`competing_bytes`)."""
+_BLOCK_DEPTH_S: Final = 0.262e-6
+"""The same per doubling of the tables that compete for the processor's caches (`block_depth`)."""
+_CALL_S: Final = 1.12e-6
+"""Block that is not in the block cache: system call, copy out of the page cache, checksum."""
+_OPEN_S: Final = 37e-6
+"""SST file that a read finds closed: system calls, mapping, page faults on footer, index, filter and block; 35 to 46 us with
+LevelDB 1.23 on a virtual machine."""
+_SCAN_ENTRY_S: Final = 0.3e-6
+"""Entry that an iterator passes. Assumption: the CPU time of merging one entry (`Host.compaction_record`)."""
 
 _SHALLOW_BYTES: Final = 2.0**23
 """Size of a memtable up to which the cost of a write hardly depends on it: a search finds most nodes of the skip list in the
@@ -58,8 +100,8 @@ def write_cpu(user_bytes: float, *, logged: bool, statistics: bool = False, memt
     `user_bytes`: bytes of key and value. `logged`: the write goes to the WAL. `statistics`: the store keeps statistics.
     """
     return Cost(
-        of_host(write_op=1.0, write_byte=user_bytes, statistics_op=float(statistics)),
-        of_host(float(logged), wal_op=1.0, wal_byte=user_bytes),
+        of_host(write_op=1.0, statistics_op=float(statistics), cpu_speed=user_bytes * _WRITE_BYTE_S),
+        of_host(float(logged), wal_op=1.0, cpu_speed=user_bytes * _WAL_BYTE_S),
         of_host(memtable_depth=depth(memtable_bytes)),
     )
 
@@ -94,17 +136,19 @@ class Searched:
     """SST files opened."""
 
 
-def point_read_cpu(searched: Searched) -> Cost:
-    """Return the CPU time of one point read (DBImpl::GetImpl: memtables, then Version::Get)."""
+def point_read_cpu(searched: Searched, host: Host) -> Cost:
+    """Return the CPU time of one point read (DBImpl::GetImpl: memtables, then Version::Get) on this host's build."""
+    memtables_s = searched.memtables * asserted("read_memtable", _MEMTABLE_S, host.assertions)
+    read_s = _READ_S + memtables_s + searched.doublings * _MEMTABLE_DEPTH_S + searched.runs * _RUN_S
+    read_s += searched.indexes * _INDEX_S + searched.index_doublings * _INDEX_DEPTH_S
+    read_s += searched.blocks * _BLOCK_S + searched.block_doublings * _BLOCK_DEPTH_S + searched.calls * _CALL_S
+    decompressing = searched.calls * searched.decompress_bytes
     return Cost(
-        of_host(read_op=1.0, read_memtable=searched.memtables, read_memtable_depth=searched.doublings),
-        of_host(read_run=searched.runs, read_block=searched.blocks),
-        of_host(read_index=searched.indexes, index_depth=searched.index_doublings, block_depth=searched.block_doublings),
-        of_host(
-            searched.calls, read_call=1.0, checksum_byte=searched.block_bytes, decompress_byte=searched.decompress_bytes
-        ),
+        of_host(read_speed=read_s),
+        of_host(cpu_speed=searched.opens * _OPEN_S),
+        of_host(searched.calls, checksum_byte=searched.block_bytes),
+        of_host(1.0 / host.cpu_speed, decompress_byte=decompressing),
         *block_requests(searched).groups,
-        of_host(table_open=searched.opens),
     )
 
 
@@ -113,9 +157,10 @@ def block_requests(searched: Searched) -> Cost:
     return Cost(of_host(read_request=searched.requests))
 
 
-def scan_cpu(searched: Searched, *, entries: float) -> Cost:
+def scan_cpu(searched: Searched, host: Host, *, entries: float) -> Cost:
     """Return the CPU time of one scan: a seek in the memtables and in each sorted run, then `entries` steps."""
-    return point_read_cpu(searched) + Cost(of_host(scan_entry=entries))
+    entry_s = asserted("scan_entry", _SCAN_ENTRY_S, host.assertions)
+    return point_read_cpu(searched, host) + Cost(of_host(cpu_speed=entries * entry_s))
 
 
 def switch_s(host: Host, memtable_entries: float) -> float:
@@ -123,12 +168,12 @@ def switch_s(host: Host, memtable_entries: float) -> float:
     return host.switch / memtable_entries
 
 
-def throughput_share(write_serial: float, writers: int) -> float:
+def throughput_share(writers: int) -> float:
     """Return the time between two writes of `writers` threads with a core each, divided by the time of one write.
 
     It is the larger one of the serial share (1 for a single thread) and 1 / `writers`.
     """
-    return max(group_share(write_serial, writers, 0.0), 1.0 / writers)
+    return max(group_share(writers, 0.0), 1.0 / writers)
 
 
 def coreless_share(writers: int, background: float, cores: float) -> float:
@@ -168,13 +213,13 @@ def wal_fsync_factor(appended_bytes: float) -> float:
     return 1.0 + _NEW_BLOCK * min(1.0, appended_bytes / _BLOCK_BYTES)
 
 
-def group_share(write_serial: float, writers: int, coreless: float) -> float:
+def group_share(writers: int, coreless: float) -> float:
     """Return the time between two writes of `writers` threads in write groups, divided by the time of one write.
 
-    With a core for each thread, only the serial part of a write (`write_serial`) follows that of the write before. If a
+    With a core for each thread, only the serial part of a write (`WRITE_SERIAL`) follows that of the write before. If a
     core is missing (`coreless`), one writer after the other writes alone for a time slice, as a single writer does
     (docs/decisions/0029).
     """
     if writers == 1:
         return 1.0
-    return write_serial + (1.0 - write_serial) * coreless
+    return WRITE_SERIAL + (1.0 - WRITE_SERIAL) * coreless

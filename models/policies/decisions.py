@@ -333,7 +333,7 @@ class Cutter(ABC):
     def inspects_keys(self, output_level: int) -> bool:  # noqa: ARG002
         """Return whether the cutter inspects every key of a job that writes to `output_level`. Default: no.
 
-        It takes CPU time (`Host.overlap_check`).
+        It takes CPU time (models/costs/jobs.py).
         """
         return False
 

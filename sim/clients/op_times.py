@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from lsmlab.models.costs.cores import client_wake_up, excess, mean_wait_s, slowdown
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import (
+    READ_SPREAD,
     coreless_share,
     group_share,
     group_wake_ups,
@@ -95,7 +96,7 @@ class OpTimes(NamedTuple):
         capacity = group.spec.threads / self._own_s(group)
         if group.write_share > 0.0:
             serial_s = self.mean_s(WRITE) - self.sync_s
-            serial_s *= group_share(self._host.write_serial, group.spec.threads, self._coreless(group))
+            serial_s *= group_share(group.spec.threads, self._coreless(group))
             serial_s += self._group_sync_s(group.spec.threads)
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
@@ -140,7 +141,7 @@ class OpTimes(NamedTuple):
             late_s = self._wake_ups_s(cost.device_reads)
             (memory, _), *away = self._places(1.0 - cost.memory_share, self._reading_s(cost), late_s)
             if memory > 0.0:
-                share, spread = reads * memory, self._host.read_spread
+                share, spread = reads * memory, READ_SPREAD
                 classes += [(share * part, time_s, spread) for part, time_s in self._computing(search_s, group) if part > 0.0]
             if away:
                 computing = self._computing(search_s + cost.request_cpu_s / (1.0 - cost.memory_share), group)

@@ -284,7 +284,7 @@ class TreeReads:
             calls=missed, requests=miss, opens=opened.opens,
         )  # fmt: skip
         get = ReadCost(
-            cpu_s=point_read_cpu(searched).seconds(host),
+            cpu_s=point_read_cpu(searched, host).seconds(host),
             request_cpu_s=block_requests(searched).seconds(host),
             device_reads=miss + opened.device_reads,
             device_bytes=miss * self.block_bytes + opened.device_bytes,
@@ -323,7 +323,7 @@ class TreeReads:
                 for run, (inside, firsts) in zip(scanned, blocks, strict=True)
             )
             scan = ReadCost(
-                cpu_s=scan_cpu(searched, entries=length).seconds(host),
+                cpu_s=scan_cpu(searched, host, entries=length).seconds(host),
                 request_cpu_s=block_requests(searched).seconds(host),
                 device_reads=requests + opened.device_reads,
                 device_bytes=size + opened.device_bytes,

@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 
 from lsmlab.models.costs.host import Host
+from lsmlab.models.costs.jobs import COMPACTION_DROPPED
 from lsmlab.models.devices.base import Device, DeviceLoad, Peaks
 from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.make import DeviceSetup
@@ -61,7 +62,7 @@ def highest_rates(
     threads = compactions * options.max_subcompactions
     write = flushes / (host.flush_byte + write_s) + threads / (read_s + host.compaction_byte + write_s)
     write += math.inf if wal_reaches_device else _aged_wal(engine, workload, host)
-    read = threads / (read_s + host.compaction_dropped * host.compaction_byte) + _client_reads(device, workload, block_bytes)
+    read = threads / (read_s + COMPACTION_DROPPED * host.compaction_byte) + _client_reads(device, workload, block_bytes)
     return Peaks(min(peaks.read_bytes_per_s, read), min(peaks.write_bytes_per_s, write))
 
 

@@ -227,7 +227,7 @@ def _rate_per_s(group: Clients, setup: Setup, until_s: float) -> float:
     device = setup.setting.device.device
     load = DeviceLoad(client_read_iops=1.0, client_read_bytes=float(setup.engine.options.block_size))
     block_s = device.allocate(device.initial(), load).client_read_latency_s
-    block_s += point_read_cpu(Searched(runs=1.0, blocks=1.0, calls=1.0, requests=1.0)).seconds(host)
+    block_s += point_read_cpu(Searched(runs=1.0, blocks=1.0, calls=1.0, requests=1.0), host).seconds(host)
     gets, writes = group.mix.gets + group.mix.scan, group.mix.writes
     options = setup.engine.options
     write = write_cpu(

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from engine_goldens import engine_of
+from lsmlab.models.costs import jobs as job_costs
 from lsmlab.models.policies.decisions import NOTHING, Compaction, RunningJob
 from lsmlab.models.policies.rocksdb.inputs import key_range
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
@@ -23,7 +24,7 @@ from lsmlab.models.policies.vlsm.picker import GOOD
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.results.results import Result
-from running import simulate
+from running import configuration, run, simulate
 
 pytestmark = pytest.mark.xdist_group("vlsm")  # one process computes the runs that these tests share
 
@@ -244,19 +245,20 @@ def test_reads_are_slow_only_while_writes_are_stalled() -> None:
     assert reads[~slow].max() < 0.01
 
 
-def test_the_overlap_check_costs_cpu_per_key() -> None:
+def test_the_overlap_check_costs_cpu_per_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """The overlap check costs CPU time for every output entry of an L0 -> L1 job, and for no other job.
 
     Source: (background/vlsm.md, Arithmetic).
     """
     costs = {}
-    for cost in ("0", "1us"):
-        jobs = result(*vlsm(512), f"host.overlap_check={cost}", "workload.duration=4s").jobs
+    for cost in (0.0, 1e-6):
+        monkeypatch.setattr(job_costs, "_OVERLAP_CHECK_S", cost)
+        jobs = run(configuration(*COMMON, *vlsm(512), "workload.duration=4s")).jobs
         first = np.flatnonzero((np.asarray(jobs["kind"]) == "compaction") & (jobs["start_level"] == 0))[0]
         deep = np.flatnonzero((np.asarray(jobs["kind"]) == "compaction") & (jobs["start_level"] > 0))[0]
         costs[cost] = [(jobs["cpu_s"][i], jobs["entries_in"][i], jobs["entries_out"][i]) for i in (first, deep)]
-    (free, _, _), (free_deep, entries, _) = costs["0"]
-    (checked, _, merged), (checked_deep, same, _) = costs["1us"]
+    (free, _, _), (free_deep, entries, _) = costs[0.0]
+    (checked, _, merged), (checked_deep, same, _) = costs[1e-6]
 
     assert checked - free == pytest.approx(1e-6 * merged, rel=1e-6)
     assert checked_deep / same == pytest.approx(free_deep / entries, rel=1e-9)

@@ -5,7 +5,7 @@
 - recorded: one recorded run; searched_runs: sorted runs that its reads search.
 - terms: equations from costs; job_equations: background jobs; client_equations: clients; short_writes: histograms of
   unstalled operations.
-- solve: least squares with priors; scaled_defaults: costs that the runs do not show; set_text: calibration as text, JSON and
+- solve: least squares with priors; set_text: calibration as text, JSON and
   parameter file, with sources.yaml; parameter_file: format of parameter files.
 
 docs/reference/parameter-sets.md says how each set in configs/parameters came about.

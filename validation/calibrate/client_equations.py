@@ -18,8 +18,8 @@ from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.calibrate.terms import DurationRow, keys_of, relative
 from lsmlab.validation.logs.history.fills import Fill
 
-_SHARED: Final = ("host.write_serial", "host.core_contention")
-"""Constants that lengthen a write beyond its CPU time; its time is not linear in them."""
+_CONTENTION: Final = "host.core_contention"
+"""Constant that lengthens a write beyond its CPU time; its time is not linear in it."""
 _LEAST_FREE: Final = 0.05
 """Least share of the device's time that background requests leave, in an estimate of a read's wait."""
 _FEWEST_FILLS: Final = 8
@@ -79,7 +79,7 @@ def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
 
 
 def _write_keys(runs: Sequence[RecordedRun]) -> tuple[str, ...]:
-    return (*keys_of([run.write for run in runs]), *_SHARED)
+    return (*keys_of([run.write for run in runs]), _CONTENTION)
 
 
 def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
@@ -89,7 +89,7 @@ def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Arra
     """
     cpu_s = float(run.write.seconds_at(values, run.host))
     clients = min(float(run.threads), cpu_s / per_op_s) if run.threads > 1 else 1.0
-    return cpu_s * _slower(values, run, jobs, clients) * throughput_share(values["host.write_serial"], run.threads)
+    return cpu_s * _slower(values, run, jobs, clients) * throughput_share(run.threads)
 
 
 def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from lsmlab.models.costs.assertions import ASSERTED
-from lsmlab.models.costs.host import Host, priors_of
+from lsmlab.models.costs.host import Host, entry_speed, priors_of
 from lsmlab.models.devices.make import DeviceSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import build, parse_quantity
@@ -19,7 +20,6 @@ from lsmlab.validation.calibrate import client_equations as clients
 from lsmlab.validation.calibrate import job_equations as jobs
 from lsmlab.validation.calibrate import short_writes as short
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
-from lsmlab.validation.calibrate.scaled_defaults import READS, read_ratio
 from lsmlab.validation.calibrate.solve import Equation, FitConstant, Solution, solve, solve_pinned
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
@@ -116,14 +116,14 @@ def calibrate_cases(folder: Path) -> Calibration:
 
 
 def fit_runs(
-    device: str, runs: Sequence[RecordedRun], further: Sequence[Equation] = (), *, hold: bool = False,
-    without: Collection[str] = (),
-) -> tuple[tuple[Equation, ...], Solution]:
+    device: str, runs: Sequence[RecordedRun], further: Sequence[Equation] = (), *,
+    fixed: Mapping[str, Any] = MappingProxyType({}), hold: bool = False, without: Collection[str] = (),
+) -> tuple[tuple[Equation, ...], Solution]:  # fmt: skip
     """Return the equations of recorded runs of one machine, and the constants that solve them, those of a release build.
 
     `device`: entry of configs/device from which the drive's priors are. `further`: equations of other measurements, such as
-    those of the drive alone. `hold`: whether constants that they do not determine stay at their priors (`solve_pinned`).
-    `without`: names of equations to leave out.
+    those of the drive alone. `fixed`: values of constants that the fit does not change, by key. `hold`: whether constants that
+    the equations do not determine stay at their priors (`solve_pinned`). `without`: names of equations to leave out.
 
     Raises InputError if the device lacks a constant, or if some of the runs have assertions and others do not.
     """
@@ -131,27 +131,67 @@ def fit_runs(
     if any(asserted) and not all(asserted):
         name = runs[asserted.index(False)].name
         raise InputError(f"{name}: its RocksDB has no assertions, other runs have them; calibrate runs of one build at a time")
-    equations = (*(e for e in equations_of(runs) if e.name not in without), *further)
-    constants = constants_for(device, equations)
+    assertions = any(asserted)
+    speed = _core_speed(device, runs, fixed, assertions=assertions)
+    shown = (e for e in equations_of([_at_speed(run, speed) for run in runs]) if e.name not in without)
+    equations = (*shown, *further)
     solver = solve_pinned if hold else solve
-    found = solver(constants, equations)
-    if any(c.key in _READS for c in constants):
-        found = solver(_with_read_priors(constants, found, assertions=any(asserted)), equations)
-    return equations, _of_release_build(found) if any(asserted) else found
+    found = solver(_constants(device, equations, fixed, speed, assertions=assertions), equations)
+    return equations, _of_release_build(found) if assertions else found
 
 
-_READS: Final = frozenset(f"host.{name}" for name in READS)
+def _core_speed(device: str, runs: Sequence[RecordedRun], fixed: Mapping[str, Any], *, assertions: bool) -> float:
+    """Return the speed of a core (`Host.cpu_speed`) that the CPU time of the compactions of `runs` shows; 1 without any."""
+    equation = jobs.compaction_cpu(runs)
+    if equation is None:
+        return 1.0
+    found = solve(_constants(device, [equation], fixed, 1.0, assertions=assertions), [equation])
+    return core_speed((_of_release_build(found) if assertions else found).values)
 
 
-def _with_read_priors(constants: Sequence[FitConstant], found: Solution, *, assertions: bool) -> list[FitConstant]:
-    """Return the constants with the priors of read costs at the speed that a first solution `found` shows in compactions.
+def _at_speed(run: RecordedRun, speed: float) -> RecordedRun:
+    """Return a run on a host of this `cpu_speed`."""
+    return replace(run, config={**run.config, "host": {**run.config["host"], "cpu_speed": speed}})
 
-    The search for the second solution starts at the first.
-    """
-    values = (_of_release_build(found) if assertions else found).values
-    ratio = read_ratio(replace(Host(), **{key.removeprefix("host."): values[key] for key in values if key.startswith("host.")}))
-    scaled = [replace(c, prior=ratio * c.prior) if c.key in _READS else c for c in constants]
-    return [replace(c, start=found.values[c.key] / c.prior) for c in scaled]
+
+def _constants(
+    device: str, equations: Sequence[Equation], fixed: Mapping[str, Any], speed: float, *, assertions: bool
+) -> list[FitConstant]:
+    """Return the constants of a fit. The prior of the speed of reads is the speed of a core."""
+    known = [replace(c, prior=speed) if c.key == READ_SPEED else c for c in constants_for(device, equations)]
+    return [_fixed(c, fixed, assertions=assertions) for c in known]
+
+
+READ_SPEED: Final = "host.read_speed"
+_LEAST: Final = 1e-15
+"""Value in place of 0, whose logarithm the fit cannot take."""
+_NARROW: Final = 1e-6
+"""Width of the prior of a constant that is fixed."""
+
+
+def _fixed(constant: FitConstant, fixed: Mapping[str, Any], *, assertions: bool) -> FitConstant:
+    """Return the constant with a prior that holds it at its value in `fixed`, that of a release build, if it has one there."""
+    if constant.key not in fixed:
+        return constant
+    value = quantity_of(constant.key, fixed[constant.key])
+    if assertions:
+        value *= ASSERTED.get(constant.key.removeprefix("host."), 1.0)
+    return replace(constant, prior=max(value, _LEAST), width=_NARROW, start=1.0)
+
+
+def quantity_of(key: str, value: Any) -> float:
+    """Return a value of `host` or `device` in base units; `key`: its configuration key. Raises InputError for a bad value."""
+    group, _, name = key.partition(".")
+    declared = {f.name: f for f in fields(Host)} if group == "host" else {}
+    if name in declared:
+        return parse_quantity(value, declared[name].metadata["quantity"].kind)
+    return parse_quantity(value, _DEVICE_KINDS.get(name.rpartition("_")[2], "seconds"))
+
+
+def core_speed(values: Mapping[str, float]) -> float:
+    """Return the speed of a core relative to `host=default`, from fitted values by key; other constants have their defaults."""
+    host = {key.removeprefix("host."): value for key, value in values.items() if key.startswith("host.")}
+    return entry_speed(replace(Host(), **host))
 
 
 def _of_release_build(solution: Solution) -> Solution:

@@ -106,18 +106,13 @@ class RecordedRun:
 
     @property
     def read(self) -> Cost:
-        """CPU cost of one point read with direct reads: each block that is not in the block cache is a request to the device.
-
-        Costs that no fit estimates (memtable, depth of a block, call) count as parts of a search in a block, in the proportion of
-        the defaults, as the fit's result scales them (`scaled_defaults.read_costs`).
-        """
+        """CPU cost of one point read with direct reads: each block that is not in the block cache is a request to the device."""
         requests, found = self.requests_per_read, self.searches
-        searched = sum(group.blocks for group in found)
-        usual = of_build(Host(assertions=float(self.assertions)))
-        further_s = float("write" in self.histograms) * usual.read_memtable
-        further_s += TableReads().index_searches(found).block_doublings * usual.block_depth + requests * usual.read_call
-        blocks = searched + further_s / usual.read_block
-        return point_read_cpu(Searched(runs=self.runs_per_read, blocks=blocks, requests=requests))
+        searched = Searched(
+            memtables=float("write" in self.histograms), runs=self.runs_per_read, blocks=sum(group.blocks for group in found),
+            block_doublings=TableReads().index_searches(found).block_doublings, calls=requests, requests=requests,
+        )  # fmt: skip
+        return point_read_cpu(searched, self.host)
 
     @cached_property
     def requests_per_read(self) -> float:

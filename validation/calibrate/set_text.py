@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.costs.host import Host
 from lsmlab.sim.yaml_text import read_yaml
-from lsmlab.validation.calibrate.fit import Calibration
+from lsmlab.validation.calibrate.fit import Calibration, core_speed
 from lsmlab.validation.calibrate.parameter_file import UNDETERMINED, SetText, quantity_text
-from lsmlab.validation.calibrate.scaled_defaults import CODEC_SOURCE, READ_SOURCE, READS, codec_costs, read_costs
 from lsmlab.validation.calibrate.solve import Solution
 
 COMMAND: Final = "lsmlab calibrate"
@@ -23,6 +20,7 @@ VERSION: Final = 2
 """Version of the fitted sets; version 1 had the defaults."""
 _SOURCES: Final = Path(__file__).with_name("sources.yaml")
 _ASSERTED: Final = ("RocksDB was built with assertions; the constants are those of a release build (host.assertions).", "")
+_NO_READS: Final = "assumption: as cpu_speed; no run reads from a cache"
 _WEAK: Final = 1.0
 """If the singular value of a combination of constants is below this, the priors determine it better than the data
 do."""
@@ -55,7 +53,7 @@ def parameter_set(found: Calibration) -> SetText:
                 f"  inputs_sha256: {found.digest}",
                 f"  method: {COMMAND}; LSMLab {version('lsmlab')}; docs/how-to/calibrate.md",
             ),
-            host={"cores": found.cores, "assertions": float(found.assertions), **fitted["host"], **_scaled(fitted["host"])},
+            host={"cores": found.cores, "assertions": float(found.assertions), **_speeds(fitted["host"]), **fitted["host"]},
             devices={found.device: fitted["device"]},
             host_errors=errors["host"],
             device_errors={found.device: errors["device"]},
@@ -63,15 +61,15 @@ def parameter_set(found: Calibration) -> SetText:
             sources={
                 name: f"{UNDETERMINED}{source}" if name in undetermined else source
                 for name, source in _sources(found).items()
-            } | {f"host.{name}": READ_SOURCE if name in READS else CODEC_SOURCE for name in _scaled(fitted["host"])},
+            } | ({} if "read_speed" in fitted["host"] else {"host.read_speed": _NO_READS}),
         )
     )
 
 
-def _scaled(fitted: Mapping[str, float]) -> dict[str, float]:
-    """Return the costs of reads and of LZ4 that are not in the equations."""
-    reads = read_costs(replace(Host(), **fitted), fitted.get("read_block"))
-    return {name: value for name, value in (reads | codec_costs(fitted)).items() if name not in fitted}
+def _speeds(fitted: Mapping[str, float]) -> dict[str, float]:
+    """Return the speed of a core; without cached reads, that of reads is the same."""
+    speed = core_speed({f"host.{name}": value for name, value in fitted.items()})
+    return {"cpu_speed": speed, "read_speed": speed}
 
 
 def _sources(found: Calibration) -> dict[str, str]:

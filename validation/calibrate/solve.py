@@ -26,7 +26,7 @@ UNDETERMINED_SHARE: Final = 0.8
 """The data do not determine a constant whose standard error is above this share of the prior's width."""
 INSEPARABLE: Final = 0.9
 """The data do not separate two constants whose errors have a correlation above this."""
-_TOLERANCE: Final = 1e-11
+_TOLERANCE: Final = 1e-9
 _WIDEST: Final = 8.0
 """Bounds of the search for theta, in widths of the prior."""
 
@@ -114,9 +114,14 @@ def solve(constants: Sequence[FitConstant], equations: Sequence[Equation]) -> So
     def misses(theta: Array) -> Array:
         return np.concatenate((_softened(data(theta)), theta / widths))
 
+    def slopes(theta: Array) -> Array:
+        of_data = _softening(data(theta))[:, None] * _jacobian(equations, values_at, theta, column)
+        return np.concatenate((of_data, np.diag(1.0 / widths)))
+
     high = np.minimum(_WIDEST * widths, [math.log(c.high / c.prior) if c.high < math.inf else math.inf for c in constants])
+    start = np.minimum(np.log([c.start for c in constants]), high / 2.0)
     found = least_squares(
-        misses, np.minimum(np.log([c.start for c in constants]), high / 2.0), bounds=(-_WIDEST * widths, np.maximum(high, 1e-9)),
+        misses, start, slopes, bounds=(-_WIDEST * widths, np.maximum(high, 1e-9)),
         xtol=_TOLERANCE, ftol=_TOLERANCE, gtol=_TOLERANCE, x_scale=widths,
     )  # fmt: skip
     theta = np.asarray(found.x, dtype=np.float64)
@@ -125,7 +130,8 @@ def solve(constants: Sequence[FitConstant], equations: Sequence[Equation]) -> So
     weights = 1.0 / np.sqrt(1.0 + raw**2)  # of the soft L1 loss: the influence function is r times the weight
     covariance = _covariance(jacobian, raw, weights, widths, [c for e in equations for c in e.clusters])
     errors = np.sqrt(np.diag(covariance))
-    _, singular, directions = np.linalg.svd(jacobian * np.sqrt(weights)[:, None] * widths, full_matrices=False)
+    triangle = np.linalg.qr(jacobian * np.sqrt(weights)[:, None] * widths, mode="r")  # has the singular values of its argument
+    _, singular, directions = np.linalg.svd(triangle, full_matrices=False)
     lengths = np.cumsum([0, *(len(e.clusters) for e in equations)])
     return Solution(
         constants=tuple(constants), values=values_at(theta),
@@ -162,6 +168,17 @@ _HELD: Final = 1e-3
 def _softened(misses: Array) -> Array:
     """Return residuals whose squares are the soft L1 loss of the given residuals."""
     return np.asarray(np.sign(misses) * np.sqrt(2.0 * (np.sqrt(1.0 + misses**2) - 1.0)), dtype=np.float64)
+
+
+def _softening(misses: Array) -> Array:
+    """Return the derivative of `_softened`."""
+    softened = _softened(misses)
+    small = np.abs(misses) < _SMALL
+    return np.where(small, 1.0, misses / (np.where(small, 1.0, softened) * np.sqrt(1.0 + misses**2)))
+
+
+_SMALL: Final = 1e-6
+"""Residual below which the soft L1 loss is quadratic in double precision."""
 
 
 def _jacobian(

@@ -52,7 +52,9 @@ def design(costs: Sequence[tuple[Cost, Host]], keys: Sequence[str] | None = None
     if keys is None:
         keys = [key for key in counted if is_estimated(key)]
     fixed = [
-        sum(count * getattr(host, key.removeprefix(f"{HOST}.")) for key, count in row.items() if key not in keys)
+        sum(
+            contribution(key, count, getattr(host, key.removeprefix(f"{HOST}."))) for key, count in row.items() if key not in keys
+        )
         for row, (_, host) in zip(rows, costs, strict=True)
     ]
     columns = {key: np.array([row.get(key, 0.0) for row in rows], dtype=np.float64) for key in keys}

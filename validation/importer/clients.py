@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -57,10 +58,10 @@ def idle_clients(observation: Observation) -> bool:
 def write_op(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate host.write_op and the cost of the WAL in the default host's proportions, and host.memtable_depth.
 
-    One size of memtable shows only the sum of write_op, memtable_depth and, with a WAL, wal_op and wal_byte. Clients that
-    never wait for the store may be idle in part: their time per write is an upper bound of the cost. A machine on which
-    compactions are slow has slow writes too. Up to `_FULL_SPEED` times that, the time is taken for the cost, with the difference
-    as standard error; beyond, clients were idle.
+    One size of memtable shows only the sum of write_op, memtable_depth and, with a WAL, wal_op. Clients that never wait for the
+    store may be idle in part: their time per write is an upper bound of the cost. A machine on which compactions are slow has
+    slow writes too. Up to `_FULL_SPEED` times that, the time is taken for the cost, with the difference as standard error;
+    beyond, clients were idle.
     """
     free = _free_writes_s(observation)
     if not len(free) or idle_clients(observation) or observation.reading.writes_per_sync is not None:
@@ -68,9 +69,11 @@ def write_op(observation: Observation, earlier: Earlier) -> Estimates:
     host = Host()
     entries = float(np.median([fill.entries for fill in observation.reading.fills]))
     entry_bytes = observation.entry_bytes
-    usual_s = write_cpu(entry_bytes, logged=observation.logged).seconds(host)
+    bytes_s = write_cpu(entry_bytes, logged=observation.logged).seconds(replace(host, write_op=0.0, wal_op=0.0))
+    usual_s = write_cpu(entry_bytes, logged=observation.logged).seconds(host) - bytes_s
     usual_s += depth(entries * entry_bytes) * _DEPTH_RATIO * host.write_op
-    scale = float(np.median(free)) / throughput_share(host.write_serial, observation.threads) / usual_s
+    alone_s = float(np.median(free)) / throughput_share(observation.threads)
+    scale = max(alone_s - bytes_s, 0.1 * alone_s) / usual_s
     error = scale * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)) / free.mean())
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
     machine = _merge_s(host_with(earlier), entry_bytes) / _merge_s(host, entry_bytes)
@@ -85,7 +88,6 @@ def write_op(observation: Observation, earlier: Earlier) -> Estimates:
     return Estimates((
         Estimate("host.write_op", scale * host.write_op, error * host.write_op, "s", "estimate", basis),
         _scaled("host.wal_op", scale * host.wal_op, wal_error * host.wal_op, why),
-        _scaled("host.wal_byte", scale * host.wal_byte, wal_error * host.wal_byte, why),
         Estimate("host.memtable_depth", memtable_depth, _DEPTH_WIDTH * memtable_depth, "s", "assumed", _DEPTH_BASIS),
     ))
 

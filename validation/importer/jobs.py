@@ -15,7 +15,6 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends
 from lsmlab.models.costs.jobs import job_start as start_of_job
 from lsmlab.models.policies.rocksdb.compression import CODECS
-from lsmlab.validation.calibrate.scaled_defaults import codec_costs
 from lsmlab.validation.calibrate.terms import design, is_estimated
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, Observation, host_with, jackknife_error
 from lsmlab.validation.importer.reading import Floats, Reading
@@ -129,9 +128,10 @@ def codec_cpu(_: Observation, earlier: Earlier) -> Estimates:
     if byte is None:
         return Estimates()
     basis = "assumed: the default cost, scaled as host.compaction_byte; the LOG does not show this codec's work"
-    costs = {f"host.{name}": value for name, value in codec_costs({"compaction_byte": byte.value}).items()}
+    scale = byte.value / _DEFAULT_HOST.compaction_byte
     not_shown = (key for key in _CODEC_CONSTANTS if earlier[key] is None)
-    return Estimates(tuple(Estimate(key, costs[key], None, "s", "assumed", basis) for key in not_shown))
+    usual = {key: getattr(_DEFAULT_HOST, key.removeprefix("host.")) for key in not_shown}
+    return Estimates(tuple(Estimate(key, scale * value, None, "s", "assumed", basis) for key, value in usual.items()))
 
 
 def _flushes(observation: Observation) -> TimedCosts:

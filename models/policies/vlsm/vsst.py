@@ -68,7 +68,7 @@ class VsstCutter(Cutter):
         return self.fixed.guide_level(tree, output_level, lo, hi)
 
     def inspects_keys(self, output_level: int) -> bool:
-        """Return whether the cutter compares each key with the files below, which takes CPU time (`Host.overlap_check`)."""
+        """Return whether the cutter compares each key with the files below, which takes CPU time."""
         return output_level == VSST_LEVEL
 
     def cuts(self, merged: MergedStream, context: CutContext) -> Sequence[int]:
