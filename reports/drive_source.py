@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.reports.run_data import RunData
@@ -30,7 +29,7 @@ def drive_sentence_of_run(run: RunData) -> str:
     """Return the sentence for a simulated run; "" for an imported LOG, whose times are those of its own drive."""
     if "import" in run.summary or not run.config_text:
         return ""
-    config = parse_yaml(run.config_text, Path("config.yaml"))
+    config = parse_yaml(run.config_text, run.directory / "config.yaml")
     return drive_sentence(config) if isinstance(config, Mapping) else ""
 
 

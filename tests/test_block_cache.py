@@ -96,7 +96,7 @@ def test_a_small_cache_ends_at_the_same_hit_rate() -> None:
     assert np.asarray(cold.series["read_ops"])[-1] == pytest.approx(np.asarray(warm.series["read_ops"])[-1], rel=0.03)
 
 
-@pytest.mark.parametrize("threads", [4, 16, 64])
+@pytest.mark.parametrize("threads", [4, 16, 64, 128])
 def test_several_readers_of_one_drive_share_it(threads: int) -> None:
     """In a closed loop, threads are the rate times the mean time of a read, also when the threads wait for each other."""
     summary = simulate(*READS, "engine.options.cache_size=8KiB", f"workload.threads={threads}").summary

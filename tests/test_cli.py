@@ -149,12 +149,13 @@ def test_the_help_of_run_has_all_its_options(capsys: pytest.CaptureFixture[str])
 
 
 def test_json_is_the_only_output(capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json, stdout is one document equal to summary.json, and no report page is written."""
+    """With --json, stdout is summary.json with the conclusion and the interval, and no report page is written."""
     code, out, err = outcome(capsys, "run", *QUICK, "--json", "--out", "place")
 
     assert 0 == code
     printed = json.loads(out)
     assert printed.pop("conclusion")["answer"]
+    assert printed.pop("interval")["ops_per_s"]["low"] > 0.0
     assert printed == json.loads(Path("place/summary.json").read_text())
     assert "" == err
     assert not Path("place/report.html").exists()

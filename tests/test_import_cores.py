@@ -57,10 +57,11 @@ def test_unknown_cores_widen_the_interval(tmp_path: Path) -> None:
 
 
 def observed(scale: float, stalled: float = 0.0) -> Observation:
-    """Return a store whose memtables were filled without a stall at `scale` times the cost of a write of the default host."""
+    """Return a store whose memtables filled without a stall: a write costs `scale` times the default host's, and its bytes."""
     entries, usual = 30_000.0, Host()
-    cost_s = write_cpu(ENTRY_BYTES, logged=True).seconds(usual) + depth(entries * ENTRY_BYTES) * 0.23 * usual.write_op
-    lengths_us = np.random.default_rng(1).normal(scale * cost_s * entries * 1e6, 100.0, 40).astype(int)
+    cost_s = usual.write_op + usual.wal_op + depth(entries * ENTRY_BYTES) * 0.23 * usual.write_op
+    bytes_s = write_cpu(ENTRY_BYTES, logged=True).seconds(usual) - usual.write_op - usual.wal_op
+    lengths_us = np.random.default_rng(1).normal((scale * cost_s + bytes_s) * entries * 1e6, 100.0, 40).astype(int)
     ends = np.cumsum(lengths_us).tolist()
     fills = [Fill(end - length, end, entries) for end, length in zip(ends, lengths_us.tolist(), strict=True)]
     reading = SimpleNamespace(

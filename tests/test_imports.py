@@ -49,7 +49,7 @@ ROOMS = {
     "validation": [
         "checkout", "markdown", "grouped_runs", "logs", "casefiles", "replays", "calibrate", "importer", "recorder",
         "measure",
-        "recordings", "scorecard", "papers",
+        "recordings", "scorecard", "ablation", "papers",
     ],
     "validation/logs": [
         "compression", "text",

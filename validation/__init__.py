@@ -10,5 +10,6 @@
 - recorder: runs of real RocksDB on a limited device. measure: this machine's drive and cores, as a file.
 - recordings: scripts that record the input of replays.
 - scorecard: errors of all cases, and docs/validation.md.
+- ablation: errors without each part of the model, and docs/ablation.md.
 - papers: figures of papers, and docs/papers.md.
 """

@@ -20,6 +20,9 @@ _MOST_ITERATIONS: Final = 20
 _TOLERANCE: Final = 0.005
 """Relative difference at which the iteration ends: of rates from those that their own use of the machine allows, and of core
 shares."""
+_JUMP: Final = 1e-4
+"""Relative distance of two rates between which the wanted rate jumps. Near full load a read's time grows by a tenth in a rate's
+thousandth, so the distance is small."""
 
 
 class WalWrites(NamedTuple):
@@ -179,7 +182,7 @@ class Damping:
         low, high = self._low, self._high
         if low is None or high is None:
             return rate
-        self.jumps = high - low <= _TOLERANCE * high
+        self.jumps = high - low <= _JUMP * high
         if self.jumps:
             return low
         return rate if low < rate < high else (low + high) / 2.0
