@@ -135,7 +135,7 @@ def test_statistics_cost_every_write() -> None:
 
 def test_long_operations_are_not_split() -> None:
     """An operation longer than many time slices has one class with the mean time."""
-    host = Host(cores=2, write_op=20e-3, switch=0.0, time_slice=3e-3)
+    host = Host(cores=2, cpu_speed=1e9, write_op=20e-3, switch=0.0, time_slice=3e-3)
 
     ((share, time_s, _),) = times_of(3.0, host).parts(0, a_group())
 
