@@ -282,7 +282,7 @@ def test_a_single_run_has_the_interval_of_the_real_store(capsys: pytest.CaptureF
     assert interval["low"] < interval["mean"] < interval["high"]
     assert (None, None) == (interval["seeds_low"], interval["seeds_high"])
     assert "interval" not in json.loads(Path("one/summary.json").read_text())
-    assert "real store      90 % intervals: ops_per_s" in printed
+    assert "real store      90 % intervals: throughput" in printed
     assert "between seeds" not in printed
 
 

@@ -278,9 +278,9 @@ def _intervals(summary: Mapping[str, Any]) -> list[str]:
     known = summary.get("interval")
     if known is None:
         return []
-    numbers = [(key, form, bounds) for key, form in _BOUNDED.items() if (bounds := _nested(known, key)) is not None]
-    real = [_between(key, form, of["low"], of["high"]) for key, form, of in numbers if of["low"] is not None]
-    seeds = [_between(key, form, of["seeds_low"], of["seeds_high"]) for key, form, of in numbers if of["seeds_low"] is not None]
+    numbers = [(name, form, of) for key, (name, form) in _BOUNDED.items() if (of := _nested(known, key)) is not None]
+    real = [_between(name, form, of["low"], of["high"]) for name, form, of in numbers if of["low"] is not None]
+    seeds = [_between(name, form, of["seeds_low"], of["seeds_high"]) for name, form, of in numbers if of["seeds_low"] is not None]
     lines = _wrapped("real store", f"90 % intervals: {', '.join(real)}" if real else "the model's error is not known")
     count = summary.get("replications")
     if seeds:
@@ -296,12 +296,13 @@ def _nested(values: Mapping[str, Any], key: str) -> Mapping[str, Any] | None:
     return node if isinstance(node, Mapping) else None
 
 
-def _between(key: str, form: Callable[[float], str], low: float, high: float) -> str:
-    return f"{key} {form(low)} to {form(high)}"
+def _between(name: str, form: Callable[[float], str], low: float, high: float) -> str:
+    return f"{name} {form(low)} to {form(high)}"
 
 
-_BOUNDED: Final[dict[str, Callable[[float], str]]] = {
-    "ops_per_s": "{:,.0f}".format, "write_amplification": "{:.2f}".format, "stall_fraction": "{:.1%}".format,
-    "write_latency_s.p99": format_seconds, "write_latency_s.p999": format_seconds, "read_latency_s.p99": format_seconds,
+_BOUNDED: Final[dict[str, tuple[str, Callable[[float], str]]]] = {
+    "ops_per_s": ("throughput", "{:,.0f} ops/s".format), "write_amplification": ("write amplification", "{:.2f}".format),
+    "stall_fraction": ("stalled", "{:.1%}".format), "write_latency_s.p99": ("write P99", format_seconds),
+    "write_latency_s.p999": ("write P99.9", format_seconds), "read_latency_s.p99": ("read P99", format_seconds),
 }  # fmt: skip
-"""Numbers of which the terminal shows the interval."""
+"""Name and form of the numbers of which the terminal shows the interval, by key of summary.json."""
