@@ -115,6 +115,9 @@ def test_the_readme_is_short_and_its_numbers_are_the_scores() -> None:
         median, _, ninety, *_ = scores[metric]
         assert [median, ninety] == [text.replace("points", "pt") for text in shown[row]]
     assert f"({scores['throughput'][-1]} pairs of recorded runs)" in readme
+    unknown = (DOCS / "validation.md").read_text(encoding="utf-8").partition("\n## Development cases with data sheet")[2]
+    median, _, ninety, *_ = table(unknown)["throughput"]
+    assert f"throughput is {median} off (one in ten: {ninety})" in readme
 
 
 def test_license_and_citation_are_those_of_the_package() -> None:
