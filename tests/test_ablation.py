@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from lsmlab.models.costs.host import Host, parts_of, priors_of
+from lsmlab.models.costs.host import Host, priors_of, submodels_of
 from lsmlab.sim.configuration.catalogue import packaged_folder
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
@@ -38,7 +38,7 @@ def test_every_estimated_constant_is_determined_in_two_sets() -> None:
     names = [path.stem for path in (packaged_folder() / "parameters").glob("*.yaml")]
     determined = Counter(key.removeprefix("host.") for name in names for key in read_parameters(name).standard_errors)
 
-    in_parts = {name for names in parts_of(Host).values() for name in names}
+    in_parts = {name for names in submodels_of(Host).values() for name in names}
     assert {name for name in priors_of(Host).keys() - in_parts if determined[name] < 2} == set()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from lsmlab.models.costs import operations
-from lsmlab.models.costs.host import Host, entry_speed, parts_of
+from lsmlab.models.costs.host import Host, entry_speed, submodels_of
 from lsmlab.models.costs.jobs import entry_share
 from lsmlab.models.costs.operations import Searched, point_read_cpu, scan_cpu, write_cpu
 from lsmlab.models.workloads.mixgraph import DRAWING
@@ -121,7 +121,7 @@ def test_the_speed_of_a_core_is_that_of_a_compacted_entry() -> None:
 
 def test_constants_of_the_default_model_are_few() -> None:
     """Without its sub-models, a host has at most 30 constants; those of sub-models are off or have a name of their own."""
-    parts = parts_of(Host)
+    parts = submodels_of(Host)
     in_parts = {name for names in parts.values() for name in names}
 
     assert parts.keys() == {

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 _KEY: Final = "prior"
-_PART: Final = "part"
+_SUBMODEL: Final = "submodel"
 
 
 class Prior(NamedTuple):
@@ -29,30 +29,30 @@ class Prior(NamedTuple):
 
 def estimated(
     kind: str, default: float, *, width: float, start: float | None = None, low: float = 0.0, high: float = math.inf,
-    part: str = "",
+    submodel: str = "",
 ) -> Any:  # fmt: skip
     """Declare a constant that fits estimate: a quantity of `kind` (`lsmlab.models.units.quantity`) with a prior.
 
     `width`: standard deviation of the logarithm, from machine to machine. `start`: median of the prior if the default
-    is 0; a default of 0 disables the constant in a run. `part`: name of the sub-model to which the constant belongs.
+    is 0; a default of 0 disables the constant in a run. `submodel`: name of the sub-model to which the constant belongs.
     """
     prior = Prior(default if start is None else start, width, high)
-    return field(default=default, metadata={"quantity": Quantity(kind, low, high), _KEY: prior, _PART: part})
+    return field(default=default, metadata={"quantity": Quantity(kind, low, high), _KEY: prior, _SUBMODEL: submodel})
 
 
-def of_part(part: str, kind: str, default: float, *, high: float = math.inf) -> Any:
+def of_submodel(submodel: str, kind: str, default: float, *, high: float = math.inf) -> Any:
     """Declare a constant of a sub-model that no fit estimates: a quantity of `kind`."""
-    return field(default=default, metadata={"quantity": Quantity(kind, 0.0, high), _PART: part})
+    return field(default=default, metadata={"quantity": Quantity(kind, 0.0, high), _SUBMODEL: submodel})
 
 
-def parts_of(cls: type[DataclassInstance]) -> dict[str, tuple[str, ...]]:
+def submodels_of(cls: type[DataclassInstance]) -> dict[str, tuple[str, ...]]:
     """Return the sub-models of `cls` with their constants, in the order of its fields.
 
     A sub-model describes what some machines or builds have and others lack. It is off while its constants are 0.
     """
     found: dict[str, tuple[str, ...]] = {}
     for f in fields(cls):
-        if name := f.metadata.get(_PART):
+        if name := f.metadata.get(_SUBMODEL):
             found[name] = (*found.get(name, ()), f.name)
     return found
 
@@ -69,14 +69,14 @@ class Host:
     Each machine has a parameter set; `configs/host/*.yaml` name the set and give the source of each number. All times
     are seconds of one core, unless a constant says wall time. The formulas are in the other files of this package, with the
     costs that all machines have in the same proportions: `cpu_speed` and `read_speed` scale them.
-    `lsmlab calibrate` estimates the constants that are declared with `estimated`, in this order. Constants with a `part` belong
-    to a sub-model (`parts_of`).
+    `lsmlab calibrate` estimates the constants that are declared with `estimated`, in this order. Those with a `submodel`
+    belong to a sub-model (`submodels_of`).
     """
 
     cores: float = quantity("count", 16, low=0.1)
     cpu_speed: float = quantity("ratio", 1.0, low=1e-3)
-    """Speed of a core in codecs, scans and opening of files, relative to `host=default`: the CPU time of a compacted entry there,
-    divided by that on this machine (`entry_speed`)."""
+    """Speed of a core in codecs, scans, opening of files and the bytes of a put, relative to `host=default`: the CPU time of a
+    compacted entry there, divided by that on this machine (`entry_speed`)."""
     read_speed: float = estimated("ratio", 1.0, width=0.5, low=1e-3)
     """Speed of a core in point reads and seeks (`models/costs/operations.py`), relative to `host=default`. Where no run reads
     from a cache, it is `cpu_speed`."""
@@ -135,35 +135,35 @@ class Host:
     core; a job's thread waits one time slice after each request during which it slept."""
     dirty_expire: float = quantity("seconds", 30.0)
     """Age in seconds at which the kernel writes back dirty pages (vm.dirty_expire_centisecs = 3000)."""
-    core_contention: float = estimated("ratio", 0.0, width=1.0, start=0.1, high=1.0, part="core_contention")
+    core_contention: float = estimated("ratio", 0.0, width=1.0, start=0.1, high=1.0, submodel="core_contention")
     """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared."""
-    assertions: float = of_part("assertions", "ratio", 0.0, high=1.0)
+    assertions: float = of_submodel("assertions", "ratio", 0.0, high=1.0)
     """1 if RocksDB is built with assertions, as Debian's is ("Assertions are enabled" in the output of db_bench), 0 for a release
     build. The other constants are CPU times of a release build; assertions multiply some of them (models/costs/assertions.py)."""
-    statistics_op: float = of_part("statistics", "seconds", 0.0)
+    statistics_op: float = of_submodel("statistics", "seconds", 0.0)
     """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
-    checksum_byte: float = of_part("software_crc", "seconds", 0.0)
+    checksum_byte: float = of_submodel("software_crc", "seconds", 0.0)
     """Further CPU time per checksummed byte, if the store does not use the processor's CRC32 instruction ("Fast CRC32
     supported: Not supported" in the LOG). A flush checksums its output, a compaction its input and output, a read its
     blocks."""
-    cold_start: float = estimated("seconds", 0.0, width=1.5, start=5e-3, part="cold_caches")
+    cold_start: float = estimated("seconds", 0.0, width=1.5, start=5e-3, submodel="cold_caches")
     """Further CPU time of a compaction per output file during whose fsync its thread sleeps. After the sleep, the
     thread's caches are cold and the clock of its core is low. In the fsync, the kernel allocates the file's blocks and
     submits its pages in this thread. Prior: half the value in configs/parameters/xeon_6230. A writer loses the same time after a
     write stop (docs/decisions/0039)."""
-    client_wake_up: float = of_part("wake_ups", "seconds", 120e-6)
+    client_wake_up: float = of_submodel("wake_ups", "seconds", 120e-6)
     """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
     often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0043)."""
-    late_wake_up: float = of_part("wake_ups", "seconds", 0.84e-3)
+    late_wake_up: float = of_submodel("wake_ups", "seconds", 0.84e-3)
     """Wait of a client thread that wakes up and does not preempt a running thread: the rest of that thread's slice.
     Mean latency of reads of 0.38 to 4.4 ms in two calibration runs, less that of usual reads (docs/decisions/0043)."""
-    group_wake_up: float = of_part("wake_ups", "seconds", 13e-6)
+    group_wake_up: float = of_submodel("wake_ups", "seconds", 13e-6)
     """Wall time of a synced write group per writer: the leader wakes the writers of its group and the next leader one after the
     other (WriteThread::ExitAsBatchGroupLeader)."""
-    interrupt_every: float = estimated("seconds", 0.0, width=1.5, start=4e-3, part="interrupts")
+    interrupt_every: float = estimated("seconds", 0.0, width=1.5, start=4e-3, submodel="interrupts")
     """CPU time of a client thread between two interruptions by the kernel or the hypervisor; 0: no interruptions.
     Prior: a timer tick (HZ = 250) that causes an exit from the virtual machine."""
-    interrupt: float = estimated("seconds", 0.0, width=1.0, start=20e-6, part="interrupts")
+    interrupt: float = estimated("seconds", 0.0, width=1.0, start=20e-6, submodel="interrupts")
     """Mean wall time of one interruption (`interrupt_every`)."""
 
 

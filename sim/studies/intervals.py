@@ -19,6 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models.devices.make import device_class_of
 from lsmlab.models.errors import InputError
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.make import make_workload
@@ -48,8 +49,6 @@ BUCKET: Final = math.log(1.5)
 RECIPROCAL: Final = "1/"
 """Prefix of the name of a quantity whose reciprocal was learnt."""
 _CAPS: Final = ("write_cap", "read_cap", "iops_cap", "background_cap")
-_CLASSES: Final = {"Nvme": "nvme", "SataSsd": "sata", "Hdd": "hdd", "Pmem": "pmem", "Cloud": "cloud"}
-"""Class of a drive by the name of the class that simulates it."""
 
 
 class Knowledge(StrEnum):
@@ -192,8 +191,8 @@ def knowledge_of(config: Mapping[str, Any]) -> Knowledge | None:
 
 def device_class(config: Mapping[str, Any]) -> str | None:
     """Return the class of the drive of a configuration; None for one that LSMLab does not have."""
-    target = str((config.get("device") or {}).get("_target_", ""))
-    return _CLASSES.get(target.rpartition(".")[2]) if target.startswith("lsmlab.") else None
+    kind = device_class_of(config["device"]) if config.get("device") else "other"
+    return None if kind == "other" else kind
 
 
 def spread(scale: Scale, values: Sequence[float], pair: Sequence[float] = ()) -> dict[str, float]:

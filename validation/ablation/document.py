@@ -97,4 +97,5 @@ def _row(done: Ablation, part: Part, kind: str) -> list[str]:
     found = [worth_of(done.errors[part.name, kind], done.errors[WITH, CASES_OUT], metric) for metric in METRICS]
     cells = ["" if w is None else f"{w.mean:+.2f} ({w.better}/{w.worse})" for w in found]
     most = max((w.better for w in found if w is not None), default=0)
-    return [f"`{part.name}`: {part.what}", str(most), *cells]
+    why = f" (stays: {part.kept_by})" if part.kept_by else ""
+    return [f"`{part.name}`: {part.what}{why}", str(most), *cells]

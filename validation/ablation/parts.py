@@ -20,7 +20,7 @@ class Part:
     what: str
     """What it describes, in one sentence."""
     simplest: Mapping[str, Any]
-    """Values of configuration keys with which the part has no effect, or the value that a constant has before any fit."""
+    """Values of configuration keys with which the part has no effect, or one value of a constant for all machines."""
     kept_by: str = field(default="")
     """Rule of RocksDB or Linux, or measurement of its own, for which the part stays even where it gains nothing."""
 

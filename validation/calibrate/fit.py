@@ -20,7 +20,7 @@ from lsmlab.validation.calibrate import client_equations as clients
 from lsmlab.validation.calibrate import job_equations as jobs
 from lsmlab.validation.calibrate import short_writes as short
 from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
-from lsmlab.validation.calibrate.solve import Equation, FitConstant, Solution, solve, solve_pinned
+from lsmlab.validation.calibrate.solve import HELD, Equation, FitConstant, Solution, solve, solve_pinned
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
@@ -165,8 +165,6 @@ def _constants(
 READ_SPEED: Final = "host.read_speed"
 _LEAST: Final = 1e-15
 """Value in place of 0, whose logarithm the fit cannot take."""
-_NARROW: Final = 1e-6
-"""Width of the prior of a constant that is fixed."""
 
 
 def _fixed(constant: FitConstant, fixed: Mapping[str, Any], *, assertions: bool) -> FitConstant:
@@ -176,7 +174,7 @@ def _fixed(constant: FitConstant, fixed: Mapping[str, Any], *, assertions: bool)
     value = quantity_of(constant.key, fixed[constant.key])
     if assertions:
         value *= ASSERTED.get(constant.key.removeprefix("host."), 1.0)
-    return replace(constant, prior=max(value, _LEAST), width=_NARROW, start=1.0)
+    return replace(constant, prior=max(value, _LEAST), width=HELD, start=1.0)
 
 
 def quantity_of(key: str, value: Any) -> float:

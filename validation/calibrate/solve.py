@@ -26,6 +26,8 @@ UNDETERMINED_SHARE: Final = 0.8
 """The data do not determine a constant whose standard error is above this share of the prior's width."""
 INSEPARABLE: Final = 0.9
 """The data do not separate two constants whose errors have a correlation above this."""
+HELD: Final = 1e-6
+"""Width of the prior of a constant that a fit holds at it."""
 _TOLERANCE: Final = 1e-9
 _WIDEST: Final = 8.0
 """Bounds of the search for theta, in widths of the prior."""
@@ -149,20 +151,18 @@ def solve_pinned(constants: Sequence[FitConstant], equations: Sequence[Equation]
     """
     found = solve(constants, equations)
     while True:
-        free = [c for c in found.constants if c.width > _HELD]
+        free = [c for c in found.constants if c.width > HELD]
         worst = max(free, key=lambda c: found.relative_errors[c.key] / c.width, default=None)
         if worst is None or found.relative_errors[worst.key] <= UNDETERMINED_SHARE * worst.width:
             return found
-        held = {c.key for c in found.constants if c is worst or c.width <= _HELD}
+        held = {c.key for c in found.constants if c is worst or c.width <= HELD}
         found = solve(
-            [replace(c, width=_HELD, start=1.0) if c.key in held else replace(c, start=found.values[c.key] / c.prior)
+            [replace(c, width=HELD, start=1.0) if c.key in held else replace(c, start=found.values[c.key] / c.prior)
              for c in found.constants],
             equations,
         )  # fmt: skip
 
 
-_HELD: Final = 1e-3
-"""Width of the prior of a constant that is held at it."""
 
 
 def _softened(misses: Array) -> Array:

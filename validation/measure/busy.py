@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from lsmlab.validation.recorder.speed import Speed, speed_facts
+from lsmlab.validation.recorder.speed import NOTABLE, Speed, speed_facts
 
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 """CPU time of a container: "quota period" in microseconds, or "max period" (cgroup v2)."""
 _LOADED: Final = 0.25
 """Load of other programs, per core, from which a measurement is doubtful."""
-_NOTABLE: Final = 0.05
-"""Drift of the speed, or share of stolen time, from which a measurement is doubtful."""
 
 
 def usable_cores(quota: Path = _QUOTA) -> int:
@@ -41,7 +39,7 @@ def doubts(facts: Mapping[str, float], cores: int) -> Iterator[str]:
     """Yield why the machine was too busy for a good measurement."""
     if facts["load_before"] > _LOADED * cores:
         yield f"other programs ran: the load was {facts['load_before']:.1f} on {cores} cores before the measurement"
-    if abs(facts["drift"]) > _NOTABLE:
+    if abs(facts["drift"]) > NOTABLE:
         yield f"the speed of the cores changed by {100 * facts['drift']:+.0f} % during the measurement"
-    if facts["stolen"] > _NOTABLE:
+    if facts["stolen"] > NOTABLE:
         yield f"the hypervisor took {100 * facts['stolen']:.0f} % of a core"

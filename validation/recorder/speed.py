@@ -21,7 +21,7 @@ import numpy as np
 _KEYS: Final = 1 << 20
 """Number of keys to sort (8 MiB)."""
 _ROUNDS: Final = 9
-_NOTABLE: Final = 0.05
+NOTABLE: Final = 0.05
 """Difference in speed between repeats, or share of stolen CPU time, from which the recorder prints a warning."""
 
 
@@ -62,7 +62,7 @@ def speeds_differ(repeats: Sequence[Mapping[str, float]]) -> str:
     """Return a warning for the terminal if the machine's speed differed between repeats, else an empty text."""
     spread = max(max(r[key] for r in repeats) / min(r[key] for r in repeats) for key in ("alone_s", "crowded_s")) - 1.0
     stolen = max(r["stolen"] for r in repeats)
-    if max(spread, stolen) < _NOTABLE:
+    if max(spread, stolen) < NOTABLE:
         return ""
     return (
         f"  the speed of the machine changed: a fixed computation took {100.0 * spread:.0f} % longer in one repeat "
