@@ -140,7 +140,7 @@ class DeviceStation:
         read_bytes, write_bytes, _ = self._shape
         if not isinstance(self.device, Capped):
             return read_bytes, write_bytes
-        return min(read_bytes, self.device.read_io_bytes), min(write_bytes, self.device.io_bytes)
+        return min(read_bytes, self.device.io_bytes), min(write_bytes, self.device.io_bytes)
 
     def flush_cache(self) -> Generator[simpy.Event, Any, None]:
         """Flush the device's volatile cache; other writes wait until it ends."""

@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 from lsmlab.models.costs.cores import busy_probability, client_wake_up, core_share
 from lsmlab.models.costs.operations import throughput_share
-from lsmlab.models.devices.capped import FILE_WRITES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, SYNC_WRITES
 from lsmlab.models.devices.flash import SMALL_REQUEST_BYTES, request_s
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
-from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.calibrate.terms import DurationRow, keys_of, relative
@@ -203,14 +202,13 @@ def _queued_s(values: Values, run: RecordedRun, reads_per_s: float) -> float:
 
     `reads_per_s`: reads of one block by each client and second.
     """
-    piece = parse_quantity(run.config["device"].get("interleave", INTERLEAVE_BYTES), "bytes")
     used = ahead_s = 0.0
     for direction in ("read", "write"):
         rate = values[f"device.{direction}_bandwidth"]
         moved = sum(job.read_bytes if direction == "read" else job.write_bytes for job in run.jobs)
         busy = moved / rate / run.duration_s
         used += busy
-        ahead_s += busy * piece / rate
+        ahead_s += busy * INTERLEAVE_BYTES / rate
     one_s = request_s(values["device.read_iops"], values["device.read_bandwidth"])
     one_s += SMALL_REQUEST_BYTES / values["device.read_bandwidth"]
     reading = run.threads * reads_per_s * one_s
@@ -219,15 +217,16 @@ def _queued_s(values: Values, run: RecordedRun, reads_per_s: float) -> float:
 
 
 def requests(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Write operations that the block layer counts, for runs without client reads."""
-    used = [run for run in runs if "read" not in run.histograms and run.last.get("writes")]
-    moved = np.array([run.last["write_bytes"] for run in used])
-    counted = np.array([run.last["writes"] for run in used])
-    files = np.array([sum(len(job.files) for job in run.jobs) for run in used])
-    small = FILE_WRITES * files + 2.0 * SYNC_WRITES * np.array([len(run.jobs) for run in used])
+    """Operations of each direction that the block layer counts, for runs without client reads."""
+    rows = []
+    for run in runs:
+        files = sum(len(job.files) for job in run.jobs)
+        small = {"write": FILE_WRITES * files + 2.0 * SYNC_WRITES * len(run.jobs), "read": FILE_READS * files}
+        if "read" not in run.histograms:
+            rows += [(run.name, run.last[f"{d}_bytes"], run.last[f"{d}s"], n) for d, n in small.items() if run.last.get(f"{d}s")]
+    moved, counted, smalls = np.array([row[1:] for row in rows]).reshape(-1, 3).T
 
     def misses(values: Values) -> Array:
-        return np.asarray(np.log((moved / values["device.throttle_io"] + small) / counted) / 0.2, dtype=np.float64)
+        return np.asarray(np.log((moved / values["device.throttle_io"] + smalls) / counted) / 0.2, dtype=np.float64)
 
-    names = [run.name for run in used]
-    return Equation("bytes per operation", misses, names, ("device.throttle_io",)) if used else None
+    return Equation("bytes per operation", misses, [row[0] for row in rows], ("device.throttle_io",)) if rows else None

@@ -11,7 +11,7 @@ from typing import Final
 
 _ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-_NUMBERS: Final = ("cores", "assertions", "core_contention", "speed", "spread", "slc_cache", "slc_resume")
+_NUMBERS: Final = ("cores", "assertions", "core_contention", "speed", "spread", "slc_cache")
 """Ends of the names of constants without a unit."""
 
 _ASSUMED: Final = "assumption: "
