@@ -294,6 +294,7 @@ def test_write_cost_comes_from_unstalled_memtables() -> None:
         pytest.param("epyc_vm", CASES.with_name("calibration_epyc"), marks=pytest.mark.slow),
         pytest.param("zen5_vm", CASES.with_name("calibration_zen5"), marks=pytest.mark.slow),
         pytest.param("emerald_vm", CASES.with_name("calibration_emerald"), marks=pytest.mark.slow),
+        pytest.param("sixth_vm", CASES.with_name("calibration_sixth"), marks=pytest.mark.slow),
     ],
 )
 def test_committed_parameters_equal_the_fit(name: str, folder: Path) -> None:
