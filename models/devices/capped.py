@@ -262,7 +262,7 @@ def _limited(load: DeviceLoad, read: Direction | None, write: Direction | None) 
         logged, write_limit = logged * write.client_limit, write.limit
     return DeviceLoad(
         load.readers, load.writers, load.read_request_bytes, load.write_request_bytes, load.queue_depth,
-        iops, load.client_read_bytes, load.client_read_depth, logged, read_limit, write_limit, load.write_turn_bytes,
+        iops, load.client_read_bytes, load.client_read_depth, logged, read_limit, write_limit,
     )  # fmt: skip
 
 

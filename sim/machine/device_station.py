@@ -76,11 +76,9 @@ class DeviceStation:
         """Last time at which it did so in three slices within a second."""
         self._flushing = 0
         """Flushes of the device's cache in progress."""
-        self._submitted: list[tuple[simpy.Event, float]] = []
-        """End and bytes of each background write, of a device that takes turns."""
-        self._loads: dict[tuple[int, int, float, ClientFlow], DeviceLoad] = {}
-        """Load by numbers of readers and writers, bytes per turn of a writer and demand of the clients."""
-        self._grants: dict[tuple[int, int, float, ClientFlow], Grant] = {}
+        self._loads: dict[tuple[int, int, ClientFlow], DeviceLoad] = {}
+        """Load by numbers of readers and writers and demand of the clients."""
+        self._grants: dict[tuple[int, int, ClientFlow], Grant] = {}
         """Grant by the same, in the present state of the device."""
         self._owed_s = 0.0
         self._owed = [0.0, 0.0, 0.0, 0.0]
@@ -234,8 +232,6 @@ class DeviceStation:
         event = self._env.event()
         self._sync()
         queue.join(size_bytes, event)
-        if self.device.takes_turns and queue is self._writers:
-            self._submitted.append((event, size_bytes))
         self.log.start(event, consumer, self._env.now, size_bytes)
         self._replan()
         return event
@@ -344,33 +340,15 @@ class DeviceStation:
 
     def _granted(self, demand: ClientFlow) -> Grant:
         """Return the rates of the present streams beside this demand of the clients."""
-        turns = self._turns() if self.device.takes_turns else math.inf
-        key = len(self._readers), len(self._writers), turns, demand
+        key = len(self._readers), len(self._writers), demand
         grant = self._grants.get(key)
         if grant is None:
             load = self._loads.get(key)
             if load is None:
-                load = self._loads[key] = DeviceLoad(*key[:2], *self._shape, *demand, write_turn_bytes=key[2])
+                load = self._loads[key] = DeviceLoad(*key[:2], *self._shape, *demand)
             grant = self.device.allocate(self.state, load)
             if grant.valid_for_s != math.inf and self._owed_s > 0.0:  # it depends on the bytes of the last moments
                 self._tell_device()
                 grant = self.device.allocate(self.state, load)
             self._grants[key] = grant
         return grant
-
-    def _turns(self) -> float:
-        """Return the mean bytes of a writer's turn, in whole requests; infinity if only one stream takes turns.
-
-        Writers get equal rates, so one that submits t bytes at a time begins 1/t turns per byte. Between two turns of the
-        writer with the most turns there is at most one change to another writer and one back.
-        """
-        if len(self._readers) + len(self._writers) <= 1:
-            return math.inf
-        self._submitted = [write for write in self._submitted if not write[0].triggered]
-        turns = [1.0 / size_bytes for _, size_bytes in self._submitted if size_bytes > 0.0]
-        if not turns:
-            return math.inf
-        total = sum(turns)
-        changes = total if len(self._readers) else min(total, 2.0 * (total - max(turns)))
-        request_bytes = self._shape[1]
-        return max(1.0, round(len(turns) / changes / request_bytes)) * request_bytes if changes > 0.0 else math.inf
