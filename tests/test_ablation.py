@@ -60,7 +60,6 @@ def test_values_of_parts_have_the_units_of_their_keys() -> None:
     """A value is read as the constant that it replaces."""
     assert quantity_of("host.job_start", "0.4ms") == pytest.approx(4e-4)
     assert quantity_of("device.read_iops", "500k") == 5e5
-    assert quantity_of("device.throttle_io", "512KiB") == 2.0**19
 
 
 def test_the_worth_of_a_part_counts_machines() -> None:

@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 from lsmlab.models.costs.cores import busy_probability, client_wake_up, core_share
 from lsmlab.models.costs.operations import throughput_share
-from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, SYNC_WRITES
 from lsmlab.models.devices.flash import SMALL_REQUEST_BYTES, request_s
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
 from lsmlab.validation.calibrate.recorded import RecordedRun
@@ -214,19 +213,3 @@ def _queued_s(values: Values, run: RecordedRun, reads_per_s: float) -> float:
     reading = run.threads * reads_per_s * one_s
     free = max(1.0 - used - reading, _LEAST_FREE)
     return ahead_s / 2.0 / free + min((run.threads - 1) * one_s, reading * one_s / 2.0 / free)
-
-
-def requests(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Operations of each direction that the block layer counts, for runs without client reads."""
-    rows = []
-    for run in runs:
-        files = sum(len(job.files) for job in run.jobs)
-        small = {"write": FILE_WRITES * files + 2.0 * SYNC_WRITES * len(run.jobs), "read": FILE_READS * files}
-        if "read" not in run.histograms:
-            rows += [(run.name, run.last[f"{d}_bytes"], run.last[f"{d}s"], n) for d, n in small.items() if run.last.get(f"{d}s")]
-    moved, counted, smalls = np.array([row[1:] for row in rows]).reshape(-1, 3).T
-
-    def misses(values: Values) -> Array:
-        return np.asarray(np.log((moved / values["device.throttle_io"] + smalls) / counted) / 0.2, dtype=np.float64)
-
-    return Equation("bytes per operation", misses, [row[0] for row in rows], ("device.throttle_io",)) if rows else None

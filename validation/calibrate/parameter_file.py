@@ -85,8 +85,6 @@ def quantity_text(key: str, value: float | str) -> str:
         return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
     if key.endswith(_NUMBERS):
         return f"{value:.4g}"
-    if key.endswith("throttle_io"):
-        return f"{value / 1e3:.4g}kB"
     if key.endswith("iops"):
         return f"{value / 1e3:.4g}k"
     if value <= 0.0:
