@@ -135,8 +135,9 @@ class Host:
     core; a job's thread waits one time slice after each request during which it slept."""
     dirty_expire: float = quantity("seconds", 30.0)
     """Age in seconds at which the kernel writes back dirty pages (vm.dirty_expire_centisecs = 3000)."""
-    core_contention: float = estimated("ratio", 0.0, width=1.0, start=0.1, high=1.0, submodel="core_contention")
-    """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared."""
+    core_contention: float = of_submodel("core_contention", "ratio", 0.0, high=1.0)
+    """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared. Known of a
+    machine with 40 hardware threads; on five machines with two cores each no fit gains by it (docs/ablation.md)."""
     assertions: float = of_submodel("assertions", "ratio", 0.0, high=1.0)
     """1 if RocksDB is built with assertions, as Debian's is ("Assertions are enabled" in the output of db_bench), 0 for a release
     build. The other constants are CPU times of a release build; assertions multiply some of them (models/costs/assertions.py)."""

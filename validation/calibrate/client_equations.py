@@ -16,7 +16,6 @@ from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.calibrate.terms import DurationRow, keys_of, relative
 from lsmlab.validation.logs.history.fills import Fill
 
-_CONTENTION: Final = "host.core_contention"
 """Constant that lengthens a write beyond its CPU time; its time is not linear in it."""
 _LEAST_FREE: Final = 0.05
 """Least share of the device's time that background requests leave, in an estimate of a read's wait."""
@@ -40,7 +39,8 @@ def fills(runs: Sequence[RecordedRun]) -> Equation | None:
         pairs = zip(used, rows, strict=True)
         return np.array([math.log(_write_s(values, run, found_s, jobs) / found_s) / 0.08 for run, (found_s, jobs) in pairs])
 
-    return Equation("fills of memtables", misses, [run.name for run in used], _write_keys(used)) if used else None
+    keys = keys_of([run.write for run in used])
+    return Equation("fills of memtables", misses, [run.name for run in used], keys) if used else None
 
 
 def writes(runs: Sequence[RecordedRun]) -> Equation | None:
@@ -59,7 +59,7 @@ def writes(runs: Sequence[RecordedRun]) -> Equation | None:
             found.append(math.log(expected / per_op_s) / 0.08)
         return np.array(found)
 
-    keys = (*_write_keys(used), "host.sleep_penalty")
+    keys = (*keys_of([run.write for run in used]), "host.sleep_penalty")
     return Equation("writes outside stalls", misses, [run.name for run in used], keys) if len(used) > 1 else None
 
 
@@ -76,10 +76,6 @@ def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     ]  # fmt: skip
 
 
-def _write_keys(runs: Sequence[RecordedRun]) -> tuple[str, ...]:
-    return (*keys_of([run.write for run in runs]), _CONTENTION)
-
-
 def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
     """Return the predicted seconds per write.
 
@@ -87,14 +83,13 @@ def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Arra
     """
     cpu_s = float(run.write.seconds_at(values, run.host))
     clients = min(float(run.threads), cpu_s / per_op_s) if run.threads > 1 else 1.0
-    return cpu_s * _slower(values, run, jobs, clients) * throughput_share(run.threads)
+    return cpu_s * _slower(run, jobs, clients) * throughput_share(run.threads)
 
 
-def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
-    """Return the mean factor by which core contention lengthens CPU time if `clients` client threads want a core."""
-    contention = values["host.core_contention"]
+def _slower(run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
+    """Return the mean factor by which waits for a core lengthen CPU time if `clients` client threads want one."""
     pairs = zip(*(array.tolist() for array in jobs), strict=True)
-    return math.fsum(share / core_share(clients + threads, run.cores, contention) for share, threads in pairs)
+    return math.fsum(share / core_share(clients + threads, run.cores, run.host.core_contention) for share, threads in pairs)
 
 
 def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array, Array]:
@@ -179,9 +174,9 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
         found = []
         for mean_s, run, busy in rows:
             cpu_s = float(run.read.seconds_at(values, run.host))
-            computing_s = cpu_s * _slower(values, run, busy, run.threads * min(1.0, cpu_s / mean_s))
+            computing_s = cpu_s * _slower(run, busy, run.threads * min(1.0, cpu_s / mean_s))
             clients = run.threads * min(1.0, computing_s / mean_s)
-            read_s = cpu_s * _slower(values, run, busy, clients)
+            read_s = cpu_s * _slower(run, busy, clients)
             pairs = zip(*(array.tolist() for array in busy), strict=True)
             taken = math.fsum(share * busy_probability(jobs + clients, run.cores) for share, jobs in pairs)
             waits_s = _queued_s(values, run, run.requests_per_read / mean_s) + client_wake_up(taken).seconds(run.host)
@@ -190,7 +185,7 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
         return np.array(found)
 
     keys = (
-        *keys_of([run.read for _, run, _ in rows]), "device.read_latency", "device.read_iops", "host.core_contention",
+        *keys_of([run.read for _, run, _ in rows]), "device.read_latency", "device.read_iops",
         "device.read_bandwidth", "device.write_bandwidth",
     )  # fmt: skip
     return Equation("time of reads", misses, [run.name for _, run, _ in rows], keys) if rows else None
