@@ -88,9 +88,6 @@ class Host:
     write_spread: float = estimated("ratio", 0.45, width=0.5, high=0.8)
     """Standard deviation of the logarithm of an unstalled write's time, which is log-logistic
     (sim/clients/latency.py)."""
-    sleep_penalty: float = estimated("seconds", 0.0, width=1.0, start=20e-6)
-    """Time that a delayed writer loses after each sleep; RocksDB does not count it as stall time. Prior: time to refill
-    the caches of a core."""
     wal_op: float = estimated("seconds", 0.84e-6, width=1.0)
     """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache
     (behaviour/write-path.md, Write-ahead log). Its share of a write: docs/decisions/0037."""

@@ -37,10 +37,9 @@ class WriteWaits:
         return np.frombuffer(self._rows, dtype=np.float64).reshape(-1, 4) if self._rows else np.empty((0, 4))
 
     def add_stretch(self, start_s: float, end_s: float, cause: StallCause, share: float, sleeps: Sleeps | None) -> None:
-        """Add an interval of which the group leader waited for `share`, stopped or in `sleeps`; their penalty is no stall."""
+        """Add an interval of which the group leader waited for `share`, stopped or in `sleeps`."""
         if sleeps is not None:
             self._add_sleeps(start_s, end_s, share, sleeps)
-            share /= 1.0 + self._host.sleep_penalty / sleeps.mean_s
         self._rows.extend((start_s, end_s, CAUSES.index(cause), share))
 
     def add_switch(self, now_s: float) -> None:
@@ -80,7 +79,7 @@ class WriteWaits:
         elapsed_s = end_s - start_s
         for group in self._waiters:
             written = group.served_rate * group.write_share * elapsed_s
-            count = elapsed_s * share / (sleeps.mean_s + self._host.sleep_penalty)
+            count = elapsed_s * share / sleeps.mean_s
             held = min(written, count * group.spec.threads)
             for sleep_s, part in sleeps.lengths:
                 group.write_pieces.add(end_s, held * part, sleep_s, sleep_s)

@@ -43,26 +43,6 @@ def fills(runs: Sequence[RecordedRun]) -> Equation | None:
     return Equation("fills of memtables", misses, [run.name for run in used], keys) if used else None
 
 
-def writes(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time per write outside stalls, also of delayed writers, for whom every sleep slows later writes."""
-    used = _writers(runs)
-    rows = []
-    for run in used:
-        histogram = run.histograms["write"]
-        sleeps = sum(n for low, high, n in histogram.buckets if low >= 870.0) / histogram.count / run.threads
-        rows.append((sleeps, (run.duration_s - run.stall_s) / run.operations, _runnable_jobs(run)))
-
-    def misses(values: Values) -> Array:
-        found = []
-        for run, (sleeps, per_op_s, jobs) in zip(used, rows, strict=True):
-            expected = _write_s(values, run, per_op_s, jobs) + values["host.sleep_penalty"] * sleeps
-            found.append(math.log(expected / per_op_s) / 0.08)
-        return np.array(found)
-
-    keys = (*keys_of([run.write for run in used]), "host.sleep_penalty")
-    return Equation("writes outside stalls", misses, [run.name for run in used], keys) if len(used) > 1 else None
-
-
 def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     """Return the runs whose clients write as fast as they can, each on a core of its own.
 
