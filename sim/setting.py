@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models import since
 from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
@@ -24,8 +25,6 @@ from lsmlab.sim.prefill_options import prefill_config, prefill_engines, prefill_
 
 _DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "parameters")
 """Keys of a group that are no settings of its class: documentation, and `parameters`, which were applied before."""
-NUMBERED_FROM_1: Final = Version(7, 0)
-"""First release whose db_bench numbers threads from 1, in one sequence over all benchmarks of an invocation."""
 OPEN_ENDED: Final = -1
 """Bound of a `TreeFile` that the table does not give."""
 
@@ -194,7 +193,7 @@ def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettin
     of entries.
     """
     seed = workload.get("seed")
-    if keys.mode != "exact" or not isinstance(seed, int) or version >= NUMBERED_FROM_1:
+    if keys.mode != "exact" or not isinstance(seed, int) or version >= since.THREADS_FROM_ONE:
         return workload
     return {**workload, "seed": (seed or 1000) - 1}
 

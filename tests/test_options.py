@@ -39,7 +39,7 @@ def test_class_defaults_are_those_of_the_library_in_7_8() -> None:
         ("periodic_compaction_seconds", {"5.7": 0, "7.8": 0, "11.8": 0}),
         ("level_compaction_dynamic_level_bytes", {"5.7": False, "8.3": False, "8.4": True, "11.8": True}),
         ("level_compaction_dynamic_file_size", {"7.5": False, "7.7": False, "7.8": True, "9.8": True}),
-        ("compaction_readahead_size", {"5.7": 0, "7.8": 0, "8.7": 2 * MIB, "11.8": 2 * MIB}),
+        ("compaction_readahead_size", {"5.7": 0, "8.5": 0, "8.6": 2 * MIB, "11.8": 2 * MIB}),
         ("cache_size", {"5.7": 8 * MIB, "8.1": 8 * MIB, "8.3": 32 * MIB, "11.8": 32 * MIB}),
         ("compression", {"5.7": Compression.SNAPPY, "11.7": Compression.SNAPPY, "11.8": Compression.LZ4}),
         ("delayed_write_rate", {"5.7": 16 * MIB, "11.8": 16 * MIB}),

@@ -115,10 +115,15 @@ def test_memtable_delay_needs_more_than_three_buffers() -> None:
 
 
 def test_memtables_waiting_to_be_merged_cause_no_delay() -> None:
-    """Memtables that wait for min_write_buffer_number_to_merge cause no delay, except in 5.7."""
-    merging = RocksDbThrottle(replace(OPTIONS, min_write_buffer_number_to_merge=4), V78)
-    assert merging.cause(StallInputs(4, 0, 0)) is None
-    assert RocksDbThrottle(merging.options, V57).cause(StallInputs(4, 0, 0)) == StallCause.MEMTABLE_SLOWDOWN
+    """Memtables that wait for min_write_buffer_number_to_merge cause no delay, except up to 6.18.
+
+    Flink's stores have four memtables and merge three (facebook/rocksdb pull request 7921).
+    """
+    merging = replace(OPTIONS, max_write_buffer_number=4, min_write_buffer_number_to_merge=3)
+    releases = ("5.7", "5.17", "6.18", "6.19", "7.8")
+    causes = {v: RocksDbThrottle(merging, Version.parse(v)).cause(StallInputs(3, 0, 0)) for v in releases}
+    delays = StallCause.MEMTABLE_SLOWDOWN
+    assert causes == {"5.7": delays, "5.17": delays, "6.18": delays, "6.19": None, "7.8": None}
 
 
 def test_disabled_compactions() -> None:

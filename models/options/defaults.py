@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from lsmlab.models import since
 from lsmlab.models.options.fields import CompactionPri, Compression
 from lsmlab.models.version import Version
 
@@ -34,7 +35,7 @@ _OLDEST: Final[Mapping[str, Any]] = {
 }
 """Defaults of 5.7 that differ from those of `RocksDbOptions` (7.8) or are derived."""
 
-_CHANGES: Final[tuple[tuple[Version, Mapping[str, Any]], ...]] = (
+CHANGES: Final[tuple[tuple[Version, Mapping[str, Any]], ...]] = (
     (Version(6, 0), {"compaction_pri": CompactionPri.MIN_OVERLAPPING_RATIO}),
     (Version(6, 6), {"ttl": AUTO_SECONDS, "periodic_compaction_seconds": AUTO_SECONDS}),
     (Version(6, 9), {"format_version": 4}),
@@ -57,13 +58,9 @@ _DB_BENCH: Final[Mapping[str, Any]] = {
     "compaction_options_fifo.allow_compaction": True,
     "compaction_options_fifo.max_table_files_size": 0,
 }
-_DB_BENCH_NO_TTL_BEFORE: Final = Version(7, 0)
-"""Before: db_bench set ttl from its FIFO flag, 0 by default. LOG headers show this up to 6.11, no longer in 7.7."""
-
-AUTO_SECONDS_SINCE: Final = Version(6, 6)
 
 _LAST: Final = Version(2**31, 0)
-_RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
+RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "level_compaction_dynamic_file_size": (Version(7, 8), Version(8, 11)),
     "ignore_max_compaction_bytes_for_input": (Version(7, 8), Version(8, 11)),
     "rate_limiter_auto_tuned": (Version(5, 9), _LAST),
@@ -77,19 +74,19 @@ _RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
 def default_values(version: Version, preset: str) -> dict[str, Any]:
     """Typed defaults by flat name, as far as they differ from those of `RocksDbOptions`; before any sanitising."""
     values = dict(_OLDEST)
-    for since, changes in _CHANGES:
-        if version >= since:
+    for first, changes in CHANGES:
+        if version >= first:
             values |= changes
     if preset == "db_bench":
         values |= _DB_BENCH
-        if version < _DB_BENCH_NO_TTL_BEFORE:
-            values["ttl"] = 0
+        if version < since.DB_BENCH_KEEPS_TTL:
+            values["ttl"] = 0  # from its FIFO flag
     return values
 
 
 def releases_of(version: Version, name: str) -> str | None:
     """Return in words the releases that have option `name`, if `version` does not; None if `version` has it."""
-    first, last = _RELEASES.get(name, (Version(0, 0), _LAST))
+    first, last = RELEASES.get(name, (Version(0, 0), _LAST))
     if first <= version <= last:
         return None
     return f"{first} and later have it" if last == _LAST else f"{first} to {last} have it"

@@ -241,16 +241,16 @@ class SequentialKeys(Chooser):
     YCSB's inserts), or at the end of each key range (`InsertRanges`).
     """
 
-    repeats: float = 1.0
-    """Writes per key: all threads of db_bench's fillseq write the same sequence."""
+    threads: int = 1
+    """Threads that each write the whole sequence (db_bench's fillseq)."""
 
     def __post_init__(self) -> None:
-        if self.repeats < 1:
-            raise InputError(f"sequential keys: {self.repeats:g} writes per key must be at least 1")
+        if self.threads < 1:
+            raise InputError(f"sequential keys: {self.threads} threads must be at least 1")
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
         """Return the state for one shard, which advances `cursor`."""
-        return _SequentialState(sample, cursor, self.repeats)
+        return _SequentialState(sample, cursor) if self.threads == 1 else _SequentialThreads(sample, cursor, self.threads)
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
         """Return the uniform popularity: over a whole pass all blocks are read equally often."""
@@ -258,16 +258,19 @@ class SequentialKeys(Chooser):
 
 
 class _SequentialState:
-    def __init__(self, sample: KeySample, cursor: InsertCursor, repeats: float) -> None:
+    def __init__(self, sample: KeySample, cursor: InsertCursor) -> None:
         self._sample = sample
         self._cursor = cursor
-        self._repeats = repeats
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:  # noqa: ARG002 - nothing is random
         first = self._cursor.number
-        self._cursor.number = stop = first + count / self._repeats
+        self._cursor.number = stop = first + count
         stride = self._sample.stride
-        groups = np.arange(math.ceil(first / stride - 1e-9), math.ceil(stop / stride - 1e-9), dtype=np.int64)
+        return self._codes(math.ceil(first / stride - 1e-9), first, stop)
+
+    def _codes(self, first_group: int, first: float, stop: float) -> KeyArray:
+        """Codes of the keys with numbers in [first, stop), from group `first_group` on."""
+        groups = np.arange(first_group, math.ceil(stop / self._sample.stride - 1e-9), dtype=np.int64)
         codes = self._sample.group_codes(groups)
         if len(self._sample.hot):
             i, j = self._sample.hot.searchsorted((first, stop))
@@ -277,3 +280,48 @@ class _SequentialState:
     def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
         written = max(1, int(self._cursor.number))
         return self._sample.number_codes(rng.integers(0, written, k))
+
+
+class _SequentialThreads(_SequentialState):
+    """Threads that each write the whole sequence; each write is that of a random thread that has not finished.
+
+    So threads drift apart, and a memtable begins with keys that the one before it has from faster threads: the key ranges
+    of two files overlap. A group of keys that some thread has not finished belongs to both.
+    """
+
+    def __init__(self, sample: KeySample, cursor: InsertCursor, threads: int) -> None:
+        super().__init__(sample, cursor)
+        self._next = np.full(threads, cursor.number)
+        """Number of the next key of each thread."""
+
+    def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
+        first, self._next = self._next, self._advanced(count, rng)
+        self._cursor.number = float(self._next.max())
+        parts = [
+            self._codes(int(lo // self._sample.stride), lo, hi) for lo, hi in _joined(first, self._next) if hi > lo
+        ]
+        return unique_sorted(np.concatenate(parts)) if parts else NO_KEYS
+
+    def _advanced(self, count: float, rng: np.random.Generator) -> FloatArray:
+        """Numbers of the next keys after `count` writes."""
+        ends, left = self._next, count
+        while left > 1e-9:
+            room = self._sample.population - ends
+            active = room > 1e-9
+            if not active.any():
+                return ends
+            share, whole = active / active.sum(), int(left)
+            steps = np.minimum(rng.multinomial(whole, share) + (left - whole) * share, room)
+            ends, left = ends + steps, left - float(steps.sum())
+        return ends
+
+
+def _joined(first: FloatArray, stop: FloatArray) -> list[tuple[float, float]]:
+    """Return the union of the intervals [first, stop) as disjoint intervals, ascending."""
+    joined: list[tuple[float, float]] = []
+    for lo, hi in sorted(zip(first.tolist(), stop.tolist(), strict=True)):
+        if joined and lo <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(hi, joined[-1][1])
+        else:
+            joined.append((lo, hi))
+    return joined

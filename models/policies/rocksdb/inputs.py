@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.options.fields import CompactionPri, RocksDbOptions
 from lsmlab.models.policies.decisions import RunningJob
 from lsmlab.models.policies.rocksdb import l0
@@ -52,14 +53,14 @@ class InputRules:
         return self.options.compaction_pri is CompactionPri.ROUND_ROBIN
 
     def extend_move(self, tree: Tree, seed: Seed) -> None:
-        """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; both sides since 8.3)."""
-        if self.version < (7, 5) or self.options.compression_per_level:
+        """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; in time to both sides)."""
+        if self.version < since.MOVE_OF_SEVERAL_FILES or self.options.compression_per_level:
             return
         below, files = tree.levels[seed.output], tree.levels[seed.level].files
         start, at = seed.files[0], seed.first
         total = start.size_bytes
         steps = [range(at + 1, len(files))]
-        if self.version >= (8, 3) and not self.round_robin:
+        if self.version >= since.MOVE_TO_BOTH_SIDES and not self.round_robin:
             steps.append(range(at - 1, -1, -1))
         for step in steps:
             for i in step:
@@ -98,9 +99,10 @@ class InputRules:
 
     def growth_limit(self) -> int:
         """Upper bound in bytes on the inputs of both levels (behaviour/leveled-compaction.md, Growing the inputs)."""
-        if self.version < (7, 8) or (self.version < (9, 0) and not self.options.ignore_max_compaction_bytes_for_input):
-            return self.options.max_compaction_bytes
-        return NO_LIMIT if self.version < (9, 2) else 2 * self.options.max_compaction_bytes
+        if self.version >= since.GROWTH_LIMIT_DOUBLED:
+            return 2 * self.options.max_compaction_bytes
+        optional = self.version >= since.GROWTH_OPTION and self.options.ignore_max_compaction_bytes_for_input
+        return NO_LIMIT if optional or self.version >= since.GROWTH_WITHOUT_LIMIT else self.options.max_compaction_bytes
 
     def grow(self, tree: Tree, seed: Seed, a: int, b: int) -> None:
         """Add files of the start level if they add none of the output level, whose input files are [a, b).
