@@ -13,11 +13,12 @@ from lsmlab.models.version import Version
 
 # ---- memtables, writes, stalls ----
 
-ARENA_ALIGNS_TO_16: Final = Version(5, 8)
+ARENA_ALIGNS_TO_16: Final = Version(5, 9)
 ARENA_BLOCK_LIMIT: Final = Version(6, 21)
 MEMTABLE_SLOWDOWN_NEEDS_MERGE: Final = Version(6, 19)
 DELAY_BY_NEXT_REFILL: Final = Version(6, 19)
 PRESSURE_BY_BOTTOMMOST: Final = Version(8, 10)
+PRESSURE_AT_AN_EIGHTH: Final = Version(8, 11)
 PRESSURE_FLOOR: Final = Version(9, 8)
 
 # ---- jobs, rate limiter, errors ----
@@ -30,25 +31,27 @@ WAITS_FOR_SPACE: Final = Version(5, 17)
 
 # ---- levelled compaction ----
 
-FILE_SIZE_FROM_BASE_LEVEL: Final = Version(5, 8)
+FILE_SIZE_FROM_BASE_LEVEL: Final = Version(5, 14)
 TARGETS_FIT_L0: Final = Version(5, 18)
 L0_SCORE_FITS_BASE: Final = Version(6, 13)
 SCORES_BY_ARRIVALS: Final = Version(7, 5)
 DRAIN: Final = Version(8, 2)
 MOVES_AT_OPEN: Final = Version(8, 2)
 RANGE_CHECK_PER_FILE: Final = Version(5, 8)
-INTRA_L0_LIMIT: Final = Version(5, 8)
+INTRA_L0_LIMIT: Final = Version(6, 3)
 RATIO_BY_COMPENSATED_SIZE: Final = Version(6, 0)
 TIES_BY_KEY: Final = Version(7, 5)
 L0_MOVE: Final = Version(7, 5)
 MOVE_OF_SEVERAL_FILES: Final = Version(7, 5)
 MOVE_TO_BOTH_SIDES: Final = Version(8, 2)
 MOVE_WITH_UNIVERSAL_OPTION: Final = Version(7, 0)
-MOVE_OF_ONE_L0_FILE: Final = Version(11, 0)
+MOVE_OF_ONE_L0_FILE: Final = Version(8, 2)
 GROWTH_OPTION: Final = Version(7, 8)
 GROWTH_WITHOUT_LIMIT: Final = Version(9, 0)
 GROWTH_LIMIT_DOUBLED: Final = Version(9, 2)
 INTRA_L0_BY_SIZE: Final = Version(9, 0)
+ROUND_ROBIN: Final = Version(7, 5)
+ROUND_ROBIN_EXPANSION: Final = Version(7, 6)
 
 # ---- compaction jobs ----
 
@@ -68,11 +71,12 @@ MAX_READ_AMP: Final = Version(9, 4)
 FIFO_MERGES_BELOW_1_1: Final = Version(5, 14)
 FIFO_LEVELS: Final = Version(7, 8)
 FIFO_DRAINS_ONLY_EXCESS: Final = Version(7, 10)
-FIFO_LATER_SCORES_BELOW_ONE: Final = Version(8, 0)
+FIFO_LATER_SCORES_BELOW_ONE: Final = Version(8, 3)
 FIFO_TTL_APART_FROM_PERIODIC: Final = Version(8, 5)
 AUTOMATIC_AGES: Final = Version(6, 6)
 
 # ---- db_bench ----
 
-THREADS_FROM_ONE: Final = Version(7, 0)
-DB_BENCH_KEEPS_TTL: Final = Version(7, 0)
+THREADS_FROM_ONE: Final = Version(7, 2)
+DB_BENCH_KEEPS_TTL: Final = Version(6, 27)
+DB_BENCH_READS_AHEAD: Final = Version(8, 7)

@@ -194,8 +194,10 @@ def test_rate_stays_in_bounds(steps: list[tuple[int, int, int]]) -> None:
     [
         ("7.8", 4 << 30, 16 << 30),
         ("8.9", 4 << 30, 16 << 30),
-        ("8.10", 4 << 30, 512 << 20),  # an eighth of the bytes at the bottom
-        ("8.10", 1 << 30, 128 << 20),
+        ("8.10", 4 << 30, 16 << 30),  # eight times the bytes at the bottom, by mistake
+        ("8.10", 1 << 30, 8 << 30),
+        ("8.11", 4 << 30, 512 << 20),  # an eighth of them
+        ("8.11", 1 << 30, 128 << 20),
         ("9.7", 1 << 30, 128 << 20),
         ("9.8", 1 << 30, 512 << 20),  # at least twice max_bytes_for_level_base
         ("9.8", 0, 16 << 30),

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from lsmlab.models import since
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import DAY_S, CompactionStyle, RocksDbOptions
+from lsmlab.models.options.fields import DAY_S, CompactionPri, CompactionStyle, RocksDbOptions
 from lsmlab.models.options.values import WHERE
 from lsmlab.models.tree.memtable import default_arena_block_size
 from lsmlab.models.version import Version
@@ -54,7 +54,7 @@ def sanitise(options: RocksDbOptions, version: Version) -> tuple[RocksDbOptions,
     draft = Draft(options, version)
     for rule in _RULES:
         rule(draft)
-    _refuse(draft.options)
+    _refuse(draft.options, version)
     return draft.options, draft.notes
 
 
@@ -179,8 +179,13 @@ _RULES: Final[tuple[Callable[[Draft], None], ...]] = (
 )  # fmt: skip
 
 
-def _refuse(o: RocksDbOptions) -> None:
-    """Raise InputError for combinations with which RocksDB fails to open the store or to write."""
+def _refuse(o: RocksDbOptions, version: Version) -> None:
+    """Raise InputError for values and combinations with which RocksDB fails to open the store or to write."""
+    if o.compaction_pri is CompactionPri.ROUND_ROBIN and version < since.ROUND_ROBIN:
+        raise InputError(
+            f"{WHERE}.compaction_pri: RocksDB {version} does not have kRoundRobin ({since.ROUND_ROBIN} and later have it); "
+            "choose another priority or another engine.version"
+        )
     style = o.compaction_style
     if style is CompactionStyle.NONE:
         raise InputError(

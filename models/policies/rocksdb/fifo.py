@@ -125,11 +125,12 @@ class FifoPicker(Picker):
             return NOTHING
         total, compensated, per_file, end = l0[0].size_bytes, l0[0].compensated_bytes, _UNLIMITED_BYTES, 1
         tested = per_file
+        limit = self.options.max_compaction_bytes if self.version >= since.INTRA_L0_LIMIT else _UNLIMITED_BYTES
         while end < len(l0):
             total += l0[end].size_bytes
             compensated += l0[end].compensated_bytes
             tested = total // end
-            if l0[end].busy or tested > per_file or compensated > self.options.max_compaction_bytes:
+            if l0[end].busy or tested > per_file or compensated > limit:
                 break
             per_file = tested
             end += 1

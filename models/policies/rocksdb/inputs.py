@@ -52,6 +52,11 @@ class InputRules:
         """Return whether the files of a level are picked in key order."""
         return self.options.compaction_pri is CompactionPri.ROUND_ROBIN
 
+    @property
+    def expands_round_robin(self) -> bool:
+        """Return whether a pick in key order takes the files that follow too, and grows to the right only."""
+        return self.round_robin and self.version >= since.ROUND_ROBIN_EXPANSION
+
     def extend_move(self, tree: Tree, seed: Seed) -> None:
         """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; in time to both sides)."""
         if self.version < since.MOVE_OF_SEVERAL_FILES or self.options.compression_per_level:
@@ -113,7 +118,7 @@ class InputRules:
         lo, hi = key_range(seed.files)
         all_lo, all_hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
         room = self.growth_limit() - below.compensated_bytes_of(a, b)
-        from_lo = lo if self.round_robin and seed.level else all_lo
+        from_lo = lo if self.expands_round_robin and seed.level else all_lo
         grown = overlapping(tree, seed.level, from_lo, all_hi)
         if self._fits(grown, seed, room):
             c, d = below.overlapping(*key_range(grown))

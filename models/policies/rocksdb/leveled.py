@@ -75,7 +75,7 @@ class LeveledPicker(Picker):
         return self._derived(tree).pending_bytes
 
     def bottommost_bytes(self, tree: Tree) -> int:
-        """Bytes of files that overlap no deeper file: RocksDB 8.10+ compares an eighth of them with the debt.
+        """Bytes of files that overlap no deeper file: later releases compare an eighth of them with the debt.
 
         See (behaviour/write-stalls.md, Pressure).
         The deepest level counts whole, the levels above it in part. The method returns the bytes of the deepest level if
@@ -84,6 +84,8 @@ class LeveledPicker(Picker):
         """
         if self.version < since.PRESSURE_BY_BOTTOMMOST:
             return 0
+        if self.version < since.PRESSURE_AT_AN_EIGHTH:
+            return bottommost_bytes(tree)
         pending, last = self.pending_bytes(tree), tree.last_nonempty_level()
         deepest = tree.size_bytes(last)
         if 8 * pending < deepest or 4 * pending >= self.options.soft_pending_compaction_bytes_limit > 0:
@@ -143,7 +145,7 @@ class LeveledPicker(Picker):
             seed.files = l0.closure(tree.l0, *key_range(seed.files))
             if any(f.busy for f in seed.files):
                 return NOTHING
-        elif seed.level > 0 and self._inputs.round_robin:
+        elif seed.level > 0 and self._inputs.expands_round_robin:
             self._inputs.expand_round_robin(tree, running, targets.size_bytes[seed.level], seed)
         return self._complete(tree, running, targets, seed)
 

@@ -24,7 +24,7 @@ NEAR_STOP: Final = 0.6
 RECOVERY: Final = 1.4
 """Factor on the rate at the end of the delay (kDelayRecoverSlowdownRatio)."""
 _BOTTOMMOST_DIVISOR: Final = 8
-"""Divisor of the bottommost bytes for the pressure threshold (kBottommostSizeDivisor, 8.10+)."""
+"""Divisor of the bottommost bytes for the pressure threshold (kBottommostSizeDivisor)."""
 _SLOWDOWN_DIVISOR: Final = 4
 """Divisor of the soft limit for the pressure threshold (kSlowdownTriggerDivisor)."""
 
@@ -127,6 +127,8 @@ class RocksDbThrottle(Throttle):
         quarter = self.options.soft_pending_compaction_bytes_limit // _SLOWDOWN_DIVISOR
         if self.version < since.PRESSURE_BY_BOTTOMMOST or bottommost_bytes == 0:
             return quarter
+        if self.version < since.PRESSURE_AT_AN_EIGHTH:
+            return min(bottommost_bytes * _BOTTOMMOST_DIVISOR, quarter)  # by mistake (kBottommostSizeMultiplier)
         least = 2 * self.options.max_bytes_for_level_base if self.version >= since.PRESSURE_FLOOR else 0
         return min(max(bottommost_bytes // _BOTTOMMOST_DIVISOR, least), quarter)
 
