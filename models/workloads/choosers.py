@@ -22,6 +22,11 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+TURN_WRITES: Final = 8000.0
+"""Writes that a thread of fillseq makes before another one goes on (behaviour/measurements.md, Threads of fillseq)."""
+_FEWEST_TURNS: Final = 0.01
+"""Least number of turns in a memtable: with it, one thread makes nearly all writes."""
+
 
 @dataclass(slots=True)
 class InsertCursor:
@@ -283,10 +288,10 @@ class _SequentialState:
 
 
 class _SequentialThreads(_SequentialState):
-    """Threads that each write the whole sequence; each write is that of a random thread that has not finished.
+    """Threads that each write the whole sequence; they take turns of `TURN_WRITES` in random order until they finish.
 
-    So threads drift apart, and a memtable begins with keys that the one before it has from faster threads: the key ranges
-    of two files overlap. A group of keys that some thread has not finished belongs to both.
+    So threads drift apart: soon a memtable has the keys of each thread in a range of its own, and the ranges of two files
+    overlap. A group of keys that some thread has not finished belongs to both.
     """
 
     def __init__(self, sample: KeySample, cursor: InsertCursor, threads: int) -> None:
@@ -310,8 +315,10 @@ class _SequentialThreads(_SequentialState):
             active = room > 1e-9
             if not active.any():
                 return ends
-            share, whole = active / active.sum(), int(left)
-            steps = np.minimum(rng.multinomial(whole, share) + (left - whole) * share, room)
+            turns = max(left / TURN_WRITES, _FEWEST_TURNS)
+            shares = np.zeros(len(ends))
+            shares[active] = rng.dirichlet(np.full(active.sum(), turns / active.sum()))
+            steps = np.minimum(shares * left, room)
             ends, left = ends + steps, left - float(steps.sum())
         return ends
 
