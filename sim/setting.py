@@ -188,7 +188,7 @@ def _wal_reaches_device(engine: Engine, workload: Workload) -> bool:
 def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:
     """Return the workload with the seed that db_bench of this release uses, for `keys.mode=exact`.
 
-    Up to 6.x db_bench seeds thread i, counted from 0, with (--seed or 1000) + i. Later releases use --seed + i with i
+    Up to 7.1 db_bench seeds thread i, counted from 0, with (--seed or 1000) + i. Later releases use --seed + i with i
     counted from 1, as workloads here do. Checked on a LOG of 6.11: its first eight memtables have exactly the same numbers
     of entries.
     """

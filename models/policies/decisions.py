@@ -266,7 +266,7 @@ class StallInputs(NamedTuple):
     """`Picker.stall_run_count`."""
     pending_bytes: int
     bottommost_bytes: int = 0
-    """Bytes of all files that overlap no deeper file, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not
+    """Bytes of all files that overlap no deeper file, in later releases (behaviour/write-stalls.md, Pressure); 0 if not
     needed."""
     others_delayed: bool = False
     """Whether another column family of the database holds a delay token."""

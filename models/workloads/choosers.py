@@ -145,8 +145,8 @@ class UniformKeys(Chooser):
     seed: int | None = None
     threads: int = 1
     first_thread: int = 1
-    """Number of the first thread: db_bench counts threads over all benchmarks of an invocation, from 1 (5.7: from
-    0)."""
+    """Number of the first thread: db_bench counts threads over all benchmarks of an invocation, from 1 (up to 7.1:
+    from 0)."""
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1 or self.threads < 1:
