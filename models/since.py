@@ -66,6 +66,7 @@ TWO_PARTS: Final = Version(8, 4)
 
 # ---- universal and FIFO compaction ----
 
+UNIVERSAL_PERIODIC: Final = Version(6, 6)
 LEAVES_OUT_NEWEST: Final = Version(8, 7)
 MAX_READ_AMP: Final = Version(9, 4)
 FIFO_MERGES_BELOW_1_1: Final = Version(5, 14)

@@ -136,7 +136,7 @@ class UniversalPicker(Picker):
 
     def _is_periodic_due(self, tree: Tree, now_s: float) -> bool:
         limit_s = now_s - self.options.periodic_compaction_seconds
-        if self.options.periodic_compaction_seconds == 0 or limit_s <= 0:
+        if self.version < since.UNIVERSAL_PERIODIC or self.options.periodic_compaction_seconds == 0 or limit_s <= 0:
             return False
         levels = (tree.l0, *(level.files for level in tree.levels[1:]))
         return any(f.created_s < limit_s and not f.busy for files in levels for f in files)
