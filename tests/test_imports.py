@@ -29,7 +29,7 @@ CLI = (ROOT / "reports" / "cli", API / "__main__.py")
 """Command line, on top of the API and of the pages."""
 ROOMS = {
     "models": [
-        "errors", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
+        "errors", "units", "version", "since", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
         "engines",
     ],
     "models/policies": [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -172,6 +172,13 @@ class Tree:
         self._drop_empty_runs([level for level, _ in removed])
         self.begin_version()
         return self._unreferenced([f for _, files in removed for f in files])
+
+    def move_levels(self, to: Mapping[int, int]) -> None:
+        """Move all files of levels below L0 to empty deeper levels, without reading them. `to`: new level by level."""
+        for level, output in sorted(to.items(), reverse=True):
+            if output != level:
+                files = self.levels[level].files.copy()
+                self.install([(level, files)], [(output, files)])
 
     def link(self, level: int, output: int, files: Sequence[SortedFile]) -> list[tuple[SortedFile, Slice]]:
         """Freeze `files` of `level` (oldest first) and link a slice of each to the files of level `output` that own its keys.

@@ -195,6 +195,16 @@ class Database:
         if self.background.enqueue_compaction(family) or gave_way:
             self.background.schedule_after(parent)
 
+    @property
+    def free_slots(self) -> int:
+        """Compaction slots that the parts of one job may take besides its own."""
+        return self.background.scheduler.free_slots(self.background.view)
+
+    def take_slots(self, view: JobView, count: int) -> None:
+        """Take `count` compaction slots for further parts of a job, until its end."""
+        view.further_slots = count
+        self.background.view.compactions += count
+
     def compaction_preempted(self) -> None:
         """Give the slot of a job that is halted to the job that it gives way to."""
         self.background.view.compactions -= 1

@@ -51,6 +51,7 @@ class Compacting:
                 yield from self._put_back(job, view)
                 return
             work = job.work = compaction_work(family, job.pick)
+            database.take_slots(view, max(0, len(work.parts) - job.engine.options.max_subcompactions))
             family.purge.begin(job.number)
             yield from self._compact(job, work)
             if job.gate is not None and job.gate.discarded:

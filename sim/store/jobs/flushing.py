@@ -161,7 +161,7 @@ class Flushing:
         for memtable in self._family.immutables:
             if memtable.in_progress:
                 if picked:
-                    break  # a flush picks consecutive memtables only (7.8+); with one flush thread there is never a gap
+                    break  # a flush picks consecutive memtables only (7.7+); with one flush thread there is never a gap
                 continue
             memtable.in_progress = True
             picked.append(memtable)
