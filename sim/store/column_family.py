@@ -110,11 +110,6 @@ class ColumnFamily:
         """Compaction picker with the level targets and scores of the current version."""
         return self.version_options.picker
 
-    @property
-    def running_compactions(self) -> int:
-        """Number of compactions that have picked their inputs and are neither committed nor aborted."""
-        return len(self.compacting.jobs)
-
     # --- memtables ----------------------------------------------------------------------------------------------------
 
     def switch_memtable(self, switch: MemtableSwitch) -> bool:
