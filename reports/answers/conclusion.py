@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.stopped import UNSEEN, failures, how_long, is_calm, queued, unseen, what_stopped, why_queued
 from lsmlab.reports.answers.what_helps import first_tries
@@ -9,6 +11,9 @@ from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
 from lsmlab.reports.drive_source import drive_sentence_of_run
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.sentences import overload_text
+
+COLUMNS: Final = {"series": ("t_s", "backlog_ops"), "jobs": ("start_s", "reason"), "stalls": ("start_s",)}
+"""Columns of these tables from which a conclusion follows; the other columns of a long run take much memory."""
 
 
 def conclude(run: RunData) -> Conclusion:
