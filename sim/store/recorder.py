@@ -140,6 +140,11 @@ class StoreRecorder:
         events.dropped.add(self._dropped)
         events.closed.add(self._closed)
 
+    def forget_states(self) -> None:
+        """Free the states, from which the series per second was made."""
+        self.states = array("d")
+        self.level_states = [array("d") for _ in self.level_states]
+
     def _installed(
         self, now_s: float, tree: Tree, inputs: StallInputs, throttle: ThrottleState, blocked: bool
     ) -> None:
