@@ -125,7 +125,7 @@ def test_clients_are_not_told_of_their_own_demand() -> None:
 
 
 def test_rates_hold_until_something_changes() -> None:
-    """Rates that agree exactly are those that `solve` finds again, until stalls, costs, the load of a job or the demand change."""
+    """Rates that agree exactly are those that `solve` finds again, until stalls, costs, jobs or the demand change."""
     machine = a_machine()
     state = a_state(machine)
     for _ in range(5):

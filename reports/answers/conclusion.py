@@ -6,7 +6,6 @@ from typing import Final
 
 from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.stopped import UNSEEN, failures, how_long, is_calm, queued, unseen, what_stopped, why_queued
-from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
 from lsmlab.reports.drive_source import drive_sentence_of_run
 from lsmlab.reports.run_data import RunData
@@ -44,5 +43,7 @@ def _helps(run: RunData) -> list[str]:
         return [remedy for _, remedy in found]
     if is_calm(run):
         return []
+    from lsmlab.reports.answers.what_helps import first_tries  # it loads the questions of `advise`
+
     tries = [f"The bottleneck suggests {change.name} ({change.why}); not simulated yet." for change in first_tries(run)]
     return [*tries, "`lsmlab advise FOLDER` tries changes and ranks them."]
