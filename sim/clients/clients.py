@@ -53,7 +53,7 @@ class ClientLoad:
         """Whether a write waits for the fsync of the WAL."""
         self._reads = reads
         self.groups = [start_group(c, until_s, rng, shape) for c in clients]
-        self.waits = WriteWaits(self.groups, machine.host)
+        self.waits = WriteWaits(self.groups)
         self._last_s = 0.0
         self._written = 0.0
         """Writes per database so far."""
@@ -174,7 +174,6 @@ class ClientLoad:
 
     def _switch_full_memtables(self) -> None:
         for number, entries in self._fill.switch_full(self._written):
-            self.waits.add_switch(self.env.now)
             database = self.families[number].database.number
             for resized in self._switches[database].full(number, entries, self._written):
                 self._fit_memtable(resized)
@@ -183,7 +182,6 @@ class ClientLoad:
                 self._fill.add_hot_keys(number, kept)
         for switches in self._bounded:
             while (switched := switches.switch_if_required(self._written)) is not None:
-                self.waits.add_switch(self.env.now)
                 for resized in switched:
                     self._fit_memtable(resized)
 
