@@ -193,7 +193,7 @@ def _counting(disk: Disk) -> Any:
 
 
 _OF_A_QUIET_MACHINE: Final = (
-    "device writes", "device reads", "ends of jobs", "waits of jobs for cores", "fills of memtables", "writes outside stalls",
+    "device writes", "device reads", "ends of jobs", "waits of jobs for cores", "fills of memtables",
     "time of reads",
 )  # fmt: skip
 """Equations of times that other programs lengthen. On a busy machine, CPU times and the requests to the drive decide."""
