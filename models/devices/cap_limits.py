@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 
 from lsmlab.models.devices.sharing import fair_level
 
+SLICE_S: Final = 0.1
+"""Length of a slice (DFL_THROTL_SLICE_HD, block/blk-throttle.c)."""
 _EMPTY_S: Final = 1e-3
 """Minimum allowance, as the time at the cap's rate: one timer tick (HZ = 1000) of the throttle; less counts as used
 up."""
@@ -37,8 +39,6 @@ class Direction(NamedTuple):
     queued: bool = False
     """Whether clients queue for the next slice like streams, as single reads do; else they have a steady rate (the
     WAL)."""
-    slice_s: float = math.inf
-    """Least wait of queued clients after the allowance is used up."""
     wait_s: float = 0.0
     """Wait of queued clients now."""
 
@@ -104,7 +104,7 @@ def _hold_queue(
         return side, _last_s(side, rates, allowances, slice_left_s)
     stream_bytes, client_bytes = side.streams * side.request_bytes, side.clients * side.client_unit_bytes
     queue_s = max((stream_bytes * own + client_bytes * client) / cap_per_s for cap_per_s, _, (own, client) in allowances)
-    wait_s = max(side.slice_s, queue_s)
+    wait_s = max(SLICE_S, queue_s)
     limit = BLOCKED_BYTES_PER_S if empty else side.limit
     client_limit = min(1.0, client_bytes / wait_s / side.client_demand_bytes_per_s)
     return side._replace(limit=limit, client_limit=client_limit, wait_s=wait_s), slice_left_s

@@ -17,11 +17,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, NamedTuple
 
 from lsmlab.models.devices.base import Device, DeviceFacts, DeviceLoad, Flow, Grant, Layer, Peaks
-from lsmlab.models.devices.cap_limits import Allowance, CapRates, Direction, Units, hold
+from lsmlab.models.devices.cap_limits import SLICE_S, Allowance, CapRates, Direction, Units, hold
 from lsmlab.models.errors import InputError
 
-SLICE_S: Final = 0.1
-"""Length of a slice (DFL_THROTL_SLICE_HD, block/blk-throttle.c)."""
 IO_BYTES: Final = 410e3
 """Mean bytes of an operation that a cap counts, in a large request read or written. The kernel splits a request where the
 pages of its buffer are not contiguous in memory. Seven runs under a cap on operations, on five machines: writes 317 to 492 kB,
@@ -125,7 +123,7 @@ class Capped(Layer):
             read = Direction(
                 load.readers, load.read_request_bytes, self.io_bytes, max(1.0, load.client_read_depth),
                 load.client_read_bytes, load.client_read_iops * load.client_read_bytes, load.read_limit_bytes_per_s, 1.0,
-                queued=True, slice_s=SLICE_S,
+                queued=True,
             )  # fmt: skip
         if self._caps_writes and (load.writers or load.client_write_bytes_per_s > 0.0):
             write = Direction(

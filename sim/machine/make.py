@@ -10,7 +10,8 @@ import numpy as np
 import simpy
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import DeviceLoad
-from lsmlab.models.devices.capped import SLICE_S, Capped
+from lsmlab.models.devices.cap_limits import SLICE_S
+from lsmlab.models.devices.capped import Capped
 from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.fields import RocksDbOptions
