@@ -86,10 +86,11 @@ def ablate(
     done, executor = Ablation([]), LocalProcesses(default_store(), processes)
     fitted: Fitted = {}
     real: dict[str, RealRun] = {}
+    usual = [(case, case.config()) for case in published]
     _add_fits(fitted, [Fit(folder, None) for folder in folders], executor, done)
     for number, part in enumerate((WHOLE, *parts)):
         say(f"part {number} of {len(parts)}: {part.name or part.what}")
-        runs = [*_own_runs(part, folders, fitted, executor, done), *_published_runs(part, published)]
+        runs = [*_own_runs(part, folders, fitted, executor, done), *_published_runs(part, usual)]
         _simulate(part, runs, real, executor, done)
         done.parts = [*done.parts, part] if part.name else []
         yield done
@@ -113,11 +114,13 @@ def _own_runs(part: Part, folders: Sequence[Path], fitted: Fitted, executor: Loc
                 done.failed.append(f"{part.name}: {case.name}: {error}")
 
 
-def _published_runs(part: Part, published: Sequence[Case]) -> Iterator[_Run]:
-    """Yield the published runs whose configuration has the keys of the part; a part changes nothing in the others."""
-    for case in published:
-        config = case.config()
-        if all(name in config[group] for group, _, name in (key.partition(".") for key in part.simplest)):
+def _published_runs(part: Part, usual: Sequence[tuple[Case, Mapping[str, Any]]]) -> Iterator[_Run]:
+    """Yield the published runs whose configuration has the keys of the part; a part changes nothing in the others.
+
+    `usual`: cases with their configurations.
+    """
+    for case, config in usual:
+        if all(name in config[group] for group, name in map(_place, part.simplest)):
             machine = f"{config['host']['parameters']} {config['device']['name']}"
             yield _Run(PUBLISHED, machine, case, case.config(_texts(tuple(part.simplest.items()))))
 
@@ -158,7 +161,7 @@ def _changes(part: Part, machine: Calibration) -> Fixed:
     """Return the values of a part's simplest form that the runs of a machine do not have anyway."""
     found = []
     for key, value in part.simplest.items():
-        group, _, name = key.partition(".")
+        group, name = _place(key)
         if any(run.config[group].get(name) != value for run in machine.runs):
             found.append((key, value))
     return tuple(found)
@@ -200,9 +203,15 @@ def _changed(config: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, A
     """Return the configuration of a run with these values."""
     changed = {name: dict(group) if isinstance(group, Mapping) else group for name, group in config.items()}
     for key, value in fixed.items():
-        group, _, name = key.partition(".")
+        group, name = _place(key)
         changed[group][name] = value
     return changed
+
+
+def _place(key: str) -> tuple[str, str]:
+    """Return group and name of a configuration key such as "host.write_op"."""
+    group, _, name = key.partition(".")
+    return group, name
 
 
 def _overrides(machine: Calibration, constants: Mapping[str, float], fixed: Fixed) -> list[str]:

@@ -27,5 +27,8 @@ class Part:
 
 def read_parts(names: tuple[str, ...] = ()) -> list[Part]:
     """Return all parts, or those with one of the texts `names` in their name."""
-    parts = [Part(name, **values) for name, values in read_yaml(_FILE).items()]
-    return [part for part in parts if not names or any(text in part.name for text in names)]
+    parts: dict[str, Part] = {}
+    for name, values in read_yaml(_FILE).items():
+        together = {key: value for member in values.pop("of", ()) for key, value in parts[member].simplest.items()}
+        parts[name] = Part(name, **{"simplest": together, **values})
+    return [part for part in parts.values() if not names or any(text in part.name for text in names)]
