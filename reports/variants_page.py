@@ -32,6 +32,9 @@ def draw_variants(directory: Path) -> Path:
 def variants_page(comparison: Variants) -> Page:
     """Return the page of a comparison of variants."""
     sentences = readings(comparison) or ["No variant of this comparison combines others."]
+    if comparison.seeds == 1:
+        caution = "These are single runs: any difference below may be chance. seed=1,2,3 shows the noise between seeds."
+        sentences = [caution, *sentences]
     figures = [panels(comparison, measure, number) for number, measure in enumerate(MEASURES)]
     names = ", ".join(comparison.combinations) or ", ".join(comparison.names)
     many = f"{numbers.plural(len(comparison.settings), 'setting')}, {numbers.plural(comparison.seeds, 'run')} of each"
@@ -44,7 +47,7 @@ def _apart(comparison: Variants) -> str:
     """Return what a difference between two variants means."""
     if comparison.seeds > 1:
         return "that the seeds' 90 % intervals do not overlap"
-    return "that single runs differ, which may be chance (seed=1,2,3 shows the noise between seeds)"
+    return "that single runs differ, which may be chance"
 
 
 def _numbers(comparison: Variants) -> Section:
