@@ -22,8 +22,8 @@ from lsmlab.models.errors import InputError
 
 IO_BYTES: Final = 410e3
 """Mean bytes of an operation that a cap counts, in a large request read or written. The kernel splits a request where the
-pages of its buffer are not contiguous in memory. Seven runs under a cap on operations, on five machines: writes 317 to 492 kB,
-reads 458 to 571 kB (behaviour/device-and-kernel.md, Small requests)."""
+pages of its buffer are not contiguous in memory. Seven runs under a cap on operations, on five machines: writes 317 to 492 kB
+(mean 404, median 414), reads 458 to 571 kB (behaviour/device-and-kernel.md, Small requests)."""
 KEPT_SLICES: Final = 1
 """Past slices that stay in a window: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
 FILE_DISCARDS: Final = 1.75

@@ -44,7 +44,7 @@ def encoded_entry_bytes(key_size: int, value_size: int) -> int:
 
 
 def default_arena_block_size(write_buffer_size: int, version: Version) -> int:
-    """Compute the arena_block_size that RocksDB derives from 0: an eighth of the buffer, in time at most 1 MiB. Bytes."""
+    """Compute the bytes of arena_block_size that RocksDB derives from 0: an eighth of the buffer, later at most 1 MiB."""
     block = write_buffer_size // 8
     if version >= since.ARENA_BLOCK_LIMIT:
         block = min(block, _ARENA_BLOCK_CAP)

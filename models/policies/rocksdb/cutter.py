@@ -46,7 +46,10 @@ class RocksDbCutter(Cutter):
     """False: files of the target size in every release."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """First level below that overlaps the job; at first the next one (behaviour/compaction-jobs.md, Output cutting)."""
+        """First level below that overlaps the job; in early releases the next level.
+
+        See (behaviour/compaction-jobs.md, Output cutting).
+        """
         if self.options.compaction_style is not CompactionStyle.LEVEL:
             return None
         levels = range(output_level + 1, tree.num_levels)

@@ -58,7 +58,7 @@ class InputRules:
         return self.round_robin and self.version >= since.ROUND_ROBIN_EXPANSION
 
     def extend_move(self, tree: Tree, seed: Seed) -> None:
-        """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; in time to both sides)."""
+        """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; later releases: on both sides)."""
         if self.version < since.MOVE_OF_SEVERAL_FILES or self.options.compression_per_level:
             return
         below, files = tree.levels[seed.output], tree.levels[seed.level].files

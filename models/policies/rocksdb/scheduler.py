@@ -49,7 +49,7 @@ class RocksDbScheduler(Scheduler):
         return max(0, self._slots[view.speedup][1] - view.compactions)
 
     def priority(self, kind: JobKind, urgent: bool) -> Priority:
-        """Return HIGH for flushes and LOW for compactions; in time USER for both during a write stall."""
+        """Return HIGH for flushes and LOW for compactions; in later releases USER for both during a write stall."""
         return Priority.USER if urgent and self.version >= since.USER_PRIORITY_IN_STALLS else super().priority(kind, urgent)
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:  # noqa: ARG002
