@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import DATABASE_OPTIONS
+from lsmlab.models.options.ignored import IgnoredOption, ignored_options, texts_of
 from lsmlab.models.options.options_text import OptionEntry, is_log, parse_struct, read_ini, read_log
 from lsmlab.models.options.values import STRUCTS, WHERE, option_types, plain, read_value
 from lsmlab.models.version import Version
@@ -42,8 +43,8 @@ class OptionsFile:
     """None if the file does not give the version."""
     overrides: dict[str, Any]
     """Typed values by flat name, for `resolve_options`."""
-    ignored: list[str]
-    """Options in the file that the simulator does not have, in the file's order."""
+    ignored: dict[str, str]
+    """Text of each option in the file that the simulator does not have, in the file's order."""
     notes: list[str]
     """Assumptions of the reader, in words."""
     column_family: str
@@ -52,11 +53,16 @@ class OptionsFile:
     rate_limited: bool
     """Whether the file shows a rate limiter; neither format gives its rate."""
 
+    @property
+    def not_simulated(self) -> list[IgnoredOption]:
+        """Options whose values matter and are not simulated, those of large effect first."""
+        return ignored_options(self.version, self.ignored | texts_of(self.overrides))
+
 
 def read_options(path_or_text: str | Path, column_family: str = "default") -> OptionsFile:
     """Read an OPTIONS file or the header of a LOG, plain or compressed (gzip, xz).
 
-    An argument of several lines is the content itself. Reads the options of `column_family` only. Lists unknown
+    An argument of several lines is the content itself. Reads the options of `column_family` only. Keeps unknown
     options in `ignored`, as RocksDB skips them with ignore_unknown_options. Raises InputError with file and line for
     text that it cannot read. Source: (behaviour/options.md, OPTIONS files).
     """
@@ -113,7 +119,7 @@ class _Reader:
     version: Version | None = None
     values: dict[str, Any] = field(default_factory=dict)
     lists: dict[str, dict[int, Any]] = field(default_factory=dict)
-    ignored: dict[str, None] = field(default_factory=dict)
+    ignored: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     families: dict[str, None] = field(default_factory=dict)
     rate_limited: bool = False
@@ -143,7 +149,7 @@ class _Reader:
             self.values["cache_size"] = 0
         if self.rate_limited:
             self.notes.append("the store has a rate limiter of unknown rate; set rate_limiter_bytes_per_sec")
-        family, ignored, families = self.column_family, list(self.ignored), tuple(self.families)
+        family, ignored, families = self.column_family, self.ignored, tuple(self.families)
         return OptionsFile(self.source, self.version, self.values, ignored, self.notes, family, families, self.rate_limited)
 
     def _take(self, entry: OptionEntry) -> None:
@@ -167,7 +173,7 @@ class _Reader:
             special(self, text)
             return
         if name not in option_types() or name in _NEVER_IN_FILES:
-            self.ignored[name] = None
+            self.ignored[name] = text
             return
         if len(text) > _MAX_VALUE:
             raise InputError(f"{name}: a value of {len(text)} characters is too long; the limit is {_MAX_VALUE}")
@@ -205,14 +211,6 @@ class _Reader:
         if text.strip() != "0":
             self.values["ttl"] = read_value("ttl", text)
 
-    def _memtable(self, text: str) -> None:
-        if "skip" not in text.lower():
-            self.notes.append(f"memtable_factory {text!r} is simulated as a skip list")
-
-    def _table(self, text: str) -> None:
-        if "block" not in text.lower():
-            self.notes.append(f"table_factory {text!r} is simulated as a block-based table")
-
 
 _SPECIAL: Final = {
     "filter_policy": _Reader._filter,
@@ -221,8 +219,6 @@ _SPECIAL: Final = {
     "rate_limiter": _Reader._rate_limiter,
     "statistics": _Reader._statistics,
     "compaction_options_fifo.ttl": _Reader._fifo_ttl,
-    "memtable_factory": _Reader._memtable,
-    "table_factory": _Reader._table,
 }
 _LISTS: Final = {
     "compression": "compression_per_level",

@@ -24,7 +24,7 @@ _REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "condition
 """Groups whose entry a change may replace."""
 _OF_THE_DEPLOYMENT: Final = ("page_cache", "write_cap", "read_cap", "iops_cap")
 """Keys of the device group that belong to memory and limits of the machine: they stay with another drive."""
-_OF_THE_STORE: Final = ("version", "families", "options_file")
+_OF_THE_STORE: Final = ("version", "families", "options_file", "not_simulated")
 """Keys of the engine group that belong to the store: they stay with other policies."""
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.ignored import IgnoredOption, merged_ignored
 from lsmlab.models.options.options_file import OptionsFile, points, read_options
 from lsmlab.models.options.values import plain
 from lsmlab.models.version import Version
@@ -144,6 +145,11 @@ class Reading:
     def option(self, name: str) -> Any:
         """Return the value of an option; None if the files do not have it."""
         return self.options.overrides.get(name) if self.options is not None else None
+
+    @property
+    def not_simulated(self) -> list[IgnoredOption]:
+        """Options of all column families that matter and are not simulated."""
+        return merged_ignored(options.not_simulated for options in self.family_options.values())
 
     @property
     def rate_limiter_unknown(self) -> bool:
