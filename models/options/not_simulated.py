@@ -317,5 +317,11 @@ _TABLE: Final[Mapping[str, NotSimulated]] = {
     "verify_compression": _small("false", "CPU to decompress each new block"),
 }
 
-NOT_SIMULATED: Final[Mapping[str, NotSimulated]] = _DATABASE | _FAMILY | _TABLE
+NOT_SIMULATED: Final[Mapping[str, NotSimulated]] = {**_DATABASE, **_FAMILY, **_TABLE}
 """Options by flat name, as files write them: those of the database, of a column family, and of its tables."""
+
+
+def reason_text(name: str) -> str | None:
+    """Return in words why RocksDB's option `name` cannot be set; None if it has no line here."""
+    known = NOT_SIMULATED.get(name)
+    return f"RocksDB has this option, the simulator does not ({known.effect} effect): {known.reason}" if known else None
