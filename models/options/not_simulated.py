@@ -233,6 +233,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "max_successive_merges": _large("0", "merges are done at the write, which reads the old value first"),
     "max_write_buffer_number_to_maintain": _small("0", "flushed memtables stay in memory for transactions"),
     "max_write_buffer_size_to_maintain": _small("0", "flushed memtables stay in memory for transactions"),
+    "memtable": _large("skip_list/SkipListFactory", "the name of memtable_factory in option strings"),
     "memtable_avg_op_scan_flush_trigger": _small("0", "scans over deleted entries in the memtable start a flush"),
     "memtable_batch_lookup_optimization": _small("false", "CPU of several reads at once in the memtable"),
     "memtable_factory": _large("SkipListFactory/skip_list", "CPU and memory of the memtable are those of a skip list"),
