@@ -196,7 +196,7 @@ def test_families_whose_options_the_log_lacks_are_named(
 ) -> None:
     """The options of a family printed beyond the part of the LOG that is read for options: a note names the family."""
     text = lzma.decompress((FOLDER / "LOG.xz").read_bytes()).decode()
-    monkeypatch.setattr("lsmlab.validation.logs.text._HEAD_CHARACTERS", text.index("Options for column family [write]"))
+    monkeypatch.setattr("lsmlab.models.text.files._HEAD_CHARACTERS", text.index("Options for column family [write]"))
     path = tmp_path / "LOG"
     path.write_text(text)
     notes = read(path).notes

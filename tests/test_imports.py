@@ -29,7 +29,7 @@ CLI = (ROOT / "reports" / "cli", API / "__main__.py")
 """Command line, on top of the API and of the pages."""
 ROOMS = {
     "models": [
-        "errors", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
+        "errors", "text", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
         "engines",
     ],
     "models/policies": [
@@ -52,7 +52,6 @@ ROOMS = {
         "recordings", "scorecard", "ablation", "papers",
     ],
     "validation/logs": [
-        "compression", "text",
         "hash_set", "clock", "bench", "bench_output", "stats", "record_list", "records", "lines", "files",
         "event_times", "reader",
         "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",

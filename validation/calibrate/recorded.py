@@ -26,7 +26,7 @@ from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.text import read_text
+from lsmlab.models.text.files import read_text
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob, timed_jobs
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")

@@ -20,7 +20,7 @@ from lsmlab.validation.logs.history.tree import states, total
 from lsmlab.validation.logs.leveldb import is_leveldb_log, leveldb_values
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.text import read_text_part
+from lsmlab.models.text.files import read_text_part
 
 _KNOWN: Final = 0.8
 """Share of the measured time for which a level's size must be known before its mean is taken."""

@@ -27,10 +27,10 @@ class Clock:
         """Earliest accepted stamp."""
         self.latest_us: int | None = None
         """Latest accepted stamp."""
-        self.wrapped = False
-        """Whether lines have the stamp of the program that embeds RocksDB, in place of RocksDB's."""
-        self.own = False
-        """Whether lines have RocksDB's own stamp."""
+        self.step_us = 1
+        """Coarsest resolution of a stamp: 1,000,000 for whole seconds."""
+        self.exact_us = 0
+        """Local time of the last event by its own time_micros. A later line with a coarse stamp is not before it."""
         self.unreadable = 0
         """Number of stamps that are not a valid time, or a jump that no other stamp confirms."""
         self.backwards = 0
@@ -71,6 +71,8 @@ class Clock:
         elif self.any and time_us < self.last_us - _DISORDER_US:
             self.backwards += 1
         self._accept(time_us)
+        if self.step_us > 1 and 0 < self.exact_us - time_us < self.step_us:
+            return self.exact_us, time_us
         return time_us, time_us
 
     def original(self, stamp: str, written_us: int) -> int:
@@ -118,4 +120,9 @@ class Clock:
             except ValueError:
                 return None
             minute = self._minutes[stamp[:16]] = (whole.days * 86_400 + whole.seconds) * 10**6
-        return minute + seconds * 10**6 + int(stamp[20:26]) - self.shift_us - self.cut_us if seconds <= 60 else None
+        if seconds > 60:
+            return None
+        digits = stamp[20:26]
+        step_us = 10 ** (6 - len(digits))
+        self.step_us = max(self.step_us, step_us)
+        return minute + seconds * 10**6 + int(digits or 0) * step_us - self.shift_us - self.cut_us

@@ -58,6 +58,7 @@ class EventTimes:
             return self._other_zone(line.time_us, utc_us, zone_us)
         self._next_zone_us = None
         self._agreed_at = (len(self._log.records), line.time_us)
+        self._clock.exact_us = utc_us + self.zone_us
         return utc_us + self.zone_us
 
     def _other_zone(self, line_us: int, micros: int, zone_us: int) -> int:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import TextLines
+from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.lines import split_line
-from lsmlab.validation.logs.text import TextLines
 
 VERSION: Final = re.compile(r"RocksDB version: (\S+)")
 POINTER: Final = re.compile(r"DB pointer (\S+)")
@@ -120,4 +121,5 @@ def read_head(path: Path) -> LogHead:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    return iter(TextLines(path))
+    """Yield the plain lines of a file."""
+    return (text for _, text in PlainLines(TextLines(path)))

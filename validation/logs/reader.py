@@ -15,6 +15,8 @@ from sys import intern
 from typing import Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import TextLines
+from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.event_times import EventTimes
 from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, in_time_order
@@ -22,7 +24,6 @@ from lsmlab.validation.logs.hash_set import HashSet
 from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, parse_event, read_line, split_line
 from lsmlab.validation.logs.records import Event, JobLine, LogPart, Opening, RocksDbLog, StallLine, SwitchLine
 from lsmlab.validation.logs.stats import StatsReader
-from lsmlab.validation.logs.text import TextLines
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
@@ -43,11 +44,12 @@ def read_history(paths: Sequence[Path]) -> RocksDbLog:
     heads = in_time_order(paths)
     parser = _Parser(str(heads[0].path))
     for head in heads:
-        lines, number = TextLines(head.path), 0
+        source, number = TextLines(head.path), 0
+        lines = PlainLines(source)
         parser.begin(head)
-        for number, text in enumerate(lines, 1):
+        for number, text in lines:
             parser.take(text, parser.log.lines + number)
-        parser.end(number, lines)
+        parser.end(number, source, lines)
     log = parser.finish()
     first = log.parts[0]
     return _checked(log, first.path, first.header, not log.troubles["cut_input"])
@@ -85,10 +87,11 @@ def _is_rocksdb_log(log: RocksDbLog) -> bool:
 def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
     """Read the lines of a LOG. Lines of other kinds than `RocksDbLog` has are skipped."""
     parser = _Parser(source)
-    number = 0
-    for number, text in enumerate(lines, 1):
+    plain, number = PlainLines(lines), 0
+    for number, text in plain:
         parser.take(text, number)
     parser.log.lines = number
+    parser.count(plain)
     return parser.finish()
 
 
@@ -129,8 +132,14 @@ class _Parser:
         self.session = head.session or self.session
         parts.append(part)
 
-    def end(self, lines: int, text: TextLines) -> None:
+    def count(self, lines: PlainLines) -> None:
+        """Add what the reader of plain lines met in a file."""
+        self.log.troubles["undecodable_lines"] += lines.undecodable
+        self.log.wrapped |= lines.wrapped
+
+    def end(self, lines: int, text: TextLines, plain: PlainLines) -> None:
         """End the file after its lines were read."""
+        self.count(plain)
         part, clock = self.log.parts[-1], self.clock
         self.log.lines += lines
         self.log.troubles["cut_input"] += not text.whole
@@ -143,11 +152,7 @@ class _Parser:
             part.header = text.head if len(self.log.parts) == 1 else text.head.partition("DB pointer ")[0]
 
     def take(self, text: str, number: int) -> None:
-        """Read one line of the file."""
-        if "\0" in text:
-            text = text.replace("\0", "")
-        if "\ufffd" in text:
-            self.log.troubles["undecodable_lines"] += 1
+        """Read one plain line of the file."""
         parts = split_line(text, self.clock)
         if len(parts) > 1:
             self.log.troubles["joined_lines"] += 1
@@ -165,7 +170,7 @@ class _Parser:
         log.dumps = self.stats.dumps
         log.troubles["unreadable_rows"] += sum(d.unreadable for d in log.dumps)
         log.troubles = type(log.troubles)({kind: n for kind, n in log.troubles.items() if n})
-        log.wrapped = self.clock.wrapped
+        log.step_us = self.clock.step_us
         bench = self.stats.bench
         log.benchmarks, log.statistics = bench.benchmarks, bench.statistics
         log.bench_setup = bench.setup
@@ -197,7 +202,7 @@ class _Parser:
                 log.records.append(record)
         elif looks_damaged(message):
             log.troubles["unreadable_lines"] += 1
-        elif self.clock.wrapped:
+        else:
             self._statistics(line)
 
     def _unstamped(self, line: Line) -> None:

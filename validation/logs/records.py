@@ -276,6 +276,8 @@ class RocksDbLog:
     """Number of lines of the files."""
     zone_us: int = 0
     """Local time minus UTC, from the events' time_micros."""
+    step_us: int = 1
+    """Coarsest resolution of the time stamps; 1,000,000 for whole seconds."""
     wrapped: bool = False
     """Whether the program that embeds RocksDB put its own prefix before the messages, in place of RocksDB's time
     stamp."""

@@ -16,7 +16,7 @@ from lsmlab.validation.logs.bench_output import find_file
 from lsmlab.validation.logs.manifest import VersionEdit, read_manifest
 from lsmlab.validation.logs.reader import read_log
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.text import read_text
+from lsmlab.models.text.files import read_text
 
 
 @dataclass(frozen=True)

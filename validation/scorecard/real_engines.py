@@ -23,7 +23,7 @@ from lsmlab.validation.casefiles.real import means_and_ranges
 from lsmlab.validation.casefiles.values import SLOW_OPS
 from lsmlab.validation.logs.bench_output import BenchOutput, bench_output, recorded_file
 from lsmlab.validation.logs.silk_driver import LEAST_LATENCY_S, WORKERS, block_read_s, offered_rates
-from lsmlab.validation.logs.text import read_text
+from lsmlab.models.text.files import read_text
 
 DATA: Final = Path("../shared/data/real_engines")
 """Folder of the data, relative to the root of the source tree."""
