@@ -64,6 +64,9 @@ The contracts of policies come before the lineages; the __init__ of sim re-expor
 FOLDERS = [*LAYERS, "configs"]
 READERS = {
     "models/options/options_file.py": "reads OPTIONS files and LOGs",
+    "models/text/compression.py": "decompresses any text",
+    "models/text/files.py": "reads any text",
+    "models/text/wrappers.py": "reads messages in JSON objects",
     "models/workloads/trace.py": "reads traces",
 }
 """The only files of models that may read files: each reads one input format."""

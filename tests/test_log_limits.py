@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
-from lsmlab.reports.cli.import_log import import_log
-from lsmlab.validation.importer.reading import read
 from lsmlab.models.text import compression
 from lsmlab.models.text.files import TextLines, read_text, read_text_part
+from lsmlab.reports.cli.import_log import import_log
+from lsmlab.validation.importer.reading import read
 
 PEAK_BYTES = 8 << 20
 """Memory that reading a file without records may take, whatever its size."""

@@ -7,6 +7,7 @@ a line keep memory and time small, whatever the file contains.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -23,6 +24,8 @@ _MARKS: Final = (
 )
 _BYTES: Final = "lsmlab.bytes"
 """Name of the error handler of `TextLines`."""
+UNDECODED: Final = re.compile("[\udc80-\udcff]")
+"""Bytes that are no text in the encoding of their file, as `TextLines` passes them on."""
 _PROBE_BYTES: Final = 4096
 _LARGEST_TEXT_BYTES: Final = 512 << 20
 """Largest text that is read as a whole."""
@@ -100,12 +103,13 @@ def read_text(path: Path) -> str:
     text, whole = read_text_part(path)
     if not whole:
         raise InputError(f"{path}: cannot be read: its compressed data are damaged or incomplete; copy the file again")
-    return text
+    return UNDECODED.sub("\ufffd", text)
 
 
 def read_text_part(path: Path) -> tuple[str, bool]:
     """Read a text file as far as it can be decompressed; return the text and whether it is complete.
 
+    Bytes that are no text are passed on as `TextLines` does.
     Raises InputError if the file cannot be opened, nothing can be decompressed, or the text is longer than 512 MiB.
     """
     raw = bytearray()
@@ -115,7 +119,7 @@ def read_text_part(path: Path) -> tuple[str, bool]:
             raw += part
     except Damaged:
         whole = False
-    return raw.decode(_encoding(raw), errors="replace"), whole
+    return raw.decode(_encoding(raw), errors=_BYTES), whole
 
 
 def _encoding(raw: bytes | bytearray) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from lsmlab.models.text.files import UNDECODED
 from lsmlab.models.text.prefixes import Prefix
 from lsmlab.models.text.stamps import OWN_STAMP, host_stamp
 from lsmlab.models.text.wrappers import separate_lines, unquoted, unwrapped
@@ -24,7 +25,7 @@ _OWN: Final = re.compile(rf"(?P<time>{OWN_STAMP})(?:[.,](?P<fraction>\d{{1,9}}))
 _FORKS: Final = "(?:RocksDB|[Ss]pee[dD][bB]|[Tt]opling[dD][bB]|[Tt]erark[dD][bB])"
 _MESSAGE: Final = re.compile(
     r"(?<![\w./\\])(?:"
-    r"EVENT_LOG_v1 |\(Original Log Time |(?:\[(?:WARN|ERROR|FATAL)\] ?)?\[[^\]\s]+\.(?:cc|h):\d+\](?: |$)|"
+    r"EVENT_LOG_v1 |\(Original Log Time |(?:\[(?:WARN|ERROR|FATAL)\] ?)?\[[^\[\]\s\"]+\.(?:cc|h):\d+\](?: |$)|"
     rf"{_FORKS} version: |DB SUMMARY|DB Session ID:|SST files in |DB pointer |"
     r" *Options\.\w| *table_factory options:|\[[^\]]+\] (?:Stalling|Stopping|Increasing|New memtable|Mov(?:ing|ed) #|Level-0 |"
     r"compacted to|Level summary|SetOptions|\[JOB )|------- DUMPING STATS|Shutdown(?:: canceling| complete))"
@@ -43,8 +44,6 @@ _FORK: Final = re.compile(
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d)")
 """RocksDB prints floats with the comma of the process's locale, lists with ", ", and the JSON of events with points."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_BYTE: Final = re.compile("[\udc80-\udcff]")
-"""Bytes that are no text in the file's encoding, as `files.TextLines` passes them on."""
 _LATIN_LETTERS: Final = 0xDCC0
 """From here on such a byte is a letter in latin-1."""
 _NAME: Final = re.compile(r'"cf_name": "[^"]*"|\[[^\]"]*\]|\S*[/\\]\S*|Options\.\S+.*')
@@ -85,10 +84,10 @@ class PlainLines:
 
     def _decoded(self, text: str) -> str:
         """Return a text whose undecoded bytes are letters of latin-1; count it if they are no letters, or outside of names."""
-        if not _BYTE.search(text):
+        if not UNDECODED.search(text):
             self.undecodable += "\ufffd" in text
             return text
-        result = _BYTE.sub(lambda found: _latin(found[0]), text)
+        result = UNDECODED.sub(lambda found: _latin(found[0]), text)
         self.undecodable += "\ufffd" in result or not _NAME.sub("", result).isascii()
         return result
 

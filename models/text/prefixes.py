@@ -11,7 +11,9 @@ import re
 from functools import lru_cache
 from typing import Final
 
-_PIECE: Final = re.compile(r"(?P<blank>\s+)|(?P<hex>(?=[a-f]*[0-9])[0-9a-f]{6,}(?![A-Za-z]))|(?P<digits>\d+)|(?P<word>[A-Za-z]+)|(?P<sign>.)")
+_PIECE: Final = re.compile(
+    r"(?P<blank>\s+)|(?P<hex>(?=[a-f]*[0-9])[0-9a-f]{6,}(?![A-Za-z]))|(?P<digits>\d+)|(?P<word>[A-Za-z]+)|(?P<sign>.)"
+)
 _DIGITS: Final = re.compile(r"\d+")
 _CLASSES: Final = (
     frozenset(("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")),

@@ -28,11 +28,10 @@ def host_stamp(prefix: str) -> tuple[str, str] | None:
     >>> host_stamp("I210503 12:34:56.789012 97 storage/engine/rocksdb.go:93  [n1] ")
     ('2021/05/03-12:34:56.789012', '')
     """
-    found = None
-    for found in _HOST.finditer(prefix):
-        pass
-    if found is None:
+    all_found = list(_HOST.finditer(prefix))
+    if not all_found:
         return None
+    found = all_found[-1]
     year, month, day, hour, minute, second, fraction = found.groups()[:7] if found[1] else found.groups()[7:]
     year = year if len(year) == 4 else f"20{year}"
     thread = _THREAD.match(prefix, found.end())

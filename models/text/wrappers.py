@@ -68,9 +68,9 @@ def _message(value: dict[str, Any]) -> Wrapped | None:
 
 
 def unquoted(text: str, start: int) -> str:
-    """Return the text from `start` on, without the quotes around it if a quote precedes it, and with its escapes undone.
+    r"""Return the text from `start` on, without the quotes around it if a quote precedes it, and with its escapes undone.
 
-    >>> unquoted(r'level=info msg="EVENT_LOG_v1 {\\"job\\": 2}" pid=1', 16)
+    >>> unquoted(r'level=info msg="EVENT_LOG_v1 {\"job\": 2}" pid=1', 16)
     'EVENT_LOG_v1 {"job": 2}'
     """
     if start == 0 or text[start - 1] != '"':

@@ -80,14 +80,18 @@ def compose(overrides: Sequence[str] = (), folders: Sequence[str | ConfigFolder]
     `folders` contain further groups and entries. Raises InputError or an error of Hydra for anything that does not compose;
     `messages.one_line` gives their text.
     """
-    from omegaconf import OmegaConf
+    from omegaconf import MissingMandatoryValue, OmegaConf
 
     places = _existing(folders)
     with HYDRA_LOCK:
         try:
             prepared = with_drive(prepare(overrides))
             tree, values = _chosen(prepared, places)
-            plain = OmegaConf.to_container(tree.with_values(values), resolve=True, throw_on_missing=True)
+            config_tree = tree.with_values(values)
+            plain = OmegaConf.to_container(config_tree, resolve=True, throw_on_missing=True)
+        except MissingMandatoryValue as error:
+            names = sorted(OmegaConf.missing_keys(config_tree))
+            raise InputError(f"{', '.join(names)}: a value is required; give it as {names[0]}=VALUE") from error
         except Exception as error:
             raise translated(error, overrides, places) from error
     config = cast(dict[str, Any], plain)

@@ -130,7 +130,7 @@ def sleep_penalty(observation: Observation, earlier: Earlier) -> Estimates:
     """
     summary = observation.reading.summary
     stalled_s, slowed_s = summary.get("stall_fraction"), summary.get("stall_seconds") or {}
-    sleeps = sum(s for cause, s in slowed_s.items() if cause.endswith("slowdown")) / Host().sleep_step
+    sleeps = sum(s or 0.0 for cause, s in slowed_s.items() if cause.endswith("slowdown")) / Host().sleep_step
     entries = sum(f.entries for f in observation.reading.fills)
     if earlier["host.write_op"] is None or observation.threads > 1 or stalled_s is None or sleeps < _FEWEST_SLEEPS * entries:
         return Estimates()

@@ -18,6 +18,7 @@ from lsmlab.models.options.options_file import OptionsFile, points, read_options
 from lsmlab.models.options.values import plain
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
+from lsmlab.validation.importer.plausible import refuse_impossible
 from lsmlab.validation.logs.files import log_files, newest_options
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.checks import check_log
@@ -44,6 +45,8 @@ _MOST_PER_SYNC: Final = 100.0
 """Most writes per fsync of the WAL for which writes count as synced; more are occasional calls of SyncWAL."""
 _MEMTABLES: Final = 3
 """Number of memtables whose entries may not be flushed yet."""
+_TOLD: Final = 0.5
+"""Least share of the time that statistics without a stall must cover to say that there was none."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
 _MOST_BAD_OPTIONS: Final = 50
 """Largest number of damaged option lines to leave out; a header with more is not read."""
@@ -72,11 +75,17 @@ class Reading:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Values of summary.json that the LOG has; the stall share is that up to the last write."""
-        found = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls)
-        if self.writes_until_s < found["duration_s"]:
-            written = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls, until_s=self.writes_until_s)
-            found["stall_fraction"] = written["stall_fraction"]
+        """Values of summary.json that the LOG has; stalls are those up to the last write, after which they delay nobody.
+
+        Without a line of a stall, stalls are unknown (None) unless the statistics say that there were none.
+        """
+        found = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls, writes_until_s=self.writes_until_s)
+        if found.get("counted_from") == "tables":
+            return found
+        measured = found["stall_measured"]
+        told = measured is not None and measured["until_s"] >= _TOLD * found["stall_until_s"]
+        if not (told or any(found["stall_count"].values()) or found["stall_fraction"]):
+            found |= {"stall_fraction": None, "stall_seconds": dict.fromkeys(found["stall_seconds"]), "longest_stall_s": None}
         return found
 
     @cached_property
@@ -92,6 +101,11 @@ class Reading:
             if writes and syncs is not None:
                 return writes / syncs if writes <= _MOST_PER_SYNC * syncs else None
         return None
+
+    @property
+    def from_tables(self) -> bool:
+        """Whether the numbers are those of statistics since the store's open, because the LOG shows next to nothing else."""
+        return self.summary.get("counted_from") == "tables"
 
     @property
     def writes_until_s(self) -> float:
@@ -182,6 +196,7 @@ def read(
     found.rate_limited = points(log.options.get("rate_limiter", "")) or (chosen is not None and chosen.rate_limited)
     found.report = _report(report_path, found)
     notes += [*_other_stores(found), *_options_changes(found), *_options_of_later_opens(found)]
+    refuse_impossible(log, jobs, stalls)
     return found
 
 
@@ -294,7 +309,7 @@ class _Header:
     """Text of a LOG from which damaged lines of options are removed as they are met."""
 
     def __init__(self, text: str) -> None:
-        self._text = text.replace("\0", "") + "\n"
+        self._text = text + "\n"
         self.left_out: list[str] = []
         """Errors of the removed lines."""
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY_US: Final = 86_400 * 10**6
+DAY_US: Final = 86_400 * 10**6
 _HOUR_US: Final = 3_600 * 10**6
 """Longest time that a line logged under the DB mutex waits to be written."""
-_DISORDER_US: Final = 5 * 10**6
+DISORDER_US: Final = 5 * 10**6
 """Largest step back in time that is not counted: threads write their lines slightly out of order."""
 
 
@@ -59,8 +59,8 @@ class Clock:
         if time_us is None:
             self.unreadable += 1
             return self.last_us, self.last_us
-        if self.any and abs(time_us - self.last_us) > _DAY_US:
-            if self._suspect_us is None or abs(time_us - self._suspect_us) > _DAY_US:
+        if self.any and abs(time_us - self.last_us) > DAY_US:
+            if self._suspect_us is None or abs(time_us - self._suspect_us) > DAY_US:
                 self._suspect_us = time_us
                 self.unreadable += 1
                 return self.last_us, time_us
@@ -68,7 +68,7 @@ class Clock:
             if self._accepted == 1:  # the very first stamp was wrong
                 self.unreadable += 1
                 self.first_us = self.latest_us = time_us
-        elif self.any and time_us < self.last_us - _DISORDER_US:
+        elif self.any and time_us < self.last_us - DISORDER_US:
             self.backwards += 1
         self._accept(time_us)
         if self.step_us > 1 and 0 < self.exact_us - time_us < self.step_us:
@@ -78,7 +78,7 @@ class Clock:
     def original(self, stamp: str, written_us: int) -> int:
         """Convert the "Original Log Time" of a line that was written later; `written_us` if it is not plausible."""
         time_us = self._parse(stamp)
-        if time_us is None or not written_us - _HOUR_US <= time_us <= written_us + _DISORDER_US:
+        if time_us is None or not written_us - _HOUR_US <= time_us <= written_us + DISORDER_US:
             self.unreadable += 1
             return written_us
         self.first_us = time_us if self.first_us is None else min(self.first_us, time_us)
@@ -123,6 +123,6 @@ class Clock:
         if seconds > 60:
             return None
         digits = stamp[20:26]
-        step_us = 10 ** (6 - len(digits))
+        step_us: int = 10 ** (6 - len(digits))
         self.step_us = max(self.step_us, step_us)
         return minute + seconds * 10**6 + int(digits or 0) * step_us - self.shift_us - self.cut_us

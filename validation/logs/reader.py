@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from sys import intern
 from typing import Final
@@ -17,9 +18,9 @@ from typing import Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.text.files import TextLines
 from lsmlab.models.text.plain_lines import PlainLines
-from lsmlab.validation.logs.clock import Clock
+from lsmlab.validation.logs.clock import DAY_US, DISORDER_US, Clock
 from lsmlab.validation.logs.event_times import EventTimes
-from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, in_time_order
+from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, apart, in_time_order
 from lsmlab.validation.logs.hash_set import HashSet
 from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, parse_event, read_line, split_line
 from lsmlab.validation.logs.records import Event, JobLine, LogPart, Opening, RocksDbLog, StallLine, SwitchLine
@@ -27,6 +28,8 @@ from lsmlab.validation.logs.stats import StatsReader
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
+_LINES_TO_CONFIRM: Final = 3
+"""Lines after a version line within which the clock has accepted its time."""
 _SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
 
 
@@ -42,17 +45,33 @@ def read_history(paths: Sequence[Path]) -> RocksDbLog:
     InputError if a file is unreadable, or the files are no LOG.
     """
     heads = in_time_order(paths)
+    log = _read(heads)
+    begins = [opening.line for opening in log.openings if opening.line]
+    if len(heads) == 1 and _out_of_order(log):  # several LOGs in one file, such as LOG before LOG.old
+        log = _read(apart(heads[0].path, begins))
+    first = log.parts[0]
+    return _checked(log, first.path, first.header, not log.troubles["cut_input"])
+
+
+def _read(heads: Sequence[LogHead]) -> RocksDbLog:
+    """Read LOGs in this order, which is that of their times."""
     parser = _Parser(str(heads[0].path))
     for head in heads:
-        source, number = TextLines(head.path), 0
+        source, count, first = TextLines(head.path), 0, head.lines.start if head.lines is not None else 1
         lines = PlainLines(source)
         parser.begin(head)
         for number, text in lines:
-            parser.take(text, parser.log.lines + number)
-        parser.end(number, source, lines)
-    log = parser.finish()
-    first = log.parts[0]
-    return _checked(log, first.path, first.header, not log.troubles["cut_input"])
+            if head.lines is None or number in head.lines:
+                count = number - first + 1
+                parser.take(text, parser.log.lines + count)
+        parser.end(count, source, lines)
+    return parser.finish()
+
+
+def _out_of_order(log: RocksDbLog) -> bool:
+    """Whether an open is earlier than the one before it in the file."""
+    times = [opening.opened_us for opening in log.openings]
+    return any(later < earlier - DISORDER_US for earlier, later in pairwise(times))
 
 
 def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
@@ -113,14 +132,17 @@ class _Parser:
         """Whether the last open has ended."""
         self.goes_on = False
         """Whether the header of the current file repeats that of the last open, because RocksDB only changed the file."""
+        self.lines: range | None = None
+        """Numbers of the lines of the current LOG, if its file has several."""
         self.skipping = False
         """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show
         it."""
 
     def begin(self, head: LogHead) -> None:
         """Begin the next file of a history."""
-        part = LogPart(head.path, head.first_us)
+        part = LogPart(head.path, head.first_us, first_line=head.lines.start if head.lines is not None else 1)
         clock, parts = self.clock, self.log.parts
+        self.lines = head.lines
         self.goes_on = bool(parts) and head.continues(self.session, self.pointer, closed=self.closed)
         if parts and head.first_us is not None and clock.latest_us is not None:
             gap_us = head.first_us - clock.stated(clock.latest_us)
@@ -149,15 +171,33 @@ class _Parser:
         if part.begins_us is None and clock.first_us is not None:
             part.begins_us = clock.stated(clock.first_us)
         if part.opens:
-            part.header = text.head if len(self.log.parts) == 1 else text.head.partition("DB pointer ")[0]
+            head = text.head
+            if self.lines is not None:
+                head = "\n".join(head.split("\n")[self.lines.start - 1 : self.lines.stop - 1])
+            part.header = head if len(self.log.parts) == 1 else head.partition("DB pointer ")[0]
 
     def take(self, text: str, number: int) -> None:
-        """Read one plain line of the file."""
-        parts = split_line(text, self.clock)
+        """Read one plain line of the file. Raises InputError if time goes back by more than a day inside an open."""
+        clock, before_us = self.clock, self.clock.last_us
+        parts = split_line(text, clock)
         if len(parts) > 1:
             self.log.troubles["joined_lines"] += 1
         for part in parts:
             self._line(part, number)
+        if abs(clock.last_us - before_us) > DAY_US and before_us:
+            self._jump(before_us, number)
+
+    def _jump(self, before_us: int, number: int) -> None:
+        """Record a time of more than a day without a line, or refuse a step back of more than a day."""
+        after_us, opened = self.clock.last_us, self.log.openings[-1].line if self.log.openings else 0
+        if after_us > before_us:
+            self.log.silences.append((before_us, after_us, number))
+        elif number - opened > _LINES_TO_CONFIRM:
+            days = (before_us - after_us) / DAY_US
+            raise InputError(
+                f"{self.log.place(number)}: the time goes back by {days:,.0f} days: these are LOGs of several stores or "
+                "times; give one of them, or each as a file of its own"
+            )
 
     def finish(self) -> RocksDbLog:
         """Return the LOG after all lines were read."""
@@ -188,12 +228,12 @@ class _Parser:
                 self._event(message[at + 13 :], line, number)
             return
         if not line.stamped:
-            self._unstamped(line)
+            self._unstamped(line, number)
             return
         if "Options" in message and "SetOptions()" not in message:
             self._option(message)
             return
-        if self._mark(line):
+        if self._mark(line, number):
             return
         record = read_line(message, line.time_us, line.thread, number, self.opening)
         if record is not None:
@@ -203,33 +243,33 @@ class _Parser:
         elif looks_damaged(message):
             log.troubles["unreadable_lines"] += 1
         else:
-            self._statistics(line)
+            self._statistics(line, number)
 
-    def _unstamped(self, line: Line) -> None:
-        if self._statistics(line):
+    def _unstamped(self, line: Line, number: int) -> None:
+        if self._statistics(line, number):
             return
         if "Options" in line.message or "RocksDB version" in line.message:
             self._option(line.message)
-            self._mark(line)
+            self._mark(line, number)
         elif looks_damaged(line.message):
             self.log.troubles["unreadable_lines"] += 1
 
-    def _statistics(self, line: Line) -> bool:
+    def _statistics(self, line: Line, number: int) -> bool:
         if self.skipping:
             return False
-        return self.stats.take(line.message, self.clock.last_us if self.clock.any else None, self.opening)
+        return self.stats.take(line.message, self.clock.last_us if self.clock.any else None, self.opening, number)
 
-    def _mark(self, line: Line) -> bool:
+    def _mark(self, line: Line, number: int) -> bool:
         """Read a line that marks an open, a shutdown or a statistics dump; return False for other lines."""
         message = line.message
         if "RocksDB version" in message and (version := VERSION.search(message)):
             if not self.goes_on and not self._repeated(line):
-                self._opened(line.stated_us if line.stamped else line.time_us, version[1])
+                self._opened(line.stated_us if line.stamped else line.time_us, version[1], number)
             return True
         if "DUMPING STATS" in message:
             self.skipping = self._repeated(line)
             if not self.skipping:
-                self.stats.begin(line.time_us, self.opening)
+                self.stats.begin(line.time_us, self.opening, number)
             return True
         if "DB pointer " in message:
             if self.log.openings and not self.goes_on:
@@ -253,12 +293,12 @@ class _Parser:
             return True
         return False
 
-    def _opened(self, time_us: int, version: str) -> None:
+    def _opened(self, time_us: int, version: str, number: int = 0) -> None:
         log = self.log
         self.opens += bool(version)
         self.closed = False
         log.version = log.version or version
-        log.openings.append(Opening(version, time_us))
+        log.openings.append(Opening(version, time_us, number, time_us))
         self.opening = len(log.openings) - 1
 
     def _before(self) -> None:
@@ -283,6 +323,8 @@ class _Parser:
     def _event(self, text: str, line: Line, number: int) -> None:
         data, complete = parse_event(text)
         troubles = self.log.troubles
+        self.log.events_seen += 1
+        self.log.first_event = self.log.first_event or number
         name, job = data.get("event"), data.get("job", -1)
         if not complete:
             troubles["cut_events"] += 1
