@@ -49,6 +49,8 @@ _KEYS: Final = (
     "replications", "save", "checks", "report", "json", "description",
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
+NOT_GIVEN: Final = "unknown"
+"""Value of a key of a workload that the user must give; OmegaConf's ??? would leave the default of the entry below it."""
 _MAIN: Final = "main"
 """Hydra's name for the folder of the primary configuration."""
 
@@ -80,18 +82,14 @@ def compose(overrides: Sequence[str] = (), folders: Sequence[str | ConfigFolder]
     `folders` contain further groups and entries. Raises InputError or an error of Hydra for anything that does not compose;
     `messages.one_line` gives their text.
     """
-    from omegaconf import MissingMandatoryValue, OmegaConf
+    from omegaconf import OmegaConf
 
     places = _existing(folders)
     with HYDRA_LOCK:
         try:
             prepared = with_drive(prepare(overrides))
             tree, values = _chosen(prepared, places)
-            config_tree = tree.with_values(values)
-            plain = OmegaConf.to_container(config_tree, resolve=True, throw_on_missing=True)
-        except MissingMandatoryValue as error:
-            names = sorted(OmegaConf.missing_keys(config_tree))
-            raise InputError(f"{', '.join(names)}: a value is required; give it as {names[0]}=VALUE") from error
+            plain = OmegaConf.to_container(tree.with_values(values), resolve=True, throw_on_missing=True)
         except Exception as error:
             raise translated(error, overrides, places) from error
     config = cast(dict[str, Any], plain)
@@ -136,6 +134,11 @@ def check(config: Mapping[str, Any]) -> None:
         except InputError as error:
             raise InputError(f"engine.version: {error}") from None
     check_targets(config)
+    load = config.get("workload")
+    unknown = [key for key, value in load.items() if value == NOT_GIVEN] if isinstance(load, Mapping) else []
+    if unknown:
+        names = ", ".join(f"workload.{key}" for key in unknown)
+        raise InputError(f"{names}: unknown, because the LOG does not show the load; give each, as workload.{unknown[0]}=VALUE")
 
 
 def output_directory(

@@ -109,6 +109,8 @@ def bottleneck_text(summary: Mapping[str, Any]) -> str:
         return _queue_text(summary) or f"{NO_BOTTLENECK}: write stalls cost {percent(found['lost_share'])} of the operations"
     if not held_s:
         return "unknown: the input does not show the times of the stalls"
+    if found["resource"] == Bottleneck.UNKNOWN and set(held_s) == {Holder.THROTTLE}:
+        return "unknown: the input does not show which jobs ran during the stalls"
     total_s = sum(sum(jobs.values()) for jobs in held_s.values())
     text = f"{_head(summary)}: of {format_seconds(total_s)} stalled, {held_text(held_s, summary)}"
     uses = uses_text(found["uses"])

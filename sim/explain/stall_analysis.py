@@ -126,7 +126,8 @@ def _delaying_job(jobs: JobTable, shard: int, delaying_job: DelayingJob) -> dict
 
 def _bottleneck(data: StallData, waits: StallWaits, groups: Sequence[StallGroup], served: float) -> dict[str, Any]:
     evidence, seconds = _evidence(data, waits, waits.held, groups, served)
-    resource = Bottleneck.UNKNOWN if data.unseen else find_bottleneck(seconds, _cost(data, evidence))
+    jobless = not data.rated and not len(data.jobs["job"])  # a part of a LOG without events
+    resource = Bottleneck.UNKNOWN if data.unseen or jobless else find_bottleneck(seconds, _cost(data, evidence))
     return {
         "resource": resource.value, **evidence,
         "threads": data.slots and {"flushes": data.slots.flushes, "compactions": data.slots.compactions},

@@ -10,12 +10,11 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.tree.memtable import encoded_entry_bytes
+from lsmlab.sim.configuration.compose import NOT_GIVEN
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.workload import InferredWorkload, client_threads, infer_workload, set_rate
 from lsmlab.validation.logs.history.jobs import LogJobs
 
-NOT_GIVEN: Final = "???"
-"""Value of a key that the configuration must be given (OmegaConf's missing value): the LOG does not show it."""
 _HALF: Final = (0.45, 0.55)
 """Share of deletes among the entries of a family whose keys are short-lived."""
 _TOMBSTONES: Final = 0.9

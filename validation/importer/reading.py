@@ -27,7 +27,7 @@ from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.summary import origin_us, summarise_log
 from lsmlab.validation.logs.reader import read_history
-from lsmlab.validation.logs.records import LogPart, OptionsChange, RocksDbLog
+from lsmlab.validation.logs.records import Event, LogPart, OptionsChange, RocksDbLog
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,11 @@ _MOST_PER_SYNC: Final = 100.0
 """Most writes per fsync of the WAL for which writes count as synced; more are occasional calls of SyncWAL."""
 _MEMTABLES: Final = 3
 """Number of memtables whose entries may not be flushed yet."""
+_OF_JOBS: Final = (
+    "flush_count", "flush_bytes", "compaction_count", "compaction_read_bytes", "compaction_write_bytes", "trivial_move_count",
+    "drop_count", "write_amplification", "live_bytes",
+)  # fmt: skip
+"""Numbers of summary.json that a LOG without events does not have."""
 _TOLD: Final = 0.5
 """Least share of the time that statistics without a stall must cover to say that there was none."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
@@ -82,6 +87,8 @@ class Reading:
         found = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls, writes_until_s=self.writes_until_s)
         if found.get("counted_from") == "tables":
             return found
+        if next(self.log.records.of(Event), None) is None:
+            found |= dict.fromkeys(_OF_JOBS)
         measured = found["stall_measured"]
         told = measured is not None and measured["until_s"] >= _TOLD * found["stall_until_s"]
         if not (told or any(found["stall_count"].values()) or found["stall_fraction"]):

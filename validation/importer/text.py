@@ -121,7 +121,7 @@ def _work(summary: Mapping[str, Any]) -> list[str]:
     if w_amp is not None:
         lines += _row("write amp", f"{w_amp:.2f}, without the WAL")
     if summary["flush_bytes"] is None and summary["flush_count"] is None:
-        return [*lines, *_row("jobs", "unknown: the input has no table of compactions and no events")]
+        return [*lines, *_row("jobs", "unknown: the input has no events and no table of compactions")]
     flushes = f"{_count(summary['flush_count'])} flushes ({_bytes(summary['flush_bytes'])})"
     merges = (
         f"{_count(summary['compaction_count'])} compactions (read {_bytes(summary['compaction_read_bytes'])}, "
@@ -160,7 +160,8 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
             lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time} ({counter_text(counts[cause])})")
     rest_s = summary.get("stall_unattributed_s") or 0.0
     if rest_s > _LEAST_REST * (share or 0.0) * (until_s or length_s or 0.0):
-        lines += _row("", f"of a cause that the LOG does not show: {format_seconds(rest_s)}")
+        whose = "all of them together" if any(counts.values()) else "of a cause that the LOG does not show"
+        lines += _row("", f"{whose}: {format_seconds(rest_s)}")
     return lines + costliest_lines(summary)
 
 
@@ -188,9 +189,12 @@ def _keys_and_sizes(load: Mapping[str, Any]) -> str:
         parts.append(f"keys of {load['key_bytes']:.4g} B, values of {load['value_bytes']:,.4g} B")
     if load["delete_share"]:
         parts.append(f"{100 * load['delete_share']:.1f} % deletes")
-    if load["keys"]:
-        error = f" ± {100 * load['keys_error']:.1g} %" if load["keys_error"] else ""
+    if load["keys"] and not load.get("keys_assumed"):
+        percent = 100 * (load["keys_error"] or 0.0)
+        error = f" ± {percent:.0f} %" if percent >= 1.0 else f" ± {percent:.1g} %" if percent else ""
         parts.append(f"spread over {load['keys'] / 1e6:,.3g} M keys{error}")
+    if load.get("keys_assumed"):
+        return ", ".join([*parts, "number of keys unknown"])
     if load.get("short_lived"):
         return ", ".join([*parts, "each key deleted soon after it was put"])
     if load["overwrite_share"] is not None:

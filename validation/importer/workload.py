@@ -61,6 +61,8 @@ class InferredWorkload:
     """Number of distinct keys, if all writes were uniform."""
     keys_error: float | None = None
     """Relative standard error of `keys`."""
+    keys_assumed: bool = False
+    """Whether `keys` is only the number of writes, because the LOG shows neither flushes nor db_bench's Entries."""
     stored_keys: float = 0.0
     """Largest number of entries in one level below L0; their keys are distinct."""
     entries_before: float = 0.0
@@ -220,10 +222,11 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
     if found.source == "statistics":
         entries = reading.log.bench_setup.get("Entries", "")
         dropped_late = sum(row["entries_dropped"] for row in reading.summary["levels"])
-        if not dropped_late:
+        if reading.summary["levels"] and not dropped_late:
             found.pattern, found.overwrite_share = "insert", 0.0
             return
-        found.keys = float(entries) if entries.isdigit() else found.writes
+        found.keys_assumed = not entries.isdigit()
+        found.keys = found.writes if found.keys_assumed else float(entries)
         found.notes.append(
             "the number of keys is db_bench's Entries, or the number of writes: the LOG has no flushes from which to infer it"
         )

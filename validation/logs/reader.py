@@ -30,7 +30,7 @@ _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
 _LINES_TO_CONFIRM: Final = 3
 """Lines after a version line within which the clock has accepted its time."""
-_SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
+_SST_FILES: Final = re.compile(r"SST files in (.*) dir, Total Num: (\d+)")
 
 
 def read_log(path: Path) -> RocksDbLog:
@@ -46,6 +46,8 @@ def read_history(paths: Sequence[Path]) -> RocksDbLog:
     """
     heads = in_time_order(paths)
     log = _read(heads)
+    if len(heads) == 1:
+        _refuse_other_stores(log)
     begins = [opening.line for opening in log.openings if opening.line]
     if len(heads) == 1 and _out_of_order(log):  # several LOGs in one file, such as LOG before LOG.old
         log = _read(apart(heads[0].path, begins))
@@ -66,6 +68,17 @@ def _read(heads: Sequence[LogHead]) -> RocksDbLog:
                 parser.take(text, parser.log.lines + count)
         parser.end(count, source, lines)
     return parser.finish()
+
+
+def _refuse_other_stores(log: RocksDbLog) -> None:
+    """Raise InputError with the line at which the LOG of another store begins in the same file."""
+    known = [opening for opening in log.openings if opening.folder]
+    other = next((opening for opening in known if opening.folder != known[0].folder), None)
+    if other is not None:
+        raise InputError(
+            f"{log.place(other.line)}: the LOG of another store begins here ({other.folder}, before it {known[0].folder}); give "
+            "each store's LOG as a file of its own"
+        )
 
 
 def _out_of_order(log: RocksDbLog) -> bool:
@@ -281,7 +294,8 @@ class _Parser:
             if self.goes_on:
                 return True
             opening = self.log.openings[-1]
-            opening.sst_files = (opening.sst_files or 0) + int(files[1])
+            opening.sst_files = (opening.sst_files or 0) + int(files[2])
+            opening.folder = opening.folder or files[1]
             return True
         if "Shutdown: canceling" in message:
             self._before()

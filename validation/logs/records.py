@@ -217,6 +217,8 @@ class Opening:
     """Time of the version line."""
     closing_us: int | None = None
     """Time at which the store began to close; None if the LOG does not show it."""
+    folder: str = ""
+    """Folder of the store; "" if the LOG does not print it. A store has further ones where its db_paths are set."""
     sst_files: int | None = None
     """Number of SST files that the open found; None if the LOG does not print it."""
 

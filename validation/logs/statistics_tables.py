@@ -24,7 +24,7 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     dump = with_tables[-1]
     levels = _levels(dump)
     uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
-    written = sum(row["write_bytes"] for row in levels)
+    written = _written(dump) or sum(row["write_bytes"] for row in levels)
     flushed = (sum(_flushed(f) for f in dump.families.values()) or _flushed_by_sums(dump)) if levels else None
     stall_s, counts, causes = _stall_s(log, dump), total_stalls(dump), [cause.value for cause in THROTTLE_CAUSES]
     result: dict[str, Any] = {
@@ -55,6 +55,15 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
         result["compaction_count"] = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
     return result | operations(dump.db, uptime, log.tickers)
+
+
+def _written(dump: StatsDump) -> float | None:
+    """Return the bytes that flushes and compactions wrote, as exactly as the dump has them; None if it has no sum."""
+    families = list(dump.families.values())
+    if len(families) == 1 and (total := dump.db.get("cumulative_compaction_write_bytes")):
+        return total
+    sums = [row["Write(GB)"] for family in families if (row := family.row("Sum")) is not None and "Write(GB)" in row]
+    return float(sum(sums)) * _GIB if families and len(sums) == len(families) else None
 
 
 def _flushed(family: FamilyStats) -> float:
