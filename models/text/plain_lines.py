@@ -105,8 +105,11 @@ class PlainLines:
         if wrapper.goes_on:
             self._part = message
             return
+        stamp = wrapper.stamp
+        while (inner := unwrapped(message)) is not None:  # a program's JSON inside a collector's
+            message, stamp = inner.text, inner.stamp or stamp
         for line in separate_lines(message):
-            yield from self._lines_of(line, wrapper.stamp)
+            yield from self._lines_of(line, stamp)
 
     def _lines_of(self, text: str, stamp: str) -> Iterator[str]:
         """Yield the plain lines in a text that no wrapper contains; `stamp`: time of its wrapper."""

@@ -23,6 +23,8 @@ _CLASSES: Final = (
     frozenset(("stdout", "stderr")),
 )
 """Words of a prefix that change from line to line."""
+_ENDS: Final = (":", "-", "|")
+"""Signs that may end a collector's prefix; grep puts no blank after a file's name."""
 _MOST_PIECES: Final = 80
 """Pieces of a prefix that are compared; a longer one is none."""
 
@@ -47,7 +49,7 @@ class Prefix:
 
 @lru_cache(maxsize=4096)
 def _pattern(prefix: str) -> re.Pattern[str] | None:
-    """Return the pattern of a prefix and of each leading part of it that ends with blanks; None for a prefix that is too long.
+    """Return the pattern of a prefix and of its leading parts, which end with blanks or `_ENDS`; None if it is too long.
 
     Blanks at the end of such a part may be those of the line itself, so the pattern takes only as many as the prefix has.
     """
@@ -57,7 +59,7 @@ def _pattern(prefix: str) -> re.Pattern[str] | None:
     parts, part = [], ""
     for number, piece in enumerate(pieces):
         part += _of_piece(piece, pieces[number + 1] if number + 1 < len(pieces) else None)
-        if piece.lastgroup == "blank" and number:
+        if (piece.lastgroup == "blank" or piece[0] in _ENDS) and number:
             parts.append(part)
             part = ""
     if part:

@@ -71,9 +71,7 @@ class Clock:
         elif self.any and time_us < self.last_us - DISORDER_US:
             self.backwards += 1
         self._accept(time_us)
-        if self.step_us > 1 and 0 < self.exact_us - time_us < self.step_us:
-            return self.exact_us, time_us
-        return time_us, time_us
+        return self._after_event(time_us), time_us
 
     def original(self, stamp: str, written_us: int) -> int:
         """Convert the "Original Log Time" of a line that was written later; `written_us` if it is not plausible."""
@@ -82,7 +80,11 @@ class Clock:
             self.unreadable += 1
             return written_us
         self.first_us = time_us if self.first_us is None else min(self.first_us, time_us)
-        return time_us
+        return self._after_event(time_us)
+
+    def _after_event(self, time_us: int) -> int:
+        """Return the time of a line whose stamp is coarse: not before the event that precedes it in the file."""
+        return self.exact_us if self.step_us > 1 and 0 < self.exact_us - time_us < self.step_us else time_us
 
     def confirm(self, time_us: int) -> None:
         """Accept the rejected stamp, because the time_micros of its event agrees with it."""

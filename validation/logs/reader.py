@@ -28,6 +28,7 @@ from lsmlab.validation.logs.stats import StatsReader
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
+_WHOLE_SECOND_US: Final = 10**6
 _LINES_TO_CONFIRM: Final = 3
 """Lines after a version line within which the clock has accepted its time."""
 _SST_FILES: Final = re.compile(r"SST files in (.*) dir, Total Num: (\d+)")
@@ -326,7 +327,9 @@ class _Parser:
             self.log.options.setdefault(option[1], option[2].strip())
 
     def _repeated(self, line: Line) -> bool:
-        """Whether the same line with the same time stamp was read before."""
+        """Whether the same line with the same time stamp was read before; whole seconds do not tell."""
+        if self.clock.step_us >= _WHOLE_SECOND_US and "time_micros" not in line.message:
+            return False
         key = hash((line.time_us, line.thread, line.message))
         if key in self.seen and (line.stamped or "time_micros" in line.message):
             self.log.troubles["duplicate_lines"] += 1

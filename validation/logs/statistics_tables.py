@@ -53,7 +53,8 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     high = [row for f in dump.families.values() for row in f.priorities if row.get("Priority") == "High"]
     if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
         result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
-        result["compaction_count"] = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
+        merges = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
+        result["compaction_count"] = merges if levels and merges >= 0 else None
     return result | operations(dump.db, uptime, log.tickers)
 
 

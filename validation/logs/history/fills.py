@@ -34,7 +34,7 @@ class Fill(NamedTuple):
 def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     """Return the fills of all opens and column families. Memtables that one flush takes together count as one fill."""
     switches: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for record in log.switches():
+    for record in log.switches() if log.step_us <= _NEAR_US else ():  # the times of events are more exact then
         switches[record.opening, record.column_family].append(record.time_us)
     by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
     for job in flushes:
