@@ -88,7 +88,8 @@ def _docker(line: str) -> str:
 
 
 def _grep_context(lines: Sequence[str]) -> list[str]:
-    return [f"db/LOG{':' if OWN.match(line) else '-'}{n}{':' if OWN.match(line) else '-'}{line}" for n, line in enumerate(lines, 1)]
+    signs = [":" if OWN.match(line) else "-" for line in lines]
+    return [f"db/LOG{sign}{n}{sign}{line}" for n, (sign, line) in enumerate(zip(signs, lines, strict=True), 1)]
 
 
 CONTENT = (

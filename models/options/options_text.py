@@ -112,10 +112,12 @@ def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
     its file (ceph.conf, my.cnf) do not matter. Raises InputError with the line for text of another form.
     """
     for number, raw in lines:
-        text = _strip_comment(raw).strip("{}, ").removesuffix("\\").strip()
-        if not text or (text.startswith("[") and text.endswith("]")):
+        text = _strip_comment(raw).removesuffix("\\").strip("\"'`, ")
+        if text.startswith("{") and text.endswith("}"):
+            text = text[1:-1].strip("\"'` ")
+        if not text or text in "{}" or (text.startswith("[") and text.endswith("]")):
             continue
-        text, family, by_family = text.strip("\"'` "), "default", False
+        family, by_family = "default", False
         if found := _CONTAINER.fullmatch(text):
             name, text = _option_name(found["name"]), found["rest"].rstrip("\"'` ")
             by_family = name.endswith(_FAMILIES)

@@ -30,7 +30,9 @@ _UPTIME_ERROR: Final = 0.02
 """Largest difference between a dump's uptime and the time since the LOG's version line, absolute or relative, for which the
 store was opened then."""
 _LONGER: Final = 5.0
-"""Uptime of a dump as a multiple of the time between a LOG's lines from which on the statistics tell more than the lines."""
+_MOMENT_S: Final = 60.0
+"""A dump's uptime as a multiple of the time between a LOG's lines, and the length of that time, for which the statistics tell
+more than the lines."""
 
 
 def origin_us(log: RocksDbLog) -> int:
@@ -92,7 +94,8 @@ def _tells_less(log: RocksDbLog) -> bool:
     uptime_s = log.dumps[-1].uptime_s if log.dumps else None
     if uptime_s is None or len(log.openings) != 1 or log.openings[0].version:
         return False
-    return uptime_s * 1e6 >= _LONGER * max(1, (log.last_us or 0) - (log.first_us or 0))
+    span_s = ((log.last_us or 0) - (log.first_us or 0)) / 1e6
+    return span_s < _MOMENT_S and uptime_s >= _LONGER * span_s
 
 
 def _families(jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: int) -> dict[str, dict[str, Any]]:
