@@ -306,8 +306,9 @@ OPTIONS: dict[str, Any] = {"write_buffer_size": 64 << 20, "max_write_buffer_numb
         "--write_buffer_size=67108864 --max_write_buffer_number=5 --max_bytes_for_level_multiplier=8",
         "{write_buffer_size=64M;max_write_buffer_number=5;block_based_table_factory={whole_key_filtering=1;};"
         "max_bytes_for_level_multiplier=8;}",
-        "[CFOptions \"default\"]\n  write_buffer_size=64M\n  max_write_buffer_number=5\n  max_bytes_for_level_multiplier=8,000000",
-        "> [CFOptions \"default\"]\n>   write_buffer_size=64M\n>   max_write_buffer_number=5\n>   max_bytes_for_level_multiplier=8.0",
+        "[CFOptions \"default\"]\n  write_buffer_size=64M\n  max_write_buffer_number=5\n  max_bytes_for_level_multiplier=8,00",
+        "> [CFOptions \"default\"]\n>   write_buffer_size=64M\n>   max_write_buffer_number=5\n"
+        ">   max_bytes_for_level_multiplier=8",
     ],
 )  # fmt: skip
 def test_option_strings(text: str) -> None:

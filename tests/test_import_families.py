@@ -172,7 +172,7 @@ def test_terminal_and_page_have_a_row_per_family(
 def test_an_empty_default_family(name: str, tmp_path: Path) -> None:
     """All load goes to the only family in use, whose options are those of the LOG."""
     assert 0 == import_log([str(DATA / f"{name}.log.gz"), "--out", str(tmp_path), "--no-report"])
-    config = configure(["experiment=imported", "workload.duration=1s"], folders=[tmp_path])
+    config = configure(["experiment=imported", "workload.duration=1s", "workload.rate=100"], folders=[tmp_path])
 
     assert ["usertable"] == list(config["workload"]["families"])
     assert ["default", "usertable"] == list(make_engines(config["engine"]))
