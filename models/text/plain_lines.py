@@ -70,14 +70,18 @@ class PlainLines:
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Yield (number of the source line from 1, plain line)."""
+        is_plain = _PLAIN.match
         for number, raw in enumerate(self._lines, 1):
             text = raw if raw.isascii() else self._decoded(raw)
             if "\0" in text:
                 text = text.replace("\0", "")
-            if _PLAIN.match(text):
-                self._own = True
-                self._prefix.learn("")
-                yield number, _plain(text.rstrip("\r\n"))
+            if is_plain(text):
+                if not self._own or self._prefix.known:
+                    self._own = True
+                    self._prefix.learn("")
+                if text[-1] == "\r":
+                    text = text[:-1]
+                yield number, text if "EVENT_LOG_v1" in text else _plain(text)
             else:
                 for line in self._unwrapped(text.rstrip("\r\n")):
                     yield number, line
@@ -164,9 +168,7 @@ def _with_own_stamp(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return a line with decimal points, and with the release of RocksDB where a fork printed its own."""
-    if "EVENT_LOG_v1" in text:
-        return text
-    if "," in text and _DECIMAL_COMMA.search(text):
+    if "," in text and "EVENT_LOG_v1" not in text and _DECIMAL_COMMA.search(text):
         text = _DECIMAL_COMMA.sub(".", text)
     if " version: " in text and (fork := _FORK.match(text)) is not None:
         text = f"{fork[1]}RocksDB version: {fork[3] or fork[2]}"

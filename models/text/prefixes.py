@@ -35,6 +35,11 @@ class Prefix:
     def __init__(self) -> None:
         self._pattern: re.Pattern[str] | None = None
 
+    @property
+    def known(self) -> bool:
+        """Whether the lines have a prefix."""
+        return self._pattern is not None
+
     def learn(self, prefix: str) -> None:
         """Take the prefix of a line whose begin is known; "" if the line has none."""
         self._pattern = _pattern(_DIGITS.sub("0", prefix)) if prefix.strip() else None

@@ -9,6 +9,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_US: Final = 86_400 * 10**6
 _HOUR_US: Final = 3_600 * 10**6
 """Longest time that a line logged under the DB mutex waits to be written."""
+_STEPS_US: Final = tuple(10 ** (6 - digits) for digits in range(6))
+"""Resolution of a stamp by the number of digits after its seconds."""
 DISORDER_US: Final = 5 * 10**6
 """Largest step back in time that is not counted: threads write their lines slightly out of order."""
 
@@ -125,6 +127,7 @@ class Clock:
         if seconds > 60:
             return None
         digits = stamp[20:26]
-        step_us: int = 10 ** (6 - len(digits))
-        self.step_us = max(self.step_us, step_us)
-        return minute + seconds * 10**6 + int(digits or 0) * step_us - self.shift_us - self.cut_us
+        if len(digits) < 6:
+            self.step_us = max(self.step_us, _STEPS_US[len(digits)])
+            digits = digits.ljust(6, "0")
+        return minute + seconds * 10**6 + int(digits) - self.shift_us - self.cut_us

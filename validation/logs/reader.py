@@ -256,7 +256,7 @@ class _Parser:
                 log.records.append(record)
         elif looks_damaged(message):
             log.troubles["unreadable_lines"] += 1
-        else:
+        elif not message.startswith("["):  # a collector's stamp on each line of a dump
             self._statistics(line, number)
 
     def _unstamped(self, line: Line, number: int) -> None:
