@@ -258,6 +258,14 @@ def test_a_file_whose_events_are_all_damaged_is_refused(tmp_path: Path) -> None:
     refused(tmp_path, lines, r"all \d+ events are damaged")
 
 
+@pytest.mark.parametrize("number", ["", '"job": 3, '])
+def test_jobs_without_a_number_of_their_own_have_no_endless_chain(number: str, tmp_path: Path) -> None:
+    """Events of a damaged LOG may have no job, or all the same: what a stall waited for still ends."""
+    text = re.sub(r'"job": \d+, ', number, Sample().run(12).text)
+
+    assert "stalls" in imported(tmp_path, text.split("\n"))
+
+
 def test_a_load_that_the_log_does_not_show_must_be_given(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

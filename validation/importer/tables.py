@@ -157,8 +157,10 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
     for opening in range(max(1, len(reading.log.openings))):
         mine: dict[int, JobRecord] = {}
         for job, record in zip(reading.jobs.jobs, records, strict=True):
-            if job.opening == opening and job.kind in ("flush", "compaction") and (job.done or record.unfinished):
+            own = job.opening == opening and job.kind in ("flush", "compaction") and (job.done or record.unfinished)
+            if own and record.job >= 0:  # the event of a damaged LOG may have no number
                 mine.setdefault(record.job, record)
+        mine = {number: _after_parent(record, mine.get(record.parent)) for number, record in mine.items()}
         ends = sorted((record.end_s, record.job) for record in mine.values() if not record.unfinished)
         intervals = []
         for stall in reading.stalls.intervals:
@@ -166,13 +168,18 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
                 start_s, end_s = reading.seconds(stall.start_us), reading.seconds(stall.end_us)
                 at = bisect.bisect_left(ends, (end_s - _COMMIT_S, -1))
                 ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + _COMMIT_S else -1
-                own = names.index(stall.column_family) if stall.column_family in names else 0
-                shard = mine[ended_by].shard if ended_by in mine else opening * len(names) + own
+                number = names.index(stall.column_family) if stall.column_family in names else 0
+                shard = mine[ended_by].shard if ended_by in mine else opening * len(names) + number
                 lasts = ended_by < 0 and stall.end_us >= reading.end_us
                 family = stall.column_family
                 intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by, family, lasts))
         found += zip(intervals, chains(intervals, mine.get, [r for r in mine.values() if r.unfinished]), strict=True)
     return sorted(found, key=lambda pair: pair[0].start_s)
+
+
+def _after_parent(record: JobRecord, parent: JobRecord | None) -> JobRecord:
+    """Return a job without a parent that began no earlier: in a damaged LOG several jobs may have one number."""
+    return record if parent is None or parent.start_s < record.start_s else replace(record, parent=-1)
 
 
 def series_table(reading: Reading, workload: InferredWorkload) -> Table:
