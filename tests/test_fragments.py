@@ -17,6 +17,7 @@ from lsmlab.models.version import Version
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
 from lsmlab.validation.importer.reading import Reading, read
+from lsmlab.validation.importer.statistics import read_rate_per_s
 from lsmlab.validation.logs.history.summary import _shares_of
 
 STAMP = "2026/05/06-{} 7f0a{:04} "
@@ -113,6 +114,15 @@ def test_counters_of_an_older_open(dumps: int, rate: float, share: float, tmp_pa
 
     assert rate == pytest.approx(summary["write_ops_per_s"], rel=0.01)
     assert share == pytest.approx(summary["stall_fraction"], rel=0.01)
+
+
+def test_tickers_belong_to_the_uptime(tmp_path: Path) -> None:
+    """Reads that a store counted in the day before the LOG are not those of the LOG's minutes."""
+    ticker = "rocksdb.number.keys.read COUNT : 864000"
+    lines = [*dump("12:10:00", 86_400.0, 432, 0.0), line("12:10:00", "[db/db_impl/db_impl.cc:900] STATISTICS:"), ticker]
+    reading = read(write_log(tmp_path, lines))
+
+    assert 10.0 == pytest.approx(read_rate_per_s(reading))
 
 
 def test_a_table_alone_has_no_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
