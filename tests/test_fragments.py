@@ -209,6 +209,23 @@ def test_the_printed_parts_are_those_of_the_printed_share(tmp_path: Path) -> Non
     assert parts == pytest.approx(summary["stall_fraction"] * summary["stall_until_s"])
 
 
+def test_a_stop_after_the_last_switch_delays_its_write(tmp_path: Path) -> None:
+    """The flush of the last memtable is not in the LOG, but a write waited for it: its stop counts."""
+    sample = Sample()
+    sample.open()
+    for _ in range(3):
+        sample.switch()
+        sample.flush()
+    sample.switch(waiting=1, gap_us=5_000)
+    sample.now_us += 400_000
+    sample.say("[db/flush_job.cc:333] [default] [JOB 99] Level-0 flush table #10: started")
+    lines = [text for text in sample.lines if "Cumulative" not in text]
+    summary = read(write_log(tmp_path, lines)).summary
+
+    assert 0.4 == pytest.approx(summary["stall_seconds"]["memtable_stop"], rel=0.05)
+    assert summary["longest_stall_s"] == pytest.approx(summary["stall_seconds"]["memtable_stop"], rel=0.05)
+
+
 def refused(tmp_path: Path, lines: list[str], words: str) -> None:
     """Check that a LOG is refused in one line that names the file, a line and these words."""
     path = write_log(tmp_path, lines)

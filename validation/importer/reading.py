@@ -50,6 +50,8 @@ _OF_JOBS: Final = (
     "drop_count", "write_amplification", "live_bytes",
 )  # fmt: skip
 """Numbers of summary.json that a LOG without events does not have."""
+_AT_SWITCH_US: Final = 10_000
+"""Longest time between a memtable switch and the line of the stop that it causes."""
 _TOLD: Final = 0.5
 """Least share of the time that statistics without a stall must cover to say that there was none."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
@@ -84,7 +86,7 @@ class Reading:
 
         Without a line of a stall, stalls are unknown (None) unless the statistics say that there were none.
         """
-        found = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls, writes_until_s=self.writes_until_s)
+        found = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls, writes_until_s=self.stalls_until_s)
         if found.get("counted_from") == "tables":
             return found
         if next(self.log.records.of(Event), None) is None:
@@ -118,6 +120,23 @@ class Reading:
     def writes_until_s(self) -> float:
         """Time of the last write in seconds after the origin; infinite if the LOG has no memtable fills."""
         return max((self.seconds(fill.end_us) for fill in self.fills), default=math.inf)
+
+    @property
+    def stalls_until_s(self) -> float:
+        """Time up to which stalls delayed writers, in seconds after the origin; infinite without memtable fills.
+
+        A write switches the memtable, also the last one, whose flush the LOG may not show; a stop that begins with the switch
+        then delays it.
+        """
+        if not self.fills:
+            return math.inf
+        closed_us = next((one.closing_us for one in reversed(self.log.openings) if one.closing_us is not None), self.end_us)
+        switched_us = [record.time_us for record in self.log.switches() if record.time_us <= closed_us]
+        last_us = max([*(fill.end_us for fill in self.fills), *switched_us])
+        for stall in self.stalls.intervals:
+            if stall.cause.stops and stall.start_us <= last_us + _AT_SWITCH_US and stall.end_us > last_us:
+                last_us = min(stall.end_us, closed_us)
+        return self.seconds(last_us)
 
     @property
     def families(self) -> Sequence[str]:
