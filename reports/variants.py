@@ -15,8 +15,6 @@ from lsmlab.sim.studies.metrics import BY_NAME, Metric, value_of
 from lsmlab.sim.studies.statistics import interval
 
 FILE: Final = "variants.json"
-_ALONE: Final = 0.02
-"""Relative half width of the interval of a single run, which gives no spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ MEASURES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class SeedMean:
-    """Mean over seeds and its 90 % interval."""
+    """Mean over seeds and its 90 % interval; of a single run, which gives no spread, its value alone."""
 
     value: float
     low: float
@@ -62,8 +60,7 @@ class SeedMean:
         limits = interval([math.log(v) for v in values] if logs else list(values))
         mean, low, high = limits["mean"] or 0.0, limits["low"], limits["high"]
         if low is None or high is None:
-            mean = values[0]
-            return SeedMean(mean, mean * (1 - _ALONE), mean * (1 + _ALONE))
+            return SeedMean(values[0], values[0], values[0])
         if logs:
             return SeedMean(math.exp(mean), math.exp(low), math.exp(high))
         return SeedMean(mean, max(0.0, low), high)

@@ -35,9 +35,16 @@ def variants_page(comparison: Variants) -> Page:
     figures = [panels(comparison, measure, number) for number, measure in enumerate(MEASURES)]
     names = ", ".join(comparison.combinations) or ", ".join(comparison.names)
     many = f"{numbers.plural(len(comparison.settings), 'setting')}, {numbers.plural(comparison.seeds, 'run')} of each"
-    footer = "Better and worse mean that the seeds' 90 % intervals do not overlap"
+    footer = f"Better and worse mean {_apart(comparison)}"
     parts: list[Part] = [Story(sentences), *figures, _numbers(comparison)]
     return Page(f"LSMLab: {comparison.description}", f"{names}; {many}", parts, footer)
+
+
+def _apart(comparison: Variants) -> str:
+    """Return what a difference between two variants means."""
+    if comparison.seeds > 1:
+        return "that the seeds' 90 % intervals do not overlap"
+    return "that single runs differ, which may be chance (seed=1,2,3 shows the noise between seeds)"
 
 
 def _numbers(comparison: Variants) -> Section:
@@ -46,7 +53,7 @@ def _numbers(comparison: Variants) -> Section:
         rows = [[name, *(_cell(comparison, name, setting, measure) for measure in MEASURES)] for name in comparison.names]
         table = Table(["", *(m.title for m in MEASURES)], rows, style="compare")
         parts += [Html('<div style="min-width:0;max-width:100%">'), heading(setting), table, Html("</div>")]
-    caption = "A star marks a combination that is better than all its parents, with intervals that do not overlap."
+    caption = f"A star marks a combination that is better than all its parents: {_apart(comparison)}."
     return Section("numbers", "All numbers", [*parts, Html("</div>")], caption)
 
 
@@ -78,8 +85,8 @@ def panels(comparison: Variants, measure: Measure, number: int) -> Figure:
             "text": f"<b>{setting}</b>", "showarrow": False, "bgcolor": "rgba(0,0,0,0)", "opacity": 1,
         })  # fmt: skip
     better = "more is better" if measure.better > 0 else "less is better"
-    runs = numbers.plural(comparison.seeds, "run")
-    caption = f"Mean of {runs} and its 90 % interval over the seeds; {better}. Coloured: combinations; grey: parents."
+    several = f"Mean of {comparison.seeds} runs and its 90 % interval over the seeds" if comparison.seeds > 1 else "Single runs"
+    caption = f"{several}; {better}. Coloured: combinations; grey: parents."
     height = 70 + lines * (104 + round(_ROW_PX * (rows[-1][0] + 1))) if rows else 200
     return Figure(
         f"variants-{number}", measure.title, caption, traces, layout, height_px=height, empty="No run has this number.",

@@ -18,7 +18,8 @@ def place_files(phase: Phase, rows: Sequence[TreeFile], seed: np.random.SeedSequ
     """Start with the files of `rows`.
 
     L0 files are listed from newest to oldest. Each shard gets all files. The keys of a file are drawn at random between
-    its bounds. Raises InputError that names the row.
+    its bounds. The open of the store may move files to deeper levels (`Picker.levels_at_open`). Raises InputError that names
+    the row.
     """
     families = [database.families[0] for database in phase.databases]
     for family, place in zip(families, seed.spawn(len(families)), strict=True):
@@ -49,7 +50,8 @@ def _place(family: ColumnFamily, phase: Phase, rows: Sequence[TreeFile], rng: np
     for number, file in enumerate(reversed([f for _, files in levels for f in files]), newest):
         file.number = number  # L0's newest file, listed first, gets the highest number
         newest = next(family.database.file_numbers)
-    family.preload(levels)
+    opened = family.picker.levels_at_open([level for level, _ in levels])
+    family.preload([(opened[level], files) for level, files in levels])
 
 
 def _one_row_per_file(row: TreeFile) -> list[TreeFile]:

@@ -81,5 +81,7 @@ def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None
     """Move the tree of `filled` to `family`; file creation times count from `end_s`, the new time 0."""
     for file in filled.files():
         file.created_s -= end_s
-    filled.tree.begin_version()
-    family.start_with_tree(filled.tree)
+    tree = filled.tree
+    tree.begin_version()
+    tree.move_levels(family.picker.levels_at_open([level for level in range(tree.num_levels) if tree.file_count(level)]))
+    family.start_with_tree(tree)

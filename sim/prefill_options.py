@@ -19,8 +19,6 @@ WHERE: Final = "prefill.options"
 _OF_THE_TREE: Final[Mapping[str, str]] = {
     "compaction_style": "RocksDB reads the levels of one style differently in another",
     "num_levels": "the tree has the levels of the run",
-    "level_compaction_dynamic_level_bytes": "it decides which levels are in use, and RocksDB 8.2+ moves files between levels "
-    "when it is switched on",
 }
 """Options that must be those of the run, with the reason (wiki: Leveled Compaction; Universal Compaction)."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models import since
 from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
@@ -24,8 +25,6 @@ from lsmlab.sim.prefill_options import prefill_config, prefill_engines, prefill_
 
 _DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "parameters")
 """Keys of a group that are no settings of its class: documentation, and `parameters`, which were applied before."""
-NUMBERED_FROM_1: Final = Version(7, 0)
-"""First release whose db_bench numbers threads from 1, in one sequence over all benchmarks of an invocation."""
 OPEN_ENDED: Final = -1
 """Bound of a `TreeFile` that the table does not give."""
 
@@ -195,12 +194,12 @@ def _wal_reaches_device(engine: Engine, workload: Workload) -> bool:
 def _key_sequence(workload: Mapping[str, Any], version: Version, keys: KeySettings) -> Mapping[str, Any]:
     """Return the workload with the seed that db_bench of this release uses, for `keys.mode=exact`.
 
-    Up to 6.x db_bench seeds thread i, counted from 0, with (--seed or 1000) + i. Later releases use --seed + i with i
+    Up to 7.1 db_bench seeds thread i, counted from 0, with (--seed or 1000) + i. Later releases use --seed + i with i
     counted from 1, as workloads here do. Checked on a LOG of 6.11: its first eight memtables have exactly the same numbers
     of entries.
     """
     seed = workload.get("seed")
-    if keys.mode != "exact" or not isinstance(seed, int) or version >= NUMBERED_FROM_1:
+    if keys.mode != "exact" or not isinstance(seed, int) or version >= since.THREADS_FROM_ONE:
         return workload
     return {**workload, "seed": (seed or 1000) - 1}
 

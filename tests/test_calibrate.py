@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from lsmlab.models.costs.host import Host, entry_speed
 from lsmlab.models.costs.operations import Searched, point_read_cpu
-from lsmlab.models.devices.capped import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
@@ -44,7 +43,7 @@ TRUE = {
     "host.flush_record": 0.5e-6, "host.flush_byte": 0.7e-9, "host.compaction_record": 0.2e-6,
     "host.compaction_byte": 2.0e-9, "host.compaction_compare": 40e-9, "host.write_op": 3.0e-6, "host.job_start": 1e-3,
     "host.unlink": 0.4e-3, "host.file_overhead": 0.8e-3, "device.write_bandwidth": 0.9e9,
-    "device.read_bandwidth": 1.8e9, "device.fsync_latency": 5e-3, "device.throttle_io": 300e3,
+    "device.read_bandwidth": 1.8e9, "device.fsync_latency": 5e-3,
 }  # fmt: skip
 """Constants of the synthetic machine."""
 
@@ -91,9 +90,7 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
         jobs.append(job)
     operations = round(now_s / TRUE["host.write_op"])
     histogram = Histogram(operations, 3e-6, ((2.0, 3.0, operations // 2), (3.0, 4.0, operations // 2)))
-    files = sum(len(job.files) for job in jobs)
-    writes = 3e8 / TRUE["device.throttle_io"] + FILE_WRITES * files + 2 * SYNC_WRITES * len(jobs)
-    counters = ({"write_bytes": 3e8, "writes": writes, "read_bytes": 0.0, "reads": 0.0},)
+    counters = ({"write_bytes": 3e8, "writes": 600.0, "read_bytes": 0.0, "reads": 0.0},)
     return RecordedRun(
         f"{name}/{seed}", name, a_config(value_bytes), now_s, operations, 0.0, tuple(jobs), {"write": histogram},
         counters, _fills(now_s), (), (), 1.0, False, "",
@@ -284,7 +281,10 @@ def test_write_cost_comes_from_unstalled_memtables() -> None:
     further_s = run.write.seconds(replace(run.host, write_op=0.0, memtable_depth=0.0))  # of the bytes
     known = values | {"host.write_op": TRUE["host.write_op"] - further_s}
     assert equation.misses(known) * 0.08 == pytest.approx([0.0], abs=1e-6)
-    assert equation.misses(known | {"host.core_contention": 0.5}) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
+    config = {**slow.config, "host": {**slow.config["host"], "core_contention": 0.5}}
+    shared = fills([replace(slow, config=config)])
+    assert shared is not None
+    assert shared.misses(known) * 0.08 == pytest.approx([math.log(1.0 + 0.5 * busy)], rel=0.05)
 
 
 @pytest.mark.parametrize(
@@ -294,6 +294,7 @@ def test_write_cost_comes_from_unstalled_memtables() -> None:
         pytest.param("epyc_vm", CASES.with_name("calibration_epyc"), marks=pytest.mark.slow),
         pytest.param("zen5_vm", CASES.with_name("calibration_zen5"), marks=pytest.mark.slow),
         pytest.param("emerald_vm", CASES.with_name("calibration_emerald"), marks=pytest.mark.slow),
+        pytest.param("sixth_vm", CASES.with_name("calibration_sixth"), marks=pytest.mark.slow),
     ],
 )
 def test_committed_parameters_equal_the_fit(name: str, folder: Path) -> None:

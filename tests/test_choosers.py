@@ -294,7 +294,7 @@ def test_mixgraph_drops_as_many_entries_as_db_bench(shares: tuple[int, ...], key
     [
         lambda: Zipf(0.0), lambda: Zipf(11.0), lambda: PowerLaw(0.0, 1.0), lambda: PowerLaw(1e-9, 0.01),
         lambda: LogUniform(0.0), lambda: Exponential(100.0), lambda: Hotspot(1.1), lambda: UniformKeys(share=0.0),
-        lambda: SequentialKeys(repeats=0.5), lambda: range_shares(0, 0, 0, 0, 5), lambda: range_shares(1, 1e6, 0, 0, 5),
+        lambda: SequentialKeys(threads=0), lambda: range_shares(0, 0, 0, 0, 5), lambda: range_shares(1, 1e6, 0, 0, 5),
         lambda: range_shares(1, 2, 0, 0, 30),
         lambda: RankedKeys(Zipf(), share=2.0), lambda: KeySample(0), lambda: KeySample(10, 0.3),
         lambda: RangedKeys((1, 1), PowerLaw(0.002312, 0.3467)).start(KeySample(1), InsertCursor()),

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from lsmlab.models.costs.cores import client_wake_up, contended, core_share, slowdown, wake_ups
+from lsmlab.models.costs.cores import client_wake_up, core_share, slowdown, wake_ups
 from lsmlab.models.costs.cost import contribution, fsyncs, lone_request_s, reads, writes
 from lsmlab.models.costs.host import Host, priors_of
 from lsmlab.models.costs.jobs import compaction_cpu, deletions, file_ends, flush_cpu, job_start
@@ -41,7 +41,7 @@ COSTS = {
     "point read": point_read_cpu(SEARCHED, HOST),
     "scan": scan_cpu(SEARCHED, HOST, entries=40.0),
     "job": job_start() + file_ends(4) + deletions(5, 3e8, 1e8),
-    "waits": contended(2.0, [(0.5, 1.0), (0.5, 5.0)], 2.0) + wake_ups(64.0, 0.4) + client_wake_up(0.4),
+    "waits": wake_ups(64.0, 0.4) + client_wake_up(0.4),
 }  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def test_every_constant_of_a_duration_is_in_a_formula() -> None:
     """Every fitted constant appears in one of these costs, except those with formulas of their own elsewhere."""
     counted = {key.removeprefix("host.") for cost in COSTS.values() for key in cost.counts()}
     spreads = {"write_spread", "device_read_spread"}
-    elsewhere = spreads | {"sleep_step", "sleep_penalty", "interrupt_every", "interrupt"}
+    elsewhere = spreads | {"sleep_step", "interrupt_every", "interrupt"}
 
     assert elsewhere == priors_of(Host).keys() - counted
 

@@ -62,16 +62,15 @@ def test_page_cache_switch() -> None:
 
 def test_caps_and_capacity_are_read() -> None:
     """Caps with units wrap the device; capacity and price are passed on."""
-    configured = setup("hdd", write_cap="80MiB/s", iops_cap="1k", throttle_slice="20ms", throttle_io="1MiB")
+    configured = setup("hdd", write_cap="80MiB/s", iops_cap="1k", throttle_io="1MiB")
     device = configured.device
     assert isinstance(device, Capped)
     assert (
         device.write_cap,
         device.read_cap,
         device.iops_cap,
-        device.slice_s,
         device.io_bytes,
-    ) == (80 * 2.0**20, None, 1000.0, 0.02, 2.0**20)
+    ) == (80 * 2.0**20, None, 1000.0, 2.0**20)
     assert device.name == "hdd"
     assert (configured.capacity_bytes, configured.settings.price_usd) == (1e12, 47.5)
 

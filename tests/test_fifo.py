@@ -15,7 +15,7 @@ from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
-V78, V98 = Version(7, 8), Version(9, 8)
+V513, V514, V78, V98 = (Version(*v) for v in ((5, 13), (5, 14), (7, 8), (9, 8)))
 NOTHING = DoNothing()
 
 
@@ -54,6 +54,20 @@ def test_compacted_files_fill_the_limit_then_the_oldest_is_deleted() -> None:
     assert states[3] == [400]
     assert states[19] == [400] * 5
     assert states[20] == [100] + [400] * 4
+
+
+def test_merges_before_5_14() -> None:
+    """Up to 5.13 the cost with the first file left out must be below one memtable: few merges, of many files.
+
+    Six files of 100 bytes cost 120 bytes per file that disappears. After that the merged file counts in each attempt, until
+    25 new files bring the cost down to (2500 + 600) / 25.
+    """
+    old, new = (fifo(v, max_table_files_size=10**6, allow_compaction=True, write_buffer_size=125) for v in (V513, V514))
+    states = sizes_after_flushes(old, 31)
+    assert [states[5], states[30]] == [[600], [2500, 600]]
+    assert all(sum(state) == 100 * len(state) for state in states[:5])
+    assert [state[-1] for state in states[6:30]] == [600] * 24
+    assert sizes_after_flushes(new, 8)[3::4] == [[400], [400, 400]]
 
 
 def test_without_compaction_each_flush_deletes_one_file() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from log_sample import Sample
-from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, IO_BYTES, SYNC_WRITES
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import perturbed, read_parameters
@@ -148,7 +148,7 @@ def test_work_counts_the_operations_of_each_thread() -> None:
     work = work_of([job], [0.5], reads=True)
 
     assert [0.25, 0.25] == list(work.cpu_s)
-    assert 8e6 / READ_IO_BYTES + 4 * FILE_READS == pytest.approx(work.read_ops.sum())
+    assert 8e6 / IO_BYTES + 4 * FILE_READS == pytest.approx(work.read_ops.sum())
     assert 8e6 / IO_BYTES + 4 * FILE_WRITES + 2 * SYNC_WRITES == pytest.approx(work.write_ops.sum())
     assert 0.0 == work_of([job], [0.5], reads=False).read_bytes.sum()
 

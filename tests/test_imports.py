@@ -29,7 +29,7 @@ CLI = (ROOT / "reports" / "cli", API / "__main__.py")
 """Command line, on top of the API and of the pages."""
 ROOMS = {
     "models": [
-        "errors", "text", "units", "version", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
+        "errors", "text", "units", "version", "since", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
         "engines",
     ],
     "models/policies": [
@@ -37,8 +37,8 @@ ROOMS = {
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [
-        "yaml_text", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting", "setup",
-        "clients", "results", "explain", "preload", "phase", "prefill", "initial_tree", "simulation",
+        "yaml_text", "garbage", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting",
+        "setup", "clients", "results", "explain", "preload", "phase", "prefill", "initial_tree", "simulation",
         "configuration", "runs", "studies",
     ],
     "sim/studies": [

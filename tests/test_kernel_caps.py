@@ -31,7 +31,7 @@ GET_S = 10e-6
 
 def capped(env: simpy.Environment, iops_cap: float | None = None, read_cap: float | None = None) -> Machine:
     """Return a machine with direct I/O behind caps, whose queues hold reads and writes in order."""
-    device = setup("samsung_970_pro", iops_cap=iops_cap, read_cap=read_cap).device
+    device = setup("samsung_970_pro", iops_cap=iops_cap, read_cap=read_cap, throttle_io="512KiB").device
     station = DeviceStation(env, device, 2 * MIB, MIB, 1.0, reads_in_order=True, writes_in_order=True)
     burst = 0.1 * (read_cap or 2.0**19 * (iops_cap or 0.0))
     style = direct_io(burst_bytes=burst)
@@ -67,7 +67,7 @@ def replayed_flushes(iops_cap: float, pause_s: float) -> tuple[float, int]:
         while True:
             for mib in range(20):
                 if mib % 2 == 0:
-                    yield env.all_of([reads.submit(2 * MIB / 3) for _ in range(3)])
+                    yield env.all_of([reads.submit(MIB / 2) for _ in range(4)])
                     yield env.timeout(8e-4)
                 yield from write_mib()
                 written += 1

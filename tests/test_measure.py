@@ -72,7 +72,7 @@ class FakeDrive:
             rates[20:] = [self.drop * rates[0]] * 20
         return Timing(
             pattern=p, requests=20_000, elapsed_s=20_000 / per_s, mean_s=each_s, median_s=each_s, cpu_s=0.0,
-            windows=tuple((float(i + 1), rate) for i, rate in enumerate(rates)), block_requests=40_000.0,
+            windows=tuple((float(i + 1), rate) for i, rate in enumerate(rates)),
         )  # fmt: skip
 
 
@@ -85,7 +85,7 @@ def facts_of(fake: FakeDrive, entry: str = "nvme") -> tuple[DriveFacts, dict[str
 
 
 def test_constants_of_a_drive_follow_from_its_times() -> None:
-    """Bandwidth, latency, fsync, IOPS and the block layer's requests come back as the drive has them."""
+    """Bandwidth, latency, fsync and IOPS come back as the drive has them."""
     found, device = facts_of(FakeDrive(bandwidth=1e9, latency_s=50e-6, fsync_s=2e-3))
     assert device["write_bandwidth"] == pytest.approx(1e9, rel=0.05)
     assert device["read_bandwidth"] == pytest.approx(1e9, rel=0.05)
@@ -93,7 +93,6 @@ def test_constants_of_a_drive_follow_from_its_times() -> None:
     assert device["write_latency"] == pytest.approx(50e-6, rel=0.2)
     assert device["fsync_latency"] == pytest.approx(2e-3, rel=0.2)
     assert device["read_iops"] == pytest.approx(1e5, rel=0.1)
-    assert device["throttle_io"] == pytest.approx(2**19, rel=0.1)
     assert found.constants["wal_fsync_latency"] == pytest.approx(2e-3)
     assert not found.limits
     assert any("not seen within" in text for text in found.unknown)

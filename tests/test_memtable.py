@@ -45,10 +45,13 @@ def test_node_sizes_and_their_mean() -> None:
 
 @pytest.mark.parametrize(
     ("version", "buffer", "block"),
-    [(V7_8, 64 * MIB, MIB), (V7_8, MIB, 128 * KIB), (V6_11, 64 * MIB, 8 * MIB), (V7_8, 100_000, 16 * KIB)],
-)
+    [
+        (V7_8, 64 * MIB, MIB), (V7_8, MIB, 128 * KIB), (V6_11, 64 * MIB, 8 * MIB), (V7_8, 100_000, 16 * KIB),
+        (Version(6, 20), 64 * MIB, 8 * MIB), (Version(6, 21), 64 * MIB, MIB),
+    ],
+)  # fmt: skip
 def test_derived_arena_block(version: Version, buffer: int, block: int) -> None:
-    """arena_block_size is an eighth of the buffer in whole pages, and at most 1 MiB since 6.18."""
+    """arena_block_size is an eighth of the buffer in whole pages, and at most 1 MiB since 6.21."""
     assert default_arena_block_size(buffer, version) == block
 
 

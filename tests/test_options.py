@@ -39,9 +39,10 @@ def test_class_defaults_are_those_of_the_library_in_7_8() -> None:
         ("periodic_compaction_seconds", {"5.7": 0, "7.8": 0, "11.8": 0}),
         ("level_compaction_dynamic_level_bytes", {"5.7": False, "8.3": False, "8.4": True, "11.8": True}),
         ("level_compaction_dynamic_file_size", {"7.5": False, "7.7": False, "7.8": True, "9.8": True}),
-        ("compaction_readahead_size", {"5.7": 0, "7.8": 0, "8.7": 2 * MIB, "11.8": 2 * MIB}),
+        ("compaction_readahead_size", {"5.7": 0, "8.5": 0, "8.6": 2 * MIB, "11.8": 2 * MIB}),
+        ("format_version", {"6.8": 2, "6.9": 4, "6.18": 4, "6.19": 5, "9.0": 6, "10.10": 6, "10.11": 7}),
         ("cache_size", {"5.7": 8 * MIB, "8.1": 8 * MIB, "8.3": 32 * MIB, "11.8": 32 * MIB}),
-        ("compression", {"5.7": Compression.SNAPPY, "11.7": Compression.SNAPPY, "11.8": Compression.LZ4}),
+        ("compression", {"5.7": Compression.SNAPPY, "11.4": Compression.SNAPPY, "11.5": Compression.LZ4}),
         ("delayed_write_rate", {"5.7": 16 * MIB, "11.8": 16 * MIB}),
         ("max_compaction_bytes", {"5.7": 1600 * MIB, "11.8": 1600 * MIB}),
     ],
@@ -190,6 +191,19 @@ def test_bad_options_are_refused_by_name(version: Version, overrides: dict[str, 
     message = str(caught.value)
     assert [w for w in words if w not in message] == []
     assert len(message.splitlines()) == 1
+
+
+def test_db_bench_reads_ahead_since_8_7() -> None:
+    """db_bench's own flag is 0 up to 8.6, one release after the library's default of 2 MiB."""
+    ahead = {v: value_of(Version.parse(v), "compaction_readahead_size", "db_bench") for v in ("8.5", "8.6", "8.7")}
+    assert ahead == {"8.5": 0, "8.6": 0, "8.7": 2 * MIB}
+
+
+def test_round_robin_needs_7_5() -> None:
+    """A release without kRoundRobin refuses it."""
+    assert value_of(V75, "compaction_pri", compaction_pri="kRoundRobin") is CompactionPri.ROUND_ROBIN
+    with pytest.raises(InputError, match=r"RocksDB 7\.4 does not have kRoundRobin \(7\.5 and later"):
+        value_of(Version(7, 4), "compaction_pri", compaction_pri="kRoundRobin")
 
 
 def test_removed_options_are_accepted_at_their_fixed_value() -> None:

@@ -96,6 +96,15 @@ def test_a_table_of_files_is_the_initial_tree(tmp_path: Path) -> None:
     assert listed.summary["preloaded_entries"] > 0
 
 
+def test_the_open_moves_an_initial_tree_down() -> None:
+    """An upgrade to dynamic levels moves the files of L1 and L2 to the last levels without I/O, since RocksDB 8.2."""
+    dynamic = ("engine.options.level_compaction_dynamic_level_bytes=true", "workload.writes=1")
+    runs = {v: simulate(*SMALL, TREE, *dynamic, f"engine.version={v}").summary["levels"] for v in ("8.1", "8.2")}
+    files = {version: {row["level"]: row["files"] for row in rows} for version, rows in runs.items()}
+
+    assert files == {"8.1": {0: 1, 1: 2, 2: 1}, "8.2": {0: 1, 5: 2, 6: 1}}
+
+
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [

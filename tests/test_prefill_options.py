@@ -174,6 +174,18 @@ def test_families_keep_options_of_their_own() -> None:
     assert sum(whole["files_per_level"]) < sum(files["files_per_level"]) < 6 * sum(whole["files_per_level"])
 
 
+def test_an_upgrade_to_dynamic_levels_moves_files_down() -> None:
+    """A store filled with static levels opens with its files in the last levels since RocksDB 8.2, and where they were before."""
+    dynamic = ("engine.options.level_compaction_dynamic_level_bytes=true", "workload.writes=1")
+    static = "prefill.options.level_compaction_dynamic_level_bytes=false"
+    for version, in_l1 in (("8.1", True), ("8.2", False)):
+        summary = simulate(*FILLED, *dynamic, static, f"engine.version={version}").summary
+        filled, opened = summary["prefill"]["files_per_level"], {row["level"]: row["files"] for row in summary["levels"]}
+        last = [n for n in filled[1:] if n]
+        assert opened.get(1, 0) == (filled[1] if in_l1 else 0)
+        assert in_l1 or [opened[7 - len(last) + i] for i in range(len(last))] == last
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -182,7 +194,6 @@ def test_families_keep_options_of_their_own() -> None:
         (["prefill.options=10"], r"prefill\.options: must be a mapping"),
         (["prefill.options.num_levels=4"], r"prefill\.options\.num_levels: 4 must equal the run's, 7.*set engine\.options"),
         (["prefill.options.compaction_style=universal"], r"prefill\.options\.compaction_style: .*Universal.*Level"),
-        (["prefill.options.level_compaction_dynamic_level_bytes=true"], r"prefill\.options\.level_compaction_dynamic"),
         (["engine.options.sync=true", "prefill.options.disable_wal=true"], r"prefill\.options\.sync: .* disable_wal"),
         (["~prefill", "prefill.options.bloom_bits=0"], r"prefill: it has no workload; choose one, such as prefill=fillrandom"),
         (["+workload.options.bloom_bits=10"], r"workload\.options"),

@@ -10,6 +10,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.models.policies.rocksdb.scheduler import RocksDbScheduler
+from lsmlab.models.policies.scheduling import JobKind, StoreView
 from lsmlab.models.version import Version
 
 OLD, NEW = Version(7, 8), Version(8, 3)
@@ -186,3 +187,18 @@ def test_limiter_of_the_scheduler() -> None:
     limiter = RocksDbScheduler(options, OLD).limiter()
     assert limiter is not None
     assert (limiter.rate_bytes_per_s, limiter.refill_bytes) == (10_000_000, 500_000)
+
+
+def test_urgent_jobs_have_user_priority_since_7_3() -> None:
+    """Before 7.3 a write stall does not raise the priority of flushes and compactions."""
+    old, new = (RocksDbScheduler(RocksDbOptions(), Version(7, minor)) for minor in (2, 3))
+    assert [s.priority(kind, urgent=True) for s in (old, new) for kind in (JobKind.FLUSH, JobKind.DEEP)] == [
+        HIGH, LOW, USER, USER
+    ]  # fmt: skip
+
+
+def test_free_slots_of_further_parts() -> None:
+    """Parts of a job may take the slots that no other compaction has: none without compaction pressure."""
+    scheduler = RocksDbScheduler(RocksDbOptions(max_background_jobs=8), NEW)
+    states = [StoreView(compactions=running, speedup=speedup) for running, speedup in ((1, False), (1, True), (6, True))]
+    assert [scheduler.free_slots(state) for state in states] == [0, 5, 0]

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lsmlab.models.options.fields import RocksDbOptions
-from lsmlab.models.policies.decisions import CutContext
+from lsmlab.models.options.fields import CompactionPri, CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
-from lsmlab.models.policies.rocksdb.subcompactions import ANCHORS, subcompaction_cuts, subcompaction_keys
+from lsmlab.models.policies.rocksdb.subcompactions import ANCHORS, planned_parts, subcompaction_cuts, subcompaction_keys
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.merge import MergedStream
+from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 from numpy.typing import NDArray
 
@@ -77,9 +78,18 @@ def test_overlap_limit() -> None:
     files = [(i * 3, i * 3 + 2, 400) for i in range(4)]
     assert RocksDbCutter(RocksDbOptions(), V78).cuts(stream(12), context(files, target=10_000, most=800)) == [3, 6, 9]
     assert RocksDbCutter(RocksDbOptions(), V78).cuts(stream(12), context(files, target=10_000, most=1200))[:1] == [6]
-    # Up to 7.7 only passed files count, and 5.7 also checks at keys between their ends.
-    assert RocksDbCutter(RocksDbOptions(), V75).cuts(stream(12), context(files, target=10_000, most=860)) == [9]
-    assert RocksDbCutter(RocksDbOptions(), V57).cuts(stream(12), context(files, target=10_000, most=860)) == [7]
+    # Up to 7.7 only passed files count, and up to 6.25 keys between their ends are checked too.
+    passed = context(files, target=10_000, most=860)
+    cuts = {v: RocksDbCutter(RocksDbOptions(), Version.parse(v)).cuts(stream(12), passed) for v in ("5.7", "6.25", "6.26", "7.7")}
+    assert cuts == {"5.7": [7], "6.25": [7], "6.26": [9], "7.7": [9]}
+
+
+def test_grandparents_of_deeper_levels() -> None:
+    """Up to 6.25 only the level right below the output guides the cuts, later the first one that overlaps the job."""
+    tree = Tree()
+    tree.levels[4].insert([SortedFile(1, 0, 99, 100)])
+    guides = {v: RocksDbCutter(RocksDbOptions(), Version.parse(v)).guide_level(tree, 2, 0, 9) for v in ("5.8", "6.25", "6.26")}
+    assert guides == {"5.8": None, "6.25": None, "6.26": 4}
 
 
 def walk_aligned(merged: MergedStream, job: CutContext, aligned: bool) -> list[int]:
@@ -195,10 +205,10 @@ def file_with_keys(number: int, lo: int, hi: int, size: int, n: int = 400) -> So
     return SortedFile(number, lo, hi, size, entries=n, keys=keys)
 
 
-INPUTS = (
+INPUTS = Compaction(0, 1, (
     (0, tuple(file_with_keys(10 - i, 0, 99_999, 25_000) for i in range(4))),
     (1, tuple(file_with_keys(20 + i, i * 10_000, i * 10_000 + 9_999, 10_000) for i in range(10))),
-)
+), "LevelL0FilesNum")  # fmt: skip
 """100 kB in L0 over 100 kB in L1, spread evenly over keys 0 to 99,999."""
 KEYS = np.arange(0, 100_000, 10, dtype=np.int64)
 
@@ -232,18 +242,42 @@ def test_parts_are_bounded_by_the_target_size() -> None:
     assert subcompaction_keys(INPUTS, 20, 40_000, V75) == [20_000, 40_000, 60_000, 80_000]
 
 
-def test_only_jobs_from_l0_are_split() -> None:
-    """Only jobs from L0 are split, before 7.5 only with files of the output level; one part is no split."""
-    assert subcompaction_keys(INPUTS[1:], 4, 10_000, V98) == []
-    assert subcompaction_keys(INPUTS, 1, 10_000, V98) == []
-    alone = INPUTS[:1]
-    lengths = [len(subcompaction_keys(alone, 4, 10_000, Version.parse(v))) for v in ("5.7", "6.4", "7.6", "9.8")]
-    assert lengths == [0, 0, 3, 3]
+FOUR = RocksDbOptions(max_subcompactions=4)
+DEEP = Compaction(1, 2, ((1, INPUTS.inputs[1][1]),), "LevelMaxLevelSize")
+
+
+def test_levelled_jobs_from_l0_are_split() -> None:
+    """Only jobs from L0 to a deeper level are split, up to 7.5 only with files of the output level."""
+    within_l0 = INPUTS._replace(output_level=0, inputs=INPUTS.inputs[:1])
+    assert [planned_parts(FOUR, job, V98, 0) for job in (INPUTS, DEEP, within_l0)] == [4, 1, 1]
+    alone = INPUTS._replace(inputs=INPUTS.inputs[:1])
+    releases = {v: planned_parts(FOUR, alone, Version.parse(v), 0) for v in ("5.7", "6.4", "7.5", "7.6", "9.8")}
+    assert releases == {"5.7": 1, "6.4": 1, "7.5": 1, "7.6": 4, "9.8": 4}
+
+
+def test_universal_jobs_are_split() -> None:
+    """Universal compaction splits every job with an output below L0, in all releases."""
+    universal = RocksDbOptions(max_subcompactions=4, compaction_style=CompactionStyle.UNIVERSAL)
+    assert [planned_parts(universal, DEEP, Version.parse(v), 0) for v in ("5.7", "7.5", "9.8")] == [4, 4, 4]
+    assert planned_parts(universal, INPUTS._replace(output_level=0), V98, 0) == 1
+    spread = DEEP._replace(inputs=(DEEP.inputs[0], (2, tuple(f for f in INPUTS.inputs[1][1]))))
+    assert len(subcompaction_keys(spread, 4, 10_000, V98)) == 3
+    assert subcompaction_keys(DEEP, 4, 10_000, V75) == []  # of files above the output level only the outer bounds count
+
+
+def test_round_robin_jobs_take_free_slots() -> None:
+    """With kRoundRobin a job has a part for each of its first files, as far as slots are free."""
+    options = RocksDbOptions(compaction_pri=CompactionPri.ROUND_ROBIN)
+    assert [planned_parts(options, DEEP, V98, free) for free in (0, 3, 99)] == [1, 4, 10]
+    assert planned_parts(options, DEEP, V75, 99) == 1
+    assert planned_parts(RocksDbOptions(compaction_pri=CompactionPri.ROUND_ROBIN, max_subcompactions=12), DEEP, V98, 0) == 12
 
 
 def test_files_without_keys() -> None:
     """Files without known keys count as evenly filled between their bounds."""
-    bare = tuple((level, tuple(SortedFile(f.number, f.lo, f.hi, f.size_bytes) for f in files)) for level, files in INPUTS)
+    bare = INPUTS._replace(inputs=tuple(
+        (level, tuple(SortedFile(f.number, f.lo, f.hi, f.size_bytes) for f in files)) for level, files in INPUTS.inputs
+    ))  # fmt: skip
     for version in (V75, V98):
         with_keys = subcompaction_keys(INPUTS, 4, 10_000, version)
         assert pytest.approx(with_keys, abs=100_000 / ANCHORS) == subcompaction_keys(bare, 4, 10_000, version)

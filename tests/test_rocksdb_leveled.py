@@ -179,6 +179,26 @@ def test_ties_before_7_5_are_in_the_order_of_the_sort(keys: list[int], order: li
     assert order == sorted_as_libstdcxx(keys)
 
 
+def test_tombstones_make_a_file_cheap_since_6_0() -> None:
+    """Up to 5.18 the overlap is divided by the file's size, later by its compensated size, which tombstones raise."""
+    tree = Tree()
+    plain, deleted = SortedFile(1, 0, 9, 100), SortedFile(2, 20, 29, 90)
+    deleted.compensated_bytes = 200
+    tree.levels[1].insert([plain, deleted])
+    tree.levels[2].insert([SortedFile(3, 0, 9, 100), SortedFile(4, 20, 29, 100)])
+    lists = {v: PriorityLists(CompactionPri.MIN_OVERLAPPING_RATIO, Version.parse(v)) for v in ("5.7", "5.18", "6.0", "7.8")}
+    assert {"5.7": 0, "5.18": 0, "6.0": 1, "7.8": 1} == {v: each.of(tree, 1)[0] for v, each in lists.items()}
+
+
+def test_an_open_moves_files_down_since_8_2() -> None:
+    """With dynamic levels the files of the filled levels go to the last ones, without compaction; L0 stays."""
+    dynamic = small_options(level_compaction_dynamic_level_bytes=True)
+    opened = {v: LeveledPicker(dynamic, Version.parse(v)).levels_at_open([0, 1, 3]) for v in ("8.1", "8.2", "9.7")}
+    stays, moved = {0: 0, 1: 1, 3: 3}, {0: 0, 1: dynamic.num_levels - 2, 3: dynamic.num_levels - 1}
+    assert opened == {"8.1": stays, "8.2": moved, "9.7": moved}
+    assert LeveledPicker(small_options(), Version(9, 7)).levels_at_open([0, 1, 3]) == stays
+
+
 def test_files_without_overlap_are_scattered_before_7_5() -> None:
     """Releases without a rule for ties pick a file in the middle of the key space, later ones the first."""
     tree = Tree()

@@ -90,9 +90,9 @@ def test_dynamic_targets_are_valid(sizes: list[int], multiplier: float) -> None:
         assert version >= (8, 3) or targets.lowest_unnecessary_level == -1
 
 
-@pytest.mark.parametrize(("version", "expected"), [("5.7", 8), ("6.4", 2), ("7.8", 2), ("11.8", 2)])
+@pytest.mark.parametrize(("version", "expected"), [("5.7", 8), ("5.13", 8), ("5.14", 2), ("7.8", 2), ("11.8", 2)])
 def test_target_file_size(version: str, expected: int) -> None:
-    """Target file sizes grow from L2 on; with dynamic levels from two levels below the base level on, except in 5.7."""
+    """Target file sizes grow from L2 on; with dynamic levels from two levels below the base level on, since 5.14."""
     options = RocksDbOptions(target_file_size_base=1, target_file_size_multiplier=2)
     rules = LevelRules(options, Version.parse(version))
     assert [rules.target_file_size(level, 1) for level in range(7)] == [1, 1, 2, 4, 8, 16, 32]

@@ -115,10 +115,15 @@ def test_memtable_delay_needs_more_than_three_buffers() -> None:
 
 
 def test_memtables_waiting_to_be_merged_cause_no_delay() -> None:
-    """Memtables that wait for min_write_buffer_number_to_merge cause no delay, except in 5.7."""
-    merging = RocksDbThrottle(replace(OPTIONS, min_write_buffer_number_to_merge=4), V78)
-    assert merging.cause(StallInputs(4, 0, 0)) is None
-    assert RocksDbThrottle(merging.options, V57).cause(StallInputs(4, 0, 0)) == StallCause.MEMTABLE_SLOWDOWN
+    """Memtables that wait for min_write_buffer_number_to_merge cause no delay, except up to 6.18.
+
+    Flink's stores have four memtables and merge three (facebook/rocksdb pull request 7921).
+    """
+    merging = replace(OPTIONS, max_write_buffer_number=4, min_write_buffer_number_to_merge=3)
+    releases = ("5.7", "5.17", "6.18", "6.19", "7.8")
+    causes = {v: RocksDbThrottle(merging, Version.parse(v)).cause(StallInputs(3, 0, 0)) for v in releases}
+    delays = StallCause.MEMTABLE_SLOWDOWN
+    assert causes == {"5.7": delays, "5.17": delays, "6.18": delays, "6.19": None, "7.8": None}
 
 
 def test_disabled_compactions() -> None:
@@ -189,8 +194,10 @@ def test_rate_stays_in_bounds(steps: list[tuple[int, int, int]]) -> None:
     [
         ("7.8", 4 << 30, 16 << 30),
         ("8.9", 4 << 30, 16 << 30),
-        ("8.10", 4 << 30, 512 << 20),  # an eighth of the bytes at the bottom
-        ("8.10", 1 << 30, 128 << 20),
+        ("8.10", 4 << 30, 16 << 30),  # eight times the bytes at the bottom, by mistake
+        ("8.10", 1 << 30, 8 << 30),
+        ("8.11", 4 << 30, 512 << 20),  # an eighth of them
+        ("8.11", 1 << 30, 128 << 20),
         ("9.7", 1 << 30, 128 << 20),
         ("9.8", 1 << 30, 512 << 20),  # at least twice max_bytes_for_level_base
         ("9.8", 0, 16 << 30),

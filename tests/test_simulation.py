@@ -170,3 +170,16 @@ def test_progress_does_not_change_results() -> None:
     assert seen
     assert seen[-1][0] <= seen[-1][1]
     assert watched.summary == run(config).summary
+
+
+def test_round_robin_jobs_split_within_the_slots() -> None:
+    """Jobs of kRoundRobin below L0 run in parts, and all parts together hold no more than the compaction slots."""
+    work = ("workload=overwrite", "workload.num=600000", "workload.duration=6s", "device.write_cap=60MiB/s")
+    jobs = simulate(
+        *SMALL, *work, "engine.options.compaction_pri=kRoundRobin", "engine.options.max_background_jobs=8"
+    ).jobs
+    mine = jobs["kind"] == "compaction"
+    start, end, parts = (np.asarray(jobs[name])[mine] for name in ("start_s", "merged_s", "subcompactions"))
+    held = [parts[(start <= now) & (end > now)].sum() for now in start]
+    assert parts[np.asarray(jobs["start_level"])[mine] > 0].max() > 1
+    assert max(held) <= 6

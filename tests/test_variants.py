@@ -115,6 +115,14 @@ def test_better_means_beyond_both_parents_and_the_intervals(both: tuple[float, f
     assert relation == found[0]
 
 
+def test_a_single_run_has_no_interval() -> None:
+    """One run shows no noise between seeds: its number has no range, and the page says what a difference may be."""
+    assert SeedMean.of([2.0], logarithmic=True) == SeedMean(2.0, 2.0, 2.0)
+
+    footers = [variants_page(compared((5e-3, 4.5e-3, 5.5e-3), seeds)).footer for seeds in (1, 3)]
+    assert ["may be chance" in text for text in footers] == [True, False]
+
+
 def test_readings_of_a_comparison() -> None:
     """Each combination has one line with its values against each parent; equal values and missing runs are stated."""
     assert [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from lsmlab.models.workloads.choosers import InsertCursor, UniformKeys
 from lsmlab.models.workloads.make import make_workload
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
 from lsmlab.models.workloads.values import FixedSize, MedianSize
+from running import SMALL, simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 YCSB_FILES = ROOT.parent / "shared" / "data" / "ycsb"
@@ -79,6 +81,27 @@ def test_fillseq_threads_write_the_same_keys() -> None:
     sample = workload.sample(1000, 400, exact=True)
     keys, _ = workload.clients[0].start(sample, workload.cursor()).fill(4000, RNG(1))
     assert (keys >> 1).tolist() == list(range(1000))
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_memtables_of_fillseq_overlap_with_several_threads(exact: bool) -> None:
+    """Threads drift apart, so a memtable begins with keys of the one before it; together they have every key."""
+    workload = make_workload(configuration("fillseq", threads=2, num=20_000))
+    sample = workload.sample(5000, 400, exact=exact)
+    writers, rng = workload.clients[0].start(sample, workload.cursor()), RNG(1)
+    memtables = [writers.fill(5000, rng)[0] for _ in range(8)]
+    assert all(after[0] <= before[-1] < after[-1] for before, after in pairwise(memtables))
+    assert len(np.unique(np.concatenate(memtables))) == len(sample.codes())
+
+
+def test_files_of_fillseq_are_compacted_with_several_threads() -> None:
+    """With one thread files move down whole; with two, L0 files overlap and are merged (facebook/rocksdb issue 11891)."""
+    work = ("workload=fillseq", *SMALL, "workload.num=100000")
+    written = [
+        sum(row["write_bytes"] for row in simulate(*work, f"workload.threads={threads}").summary["levels"][1:])
+        for threads in (1, 2)
+    ]
+    assert written[0] == 0 < written[1]
 
 
 def test_readwhilewriting_has_a_background_writer() -> None:

@@ -6,14 +6,7 @@ constants of `Host`. Sources: docs/decisions/0012 and 0015; Linux kernel/sched/f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lsmlab.models.costs.cost import Cost, of_host
-
-
-def concurrent_threads(runnable: float, cores: float) -> float:
-    """Return the number of other threads that run at the same time as a running thread."""
-    return max(0.0, min(runnable, cores) - 1.0)
 
 
 def slowdown(runnable: float, cores: float, core_contention: float) -> float:
@@ -21,7 +14,7 @@ def slowdown(runnable: float, cores: float, core_contention: float) -> float:
 
     Threads on other cores share the processor's clock, caches and memory with it.
     """
-    return 1.0 + core_contention * concurrent_threads(runnable, cores)
+    return 1.0 + core_contention * max(0.0, min(runnable, cores) - 1.0)
 
 
 def core_share(runnable: float, cores: float, core_contention: float) -> float:
@@ -62,12 +55,3 @@ def client_wake_up(taken_share: float) -> Cost:
     With the probability `taken_share` it finds no free core (docs/decisions/0038).
     """
     return Cost(of_host(taken_share, client_wake_up=1.0))
-
-
-def contended(computing_s: float, threads: Sequence[tuple[float, float]], cores: float) -> Cost:
-    """Return the time that core contention adds to `computing_s` seconds of CPU time.
-
-    `threads`: pairs of a share of the time and the number of runnable threads during it.
-    """
-    mean = sum(share * (1.0 + excess(runnable, cores)) * concurrent_threads(runnable, cores) for share, runnable in threads)
-    return Cost(of_host(core_contention=computing_s * mean))

@@ -88,9 +88,6 @@ class Host:
     write_spread: float = estimated("ratio", 0.45, width=0.5, high=0.8)
     """Standard deviation of the logarithm of an unstalled write's time, which is log-logistic
     (sim/clients/latency.py)."""
-    sleep_penalty: float = estimated("seconds", 0.0, width=1.0, start=20e-6)
-    """Time that a delayed writer loses after each sleep; RocksDB does not count it as stall time. Prior: time to refill
-    the caches of a core."""
     wal_op: float = estimated("seconds", 0.84e-6, width=1.0)
     """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache
     (behaviour/write-path.md, Write-ahead log). Its share of a write: docs/decisions/0037."""
@@ -125,8 +122,6 @@ class Host:
     unlink_wal_byte: float = quantity("seconds", 2.5e-10)
     """Further wall time per byte of a deleted WAL, whose pages are dirty. The flush keeps its job slot during this
     time."""
-    switch: float = quantity("seconds", 0.3e-3)
-    """Wall time for which a memtable switch holds the write group leader."""
     sleep_step: float = estimated("seconds", 1.06e-3, width=0.1)
     """Wall time of one sleep of a delayed writer: 1.001 ms requested, plus timer slack
     (behaviour/measurements.md, Sleeps of delayed writers)."""
@@ -135,8 +130,9 @@ class Host:
     core; a job's thread waits one time slice after each request during which it slept."""
     dirty_expire: float = quantity("seconds", 30.0)
     """Age in seconds at which the kernel writes back dirty pages (vm.dirty_expire_centisecs = 3000)."""
-    core_contention: float = estimated("ratio", 0.0, width=1.0, start=0.1, high=1.0, submodel="core_contention")
-    """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared."""
+    core_contention: float = of_submodel("core_contention", "ratio", 0.0, high=1.0)
+    """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared. Known of a
+    machine with 40 hardware threads; on five machines with two cores each no fit gains by it (docs/decisions/0056)."""
     assertions: float = of_submodel("assertions", "ratio", 0.0, high=1.0)
     """1 if RocksDB is built with assertions, as Debian's is ("Assertions are enabled" in the output of db_bench), 0 for a release
     build. The other constants are CPU times of a release build; assertions multiply some of them (models/costs/assertions.py)."""

@@ -46,8 +46,6 @@ class DeviceLoad(NamedTuple):
     """Upper limit of one background reader, set by a throttle above the device."""
     write_limit_bytes_per_s: float = math.inf
     """Upper limit of one background writer, set by a throttle above the device."""
-    write_turn_bytes: float = math.inf
-    """Bytes of a background writer between two changes to another stream; at most `queue_depth` requests."""
 
 
 class Grant(NamedTuple):
@@ -128,8 +126,6 @@ class Device(ABC):
     """Name of the device in results."""
     capacity: float | None = None
     """Bytes that the device holds; None: unknown or unlimited."""
-    takes_turns: ClassVar[bool] = False
-    """Whether the rate of writers depends on `DeviceLoad.write_turn_bytes`, which the station then computes."""
     copies_in_caller: ClassVar[bool] = False
     """Whether a writing thread copies the bytes itself and keeps its core."""
     state_step_s: ClassVar[float] = STATE_STEP_S
@@ -199,7 +195,6 @@ class Layer(Device):
     device_class = _of_device_below("device_class")
     name = _of_device_below("name")
     capacity = _of_device_below("capacity")
-    takes_turns = _of_device_below("takes_turns")
     copies_in_caller = _of_device_below("copies_in_caller")
 
     def initial(self) -> Any:

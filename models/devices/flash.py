@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from lsmlab.models.devices.base import DeviceFacts, DeviceLoad, Flow, Grant, Peaks
-from lsmlab.models.devices.sharing import INTERLEAVE_BYTES, ServedDevice, Service, share
+from lsmlab.models.devices.sharing import ServedDevice, Service, share
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import quantity
 
@@ -23,6 +23,8 @@ _UTILISATION_STEPS: Final = 500
 """Steps of the utilisation, 0.2 % each, for write amplification: rates stay constant between steps."""
 _EMPTY_S: Final = 1e-6
 """Minimum time to the next change of state: below the latency of any request."""
+_SLC_RESUME: Final = 0.5
+"""Share of a full SLC cache that must be free before it accepts writes again. An assumption for all drives."""
 
 
 @lru_cache(maxsize=4096)
@@ -62,7 +64,7 @@ class FlashState(NamedTuple):
     """Bytes programmed since time 0, garbage collection and the SLC cache's copies included."""
     slc_used_bytes: float = 0.0
     slc_full: bool = False
-    """Whether writes bypass the cache, because it was full and has not drained to `slc_resume` since."""
+    """Whether writes bypass the cache, because it was full and has not drained to half since."""
     amplification: float = 1.0
     """Bytes programmed per byte written, garbage collection included."""
     idle_s: float = 0.0
@@ -92,7 +94,6 @@ class FlashDrive(ServedDevice):
     stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     fsync_latency: float = quantity("seconds")
     """Time of one cache flush: close to 0 with power-loss protection."""
-    interleave: float = quantity("bytes", INTERLEAVE_BYTES, low=4096)
     capacity: float = quantity("bytes", low=1.0)
     over_provisioning: float = quantity("ratio", low=0.01)
     """Physical bytes / capacity - 1."""
@@ -103,13 +104,9 @@ class FlashDrive(ServedDevice):
     overwritten."""
     steady_state: bool = True
     """Whether garbage collection runs from the start, or only once the physical capacity has been written."""
-    gc_random_share: float = quantity("ratio", 1.0, high=1.0)
-    """Weight of the closed form for random writes: amplification is 1 + share * (closed form - 1)."""
     slc_cache: float = quantity("bytes", 0.0)
     slc_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     """Write rate while the cache has room; required with `slc_cache`."""
-    slc_resume: float = quantity("ratio", 0.5, high=1.0)
-    """Share of the cache that must be free before it accepts writes again."""
     slc_idle: float = quantity("seconds", 0.0)
     """Time without reads and writes after which the drive copies its cache; 0: it copies in all its idle time."""
     endurance: float | None = quantity("bytes", None)
@@ -195,8 +192,8 @@ class FlashDrive(ServedDevice):
         step = round(live / physical * _UTILISATION_STEPS)
         amplification = self._amplifications.get(step)
         if amplification is None:
-            full = greedy_write_amplification(min(step / _UTILISATION_STEPS, 0.998))
-            amplification = self._amplifications[step] = 1.0 + self.gc_random_share * (full - 1.0)
+            amplification = greedy_write_amplification(min(step / _UTILISATION_STEPS, 0.998))
+            self._amplifications[step] = amplification
         return amplification
 
     @cached_property
@@ -205,16 +202,16 @@ class FlashDrive(ServedDevice):
         return {}
 
     def _cache_full(self, used: float, full: bool) -> bool:
-        """Return the mode of the cache: full at 100 %, in use again once `slc_resume` of it is free."""
+        """Return the mode of the cache: full at 100 %, in use again once `_SLC_RESUME` of it is free."""
         if full:
-            return used > self.slc_cache * (1.0 - self.slc_resume) * (1 + 1e-12)
+            return used > self.slc_cache * (1.0 - _SLC_RESUME) * (1 + 1e-12)
         return used >= self.slc_cache * (1 - 1e-12)
 
     def _cache_change_s(self, state: FlashState, service: Service, read_rate: float, write_rate: float) -> float:
         """Time in s until the cache is full, or in use again, at these rates."""
         drain = self._drain(service, read_rate, write_rate, state.amplification)
         if state.slc_full:
-            excess = state.slc_used_bytes - self.slc_cache * (1.0 - self.slc_resume)
+            excess = state.slc_used_bytes - self.slc_cache * (1.0 - _SLC_RESUME)
             return excess / drain if drain > 0 and write_rate > 0 else math.inf
         growth = write_rate - drain
         return (self.slc_cache - state.slc_used_bytes) / growth if growth > 0 else math.inf
@@ -249,7 +246,6 @@ class FlashDrive(ServedDevice):
             client_read_latency_s=self.read_latency,
             stream_read_bandwidth=min(self.stream_read_bandwidth or math.inf, self.read_bandwidth),
             stream_write_bandwidth=min(self.stream_write_bandwidth or math.inf, write_bandwidth),
-            interleave_bytes=self.interleave,
             unit_bytes=SMALL_REQUEST_BYTES,  # the mapping unit of common drives: smaller reads take the same time
         )
 

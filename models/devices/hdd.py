@@ -21,7 +21,6 @@ class Hdd(ServedDevice):
     """
 
     device_class: ClassVar[DeviceClass] = "hdd"
-    takes_turns: ClassVar[bool] = True
     name: str = "hdd"
     read_bandwidth: float = quantity("bytes_per_s", low=1.0)
     write_bandwidth: float = quantity("bytes_per_s", low=1.0)
@@ -45,19 +44,17 @@ class Hdd(ServedDevice):
     def allocate(self, state: None, load: DeviceLoad) -> Grant:
         """Compute the rates under `load`."""
         depth = load.queue_depth if load.queue_depth > 1.0 else 1.0
-        turn = load.write_turn_bytes / load.write_request_bytes
-        streams = min(load.readers + load.writers, 2)
-        return share(self._service(streams, depth, 1.0 if turn < 1.0 else min(depth, turn)), load)
+        return share(self._service(min(load.readers + load.writers, 2), depth), load)
 
-    def _make_service(self, streams: int, read_turn: float, write_turn: float) -> Service:
-        """Return the performance with this number of streams (2: two or more) and these requests per turn."""
+    def _make_service(self, streams: int, depth: float) -> Service:
+        """Return the performance with this number of streams (2: two or more) of `depth` requests per turn."""
         switch_s = self.switch_s if streams > 1 else 0.0
         visit_s = self.switch_s * (2.0 if streams == 1 else 1.0)
         return Service(
             read_bandwidth=self.read_bandwidth,
             write_bandwidth=self.write_bandwidth,
-            read_request_s=switch_s / read_turn,
-            write_request_s=switch_s / write_turn,
+            read_request_s=switch_s / depth,
+            write_request_s=switch_s / depth,
             wal_request_s=visit_s if streams else 0.0,
             client_read_request_s=visit_s,
             read_latency_s=0.0,  # the time of the arm is the whole latency

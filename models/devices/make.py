@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from lsmlab.models.devices.base import Device, DeviceClass
-from lsmlab.models.devices.capped import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, SLICE_S, BackgroundCap, Capped
+from lsmlab.models.devices.capped import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, BackgroundCap, Capped
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build, field_values, quantity
@@ -37,8 +37,6 @@ class DeviceSettings(DeviceCaps):
 
     wal_fsync_latency: float | None = quantity("seconds", None, low=0.0)
     """Time of an fsync of the WAL on the idle device, with which a synced write waits; None: `fsync_latency`."""
-    throttle_slice: float = quantity("seconds", SLICE_S, low=1e-3)
-    """Slice of the throttle: the burst after a pause is cap x slice."""
     throttle_io: float = quantity("bytes", IO_BYTES, low=512)
     """Maximum of bytes that the throttle counts as one operation."""
     throttle_kept_slices: int = quantity("count", KEPT_SLICES, high=1)
@@ -143,7 +141,6 @@ def _capped(device: Device, settings: DeviceSettings) -> Capped:
         write_cap=settings.write_cap,
         read_cap=settings.read_cap,
         iops_cap=settings.iops_cap,
-        slice_s=settings.throttle_slice,
         io_bytes=settings.throttle_io,
         kept_slices=settings.throttle_kept_slices,
         file_discards=settings.file_discards,

@@ -7,8 +7,9 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
+from lsmlab.models import since
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
-from lsmlab.models.options.fields import CompactionStyle, Compression, RocksDbOptions
+from lsmlab.models.options.fields import Compression, RocksDbOptions
 from lsmlab.models.options.options import resolve_options, value_of
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.policies.parts import Base, Parts
@@ -22,7 +23,7 @@ from lsmlab.models.policies.rocksdb.parts import (
     RocksDbScheduling,
     RocksDbThrottling,
 )
-from lsmlab.models.policies.rocksdb.subcompactions import subcompaction_cuts
+from lsmlab.models.policies.rocksdb.subcompactions import planned_parts, subcompaction_cuts
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blocks import BlockFormat
@@ -33,9 +34,6 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import quantity
 from lsmlab.models.version import Version
 
-KEEPS_OPTIONS_SINCE: Final = Version(9, 11)
-"""Before, a flush or compaction installed its version with the options at its start, which undid a SetOptions during the
-job until the next install (RocksDB pull request 13294, January 2025)."""
 NO_COMPRESSION_NOTE: Final = (
     "compression: none, because the configuration does not set it. RocksDB's default depends on the libraries that "
     "it was built with, and the ratio on the data; set engine.options.compression and engine.compression_ratio"
@@ -115,8 +113,9 @@ class Engine:
         self.table_reads = TableReads(
             table_cache_size(self.options.max_open_files), self.table_filter, self.mapped_tables
         )
-        self.reverts_options = self.version < KEEPS_OPTIONS_SINCE
-        """Whether a job that ends reinstalls the options with which it began (RocksDB before 9.11)."""
+        self.reverts_options = self.version < since.JOBS_KEEP_CHANGED_OPTIONS
+        """Whether a job that ends installs its version with the options at its start, which undoes a SetOptions during the job
+        until the next install (RocksDB pull request 13294)."""
         self.parts.check(self._base)
         self._assemble()
 
@@ -191,14 +190,15 @@ class Engine:
         own = self.picker.target_file_size(tree, output_level)
         return self.rules.target_file_size(output_level, 0) if own is None else own
 
-    def subcompaction_bounds(self, tree: Tree, pick: Compaction, keys: KeyArray) -> Sequence[int]:
-        """Positions in `keys` at which a job splits (behaviour/compaction-jobs.md, Subcompactions)."""
-        most, levelled = self.options.max_subcompactions, self.options.compaction_style is CompactionStyle.LEVEL
-        if most <= 1 or pick.output_level == 0 or (levelled and pick.start_level != 0) or len(keys) < 2:
+    def subcompaction_bounds(self, tree: Tree, pick: Compaction, keys: KeyArray, free_slots: int = 0) -> Sequence[int]:
+        """Positions in `keys` at which a job splits (behaviour/compaction-jobs.md, Subcompactions).
+
+        `free_slots`: compactions that could start now.
+        """
+        most = planned_parts(self.options, pick, self.version, free_slots)
+        if most <= 1 or len(keys) < 2:
             return ()
-        return subcompaction_cuts(
-            pick.inputs, keys, most, self.target_file_bytes(tree, pick.output_level), self.version
-        )
+        return subcompaction_cuts(pick, keys, most, self.target_file_bytes(tree, pick.output_level), self.version)
 
 
 def _table_format(options: RocksDbOptions, kind: Filter, compression_ratio: float) -> TableFormat:

@@ -1,8 +1,6 @@
 """Defaults of RocksDB's options by version, db_bench's different defaults, and the releases that have an option.
 
-Source: (behaviour/options.md, Defaults; Defaults of db_bench). Where that table does not give the first release of a
-default, the release notes do: 1 MiB arena blocks in 6.18, 30 days of ttl in 6.6, 32 MiB of block cache in 8.2,
-compaction readahead in 8.7.
+Source: (behaviour/versions.md, Defaults; Options), (behaviour/options.md, Defaults of db_bench).
 """
 
 from __future__ import annotations
@@ -10,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from lsmlab.models import since
 from lsmlab.models.options.fields import CompactionPri, Compression
 from lsmlab.models.version import Version
 
@@ -34,18 +33,19 @@ _OLDEST: Final[Mapping[str, Any]] = {
 }
 """Defaults of 5.7 that differ from those of `RocksDbOptions` (7.8) or are derived."""
 
-_CHANGES: Final[tuple[tuple[Version, Mapping[str, Any]], ...]] = (
+CHANGES: Final[tuple[tuple[Version, Mapping[str, Any]], ...]] = (
     (Version(6, 0), {"compaction_pri": CompactionPri.MIN_OVERLAPPING_RATIO}),
     (Version(6, 6), {"ttl": AUTO_SECONDS, "periodic_compaction_seconds": AUTO_SECONDS}),
     (Version(6, 9), {"format_version": 4}),
-    (Version(6, 17), {"format_version": 5}),  # between 6.11 (4) and 7.5 (5); the exact release does not change sizes
+    (Version(6, 19), {"format_version": 5}),
     (Version(7, 8), {"level_compaction_dynamic_file_size": True, "ignore_max_compaction_bytes_for_input": True}),
     (Version(8, 2), {"cache_size": 32 * _MIB}),
     (Version(8, 4), {"level_compaction_dynamic_level_bytes": True}),
-    (Version(8, 7), {"compaction_readahead_size": 2 * _MIB}),
+    (Version(8, 6), {"compaction_readahead_size": 2 * _MIB}),
     (Version(9, 0), {"format_version": 6}),
-    (Version(11, 0), {"compaction_options_universal.reduce_file_locking": True, "format_version": 7}),
-    (Version(11, 8), {"compression": Compression.LZ4}),
+    (Version(10, 11), {"format_version": 7}),
+    (Version(11, 0), {"compaction_options_universal.reduce_file_locking": True}),
+    (Version(11, 5), {"compression": Compression.LZ4}),
 )
 
 _DB_BENCH: Final[Mapping[str, Any]] = {
@@ -57,16 +57,13 @@ _DB_BENCH: Final[Mapping[str, Any]] = {
     "compaction_options_fifo.allow_compaction": True,
     "compaction_options_fifo.max_table_files_size": 0,
 }
-_DB_BENCH_NO_TTL_BEFORE: Final = Version(7, 0)
-"""Before: db_bench set ttl from its FIFO flag, 0 by default. LOG headers show this up to 6.11, no longer in 7.7."""
-
-AUTO_SECONDS_SINCE: Final = Version(6, 6)
 
 _LAST: Final = Version(2**31, 0)
-_RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
+RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "level_compaction_dynamic_file_size": (Version(7, 8), Version(8, 11)),
     "ignore_max_compaction_bytes_for_input": (Version(7, 8), Version(8, 11)),
     "rate_limiter_auto_tuned": (Version(5, 9), _LAST),
+    "periodic_compaction_seconds": (Version(6, 2), _LAST),
     "compaction_options_universal.max_read_amp": (Version(9, 4), _LAST),
     "compaction_options_universal.reduce_file_locking": (Version(10, 4), _LAST),
     "compaction_options_fifo.max_data_files_size": (Version(11, 0), _LAST),
@@ -77,19 +74,21 @@ _RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
 def default_values(version: Version, preset: str) -> dict[str, Any]:
     """Typed defaults by flat name, as far as they differ from those of `RocksDbOptions`; before any sanitising."""
     values = dict(_OLDEST)
-    for since, changes in _CHANGES:
-        if version >= since:
+    for first, changes in CHANGES:
+        if version >= first:
             values |= changes
     if preset == "db_bench":
         values |= _DB_BENCH
-        if version < _DB_BENCH_NO_TTL_BEFORE:
-            values["ttl"] = 0
+        if version < since.DB_BENCH_KEEPS_TTL:
+            values["ttl"] = 0  # from its FIFO flag
+        if version < since.DB_BENCH_READS_AHEAD:
+            values["compaction_readahead_size"] = 0
     return values
 
 
 def releases_of(version: Version, name: str) -> str | None:
     """Return in words the releases that have option `name`, if `version` does not; None if `version` has it."""
-    first, last = _RELEASES.get(name, (Version(0, 0), _LAST))
+    first, last = RELEASES.get(name, (Version(0, 0), _LAST))
     if first <= version <= last:
         return None
     return f"{first} and later have it" if last == _LAST else f"{first} to {last} have it"

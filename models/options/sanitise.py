@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Final
 
+from lsmlab.models import since
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.defaults import AUTO_SECONDS_SINCE
-from lsmlab.models.options.fields import DAY_S, CompactionStyle, RocksDbOptions
+from lsmlab.models.options.fields import DAY_S, CompactionPri, CompactionStyle, RocksDbOptions
 from lsmlab.models.options.values import WHERE
 from lsmlab.models.tree.memtable import default_arena_block_size
 from lsmlab.models.version import Version
@@ -24,8 +24,6 @@ _INT_MAX: Final = 2**31 - 1
 _AUTO_FROM_S: Final = 2**63
 """Values of ttl and periodic_compaction_seconds from here on mean "automatic" (near 2^64 in RocksDB)."""
 _AGE_LIMIT_S: Final = 30 * DAY_S
-_FIFO_LEVELS_SINCE: Final = Version(7, 8)
-_FIFO_IGNORES_PERIODIC_SINCE: Final = Version(8, 5)
 
 
 class Draft:
@@ -56,7 +54,7 @@ def sanitise(options: RocksDbOptions, version: Version) -> tuple[RocksDbOptions,
     draft = Draft(options, version)
     for rule in _RULES:
         rule(draft)
-    _refuse(draft.options)
+    _refuse(draft.options, version)
     return draft.options, draft.notes
 
 
@@ -83,8 +81,8 @@ def _levels(draft: Draft) -> None:
     if o.compaction_style is CompactionStyle.LEVEL:
         draft.change("num_levels", max(draft.options.num_levels, 2), "levelled compaction needs at least 2 levels")
     if o.compaction_style is CompactionStyle.FIFO:
-        if draft.version < _FIFO_LEVELS_SINCE:
-            draft.change("num_levels", 1, f"before {_FIFO_LEVELS_SINCE}, FIFO compaction has only level 0")
+        if draft.version < since.FIFO_LEVELS:
+            draft.change("num_levels", 1, f"before {since.FIFO_LEVELS}, FIFO compaction has only level 0")
         draft.derive(level0_slowdown_writes_trigger=_INT_MAX, level0_stop_writes_trigger=_INT_MAX)
     if o.max_bytes_for_level_multiplier <= 0:
         draft.change("max_bytes_for_level_multiplier", 1.0, "RocksDB replaces a value that is not positive by 1")
@@ -133,7 +131,7 @@ def _ages(draft: Draft) -> None:
     """Sanitise `ttl` and `periodic_compaction_seconds` (tables are block-based, without a compaction filter)."""
     o = draft.options
     ttl, periodic = o.ttl, o.periodic_compaction_seconds
-    if draft.version >= AUTO_SECONDS_SINCE:
+    if draft.version >= since.AUTOMATIC_AGES:
         if o.compaction_style is CompactionStyle.FIFO:
             ttl, periodic = _fifo_ages(ttl, periodic, draft.version)
         elif ttl >= _AUTO_FROM_S:
@@ -148,7 +146,7 @@ def _ages(draft: Draft) -> None:
 
 def _fifo_ages(ttl: int, periodic: int, version: Version) -> tuple[int, int]:
     """Compute FIFO's ttl and periodic_compaction_seconds in s (behaviour/universal-and-fifo.md, FIFO options)."""
-    if version >= _FIFO_IGNORES_PERIODIC_SINCE:
+    if version >= since.FIFO_TTL_APART_FROM_PERIODIC:
         return (_AGE_LIMIT_S if ttl >= _AUTO_FROM_S else ttl), periodic
     if ttl >= _AUTO_FROM_S:
         ttl = 0
@@ -181,8 +179,13 @@ _RULES: Final[tuple[Callable[[Draft], None], ...]] = (
 )  # fmt: skip
 
 
-def _refuse(o: RocksDbOptions) -> None:
-    """Raise InputError for combinations with which RocksDB fails to open the store or to write."""
+def _refuse(o: RocksDbOptions, version: Version) -> None:
+    """Raise InputError for values and combinations with which RocksDB fails to open the store or to write."""
+    if o.compaction_pri is CompactionPri.ROUND_ROBIN and version < since.ROUND_ROBIN:
+        raise InputError(
+            f"{WHERE}.compaction_pri: RocksDB {version} does not have kRoundRobin ({since.ROUND_ROBIN} and later have it); "
+            "choose another priority or another engine.version"
+        )
     style = o.compaction_style
     if style is CompactionStyle.NONE:
         raise InputError(

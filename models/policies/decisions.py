@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Final, NamedTuple
@@ -173,6 +173,10 @@ class Picker(ABC):
         """Target bytes per level (index = level; infinity where a level has no target). Default: no level has one."""
         return (math.inf,) * tree.num_levels
 
+    def levels_at_open(self, filled: Sequence[int]) -> Mapping[int, int]:
+        """Levels to which the open of a store moves the files of its filled levels, ascending. Default: none moves."""
+        return {level: level for level in filled}
+
     def settled_level(self, tree: Tree, size_bytes: float) -> int | None:  # noqa: ARG002
         """Level with nearly all of `size_bytes` of a store without pending compactions. Default, None: by `level_targets`."""
         return None
@@ -262,7 +266,7 @@ class StallInputs(NamedTuple):
     """`Picker.stall_run_count`."""
     pending_bytes: int
     bottommost_bytes: int = 0
-    """Bytes of all files that overlap no deeper file, since 8.10 (behaviour/write-stalls.md, Pressure); 0 if not
+    """Bytes of all files that overlap no deeper file, in later releases (behaviour/write-stalls.md, Pressure); 0 if not
     needed."""
     others_delayed: bool = False
     """Whether another column family of the database holds a delay token."""

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.version import Version
 
 _TICK_S: Final = 0.5e-6
 """Half of RocksDB's clock resolution of 1 us: a refill that is less than this in the future is due."""
-_PARTIAL_SINCE: Final = Version(8, 3)
 _REFILLS_PER_TUNE: Final = 100
 _LOW_PERCENT: Final = 50
 _HIGH_PERCENT: Final = 90
@@ -40,7 +40,7 @@ class Priority(IntEnum):
     HIGH = 2
     """Flushes."""
     USER = 3
-    """Background writes of a store during a write stall (7.3+)."""
+    """Background writes of a store during a write stall (`since.USER_PRIORITY_IN_STALLS`)."""
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class RateLimiter:
         if not self.waiting or now_s < self.next_refill_s - _TICK_S:
             return []
         self.next_refill_s = now_s + self._period_s
-        if self.version >= _PARTIAL_SINCE:
+        if self.version >= since.PARTIAL_GRANTS:
             self.available_bytes = self.refill_bytes
         elif self.available_bytes < self.refill_bytes:
             self.available_bytes += self.refill_bytes
@@ -164,7 +164,7 @@ class RateLimiter:
     def _take_piece(self, waiter: _Waiter) -> bool:
         """Request the next piece (GenericRateLimiter::Request); return True if it is granted at once."""
         waiter.piece_bytes = min(waiter.left_bytes, self.options.writable_file_max_buffer_size, self.refill_bytes)
-        if self.version >= _PARTIAL_SINCE or self.available_bytes >= waiter.piece_bytes:
+        if self.version >= since.PARTIAL_GRANTS or self.available_bytes >= waiter.piece_bytes:
             self._grant(waiter, min(self.available_bytes, waiter.piece_bytes))
         return waiter.piece_bytes == 0
 

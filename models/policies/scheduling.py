@@ -69,6 +69,8 @@ class JobView:
     """Reason of the halt; None while RUNNING."""
     slot_wait_s: float = 0.0
     """Time that the request of the job waited in its queue before the job started."""
+    further_slots: int = 0
+    """Compaction slots that its parts hold besides its own (kRoundRobin)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -185,6 +187,10 @@ class Scheduler(ABC):
         still needs work, so it does not repeat a pick without result at once. `coin` is uniform in [0, 1), drawn for
         preemptive schedulers only.
         """
+
+    def free_slots(self, view: StoreView) -> int:  # noqa: ARG002
+        """Compaction slots that the parts of one more job may take (RocksDB: kRoundRobin). Default: 0."""
+        return 0
 
     def limiter(self) -> Limiter | None:
         """Return the rate limiter of background I/O at open; called once per run. Default: None, no limiter."""

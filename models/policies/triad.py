@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
@@ -69,10 +70,10 @@ class Triad(PolicySettings[Picker]):
                 "wal_as_l0 keeps values in the WAL, but engine.options.disable_wal is true; set "
                 "engine.picker.wal_as_l0 to false"
             )
-        if self.wal_as_l0 and base.version >= (9, 0):
+        if self.wal_as_l0 and base.version >= since.INTRA_L0_BY_SIZE:
             return (
-                "wal_as_l0 needs engine.version below 9.0, because later pickers compact small L0 files within L0; set "
-                "engine.picker.wal_as_l0 to false"
+                f"wal_as_l0 needs engine.version below {since.INTRA_L0_BY_SIZE}, because later pickers compact small L0 files "
+                "within L0; set engine.picker.wal_as_l0 to false"
             )
         return super().refuses(parts, base) or (self._deadlock(base.options) if self.deferred_l0 else None)
 

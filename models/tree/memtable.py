@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.version import Version
 
 SEQNO_BYTES: Final = 8
@@ -19,12 +20,10 @@ _BRANCHING: Final = 4
 _INLINE_BYTES: Final = 2048  # Arena::kInlineSize: part of the arena object, used before the first block
 _BATCH_HEADER_BYTES: Final = 12  # WriteBatch: 8 B sequence number, 4 B count
 _MIN_ARENA_BLOCK: Final = 4096  # Arena::kMinBlockSize; derived sizes are rounded up to it
-_ARENA_BLOCK_CAP: Final = 1 << 20  # cap of the derived arena_block_size since 6.18 (RocksDB pull request 7907)
-_CAPPED_SINCE: Final = Version(6, 18)
+_ARENA_BLOCK_CAP: Final = 1 << 20  # limit of the derived arena_block_size (RocksDB pull request 7907)
 _LEVELDB_BLOCK: Final = 4096  # kBlockSize, util/arena.cc
 _LEVELDB_ENTRIES: Final = 8192
 _GOLDEN: Final = 0.6180339887498949  # its multiples fill (0, 1) evenly
-_ALIGNED_16_SINCE: Final = Version(5, 8)  # 5.7 aligns to 8 B; entry counts of 6.4 to 7.8 need 16 B
 
 
 def varint_length(value: int) -> int:
@@ -45,9 +44,9 @@ def encoded_entry_bytes(key_size: int, value_size: int) -> int:
 
 
 def default_arena_block_size(write_buffer_size: int, version: Version) -> int:
-    """Compute the arena_block_size that RocksDB derives from 0: an eighth of the buffer, since 6.18 at most 1 MiB. Bytes."""
+    """Compute the arena_block_size that RocksDB derives from 0: an eighth of the buffer, in time at most 1 MiB. Bytes."""
     block = write_buffer_size // 8
-    if version >= _CAPPED_SINCE:
+    if version >= since.ARENA_BLOCK_LIMIT:
         block = min(block, _ARENA_BLOCK_CAP)
     return max(_round_up(block, _MIN_ARENA_BLOCK), _MIN_ARENA_BLOCK)
 
@@ -55,7 +54,7 @@ def default_arena_block_size(write_buffer_size: int, version: Version) -> int:
 def node_bytes(height: int, key_size: int, value_size: int, *, version: Version) -> int:
     """Arena bytes of one entry whose skip-list node has `height` levels (1 to 12)."""
     encoded = encoded_entry_bytes(key_size, value_size)
-    alignment = 16 if version >= _ALIGNED_16_SINCE else _POINTER_BYTES  # max_align_t, before 5.8 a pointer
+    alignment = 16 if version >= since.ARENA_ALIGNS_TO_16 else _POINTER_BYTES  # max_align_t; before, a pointer
     return _round_up(_round_up(_POINTER_BYTES * height + encoded, _POINTER_BYTES), alignment)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -67,18 +67,19 @@ class Tree:
     def runs(self, level: int) -> list[Level]:
         """Non-empty runs of a level >= 1, newest first."""
         oldest = self.levels[level]
-        return [*self.newer[level], oldest] if len(oldest) else []
+        return [*self.newer[level], oldest] if oldest.files else []
 
     def file_count(self, level: int) -> int:
         """Files of `level`, busy ones included."""
         if level == 0:
             return len(self.l0)
-        return sum(map(len, self.runs(level)))
+        newer, count = self.newer[level], len(self.levels[level].files)
+        return count + sum(map(len, newer)) if newer else count
 
     def size_bytes(self, level: int) -> int:
         """Bytes of `level`, busy files included, linked slices excluded."""
         if level == 0:
-            return sum(f.size_bytes for f in self.l0)
+            return sum([f.size_bytes for f in self.l0])
         newer, size = self.newer[level], self.levels[level].size_bytes
         return size + sum(run.size_bytes for run in newer) if newer else size
 
@@ -116,7 +117,7 @@ class Tree:
     def last_nonempty_level(self) -> int:
         """Deepest level with a file; 0 for an empty tree."""
         for level in range(self.num_levels - 1, 0, -1):
-            if len(self.levels[level]):
+            if self.levels[level].files:
                 return level
         return 0
 
@@ -172,6 +173,13 @@ class Tree:
         self._drop_empty_runs([level for level, _ in removed])
         self.begin_version()
         return self._unreferenced([f for _, files in removed for f in files])
+
+    def move_levels(self, to: Mapping[int, int]) -> None:
+        """Move all files of levels below L0 to empty deeper levels, without reading them. `to`: new level by level."""
+        for level, output in sorted(to.items(), reverse=True):
+            if output != level:
+                files = self.levels[level].files.copy()
+                self.install([(level, files)], [(output, files)])
 
     def link(self, level: int, output: int, files: Sequence[SortedFile]) -> list[tuple[SortedFile, Slice]]:
         """Freeze `files` of `level` (oldest first) and link a slice of each to the files of level `output` that own its keys.

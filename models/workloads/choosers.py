@@ -22,6 +22,11 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+TURN_WRITES: Final = 8000.0
+"""Writes that a thread of fillseq makes before another one goes on (behaviour/measurements.md, Threads of fillseq)."""
+_FEWEST_TURNS: Final = 0.01
+"""Least number of turns in a memtable: with it, one thread makes nearly all writes."""
+
 
 @dataclass(slots=True)
 class InsertCursor:
@@ -140,8 +145,8 @@ class UniformKeys(Chooser):
     seed: int | None = None
     threads: int = 1
     first_thread: int = 1
-    """Number of the first thread: db_bench counts threads over all benchmarks of an invocation, from 1 (5.7: from
-    0)."""
+    """Number of the first thread: db_bench counts threads over all benchmarks of an invocation, from 1 (up to 7.1:
+    from 0)."""
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1 or self.threads < 1:
@@ -241,16 +246,16 @@ class SequentialKeys(Chooser):
     YCSB's inserts), or at the end of each key range (`InsertRanges`).
     """
 
-    repeats: float = 1.0
-    """Writes per key: all threads of db_bench's fillseq write the same sequence."""
+    threads: int = 1
+    """Threads that each write the whole sequence (db_bench's fillseq)."""
 
     def __post_init__(self) -> None:
-        if self.repeats < 1:
-            raise InputError(f"sequential keys: {self.repeats:g} writes per key must be at least 1")
+        if self.threads < 1:
+            raise InputError(f"sequential keys: {self.threads} threads must be at least 1")
 
     def start(self, sample: KeySample, cursor: InsertCursor) -> ChooserState:
         """Return the state for one shard, which advances `cursor`."""
-        return _SequentialState(sample, cursor, self.repeats)
+        return _SequentialState(sample, cursor) if self.threads == 1 else _SequentialThreads(sample, cursor, self.threads)
 
     def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
         """Return the uniform popularity: over a whole pass all blocks are read equally often."""
@@ -258,16 +263,19 @@ class SequentialKeys(Chooser):
 
 
 class _SequentialState:
-    def __init__(self, sample: KeySample, cursor: InsertCursor, repeats: float) -> None:
+    def __init__(self, sample: KeySample, cursor: InsertCursor) -> None:
         self._sample = sample
         self._cursor = cursor
-        self._repeats = repeats
 
     def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:  # noqa: ARG002 - nothing is random
         first = self._cursor.number
-        self._cursor.number = stop = first + count / self._repeats
+        self._cursor.number = stop = first + count
         stride = self._sample.stride
-        groups = np.arange(math.ceil(first / stride - 1e-9), math.ceil(stop / stride - 1e-9), dtype=np.int64)
+        return self._codes(math.ceil(first / stride - 1e-9), first, stop)
+
+    def _codes(self, first_group: int, first: float, stop: float) -> KeyArray:
+        """Codes of the keys with numbers in [first, stop), from group `first_group` on."""
+        groups = np.arange(first_group, math.ceil(stop / self._sample.stride - 1e-9), dtype=np.int64)
         codes = self._sample.group_codes(groups)
         if len(self._sample.hot):
             i, j = self._sample.hot.searchsorted((first, stop))
@@ -277,3 +285,50 @@ class _SequentialState:
     def sample_reads(self, k: int, rng: np.random.Generator) -> KeyArray:
         written = max(1, int(self._cursor.number))
         return self._sample.number_codes(rng.integers(0, written, k))
+
+
+class _SequentialThreads(_SequentialState):
+    """Threads that each write the whole sequence; they take turns of `TURN_WRITES` in random order until they finish.
+
+    So threads drift apart: soon a memtable has the keys of each thread in a range of its own, and the ranges of two files
+    overlap. A group of keys that some thread has not finished belongs to both.
+    """
+
+    def __init__(self, sample: KeySample, cursor: InsertCursor, threads: int) -> None:
+        super().__init__(sample, cursor)
+        self._next = np.full(threads, cursor.number)
+        """Number of the next key of each thread."""
+
+    def distinct(self, count: float, rng: np.random.Generator) -> KeyArray:
+        first, self._next = self._next, self._advanced(count, rng)
+        self._cursor.number = float(self._next.max())
+        parts = [
+            self._codes(int(lo // self._sample.stride), lo, hi) for lo, hi in _joined(first, self._next) if hi > lo
+        ]
+        return unique_sorted(np.concatenate(parts)) if parts else NO_KEYS
+
+    def _advanced(self, count: float, rng: np.random.Generator) -> FloatArray:
+        """Numbers of the next keys after `count` writes."""
+        ends, left = self._next, count
+        while left > 1e-9:
+            room = self._sample.population - ends
+            active = room > 1e-9
+            if not active.any():
+                return ends
+            turns = max(left / TURN_WRITES, _FEWEST_TURNS)
+            shares = np.zeros(len(ends))
+            shares[active] = rng.dirichlet(np.full(active.sum(), turns / active.sum()))
+            steps = np.minimum(shares * left, room)
+            ends, left = ends + steps, left - float(steps.sum())
+        return ends
+
+
+def _joined(first: FloatArray, stop: FloatArray) -> list[tuple[float, float]]:
+    """Return the union of the intervals [first, stop) as disjoint intervals, ascending."""
+    joined: list[tuple[float, float]] = []
+    for lo, hi in sorted(zip(first.tolist(), stop.tolist(), strict=True)):
+        if joined and lo <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(hi, joined[-1][1])
+        else:
+            joined.append((lo, hi))
+    return joined

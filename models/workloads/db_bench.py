@@ -146,7 +146,7 @@ class FillSeq(WritingBench):
         per_thread = self.num if self.writes is None else self.writes
         writers = replace(
             self.writers(name, Mix(insert=1.0), self.uniform()),
-            insert_keys=SequentialKeys(repeats=float(self.threads)),
+            insert_keys=SequentialKeys(self.threads),
             operations=self.threads * per_thread,
         )
         return replace(

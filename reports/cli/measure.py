@@ -86,7 +86,7 @@ def _document(found: MeasuredMachine, plan: Plan) -> dict[str, Any]:
         "notes": list(found.drive.notes),
         "requests": {
             name: {"bytes_per_s": t.bytes_per_s, "per_s": t.per_s, "mean_s": t.mean_s, "median_s": t.median_s, "cpu_s": t.cpu_s,
-                   "block_requests": t.block_requests, "requests": t.requests}
+                   "requests": t.requests}
             for name, t in found.times.items()
         },
          "unknown": list(found.unknown), "nearest": close.entry if close else None,

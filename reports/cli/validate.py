@@ -60,11 +60,13 @@ def _ablate(request: ValidateRequest, *, quiet: bool) -> int:
     from lsmlab.validation.ablation.ablate import ablate
     from lsmlab.validation.ablation.document import PAGE, ablation_text
     from lsmlab.validation.ablation.parts import read_parts
+    from lsmlab.validation.casefiles.public.cases import calibration_cases
 
     source_tree_or_error("validate: --ablate needs LSMLab's recorded cases", "leave --ablate out")
-    done = ablate(read_parts(request.match), request.jobs, silent if quiet else on_terminal)
-    text = ablation_text(done)
-    if request.write_docs:
-        PAGE.write_text(text, encoding="utf-8")
+    published = list(calibration_cases(request.public_data))
+    for done in ablate(read_parts(request.match), request.jobs, silent if quiet else on_terminal, published):
+        text = ablation_text(done)
+        if request.write_docs:
+            PAGE.write_text(text, encoding="utf-8")
     sys.stdout.write(text)
     return _FAILED if done.failed else 0

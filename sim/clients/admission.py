@@ -85,8 +85,7 @@ def _delayed_per_s(delay: Delay, groups: Sequence[ClientGroup], times: OpTimes) 
         return delay.rate_bytes_per_s / times.costs.shape.batch_bytes
     host = times.costs.host
     writers = sum(g.spec.threads for g in groups if g.write_share > 0.0 and not g.finished)
-    sleep_s = fixed_sleep(delay.sleep_s, host).mean_s + host.sleep_penalty
-    return max(1, writers) / (sleep_s + times.mean_s(WRITE))
+    return max(1, writers) / (fixed_sleep(delay.sleep_s, host).mean_s + times.mean_s(WRITE))
 
 
 class Sleeps(NamedTuple):

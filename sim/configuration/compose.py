@@ -36,6 +36,7 @@ from lsmlab.sim.configuration.trust import (
     check_targets,
     names_hydra,
 )
+from lsmlab.sim.garbage import no_collections
 
 if TYPE_CHECKING:
     from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -82,10 +83,10 @@ def compose(overrides: Sequence[str] = (), folders: Sequence[str | ConfigFolder]
     `folders` contain further groups and entries. Raises InputError or an error of Hydra for anything that does not compose;
     `messages.one_line` gives their text.
     """
-    from omegaconf import OmegaConf
-
     places = _existing(folders)
-    with HYDRA_LOCK:
+    with HYDRA_LOCK, no_collections():  # the first composition loads 140 modules
+        from omegaconf import OmegaConf
+
         try:
             prepared = with_drive(prepare(overrides))
             tree, values = _chosen(prepared, places)

@@ -10,7 +10,7 @@ import numpy as np
 import simpy
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.base import DeviceLoad
-from lsmlab.models.devices.capped import Capped
+from lsmlab.models.devices.capped import SLICE_S, Capped
 from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.fields import RocksDbOptions
@@ -150,7 +150,7 @@ def _burst_bytes(devices: Sequence[DeviceSetup], limiter: Limiter | None) -> flo
         if isinstance(caps, Capped):
             rates = [cap for cap in (caps.write_cap, caps.read_cap) if cap is not None]
             rates += [caps.iops_cap * caps.io_bytes] if caps.iops_cap is not None else []
-            bursts += [rate * caps.slice_s for rate in rates]
+            bursts += [rate * SLICE_S for rate in rates]
     if limiter is not None:
         bursts.append(limiter.refill_bytes)
     return min(bursts, default=None)

@@ -138,11 +138,11 @@ class Background:
         self.parent = NO_JOB
 
     def free_slot(self, view: JobView) -> None:
-        """Free the slot of a job that has ended."""
+        """Free the slots of a job that has ended."""
         if view.kind is JobKind.FLUSH:
             self.view.flushes -= 1
         else:
-            self.view.compactions -= 1
+            self.view.compactions -= 1 + view.further_slots
         self.view.jobs.remove(view)
 
     def _act(self, action: Action) -> bool:

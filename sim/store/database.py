@@ -178,9 +178,7 @@ class Database:
         before = family.throttle
         self.write_controller.recompute(family, family.version_options.throttle, family.stall_inputs)
         self.background.update_view()
-        family.events.installed(
-            self.env.now, family.tree, family.stall_inputs, family.throttle, family.running_compactions, self.blocked
-        )
+        family.events.installed(self.env.now, family.tree, family.stall_inputs, family.throttle, self.blocked)
         self._stall_conditions_changed(family, before, by_writers=by_writers)
         self.background.enqueue_compaction(family)
         self.background.schedule_after(job)
@@ -194,6 +192,16 @@ class Database:
         """Queue the next compaction of a family; `gave_way`: other jobs were halted or aborted for the one that was picked."""
         if self.background.enqueue_compaction(family) or gave_way:
             self.background.schedule_after(parent)
+
+    @property
+    def free_slots(self) -> int:
+        """Compaction slots that the parts of one job may take besides its own."""
+        return self.background.scheduler.free_slots(self.background.view)
+
+    def take_slots(self, view: JobView, count: int) -> None:
+        """Take `count` compaction slots for further parts of a job, until its end."""
+        view.further_slots = count
+        self.background.view.compactions += count
 
     def compaction_preempted(self) -> None:
         """Give the slot of a job that is halted to the job that it gives way to."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.validation.ablation.ablate import CASES_OUT, MACHINE_OUT, WITH, Ablation, Errors
+from lsmlab.validation.ablation.ablate import CASES_OUT, MACHINE_OUT, PUBLISHED, WITH, Ablation, Errors
 from lsmlab.validation.ablation.parts import Part
 from lsmlab.validation.markdown import table
 
@@ -83,18 +83,31 @@ def ablation_text(done: Ablation) -> str:
         _table(done, MACHINE_OUT),
         "",
     ]
+    if published := done.errors.get((WITH, PUBLISHED)):
+        lines += [
+            "## Published runs without the part",
+            "",
+            f"The {len(published)} published calibration runs, with the constants of their machine's set and without a new fit. "
+            "A machine is here a processor with one of its drives. Parts that change none of these runs are left out.",
+            "",
+            _table(done, PUBLISHED),
+            "",
+        ]
     if done.failed:
         lines += ["## Failed", "", *(f"- {text}" for text in done.failed), ""]
     return "\n".join(lines)
 
 
 def _table(done: Ablation, kind: str) -> str:
+    """Return the table of one kind of errors, with the parts that change any of them."""
+    whole = done.errors[WITH, PUBLISHED if kind == PUBLISHED else CASES_OUT]
     head = ("part", "pays on", *(f"{name}, {unit}" for name, _, unit in METRICS.values()))
-    return table(head, [_row(done, part, kind) for part in done.parts if (part.name, kind) in done.errors])
+    found = [(part, done.errors.get((part.name, kind), {})) for part in done.parts]
+    return table(head, [_row(part, errors, whole) for part, errors in found if any(errors[key] != whole[key] for key in errors)])
 
 
-def _row(done: Ablation, part: Part, kind: str) -> list[str]:
-    found = [worth_of(done.errors[part.name, kind], done.errors[WITH, CASES_OUT], metric) for metric in METRICS]
+def _row(part: Part, without: Errors, whole: Errors) -> list[str]:
+    found = [worth_of(without, whole, metric) for metric in METRICS]
     cells = ["" if w is None else f"{w.mean:+.2f} ({w.better}/{w.worse})" for w in found]
     most = max((w.better for w in found if w is not None), default=0)
     why = f" (stays: {part.kept_by})" if part.kept_by else ""

@@ -9,16 +9,13 @@ from typing import Final
 import numpy as np
 from lsmlab.models.costs.cores import busy_probability, client_wake_up, core_share
 from lsmlab.models.costs.operations import throughput_share
-from lsmlab.models.devices.capped import FILE_WRITES, SYNC_WRITES
 from lsmlab.models.devices.flash import SMALL_REQUEST_BYTES, request_s
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
-from lsmlab.models.units import parse_quantity
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.calibrate.terms import DurationRow, keys_of, relative
 from lsmlab.validation.logs.history.fills import Fill
 
-_CONTENTION: Final = "host.core_contention"
 """Constant that lengthens a write beyond its CPU time; its time is not linear in it."""
 _LEAST_FREE: Final = 0.05
 """Least share of the device's time that background requests leave, in an estimate of a read's wait."""
@@ -42,27 +39,8 @@ def fills(runs: Sequence[RecordedRun]) -> Equation | None:
         pairs = zip(used, rows, strict=True)
         return np.array([math.log(_write_s(values, run, found_s, jobs) / found_s) / 0.08 for run, (found_s, jobs) in pairs])
 
-    return Equation("fills of memtables", misses, [run.name for run in used], _write_keys(used)) if used else None
-
-
-def writes(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time per write outside stalls, also of delayed writers, for whom every sleep slows later writes."""
-    used = _writers(runs)
-    rows = []
-    for run in used:
-        histogram = run.histograms["write"]
-        sleeps = sum(n for low, high, n in histogram.buckets if low >= 870.0) / histogram.count / run.threads
-        rows.append((sleeps, (run.duration_s - run.stall_s) / run.operations, _runnable_jobs(run)))
-
-    def misses(values: Values) -> Array:
-        found = []
-        for run, (sleeps, per_op_s, jobs) in zip(used, rows, strict=True):
-            expected = _write_s(values, run, per_op_s, jobs) + values["host.sleep_penalty"] * sleeps
-            found.append(math.log(expected / per_op_s) / 0.08)
-        return np.array(found)
-
-    keys = (*_write_keys(used), "host.sleep_penalty")
-    return Equation("writes outside stalls", misses, [run.name for run in used], keys) if len(used) > 1 else None
+    keys = keys_of([run.write for run in used])
+    return Equation("fills of memtables", misses, [run.name for run in used], keys) if used else None
 
 
 def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
@@ -78,10 +56,6 @@ def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     ]  # fmt: skip
 
 
-def _write_keys(runs: Sequence[RecordedRun]) -> tuple[str, ...]:
-    return (*keys_of([run.write for run in runs]), _CONTENTION)
-
-
 def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
     """Return the predicted seconds per write.
 
@@ -89,14 +63,13 @@ def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Arra
     """
     cpu_s = float(run.write.seconds_at(values, run.host))
     clients = min(float(run.threads), cpu_s / per_op_s) if run.threads > 1 else 1.0
-    return cpu_s * _slower(values, run, jobs, clients) * throughput_share(run.threads)
+    return cpu_s * _slower(run, jobs, clients) * throughput_share(run.threads)
 
 
-def _slower(values: Values, run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
-    """Return the mean factor by which core contention lengthens CPU time if `clients` client threads want a core."""
-    contention = values["host.core_contention"]
+def _slower(run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:
+    """Return the mean factor by which waits for a core lengthen CPU time if `clients` client threads want one."""
     pairs = zip(*(array.tolist() for array in jobs), strict=True)
-    return math.fsum(share / core_share(clients + threads, run.cores, contention) for share, threads in pairs)
+    return math.fsum(share / core_share(clients + threads, run.cores, run.host.core_contention) for share, threads in pairs)
 
 
 def _runnable_jobs(run: RecordedRun, during: Fill | None = None) -> tuple[Array, Array]:
@@ -181,9 +154,9 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
         found = []
         for mean_s, run, busy in rows:
             cpu_s = float(run.read.seconds_at(values, run.host))
-            computing_s = cpu_s * _slower(values, run, busy, run.threads * min(1.0, cpu_s / mean_s))
+            computing_s = cpu_s * _slower(run, busy, run.threads * min(1.0, cpu_s / mean_s))
             clients = run.threads * min(1.0, computing_s / mean_s)
-            read_s = cpu_s * _slower(values, run, busy, clients)
+            read_s = cpu_s * _slower(run, busy, clients)
             pairs = zip(*(array.tolist() for array in busy), strict=True)
             taken = math.fsum(share * busy_probability(jobs + clients, run.cores) for share, jobs in pairs)
             waits_s = _queued_s(values, run, run.requests_per_read / mean_s) + client_wake_up(taken).seconds(run.host)
@@ -192,7 +165,7 @@ def read_waits(runs: Sequence[RecordedRun]) -> Equation | None:
         return np.array(found)
 
     keys = (
-        *keys_of([run.read for _, run, _ in rows]), "device.read_latency", "device.read_iops", "host.core_contention",
+        *keys_of([run.read for _, run, _ in rows]), "device.read_latency", "device.read_iops",
         "device.read_bandwidth", "device.write_bandwidth",
     )  # fmt: skip
     return Equation("time of reads", misses, [run.name for _, run, _ in rows], keys) if rows else None
@@ -203,31 +176,15 @@ def _queued_s(values: Values, run: RecordedRun, reads_per_s: float) -> float:
 
     `reads_per_s`: reads of one block by each client and second.
     """
-    piece = parse_quantity(run.config["device"].get("interleave", INTERLEAVE_BYTES), "bytes")
     used = ahead_s = 0.0
     for direction in ("read", "write"):
         rate = values[f"device.{direction}_bandwidth"]
         moved = sum(job.read_bytes if direction == "read" else job.write_bytes for job in run.jobs)
         busy = moved / rate / run.duration_s
         used += busy
-        ahead_s += busy * piece / rate
+        ahead_s += busy * INTERLEAVE_BYTES / rate
     one_s = request_s(values["device.read_iops"], values["device.read_bandwidth"])
     one_s += SMALL_REQUEST_BYTES / values["device.read_bandwidth"]
     reading = run.threads * reads_per_s * one_s
     free = max(1.0 - used - reading, _LEAST_FREE)
     return ahead_s / 2.0 / free + min((run.threads - 1) * one_s, reading * one_s / 2.0 / free)
-
-
-def requests(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Write operations that the block layer counts, for runs without client reads."""
-    used = [run for run in runs if "read" not in run.histograms and run.last.get("writes")]
-    moved = np.array([run.last["write_bytes"] for run in used])
-    counted = np.array([run.last["writes"] for run in used])
-    files = np.array([sum(len(job.files) for job in run.jobs) for run in used])
-    small = FILE_WRITES * files + 2.0 * SYNC_WRITES * np.array([len(run.jobs) for run in used])
-
-    def misses(values: Values) -> Array:
-        return np.asarray(np.log((moved / values["device.throttle_io"] + small) / counted) / 0.2, dtype=np.float64)
-
-    names = [run.name for run in used]
-    return Equation("bytes per operation", misses, names, ("device.throttle_io",)) if used else None

@@ -26,20 +26,20 @@ from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 PART: Final = "calibration"
 _EQUATIONS: Final[Sequence[Callable[[Sequence[RecordedRun]], Equation | None]]] = (
     jobs.compaction_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.starts, jobs.deletions,
-    jobs.core_contention, clients.fills, clients.writes, short.spread, short.interruptions, clients.sleeps, clients.read_cpu,
-    clients.read_waits, short.device_read_spread, clients.requests,
+    jobs.core_waits, clients.fills, short.spread, short.interruptions, clients.sleeps, clients.read_cpu,
+    clients.read_waits, short.device_read_spread,
 )  # fmt: skip
 """Each predicts a measurement as the simulation computes it, and gives the scatter of single measurements."""
 _DEVICE_WIDTHS: Final[Mapping[str, float]] = {
     "read_bandwidth": 0.7, "write_bandwidth": 0.7, "read_latency": 0.7, "write_latency": 0.7, "fsync_latency": 1.0,
-    "throttle_io": 0.5, "read_iops": 1.5,
+    "read_iops": 1.5,
 }  # fmt: skip
 """Spread of a constant of configs/device over drives of the same class: standard deviation of its logarithm. Of `read_iops`:
 virtual drives included, whose host may serve one request after the other."""
 _DEVICE_STARTS: Final[Mapping[str, float]] = {"read_iops": 0.1}
 """`FitConstant.start` of a constant of configs/device, if not 1: about the IOPS of a virtual drive that serves one request
 after the other; at those of a drive of its class, reads hardly wait for each other."""
-_DEVICE_KINDS: Final[Mapping[str, str]] = {"bandwidth": "bytes_per_s", "io": "bytes", "iops": "per_s"}
+_DEVICE_KINDS: Final[Mapping[str, str]] = {"bandwidth": "bytes_per_s", "iops": "per_s"}
 """Kind of quantity of a constant of configs/device by the last word of its name; the others are times."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.cores import busy_probability, contended, excess, wake_ups
+from lsmlab.models.costs.cores import busy_probability, excess, wake_ups
 from lsmlab.models.costs.cost import fsyncs, reads, writes
 from lsmlab.models.costs.jobs import deletions as deletion_of
 from lsmlab.models.costs.jobs import file_ends, job_start
@@ -121,8 +121,8 @@ def deletions(runs: Sequence[RecordedRun]) -> Equation | None:
     return linear("deletions", rows, 1.0)
 
 
-def core_contention(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time of jobs beyond their CPU time, by the number of other threads that want a core (models/costs/cores.py).
+def core_waits(runs: Sequence[RecordedRun]) -> Equation | None:
+    """Time of jobs beyond their CPU time, by the number of requests after which all cores were in use (models/costs/cores.py).
 
     A thread that slept during a request waits for a time slice if all cores are in use. The clients of a run want one
     core while they are not stalled.
@@ -135,11 +135,11 @@ def core_contention(runs: Sequence[RecordedRun]) -> Equation | None:
         for job, others in zip(run.jobs, _concurrent_jobs(run), strict=True):
             if job.parts == 1:
                 shares = np.convolve(others, (1.0 - clients, clients)).tolist()
-                rows.append(_contention_row(run, job, [(share, 1.0 + n) for n, share in enumerate(shares)]))
+                rows.append(_waits_row(run, job, [(share, 1.0 + n) for n, share in enumerate(shares)]))
     return linear("waits of jobs for cores", rows, 0.5)
 
 
-def _contention_row(run: RecordedRun, job: TimedJob, threads: Sequence[tuple[float, float]]) -> DurationRow:
+def _waits_row(run: RecordedRun, job: TimedJob, threads: Sequence[tuple[float, float]]) -> DurationRow:
     """Return the measurement of a job's time beyond its CPU time.
 
     `threads`: (probability, number of threads that want a core, including the job's own).
@@ -147,8 +147,7 @@ def _contention_row(run: RecordedRun, job: TimedJob, threads: Sequence[tuple[flo
     cores = run.cores
     computing_s = job.cpu_s * sum(share * (1.0 + excess(n, cores)) for share, n in threads)
     sleeps = job.write_bytes / WRITE_REQUEST_BYTES + job.read_bytes / READ_REQUEST_BYTES
-    cost = contended(job.cpu_s, threads, cores)
-    cost += wake_ups(sleeps, sum(share * busy_probability(n - 1.0, cores) for share, n in threads))
+    cost = wake_ups(sleeps, sum(share * busy_probability(n - 1.0, cores) for share, n in threads))
     cost += writes(job.write_bytes, math.ceil(job.write_bytes / WRITE_REQUEST_BYTES))
     cost += reads(job.read_bytes, math.ceil(job.read_bytes / READ_REQUEST_BYTES))
     return DurationRow(cost, run.host, max(1e-4, job.wall_s - (job.sync_s or 0.0) - computing_s), run.name)

@@ -11,7 +11,7 @@ from typing import Final
 
 _ABOUT: Final = "Constants of one machine and its devices, as fitted or measured; docs/reference/cases.md explains the format."
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-_NUMBERS: Final = ("cores", "assertions", "core_contention", "speed", "spread", "slc_cache", "slc_resume")
+_NUMBERS: Final = ("cores", "assertions", "core_contention", "speed", "spread", "slc_cache")
 """Ends of the names of constants without a unit."""
 
 _ASSUMED: Final = "assumption: "
@@ -85,8 +85,6 @@ def quantity_text(key: str, value: float | str) -> str:
         return f"{value / 1e6:.4g}MB/s" if value < 1e9 else f"{value / 1e9:.4g}GB/s"
     if key.endswith(_NUMBERS):
         return f"{value:.4g}"
-    if key.endswith("throttle_io"):
-        return f"{value / 1e3:.4g}kB"
     if key.endswith("iops"):
         return f"{value / 1e3:.4g}k"
     if value <= 0.0:

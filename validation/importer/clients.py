@@ -37,8 +37,6 @@ _FULL_SPEED: Final = 6.0
 """Without stalls, clients whose writes take up to this multiple of what the machine's compactions suggest are taken to write at
 full speed. In recordings writers at full speed take up to 3.1 times as long (assertions, several threads on two cores), those
 with a rate limit 14 times and more; this is between the two."""
-_FEWEST_SLEEPS: Final = 0.002
-"""Least number of sleeps per write for an estimate of their cost."""
 
 
 def _free_writes_s(observation: Observation) -> Floats:
@@ -120,23 +118,3 @@ def wal_fsync(observation: Observation, _: Earlier) -> Estimates:
 def _scaled(constant: str, value: float, error: float, why: str) -> Estimate:
     basis = f"assumed: the default cost, scaled as host.write_op; {why}"
     return Estimate(constant, value, error, "s", "assumed", basis)
-
-
-def sleep_penalty(observation: Observation, earlier: Earlier) -> Estimates:
-    """Estimate host.sleep_penalty: time outside stalls beyond that of unstalled writes, per sleep of a delayed writer.
-
-    RocksDB does not count sleeps. Their number is taken as the time in slowdowns divided by the length of one sleep.
-    The estimate needs a single writer: only then is it known that the writer did nothing else.
-    """
-    summary = observation.reading.summary
-    stalled_s, slowed_s = summary.get("stall_fraction"), summary.get("stall_seconds") or {}
-    sleeps = sum(s or 0.0 for cause, s in slowed_s.items() if cause.endswith("slowdown")) / Host().sleep_step
-    entries = sum(f.entries for f in observation.reading.fills)
-    if earlier["host.write_op"] is None or observation.threads > 1 or stalled_s is None or sleeps < _FEWEST_SLEEPS * entries:
-        return Estimates()
-    writing_s = (1.0 - stalled_s) * min(summary["duration_s"], observation.reading.writes_until_s)
-    penalty_s = (writing_s - entries * float(np.median(_free_writes_s(observation)))) / sleeps
-    if penalty_s <= 0:
-        return Estimates()
-    basis = "time outside stalls minus that of as many unstalled writes, divided by the number of the writer's sleeps"
-    return Estimates((Estimate("host.sleep_penalty", penalty_s, None, "s", "estimate", basis),))

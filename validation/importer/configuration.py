@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.make import DEFAULT_FAMILY
+from lsmlab.models.options.options import OLDEST
 from lsmlab.models.options.options_file import differing_options
 from lsmlab.models.options.values import plain
 from lsmlab.models.version import Version
@@ -25,7 +26,6 @@ NAME: Final = "imported"
 """Name of the experiment that offers the load which the store accepted."""
 FULL_SPEED: Final = "imported_full_speed"
 """Name of the experiment with the same mix of operations, issued as fast as the store allows."""
-_OLDEST: Final = Version(5, 7)
 _MOST_FAMILIES: Final = 99
 """Column families beside default that a configuration may have."""
 _HELD_BACK: Final = 0.05
@@ -174,9 +174,9 @@ def _version(reading: Reading, notes: list[str]) -> Version | None:
     found = reading.version
     if found is None:
         notes.append("engine.version: the files do not contain it; the rules of the default version apply")
-    elif found < _OLDEST:
-        notes.append(f"engine.version: RocksDB {found} is not modelled; the rules of the oldest release, {_OLDEST}, apply")
-        found = _OLDEST
+    elif found < OLDEST:
+        notes.append(f"engine.version: RocksDB {found} is not modelled; the rules of the oldest release, {OLDEST}, apply")
+        found = OLDEST
     return found
 
 

@@ -84,15 +84,14 @@ def fsync_bandwidth(observation: Observation, earlier: Earlier) -> Estimates:
     Where the beginning is faster, the drive has an SLC cache that stays full: slc_idle is longer than the pauses of the run.
     """
     small = earlier["device.fsync_latency"]
-    rotates = small is not None and small.value >= ROTATING_S
-    periods = _periods(observation, earlier, fsync_periods.most_fsyncs(rotates=rotates))
+    periods = _periods(observation, earlier)
     if small is None or periods is None:
         return Estimates()
     rate = fsync_periods.bandwidth(periods, small.value)
     error = jackknife_error(lambda kept: fsync_periods.bandwidth(periods[kept], small.value), len(periods))
     basis = f"bytes per second with an fsync in progress, {len(periods):,} periods; error: jackknife"
     kind = "estimate" if error < _LARGEST_ERROR * rate else "lower_bound"
-    if not rotates and (first := first_phase(observation.jobs, _flush_cpu_s(earlier))) is not None:
+    if small.value < ROTATING_S and (first := first_phase(observation.jobs, _flush_cpu_s(earlier))) is not None:
         return _fast_beginning(first, rate, error)
     return Estimates((Estimate("device.write_bandwidth", rate, error, "B/s", kind, basis),))
 
@@ -131,15 +130,13 @@ def _flushes(observation: Observation) -> list[TimedJob]:
     return flushes if len(flushes) >= _FEWEST else []
 
 
-def _periods(observation: Observation, earlier: Earlier, most_fsyncs: float = math.inf) -> Array | None:
+def _periods(observation: Observation, earlier: Earlier) -> Array | None:
     """Return the periods with an fsync in progress (`fsync_periods.busy_periods`); None if there are too few."""
     flushes = _flushes(observation)
     if not flushes:
         return None
     full_bytes = _LEAST_SHARE * float(np.median([job.write_bytes for job in flushes]))
-    periods = fsync_periods.busy_periods(
-        observation.jobs, _flush_cpu_s(earlier), observation.read_copy_s, full_bytes, most_fsyncs
-    )
+    periods = fsync_periods.busy_periods(observation.jobs, _flush_cpu_s(earlier), observation.read_copy_s, full_bytes)
     return periods if len(periods) >= _FEWEST else None
 
 

@@ -42,7 +42,6 @@ LABELS: Final = {
     "host.write_op": "client, time of a write",
     "host.wal_op": "client, append to the WAL",
     "host.memtable_depth": "client, larger memtables",
-    "host.sleep_penalty": "client, delay after each sleep",
     "host.cores": "cores",
     "device.write_bandwidth": "device, writes",
     "device.slc_write_bandwidth": "device, writes into its SLC cache",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, READ_IO_BYTES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, SYNC_WRITES
 from lsmlab.sim.machine.make import DIRECT_READAHEAD_BYTES
 from lsmlab.sim.machine.steps import BUFFER_BYTES
 from lsmlab.validation.importer.reading import Floats
@@ -93,7 +93,7 @@ def work_of(jobs: Sequence[TimedJob], cpu_s: Sequence[float], *, reads: bool) ->
     seconds = end - start
     small = files * FILE_WRITES + _COMMITS * SYNC_WRITES / count + deleted * FILE_DISCARDS
     return RecordedWork(
-        start, seconds, np.minimum(cpu, (1.0 - _LEAST_WAIT) * seconds), read, written, read / READ_IO_BYTES + files * FILE_READS,
+        start, seconds, np.minimum(cpu, (1.0 - _LEAST_WAIT) * seconds), read, written, read / IO_BYTES + files * FILE_READS,
         written / IO_BYTES + small, length_s, numbers,
     )  # fmt: skip
 

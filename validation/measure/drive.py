@@ -181,9 +181,6 @@ def _equations(times: Timings, known: Mapping[str, Any], *, capped: bool) -> Ite
     if "read_iops" in known and not by_this_program(deep):
         yield _equal("small reads at once", "device.read_iops", deep.per_s, 0.1)
     yield relative("fsyncs", [DurationRow(fsyncs(1.0), host, times["fsync"].mean_s, RUN)], 0.3)
-    large = times[_name("write", MIB, random=False)]
-    if large.block_requests and SMALL_BYTES < (size := large.bytes / large.block_requests) <= MIB:
-        yield _equal("bytes per request of the block layer", "device.throttle_io", size, 0.1)
 
 
 def _equal(name: str, key: str, measured: float, spread: float) -> Equation:

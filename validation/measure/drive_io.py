@@ -32,11 +32,10 @@ _SHIFT_BYTES: Final = 1 << 16
 class FileDrive:
     """File on the drive under test, which it creates and removes. A context manager."""
 
-    def __init__(self, folder: Path, size_bytes: int, block: Path | None = None) -> None:
-        """Name a file of `size_bytes` in `folder`; `block`: entry of the drive in /sys/dev/block, for its counters."""
+    def __init__(self, folder: Path, size_bytes: int) -> None:
+        """Name a file of `size_bytes` in `folder`."""
         self.size_bytes = size_bytes
         self._path, self._log = folder / "requests", folder / "appended"
-        self._block = block
         self._stop = threading.Event()
         self._data = mmap.mmap(-1, _CHUNK_BYTES)
         self._data.write(np.random.default_rng(1).bytes(_CHUNK_BYTES))
@@ -70,7 +69,7 @@ class FileDrive:
         Raises InputError if the drive is full or a request fails.
         """
         self._stop.clear()
-        counted, used = self._block_requests(), _cpu_s()
+        used = _cpu_s()
         workers = [[_Worker(self, pattern, stream) for stream in range(pattern.streams)] for pattern in patterns]
         threads = [threading.Thread(target=worker.run, daemon=True) for worker in itertools.chain(*workers)]
         try:
@@ -87,25 +86,8 @@ class FileDrive:
         for worker in itertools.chain(*workers):
             if worker.error is not None:
                 raise InputError(f"{self._path.parent}: a request failed ({worker.error.strerror})") from worker.error
-        cpu_s, after = _cpu_s() - used, self._block_requests()
-        return [
-            _timing(p, own, cpu_s, _between(counted, after, p))
-            for p, own in zip(patterns, workers, strict=True)
-        ]
-
-    def _block_requests(self) -> tuple[float, float] | None:
-        """Return the reads and writes that the block layer has counted on the drive; None if it cannot be read."""
-        try:
-            fields = (self._block / "stat").read_text().split() if self._block is not None else []
-            return float(fields[0]), float(fields[4])
-        except (OSError, IndexError, ValueError):
-            return None
-
-
-def _between(before: tuple[float, float] | None, after: tuple[float, float] | None, pattern: Pattern) -> float | None:
-    if before is None or after is None:
-        return None
-    return after[pattern.writes] - before[pattern.writes]
+        cpu_s = _cpu_s() - used
+        return [_timing(p, own, cpu_s) for p, own in zip(patterns, workers, strict=True)]
 
 
 class _Worker:
@@ -175,9 +157,7 @@ class _Worker:
         yield from itertools.cycle(range(self.stream * part, (self.stream + 1) * part, size))
 
 
-def _timing(
-    pattern: Pattern, workers: Sequence[_Worker], cpu_s: float, block_requests: float | None
-) -> Timing:
+def _timing(pattern: Pattern, workers: Sequence[_Worker], cpu_s: float) -> Timing:
     taken = np.concatenate([np.asarray(w.taken_s) for w in workers])
     ends = np.concatenate([np.asarray(w.ends_s) for w in workers]) - min(w.began_s for w in workers)
     if not len(taken):
@@ -189,7 +169,7 @@ def _timing(
     return Timing(
         pattern=pattern, requests=len(taken), elapsed_s=elapsed_s, mean_s=float(taken.mean()), median_s=float(np.median(taken)),
         cpu_s=cpu_s, windows=tuple(zip(edges[1:].tolist(), rates.tolist(), strict=True)),
-        block_requests=block_requests, synced_s=max(synced, default=None),
+        synced_s=max(synced, default=None),
     )  # fmt: skip
 
 

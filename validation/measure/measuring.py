@@ -128,7 +128,7 @@ def measure(plan: Plan, began: Began) -> MeasuredMachine:
     with work_folder(plan.request.place) as work, temporary_files_in(work):
         began("speed of the cores", _SPEED_S)
         before = measure_speed()
-        with drive_io.FileDrive(work, plan.request.effort.file_bytes, plan.disk.entry) as file:
+        with drive_io.FileDrive(work, plan.request.effort.file_bytes) as file:
             times = drive.take(file, plan.request.effort, began)
         runs, unknown = _runs(plan, work, began)
         began("speed of the cores", _SPEED_S)

@@ -44,8 +44,6 @@ class Timing:
     """CPU time of this process, for all patterns that ran at once."""
     windows: tuple[tuple[float, float], ...] = ()
     """(end in seconds since the start, bytes per second) of equal parts of the time."""
-    block_requests: float | None = None
-    """Requests that the block layer counted; None: unknown."""
     synced_s: float | None = None
     """Time of the fsync after buffered writes."""
 

@@ -85,15 +85,15 @@ _CACHED: Final = 250_000
 
 STAGES: Final = (
     Stage(
-        name="puts_v100", tells="puts, flushes and compactions by entry", load=_fill(100, "5M"), seconds=18.0, quick=8.0
+        name="puts_v100", tells="puts, flushes and compactions by entry", load=_fill(100, "5M"), seconds=18.0, quick=7.0
     ),
     Stage(
         name="puts_v1000_wal", tells="the same by byte, and the WAL", load=_fill(1000, "1M"), options={"disable_wal": False},
-        seconds=18.0, quick=8.0,
+        seconds=18.0, quick=7.0,
     ),
     Stage(
         name="puts_v400_mem32", tells="puts into larger memtables", load=_fill(400, "2M"),
-        options={"write_buffer_size": "32MiB", "max_bytes_for_level_base": "128MiB"}, seconds=15.0, quick=7.0,
+        options={"write_buffer_size": "32MiB", "max_bytes_for_level_base": "128MiB"}, seconds=15.0,
     ),
     Stage(
         name="puts_v400_t2", tells="two writers", load=_fill(400, "2M"), options={"disable_wal": False}, seconds=12.0,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.options.fields import CompactionStyle, RocksDbOptions
 from lsmlab.models.policies.decisions import CutContext, Cutter
 from lsmlab.models.policies.rocksdb.boundaries import (
@@ -41,13 +42,15 @@ class RocksDbCutter(Cutter):
 
     options: RocksDbOptions
     version: Version
+    aligned: bool = True
+    """False: files of the target size in every release."""
 
     def guide_level(self, tree: Tree, output_level: int, lo: int, hi: int) -> int | None:
-        """First level below that overlaps the job, up to 5.7 the next one (behaviour/compaction-jobs.md, Output cutting)."""
+        """First level below that overlaps the job; at first the next one (behaviour/compaction-jobs.md, Output cutting)."""
         if self.options.compaction_style is not CompactionStyle.LEVEL:
             return None
         levels = range(output_level + 1, tree.num_levels)
-        for level in levels[:1] if self.version <= (5, 7) else levels:
+        for level in levels if self.version >= since.GRANDPARENTS_OF_DEEPER_LEVELS else levels[:1]:
             first, last = tree.levels[level].overlapping(lo, hi)
             if last > first:
                 return level
@@ -70,12 +73,13 @@ class RocksDbCutter(Cutter):
     def _cuts(self, keys: KeyArray, context: CutContext, growth: Callable[[int], OutputGrowth]) -> list[int]:
         if context.output_level == 0 or not len(keys):
             return []
-        if self.version < (7, 8):
-            return _cuts_by_overlap(keys, context, growth, every_key=self.version <= (5, 7))
+        if not self.aligned or self.version < since.ALIGNED_CUTS:
+            every_key = self.version < since.OVERLAP_TEST_AT_BOUNDARIES
+            return _cuts_by_overlap(keys, context, growth, every_key=every_key)
         return self._cuts_at_boundaries(keys, context, growth)
 
     def _cuts_at_boundaries(self, keys: KeyArray, context: CutContext, growth: Callable[[int], OutputGrowth]) -> list[int]:
-        aligned = self.options.level_compaction_dynamic_file_size or self.version >= (9, 0)
+        aligned = self.options.level_compaction_dynamic_file_size or self.version >= since.ALWAYS_ALIGNED_CUTS
         walk = crossings(keys, context)
         alone = context.bottommost or not len(context.grandparent_size) or not aligned
         most = context.target_bytes if alone else 2 * context.target_bytes
@@ -126,11 +130,11 @@ def _cut_at_boundary(
 def _cuts_by_overlap(
     keys: KeyArray, context: CutContext, growth: Callable[[int], OutputGrowth], *, every_key: bool
 ) -> list[int]:
-    """Cut up to 7.7: files of the target size, cut early only where they overlap too many grandparent bytes.
+    """Cut before `since.ALIGNED_CUTS`: files of the target size, cut early only where they overlap too many grandparent bytes.
 
     The overlap counts grandparent files whose end the stream has passed. Only a cut by overlap resets it. A step that
-    ends a file for its size does not update the overlap: files that end in this step count one key later. `every_key`: 5.7
-    tests the limit at every key, later releases where a grandparent file ends.
+    ends a file for its size does not update the overlap: files that end in this step count one key later. `every_key`: test
+    the limit at every key instead of where a grandparent file ends.
     """
     positions, passed = ends(keys, context, after=1)
     n, target, most = len(keys), context.target_bytes, context.max_compaction_bytes

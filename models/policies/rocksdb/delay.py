@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.version import Version
 
 REFILL_US: Final = 1000
-"""Interval between two refills of the credit, and shortest sleep, since 6.19."""
+"""Interval between two refills of the credit, and shortest sleep, since `since.DELAY_BY_NEXT_REFILL`."""
 OLD_REFILL_US: Final = 1024
-"""Interval between two refills before 6.19 (kRefillInterval)."""
-_REWRITE: Final = (6, 19)
+"""Interval between two refills before (kRefillInterval)."""
 _US_PER_S: Final = 1_000_000
 
 
@@ -32,7 +32,7 @@ def get_delay(
     """Charge a write group during a delay. Return the new state and the sleep of the group in microseconds."""
     if bucket.credit_bytes >= group_bytes:
         return replace(bucket, credit_bytes=bucket.credit_bytes - group_bytes), 0
-    if version >= _REWRITE:
+    if version >= since.DELAY_BY_NEXT_REFILL:
         return _get_delay(bucket, group_bytes, now_us, rate_bytes_per_s)
     return _get_delay_old(bucket, group_bytes, now_us, rate_bytes_per_s)
 

@@ -11,16 +11,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.version import Version
 
 RETRY_S: Final = 1.0
 """Sleep of a background thread after a failed job, with its slot (`SleepForMicroseconds(1000000)`)."""
 POLL_S: Final = 5.0
 """Interval in which SstFileManager looks for free space (`ClearError`)."""
-_RETRIES_SINCE: Final = Version(6, 12)
-"""First release that takes an I/O error of a compaction for retryable."""
-_POLLS_SINCE: Final = Version(5, 17)
-"""First release that recovers from a full device by itself."""
 
 
 class WriteFailure(Enum):
@@ -48,8 +45,8 @@ class Severity(Enum):
 def severity(version: Version, failure: WriteFailure, *, flush: bool) -> Severity:
     """Return the effect of a failed write of a flush or of a compaction."""
     if failure is WriteFailure.IO_ERROR:
-        return Severity.NONE if version >= _RETRIES_SINCE else Severity.FATAL
-    if version < _POLLS_SINCE:
+        return Severity.NONE if version >= since.RETRIES_IO_ERRORS else Severity.FATAL
+    if version < since.WAITS_FOR_SPACE:
         return Severity.FATAL
     return Severity.HARD if flush else Severity.SOFT
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Drop, Pick, Picker, RunningJob, Scope, in_scope
@@ -15,12 +16,8 @@ from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 _UNLIMITED_BYTES: Final = 2**63 - 1
-_DRAINS_LEVELS_SINCE: Final = Version(7, 8)
-_DRAINS_ONLY_EXCESS_SINCE: Final = Version(7, 10)
-_LATER_PARTS_ONLY_BELOW_ONE_SINCE: Final = Version(8, 0)
-"""A release between 7.8 and the current one; which one is not certain and affects only the printed score."""
 _MERGE_FACTOR: Final = 1.1
-"""Upper bound on the bytes of an intra-L0 compaction per file that it removes, in memtables."""
+"""Upper bound on the bytes of an intra-L0 compaction per file that it removes, in memtables (`since.FIFO_MERGES_BELOW_1_1`)."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class FifoPicker(Picker):
         total = sum(f.compensated_bytes for f in free)
         limit = self._most_bytes
         score = total / limit if limit else (math.inf if total else 0.0)
-        every_part = self.version < _LATER_PARTS_ONLY_BELOW_ONE_SINCE
+        every_part = self.version < since.FIFO_LATER_SCORES_BELOW_ONE
         if self._compacts and (every_part or score < 1):
             score = max(score, len(free) / self.options.level0_file_num_compaction_trigger)
         if self.options.ttl and (every_part or score < 1):
@@ -88,7 +85,7 @@ class FifoPicker(Picker):
         dropped = self._by_age(tree, now_s) if self.options.ttl and alone else []
         if dropped:
             return self._drop(tree, 0, dropped, "FIFOTtl", now_s)
-        level = tree.last_nonempty_level() if self.version >= _DRAINS_LEVELS_SINCE else 0
+        level = tree.last_nonempty_level() if self.version >= since.FIFO_LEVELS else 0
         excess = tree.total_bytes() - self._most_bytes
         if level == 0 and excess <= 0:
             return self._compact(tree, now_s)
@@ -109,7 +106,7 @@ class FifoPicker(Picker):
 
     def _by_size(self, tree: Tree, level: int, excess: int) -> list[SortedFile]:
         """Oldest files of L0, or first files of a level to drain (behaviour/universal-and-fifo.md, FIFO with several levels)."""
-        if level and excess <= 0 and self.version >= _DRAINS_ONLY_EXCESS_SINCE:
+        if level and excess <= 0 and self.version >= since.FIFO_DRAINS_ONLY_EXCESS:
             return []
         taken: list[SortedFile] = []
         for file in list(reversed(tree.l0)) if level == 0 else tree.levels[level].files:
@@ -127,14 +124,19 @@ class FifoPicker(Picker):
         if not self._compacts or not l0 or l0[0].busy:
             return NOTHING
         total, compensated, per_file, end = l0[0].size_bytes, l0[0].compensated_bytes, _UNLIMITED_BYTES, 1
+        tested = per_file
+        limit = self.options.max_compaction_bytes if self.version >= since.INTRA_L0_LIMIT else _UNLIMITED_BYTES
         while end < len(l0):
             total += l0[end].size_bytes
             compensated += l0[end].compensated_bytes
-            if l0[end].busy or total // end > per_file or compensated > self.options.max_compaction_bytes:
+            tested = total // end
+            if l0[end].busy or tested > per_file or compensated > limit:
                 break
-            per_file = total // end
+            per_file = tested
             end += 1
         most = int(_MERGE_FACTOR * self.options.write_buffer_size)
+        if self.version < since.FIFO_MERGES_BELOW_1_1:  # the first file that is left out counts too
+            per_file, most = tested, self.options.write_buffer_size
         if end < self.options.level0_file_num_compaction_trigger or per_file >= most:
             return NOTHING
         score = self._score(tree, now_s)

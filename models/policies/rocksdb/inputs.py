@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.options.fields import CompactionPri, RocksDbOptions
 from lsmlab.models.policies.decisions import RunningJob
 from lsmlab.models.policies.rocksdb import l0
@@ -51,15 +52,20 @@ class InputRules:
         """Return whether the files of a level are picked in key order."""
         return self.options.compaction_pri is CompactionPri.ROUND_ROBIN
 
+    @property
+    def expands_round_robin(self) -> bool:
+        """Return whether a pick in key order takes the files that follow too, and grows to the right only."""
+        return self.round_robin and self.version >= since.ROUND_ROBIN_EXPANSION
+
     def extend_move(self, tree: Tree, seed: Seed) -> None:
-        """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; both sides since 8.3)."""
-        if self.version < (7, 5) or self.options.compression_per_level:
+        """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; in time to both sides)."""
+        if self.version < since.MOVE_OF_SEVERAL_FILES or self.options.compression_per_level:
             return
         below, files = tree.levels[seed.output], tree.levels[seed.level].files
         start, at = seed.files[0], seed.first
         total = start.size_bytes
         steps = [range(at + 1, len(files))]
-        if self.version >= (8, 3) and not self.round_robin:
+        if self.version >= since.MOVE_TO_BOTH_SIDES and not self.round_robin:
             steps.append(range(at - 1, -1, -1))
         for step in steps:
             for i in step:
@@ -98,9 +104,10 @@ class InputRules:
 
     def growth_limit(self) -> int:
         """Upper bound in bytes on the inputs of both levels (behaviour/leveled-compaction.md, Growing the inputs)."""
-        if self.version < (7, 8) or (self.version < (9, 0) and not self.options.ignore_max_compaction_bytes_for_input):
-            return self.options.max_compaction_bytes
-        return NO_LIMIT if self.version < (9, 2) else 2 * self.options.max_compaction_bytes
+        if self.version >= since.GROWTH_LIMIT_DOUBLED:
+            return 2 * self.options.max_compaction_bytes
+        optional = self.version >= since.GROWTH_OPTION and self.options.ignore_max_compaction_bytes_for_input
+        return NO_LIMIT if optional or self.version >= since.GROWTH_WITHOUT_LIMIT else self.options.max_compaction_bytes
 
     def grow(self, tree: Tree, seed: Seed, a: int, b: int) -> None:
         """Add files of the start level if they add none of the output level, whose input files are [a, b).
@@ -111,7 +118,7 @@ class InputRules:
         lo, hi = key_range(seed.files)
         all_lo, all_hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
         room = self.growth_limit() - below.compensated_bytes_of(a, b)
-        from_lo = lo if self.round_robin and seed.level else all_lo
+        from_lo = lo if self.expands_round_robin and seed.level else all_lo
         grown = overlapping(tree, seed.level, from_lo, all_hi)
         if self._fits(grown, seed, room):
             c, d = below.overlapping(*key_range(grown))

@@ -62,8 +62,8 @@ def movable(l0: Sequence[SortedFile], output: Level) -> list[SortedFile]:
 def cost_based(l0: Sequence[SortedFile], trigger: int, max_bytes: int | None) -> list[SortedFile]:
     """Newest L0 files to compact into one while an L0 to base compaction is blocked (FindIntraL0Compaction).
 
-    Adds files while the bytes per removed file do not rise. `max_bytes` limits their compensated sum; None is no limit
-    (5.7).
+    Adds files while the bytes per removed file do not rise. `max_bytes` limits their compensated sum; None is no
+    limit.
     """
     if len(l0) < trigger + 2 or l0[0].busy:
         return []

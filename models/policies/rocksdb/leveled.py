@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lsmlab.models import since
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.rocksdb import l0
@@ -74,15 +75,17 @@ class LeveledPicker(Picker):
         return self._derived(tree).pending_bytes
 
     def bottommost_bytes(self, tree: Tree) -> int:
-        """Bytes of files that overlap no deeper file: RocksDB 8.10+ compares an eighth of them with the debt.
+        """Bytes of files that overlap no deeper file: later releases compare an eighth of them with the debt.
 
         See (behaviour/write-stalls.md, Pressure).
         The deepest level counts whole, the levels above it in part. The method returns the bytes of the deepest level if
         they alone decide the comparison, or if the debt is over a quarter of the soft limit, which decides it too; and the
         bytes of all levels below L0 if an eighth of them is not above the debt. Few debts are between these bounds.
         """
-        if self.version < (8, 10):
+        if self.version < since.PRESSURE_BY_BOTTOMMOST:
             return 0
+        if self.version < since.PRESSURE_AT_AN_EIGHTH:
+            return bottommost_bytes(tree)
         pending, last = self.pending_bytes(tree), tree.last_nonempty_level()
         deepest = tree.size_bytes(last)
         if 8 * pending < deepest or 4 * pending >= self.options.soft_pending_compaction_bytes_limit > 0:
@@ -104,6 +107,17 @@ class LeveledPicker(Picker):
     def target_file_size(self, tree: Tree, level: int) -> int:
         """Target size of files that a job writes to `level` now. Unit: bytes."""
         return self.rules.target_file_size(level, self._targets(tree).base_level)
+
+    def levels_at_open(self, filled: Sequence[int]) -> Mapping[int, int]:
+        """Fill the levels from the last one up with dynamic levels: DBImpl::Recover.
+
+        See (behaviour/leveled-compaction.md, Trivial moves).
+        """
+        if not self.rules.dynamic or self.options.disable_auto_compactions or self.version < since.MOVES_AT_OPEN:
+            return super().levels_at_open(filled)
+        below_l0 = [level for level in filled if level > 0]
+        first = self.options.num_levels - len(below_l0)
+        return {0: 0} | {level: first + i for i, level in enumerate(below_l0)}
 
     # ---- picking ----
 
@@ -131,7 +145,7 @@ class LeveledPicker(Picker):
             seed.files = l0.closure(tree.l0, *key_range(seed.files))
             if any(f.busy for f in seed.files):
                 return NOTHING
-        elif seed.level > 0 and self._inputs.round_robin:
+        elif seed.level > 0 and self._inputs.expands_round_robin:
             self._inputs.expand_round_robin(tree, running, targets.size_bytes[seed.level], seed)
         return self._complete(tree, running, targets, seed)
 
@@ -161,7 +175,7 @@ class LeveledPicker(Picker):
         return None
 
     def _intra_l0(self, tree: Tree, score: float) -> Seed | None:
-        limit = None if self.version <= (5, 7) else self.options.max_compaction_bytes
+        limit = None if self.version < since.INTRA_L0_LIMIT else self.options.max_compaction_bytes
         files = l0.cost_based(tree.l0, self.options.level0_file_num_compaction_trigger, limit)
         return Seed(0, 0, files, score) if files else None
 
@@ -169,11 +183,11 @@ class LeveledPicker(Picker):
         """Choose first files of level 0: PickFileToCompact (behaviour/leveled-compaction.md, L0 compactions)."""
         version, base = self.version, targets.base_level
         busy = any(job.start_level == 0 for job in running)
-        if not busy and version >= (7, 5) and not self.options.compression_per_level:
+        if not busy and version >= since.L0_MOVE and not self.options.compression_per_level:
             files = l0.movable(tree.l0, tree.levels[base])
             if files:
                 return Seed(0, base, files, score, disjoint=True)
-        if version >= (9, 0):
+        if version >= since.INTRA_L0_BY_SIZE:
             trigger, factor = self.options.level0_file_num_compaction_trigger, self.options.max_bytes_for_level_multiplier
             files = l0.size_based(tree.l0, trigger, tree.levels[base], factor)
             if files:
@@ -184,7 +198,7 @@ class LeveledPicker(Picker):
         for position in range(0 if self._inputs.round_robin else tree.cursor[0], len(order)):
             file = tree.l0[order[position]]
             if not file.busy and self._open_range(tree, running, base, file) is not None:
-                if version <= (5, 7) and conflicts(running, base, file.lo, file.hi):
+                if version < since.RANGE_CHECK_PER_FILE and conflicts(running, base, file.lo, file.hi):
                     return None
                 return Seed(0, base, [file], score, None if self._inputs.round_robin else position)
             if self._inputs.round_robin:
@@ -205,7 +219,7 @@ class LeveledPicker(Picker):
                     return None
                 continue
             seed = Seed(number, output, [file], score, None if round_robin else position, first=index)
-            if self.version <= (5, 7) and conflicts(running, output, *key_range(seed.files)):
+            if self.version < since.RANGE_CHECK_PER_FILE and conflicts(running, output, *key_range(seed.files)):
                 return None
             if below[0] == below[1]:
                 self._inputs.extend_move(tree, seed)
@@ -217,9 +231,9 @@ class LeveledPicker(Picker):
     ) -> tuple[int, int] | None:
         """Output-level files [a, b) that `file` overlaps; None if one is busy or a running job writes there.
 
-        In 5.7 the caller makes the second test and skips the level when it fails.
+        Before `since.RANGE_CHECK_PER_FILE` the caller makes the second test and skips the level when it fails.
         """
-        if self.version > (5, 7) and conflicts(running, output, file.lo, file.hi):
+        if self.version >= since.RANGE_CHECK_PER_FILE and conflicts(running, output, file.lo, file.hi):
             return None
         below = tree.levels[output]
         a, b = below.overlapping(file.lo, file.hi)
@@ -249,10 +263,10 @@ class LeveledPicker(Picker):
 
     def _is_trivial_move(self, tree: Tree, targets: Targets, seed: Seed) -> bool:
         """Return whether such inputs can move: Compaction::IsTrivialMove (behaviour/leveled-compaction.md, Trivial moves)."""
-        if self.options.compaction_options_universal.allow_trivial_move and self.version < (7, 0):
+        if self.options.compaction_options_universal.allow_trivial_move and self.version < since.MOVE_WITH_UNIVERSAL_OPTION:
             return False  # the option of the universal style prevents all moves of this one
         if seed.level == 0 and not seed.disjoint:
-            alone = self.version >= (11, 0) and len(seed.files) == 1
+            alone = self.version >= since.MOVE_OF_ONE_L0_FILE and len(seed.files) == 1
             if not alone and not l0.disjoint(tree.l0):
                 return False
         base, last = targets.base_level, tree.last_nonempty_level()

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.models import since
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
@@ -54,7 +55,7 @@ class Targets(NamedTuple):
     size_bytes: tuple[float, ...]
     """Target per level; infinity for L0 and for levels above the base level."""
     lowest_unnecessary_level: int = -1
-    """Deepest level to drain (8.3+); -1 without one."""
+    """Deepest level to drain (`since.DRAIN`); -1 without one."""
     multiplier: float = 10.0
     """Level multiplier in force (5.18 to 7.4 adapt it to a large L0)."""
 
@@ -98,7 +99,8 @@ class LevelRules:
             return Targets(last, (math.inf,) * self.options.num_levels, multiplier=0.0)
         first = next(level for level, size in enumerate(sizes) if size)
         factor = self.options.max_bytes_for_level_multiplier
-        to_l0 = (5, 18) <= self.version < (7, 5)  # no level below L0 is smaller than L0 (base_bytes_max)
+        # no level below L0 is smaller than L0 (base_bytes_max)
+        to_l0 = since.TARGETS_FIT_L0 <= self.version < since.SCORES_BY_ARRIVALS
         upper = max(self.options.max_bytes_for_level_base, tree.size_bytes(0)) if to_l0 else self.options.max_bytes_for_level_base
         lower = int(upper / factor)
         size, unnecessary = largest, -1
@@ -116,7 +118,7 @@ class LevelRules:
             base_size = upper if size > upper else max(1, size)
         if to_l0:
             base_size, factor = self._fit_to_l0(tree, base, base_size, largest)
-        if self.version < (8, 3):
+        if self.version < since.DRAIN:
             unnecessary = -1
         target = [math.inf] * base
         size = base_size
@@ -141,7 +143,7 @@ class LevelRules:
     def target_file_size(self, level: int, base_level: int) -> int:
         """Target size of files written to `level` (MaxFileSizeForLevel). Unit: bytes."""
         index = level
-        if self.dynamic and self.version > (5, 7) and level >= base_level:
+        if self.dynamic and self.version >= since.FILE_SIZE_FROM_BASE_LEVEL and level >= base_level:
             index = level - base_level
         return self._target_file_sizes[index]
 
@@ -163,7 +165,7 @@ class LevelRules:
                 free += 1
                 free_bytes += file.compensated_bytes
         score = free / self.options.level0_file_num_compaction_trigger
-        if not self.dynamic or self.version < (7, 5):
+        if not self.dynamic or self.version < since.SCORES_BY_ARRIVALS:
             scores = [max(score, free_bytes / self._l0_limit(targets))]
             for level in range(1, self.options.num_levels - 1):
                 scores.append(tree.levels[level].free_compensated_bytes / targets.size_bytes[level])
@@ -177,7 +179,7 @@ class LevelRules:
 
         Source: ComputeCompactionScore, l0_target_size (in 6.13.2, not in 6.12.7).
         """
-        if not self.dynamic or self.version < (6, 13) or targets.multiplier == 0.0:
+        if not self.dynamic or self.version < since.L0_SCORE_FITS_BASE or targets.multiplier == 0.0:
             return self.options.max_bytes_for_level_base
         return max(self.options.max_bytes_for_level_base, int(targets.size_bytes[targets.base_level] / targets.multiplier))
 

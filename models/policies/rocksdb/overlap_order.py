@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.models import since
 from lsmlab.models.policies.rocksdb.unstable_sort import sorted_as_libstdcxx
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
@@ -28,14 +29,14 @@ class Release(NamedTuple):
     """Rules that differ between releases."""
 
     by_file_size: bool
-    """Divide by file sizes instead of compensated sizes: 5.7."""
+    """Divide by file sizes instead of compensated sizes."""
     ties_by_key: bool
-    """Files of the same ratio are in key order: since 7.5. Before, in the order in which std::sort leaves them."""
+    """Files of the same ratio are in key order. Before, in the order in which std::sort leaves them."""
 
     @staticmethod
     def of(version: Version) -> Release:
         """Return the rules of a release."""
-        return Release(version <= (5, 7), version >= (7, 5))
+        return Release(version < since.RATIO_BY_COMPENSATED_SIZE, version >= since.TIES_BY_KEY)
 
 
 class OverlapOrder:

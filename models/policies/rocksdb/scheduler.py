@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RateLimiterMode, RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
@@ -43,9 +44,13 @@ class RocksDbScheduler(Scheduler):
         """Return the slots under pressure."""
         return self._slots[True]
 
+    def free_slots(self, view: StoreView) -> int:
+        """Return the free compaction slots (AcquireSubcompactionResources)."""
+        return max(0, self._slots[view.speedup][1] - view.compactions)
+
     def priority(self, kind: JobKind, urgent: bool) -> Priority:
-        """Return HIGH for flushes and LOW for compactions; USER for both during a write stall."""
-        return Priority.USER if urgent else super().priority(kind, urgent)
+        """Return HIGH for flushes and LOW for compactions; in time USER for both during a write stall."""
+        return Priority.USER if urgent and self.version >= since.USER_PRIORITY_IN_STALLS else super().priority(kind, urgent)
 
     def plan(self, view: StoreView, coin: float) -> Sequence[Action]:  # noqa: ARG002
         """Start one flush and one compaction if they wait and a slot is free."""

@@ -1,6 +1,6 @@
 """Subcompactions: the parts of a compaction that run in parallel (behaviour/compaction-jobs.md, Subcompactions).
 
-Source: CompactionJob::GenSubcompactionBoundaries.
+Sources: Compaction::ShouldFormSubcompactions, CompactionJob::GenSubcompactionBoundaries.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from lsmlab.models import since
+from lsmlab.models.options.fields import CompactionPri, CompactionStyle, RocksDbOptions
+from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.version import Version
 from numpy.typing import NDArray
@@ -17,39 +20,51 @@ from numpy.typing import NDArray
 ANCHORS: Final = 128
 """Maximum number of anchors per table (kMaxNumAnchors in BlockBasedTable::ApproximateKeyAnchors)."""
 FILL: Final = 4.0 / 5
-"""Smallest expected output size as a share of the target size (min_file_fill_percent, up to 7.5)."""
+"""Smallest expected output size as a share of the target size (min_file_fill_percent), without anchors."""
 
 Inputs = Sequence[tuple[int, Sequence[SortedFile]]]
 
 
-def subcompaction_cuts(
-    inputs: Inputs, keys: KeyArray, max_subcompactions: int, target_file_bytes: int, version: Version
-) -> list[int]:
+def planned_parts(options: RocksDbOptions, pick: Compaction, version: Version, free_slots: int) -> int:
+    """Return the largest number of parts of a job; 1 = no split.
+
+    `free_slots`: compactions that could start now; with kRoundRobin further parts take them.
+    """
+    most, files = options.max_subcompactions, len(pick.inputs[0][1])
+    if pick.output_level == 0:
+        return 1
+    if options.compaction_style is CompactionStyle.UNIVERSAL:
+        return most
+    if options.compaction_pri is CompactionPri.ROUND_ROBIN and version >= since.ROUND_ROBIN_PARTS:
+        return max(most, min(files, most + free_slots))
+    if pick.start_level > 0:
+        return 1
+    output_is_empty = pick.inputs[-1][0] != pick.output_level  # in the LOGs of 6.4 no such job splits
+    return 1 if output_is_empty and version < since.PARTS_WITHOUT_OUTPUT_FILES else most
+
+
+def subcompaction_cuts(pick: Compaction, keys: KeyArray, most: int, target_file_bytes: int, version: Version) -> list[int]:
     """Ascending positions in `keys`, the merged keys of the job, at which the next part begins; empty = one part.
 
-    Only jobs from L0 to a deeper level split. `inputs` is `Compaction.inputs` with the output level last.
+    `most`: `planned_parts`.
     """
-    bounds = subcompaction_keys(inputs, max_subcompactions, target_file_bytes, version)
+    bounds = subcompaction_keys(pick, most, target_file_bytes, version)
     positions = sorted({int(keys.searchsorted(key, side="left")) for key in bounds})
     return [p for p in positions if 0 < p < len(keys)]
 
 
-def subcompaction_keys(
-    inputs: Inputs, max_subcompactions: int, target_file_bytes: int, version: Version
-) -> list[int]:
+def subcompaction_keys(pick: Compaction, most: int, target_file_bytes: int, version: Version) -> list[int]:
     """Smallest possible key of each part but the first."""
-    if max_subcompactions <= 1 or inputs[0][0] != 0:
+    if most <= 1:
         return []
-    if version >= (7, 6):
-        bounds = _by_anchors(inputs, max_subcompactions, target_file_bytes)
-        return [] if len(bounds) == 1 and version < (8, 4) else bounds  # 7.6 to 8.3 run a job of two parts as one
-    if len(inputs) == 1 and version < (7, 5):
-        return []  # Compaction::IsOutputLevelEmpty; in the LOGs of 6.4 no L0 job without L1 files splits
-    return _by_file_bounds(inputs, max_subcompactions, target_file_bytes)
+    if version < since.PARTS_BY_ANCHORS:
+        return _by_file_bounds(pick, most, target_file_bytes)
+    bounds = _by_anchors(pick.inputs, most, target_file_bytes)
+    return [] if len(bounds) == 1 and version < since.TWO_PARTS else bounds
 
 
 def _by_anchors(inputs: Inputs, most: int, target_file_bytes: int) -> list[int]:
-    """Cut where the sizes before the anchors of all files add up to the next multiple of a part's size (7.6+).
+    """Cut where the sizes before the anchors of all files add up to the next multiple of a part's size.
 
     RocksDB drops one of two equal anchors together with its size. Real files hardly ever have equal anchors, but
     sampled files do, because they draw from one sample; so here the sizes of equal anchors add up.
@@ -83,18 +98,22 @@ def _anchors(file: SortedFile) -> NDArray[np.int64]:
     return file.keys[(np.arange(1, count + 1) * n) // count - 1]
 
 
-def _by_file_bounds(inputs: Inputs, most: int, target_file_bytes: int) -> list[int]:
-    """Group the ranges between file bounds until each group has the mean size (5.7 to 7.5)."""
+def _by_file_bounds(pick: Compaction, most: int, target_file_bytes: int) -> list[int]:
+    """Group the ranges between file bounds until each group has the mean size.
+
+    Bounds are both ends of L0 files and of deeper levels, and the first keys of the files of the output level.
+    """
     ends: set[int] = set()
-    for level, files in inputs:
+    for level, files in pick.inputs:
         if level == 0:
             ends.update(f.lo for f in files)
             ends.update(f.hi for f in files)
         elif files:
-            ends.update(f.lo for f in files)
-            ends.add(files[-1].hi)
+            ends.update((files[0].lo, files[-1].hi))
+            if level == pick.output_level:
+                ends.update(f.lo for f in files)
     bounds = np.array(sorted(ends), dtype=np.int64)
-    sizes = np.diff(_bytes_before(inputs, bounds))
+    sizes = np.diff(_bytes_before(pick.inputs, bounds))
     total = float(sizes.sum())
     parts = min(len(sizes), most, math.ceil(total / FILL / target_file_bytes))
     if parts <= 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import StallCause, StallInputs, Throttle, ThrottleState
 from lsmlab.models.version import Version
@@ -23,7 +24,7 @@ NEAR_STOP: Final = 0.6
 RECOVERY: Final = 1.4
 """Factor on the rate at the end of the delay (kDelayRecoverSlowdownRatio)."""
 _BOTTOMMOST_DIVISOR: Final = 8
-"""Divisor of the bottommost bytes for the pressure threshold (kBottommostSizeDivisor, 8.10+)."""
+"""Divisor of the bottommost bytes for the pressure threshold (kBottommostSizeDivisor)."""
 _SLOWDOWN_DIVISOR: Final = 4
 """Divisor of the soft limit for the pressure threshold (kSlowdownTriggerDivisor)."""
 
@@ -65,7 +66,8 @@ class RocksDbThrottle(Throttle):
             return StallCause.L0_STOP
         if compacts and 0 < hard <= inputs.pending_bytes:
             return StallCause.PENDING_STOP
-        mergeable = self.version <= (5, 7) or immutables - 1 >= self.options.min_write_buffer_number_to_merge
+        needs_merge = self.version >= since.MEMTABLE_SLOWDOWN_NEEDS_MERGE
+        mergeable = not needs_merge or immutables - 1 >= self.options.min_write_buffer_number_to_merge
         if self.options.max_write_buffer_number > 3 and immutables >= self.options.max_write_buffer_number - 1 and mergeable:
             return StallCause.MEMTABLE_SLOWDOWN
         if compacts and 0 <= self.options.level0_slowdown_writes_trigger <= inputs.l0_files:
@@ -123,9 +125,11 @@ class RocksDbThrottle(Throttle):
     def pressure_pending_bytes(self, bottommost_bytes: int) -> int:
         """Debt in bytes from which compactions run in parallel (GetPendingCompactionBytesForCompactionSpeedup)."""
         quarter = self.options.soft_pending_compaction_bytes_limit // _SLOWDOWN_DIVISOR
-        if self.version < (8, 10) or bottommost_bytes == 0:
+        if self.version < since.PRESSURE_BY_BOTTOMMOST or bottommost_bytes == 0:
             return quarter
-        least = 2 * self.options.max_bytes_for_level_base if self.version >= (9, 8) else 0
+        if self.version < since.PRESSURE_AT_AN_EIGHTH:
+            return min(bottommost_bytes * _BOTTOMMOST_DIVISOR, quarter)  # by mistake (kBottommostSizeMultiplier)
+        least = 2 * self.options.max_bytes_for_level_base if self.version >= since.PRESSURE_FLOOR else 0
         return min(max(bottommost_bytes // _BOTTOMMOST_DIVISOR, least), quarter)
 
     # ---- LOG lines (behaviour/log-and-statistics.md, Stall lines) ----

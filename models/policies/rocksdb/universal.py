@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions, StopStyle, UniversalOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, first_pick
@@ -19,8 +20,6 @@ UNLIMITED_BYTES: Final = 2**63 - 1
 """Target file size of a compaction into level 0: always one output file."""
 _UNLIMITED_PERCENT: Final = 2**32 - 1
 """Size ratio of compactions that reduce the number of runs: any run fits."""
-_LEAVES_OUT_NEWEST_SINCE: Final = Version(8, 7)
-_READ_AMP_SINCE: Final = Version(9, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +136,7 @@ class UniversalPicker(Picker):
 
     def _is_periodic_due(self, tree: Tree, now_s: float) -> bool:
         limit_s = now_s - self.options.periodic_compaction_seconds
-        if self.options.periodic_compaction_seconds == 0 or limit_s <= 0:
+        if self.version < since.UNIVERSAL_PERIODIC or self.options.periodic_compaction_seconds == 0 or limit_s <= 0:
             return False
         levels = (tree.l0, *(level.files for level in tree.levels[1:]))
         return any(f.created_s < limit_s and not f.busy for files in levels for f in files)
@@ -161,7 +160,7 @@ class UniversalPicker(Picker):
         if start is None:
             return None
         candidates = sum(run.compensated_bytes for run in runs[start:base])
-        if self.version >= _LEAVES_OUT_NEWEST_SINCE:
+        if self.version >= since.LEAVES_OUT_NEWEST:
             excluded = self._leave_out_newest(runs, start, candidates)
             candidates -= sum(run.compensated_bytes for run in runs[start : start + excluded])
             start += excluded
@@ -175,7 +174,7 @@ class UniversalPicker(Picker):
         Before 8.7 a busy run after the first free one prevents the pick; the release of this change is not certain.
         """
         base = len(runs) - 1
-        if self.version < _LEAVES_OUT_NEWEST_SINCE:
+        if self.version < since.LEAVES_OUT_NEWEST:
             start = next((i for i in range(base) if not runs[i].busy), base)
             return None if start == base or any(run.busy for run in runs[start:base]) else start
         start = base
@@ -214,7 +213,7 @@ class UniversalPicker(Picker):
     def run_limit(self, largest_run_bytes: int) -> int:
         """Limit on free runs if the largest has `largest_run_bytes` (max_read_amp, 9.4+; before: the trigger)."""
         trigger = self.options.level0_file_num_compaction_trigger
-        if self.version < _READ_AMP_SINCE or self._style.max_read_amp < 0:
+        if self.version < since.MAX_READ_AMP or self._style.max_read_amp < 0:
             return trigger
         if self._style.max_read_amp > 0:
             return self._style.max_read_amp

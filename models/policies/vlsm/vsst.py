@@ -14,12 +14,9 @@ from lsmlab.models.policies.parts import Base, PolicySettings
 from lsmlab.models.policies.rocksdb.cutter import RocksDbCutter
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.tree.tree import Tree
-from lsmlab.models.version import Version
 
 VSST_LEVEL: Final = 1
 """Level whose files are vSSTs."""
-FIXED_UNTIL: Final = Version(7, 7)
-"""Last release that cuts files at the target size; 7.8 aligns them with the level below."""
 
 
 class Overlap(Enum):
@@ -36,8 +33,8 @@ class FixedCutting(PolicySettings[Cutter]):
     """`engine/cutter=fixed`: files of the target size."""
 
     def make(self, base: Base) -> RocksDbCutter:
-        """Build RocksDB's cutter up to 7.7."""
-        return RocksDbCutter(base.options, min(base.version, FIXED_UNTIL))
+        """Build RocksDB's cutter of the releases before it aligned files with the level below."""
+        return RocksDbCutter(base.options, base.version, aligned=False)
 
 
 @dataclass(frozen=True)

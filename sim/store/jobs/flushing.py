@@ -161,7 +161,7 @@ class Flushing:
         for memtable in self._family.immutables:
             if memtable.in_progress:
                 if picked:
-                    break  # a flush picks consecutive memtables only (7.8+); with one flush thread there is never a gap
+                    break  # a flush picks consecutive memtables only (7.7+); with one flush thread there is never a gap
                 continue
             memtable.in_progress = True
             picked.append(memtable)
@@ -189,7 +189,7 @@ class Flushing:
             if file is not None:
                 record.output_level = family.latest_options.picker.flush_level(family.tree, file.lo, file.hi)
                 apply_edit(family, record.job, added=[(record.output_level, [file])])
-                database.machine.cache.add_written(file)
+                database.machine.cache.add_written([file])
             record.end_s = database.env.now
             family.events.job_ended(record)
             family.install_after(job, began_with or flush.engine)

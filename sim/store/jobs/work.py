@@ -107,7 +107,7 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     stream, entries = content.stream(keys, tombstones, compressed=compression.compresses)
     input_bytes = sum([f.compaction_bytes for f in inputs])
     entries_in = sum([f.compaction_entries for f in inputs])
-    bounds = family.latest_options.subcompaction_bounds(tree, pick, keys)
+    bounds = family.latest_options.subcompaction_bounds(tree, pick, keys, database.free_slots)
     groups = [
         _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, start)
         for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True)

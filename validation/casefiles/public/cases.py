@@ -31,6 +31,15 @@ def public_cases(data: Path = DATA, sets: tuple[str, ...] = (), folder: str = FI
             yield case_from_mapping(mapping, data)
 
 
+def calibration_cases(data: Path = DATA) -> Iterator[Case]:
+    """Yield the calibration runs of both folders that LSMLab can simulate; none where the data are missing."""
+    for place, folder in ((data, FIRST), (data.with_name("public_runs_2"), SECOND)):
+        if place.is_dir():
+            for case in public_cases(data, folder=folder):
+                if case.part == "calibration" and case.logs and not case.not_expressed:
+                    yield case
+
+
 def merged(mappings: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Combine repeats of one configuration into one mapping with their means and range / mean."""
     groups: dict[str, list[dict[str, Any]]] = defaultdict(list)

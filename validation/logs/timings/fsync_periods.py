@@ -6,7 +6,6 @@ time between the start of an output file and its `table_file_creation` event is 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,9 +17,6 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 _FULL_BYTES: Final = 20e6
 """Smaller files are left out of rates: fixed costs dominate their times."""
-_SEQUENTIAL_FSYNCS: Final = 2.5
-"""Largest mean number of fsyncs in progress in periods that show the bandwidth of a hard disk: with more of them its queue is
-full, and it loses time to seeks between the files (docs/decisions/0041)."""
 _TOGETHER_S: Final = 2e-3
 """Files that finish within this time are taken as committed by one transaction of the file system's journal."""
 
@@ -53,15 +49,13 @@ def commit_s(log: TimedLog, quantile: float = 0.5) -> float:
 
 
 def busy_periods(
-    log: TimedLog, flush_cpu_s: Callable[[TimedJob], float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES,
-    most_fsyncs: float = math.inf,
-) -> Array:  # fmt: skip
+    log: TimedLog, flush_cpu_s: Callable[[TimedJob], float], read_byte_s: float = 0.0, full_bytes: float = _FULL_BYTES
+) -> Array:
     """Return (seconds, bytes, journal commits) of each period in which at least one fsync ran. Shape (n, 3).
 
     If the LOG does not time fsyncs, the fsync of a file is taken to begin when the file's share of the job's CPU time
     is over (`computing_s` for a compaction, `flush_cpu_s` for a flush). Periods near a file of a compaction with
-    subcompactions are left out, and so are periods with at most `full_bytes` or with more than `most_fsyncs` fsyncs in
-    progress on average.
+    subcompactions are left out, and so are periods with at most `full_bytes`.
     """
     spans, unknown = fsync_spans(log, flush_cpu_s, read_byte_s)
     rows = []
@@ -69,15 +63,13 @@ def busy_periods(
     while i < len(spans):
         begun, ended, size = spans[i]
         ends = [ended]
-        fsyncs_s = ended - begun
         i += 1
         while i < len(spans) and spans[i][0] < ended:
             ended, size = max(ended, spans[i][1]), size + spans[i][2]
             ends.append(spans[i][1])
-            fsyncs_s += spans[i][1] - spans[i][0]
             i += 1
         known = np.searchsorted(unknown, begun - 1.0) == np.searchsorted(unknown, ended + 1.0)
-        if known and size > full_bytes and fsyncs_s <= most_fsyncs * (ended - begun):
+        if known and size > full_bytes:
             commits = 1 + int((np.diff(np.sort(np.array(ends))) > _TOGETHER_S).sum())
             rows.append((ended - begun, size, float(commits)))
     return np.array(rows)
@@ -107,11 +99,6 @@ def fsync_spans(
             spans.append((min(begun + cpu_s * size / job.output_bytes, finished - 1e-4), finished, size))
             begun = finished
     return sorted(spans), np.sort(np.array(unknown))
-
-
-def most_fsyncs(*, rotates: bool) -> float:
-    """Return the largest mean number of fsyncs in progress in periods that show the bandwidth of a hard disk, or of an SSD."""
-    return _SEQUENTIAL_FSYNCS if rotates else math.inf
 
 
 def bandwidth(periods: Array, commit_s: float) -> float:
