@@ -54,16 +54,17 @@ def _at(rate_per_s: int, num: str, duration: str) -> tuple[str, ...]:
 
 EMPTY = "workload.preload=0"
 OPEN_LOOP = _at(100_000, "100M", "600s")
+EIGHT_JOBS = (*OPEN_LOOP, "engine.options.max_background_jobs=8")
 HALF_READS = (*OPEN_LOOP, "workload.read=0.5", "workload.update=0.5")
 LOAD = (
     "device=nvme", "engine.options.max_background_jobs=8", "workload=ycsb_load", "workload.value_size=200",
     "workload.threads=1",
 )  # fmt: skip
 CASES = (
-    Case("start_up", ("workload.num=20k", "workload.duration=1s"), 0.8),
-    Case("hour", (*_at(24_606, "50M", "3600s"), EMPTY), 1.2, 0.7),
-    Case("day", (*_at(24_606, "10G", "86400s"), EMPTY), 15.0),
-    Case("week", (*_at(9_843, "1G", "604800s"), EMPTY), 42.0),  # linear: 7 days at 10 of the 25 MB/s of `day`
+    Case("start_up", ("workload.num=20k", "workload.duration=1s"), 0.3),
+    Case("hour", (*_at(24_606, "50M", "3600s"), EMPTY), 1.5),
+    Case("day", (*_at(24_606, "10G", "86400s"), EMPTY), 40.0),
+    Case("week", (*_at(9_843, "1G", "604800s"), EMPTY), None, memory_mb=400.0),
     Case("hour_1_gb", _at(24_606, "1M", "3600s"), None),  # preloaded stores of three sizes: the cost per job is the same
     Case("hour_1_tb", _at(24_606, "1G", "3600s"), None),
     Case("hour_10_tb", _at(24_606, "10G", "3600s"), None, memory_mb=4000.0),
@@ -77,6 +78,11 @@ CASES = (
         "half_reads_both_caps", (*HALF_READS, "device.write_cap=3000MB/s", "device.read_cap=3000MB/s"), 1.2,
         beside="half_reads",
     ),
+    Case("eight_jobs", EIGHT_JOBS, None),
+    Case(
+        "eight_jobs_both_caps", (*EIGHT_JOBS, "device.write_cap=3000MB/s", "device.read_cap=3000MB/s"), 1.3,
+        beside="eight_jobs",
+    ),
     Case("open_loop_cap_binds", (*OPEN_LOOP, "device.write_cap=500MB/s"), None),
     Case(
         "throttled_90s",
@@ -86,7 +92,7 @@ CASES = (
             "engine.options.max_bytes_for_level_base=16MiB", "device=nvme", "device.write_cap=80MiB/s",
             "workload=fillrandom", "workload.num=10M", "workload.duration=90s",
         ),
-        0.7,
+        0.9,
     ),
 )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -153,8 +153,8 @@ def is_run(directory: Path) -> bool:
     return (directory / "summary.json").is_file() and (directory / "series.parquet").is_file()
 
 
-def load_run(directory: Path) -> RunData:
-    """Read a run directory.
+def load_run(directory: Path, columns: Mapping[str, Sequence[str]] | None = None) -> RunData:
+    """Read a run directory. `columns`: of these tables, read only these columns.
 
     Raises InputError if the directory has no summary.json (the run did not finish), or a file is missing, broken, or of
     a newer version of the results contract.
@@ -162,7 +162,8 @@ def load_run(directory: Path) -> RunData:
     config = directory / "config.yaml"
     text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
     summary = read_summary(directory)
-    return run_data(directory, summary, text, lambda name: read_table(directory / f"{name}.parquet"))
+    only = columns or {}
+    return run_data(directory, summary, text, lambda name: read_table(directory / f"{name}.parquet", only.get(name)))
 
 
 def run_data(directory: Path, summary: dict[str, Any], config_text: str, table: Callable[[str], Any]) -> RunData:

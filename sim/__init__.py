@@ -3,7 +3,7 @@
 Packages and modules from the lowest layer to the highest. A layer imports only lower layers; the docstring of each
 package lists its modules.
 
-- yaml_text: the reader and writer of YAML.
+- yaml_text: the reader and writer of YAML. garbage: no garbage collections while modules are loaded.
 - progress: progress bar. observers: lists of callbacks.
 - machine: device, cores, page cache, journal, rate limiter.
 - store: databases with column families, memtables, trees, jobs and files.

@@ -55,16 +55,23 @@ LARGE_RUN_JOBS: Final = 10_000
 """Background jobs from which `return_freed_memory` is worth its time: 30 ms, and 10 ms per 10,000 files in the tree."""
 
 
+_MMAP_THRESHOLD: Final = -3
+"""M_MMAP_THRESHOLD of malloc.h."""
+_LARGE_ARRAY_BYTES: Final = 1 << 18
+
+
 def return_freed_memory() -> None:
     """Free unreachable objects and give free pages back to the operating system.
 
     The objects of a run refer to each other, so its logs stay until the garbage collector finds them. glibc then keeps the
-    pages of small arrays, such as the keys of files, and takes new pages for large ones. Other C libraries keep what
-    they keep.
+    pages of small arrays, such as the keys of files, and takes new pages for large ones. From now on it gives those of large
+    arrays back as soon as they are freed; by default it keeps arrays of up to 32 MB. Other C libraries keep what they keep.
     """
     gc.collect()
     try:
-        trim = ctypes.CDLL(None).malloc_trim
+        library = ctypes.CDLL(None)
+        trim, set_option = library.malloc_trim, library.mallopt
     except (AttributeError, OSError, TypeError):
         return  # not glibc
     trim(0)
+    set_option(_MMAP_THRESHOLD, _LARGE_ARRAY_BYTES)

@@ -34,9 +34,13 @@ def simulate(setting: Setting, progress: Progress | None = None) -> Result:
 
     """
     result = _simulate(setting, progress)
-    if len(result.jobs["job"]) >= LARGE_RUN_JOBS:
-        return_freed_memory()  # that of the simulation, before the files are written
+    _free_memory(result)  # that of the simulation, before the files are written
     return result
+
+
+def _free_memory(result: Result) -> None:
+    if len(result.jobs["job"]) >= LARGE_RUN_JOBS:
+        return_freed_memory()
 
 
 def _simulate(setting: Setting, progress: Progress | None) -> Result:
@@ -54,6 +58,7 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
     phase.run(progress)
     phase.settle()
     result = collect(phase.setup, phase.machine, phase.databases, phase.clients, phase.reads, phase.env.now, logs)
+    _free_memory(result)  # that of the tables' making, before the stalls of a long run are divided among their jobs
     explain_run(result, phase.setup, phase.machine, phase.databases, phase.clients, phase.usage)
     if facts is not None:
         result.summary["prefill"] = facts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.models.workloads.arrivals import ClosedLoop, ConstantRate
 from lsmlab.models.workloads.base import Clients
@@ -84,7 +83,7 @@ def test_unstalled_operations_are_counted_by_their_times() -> None:
 def test_one_write_per_thread_waits_for_the_end_of_a_stop() -> None:
     """In a stop of 3 s, each of four threads has one write that waits for 3 s."""
     group = closed(threads=4)
-    waits = WriteWaits([group], Host())
+    waits = WriteWaits([group])
 
     waits.set_stopped(5.0, stopped=True)
     waits.set_stopped(6.0, stopped=True)
@@ -98,7 +97,7 @@ def test_sleeps_and_stops_are_stalls() -> None:
     """A writer that sleeps 1 ms at a time for four fifths of a second does so 800 times; a stop lasts for its whole time."""
     group = closed(threads=1)
     group.served_rate = 1e6
-    waits = WriteWaits([group], Host())
+    waits = WriteWaits([group])
 
     waits.add_stretch(0.0, 1.0, StallCause.L0_SLOWDOWN, 0.8, Sleeps(1e-3, ((1e-3, 1.0),)))
     waits.add_stretch(1.0, 2.0, StallCause.L0_STOP, 1.0, None)

@@ -233,15 +233,11 @@ def test_fair_level() -> None:
 
 
 def test_reads_and_writes_share_a_half_duplex_link() -> None:
-    """SATA's link carries one direction at a time; NVMe without channel contention carries both at full rate."""
+    """SATA's link carries one direction at a time."""
     load = DeviceLoad(readers=4, writers=4, queue_depth=8.0)
     sata = flash("intel_s4500")
     grant = sata.allocate(sata.initial(), load)
     assert 4 * (grant.read_bytes_per_s + grant.write_bytes_per_s) <= 500e6
-    nvme = flash("samsung_970_pro", channel_contention=0.0)
-    grant = nvme.allocate(nvme.initial(), load)
-    assert pytest.approx(3500e6, rel=0.01) == 4 * grant.read_bytes_per_s
-    assert pytest.approx(2700e6, rel=0.01) == 4 * grant.write_bytes_per_s
 
 
 def test_deeper_queues_approach_the_rated_bandwidth() -> None:

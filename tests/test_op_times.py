@@ -16,7 +16,7 @@ from lsmlab.sim.machine.machine import MachineShares
 from plain_machine import SHAPE
 
 HOST = Host(
-    cores=2, cpu_speed=1e9, core_contention=0.5, write_op=2e-6, switch=0.0, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6
+    cores=2, cpu_speed=1e9, core_contention=0.5, write_op=2e-6, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6
 )  # fmt: skip
 """A host on which the bytes of a write cost nothing."""
 
@@ -135,7 +135,7 @@ def test_statistics_cost_every_write() -> None:
 
 def test_long_operations_are_not_split() -> None:
     """An operation longer than many time slices has one class with the mean time."""
-    host = Host(cores=2, cpu_speed=1e9, write_op=20e-3, switch=0.0, time_slice=3e-3)
+    host = Host(cores=2, cpu_speed=1e9, write_op=20e-3, time_slice=3e-3)
 
     ((share, time_s, _),) = times_of(3.0, host).parts(0, a_group())
 

@@ -174,3 +174,9 @@ def test_a_log_header_goes_the_same_way() -> None:
     )
     found = [option.assignment for option in read_options(log).not_simulated]
     assert found == ["merge_operator=PutOperator", "allow_mmap_reads=1"]
+
+
+def test_an_option_string_goes_the_same_way() -> None:
+    """The options of an option string are compared in the same way."""
+    read = read_options("write_buffer_size=64M;merge_operator=PutOperator;allow_mmap_reads=true;memtable=skip_list:16;\n")
+    assert [option.assignment for option in read.not_simulated] == ["merge_operator=PutOperator", "allow_mmap_reads=true"]

@@ -45,7 +45,7 @@ def _after_a_write(cache: PageCache) -> tuple[int, int, float]:
     """Return the bytes that a first and a second compaction of a new file read, and the share that clients find."""
     file: Any = _File()
     tree: Any = _Tree()
-    cache.add_written(file)
+    cache.add_written([file])
     return cache.missing_bytes([file]), cache.missing_bytes([file]), cache.share([tree])
 
 
@@ -61,13 +61,12 @@ def test_the_file_that_was_longest_unused_leaves_the_cache() -> None:
     """With room for two files, a compaction that reads the older one keeps it: the next write drops the other."""
     cache = PageCache(200)
     files: list[Any] = [_File() for _ in range(3)]
-    cache.add_written(files[0])
-    cache.add_written(files[1])
+    cache.add_written(files[:2])
     assert cache.missing_bytes([files[0]]) == 0
-    cache.add_written(files[2])
+    cache.add_written(files[2:])
 
     assert [cache.cached_bytes([file]) for file in files] == [100, 0, 100]
-    cache.deleted(files[2])
+    cache.deleted(files[2:])
     assert cache.missing_bytes(files) == 200
 
 
@@ -75,7 +74,7 @@ def test_slices_are_read_with_the_pages_of_their_frozen_file() -> None:
     """A compaction reads slices from memory while their frozen file is there, and else from the device."""
     frozen: Any = _File()
     cache = PageCache(1000)
-    cache.add_written(frozen)
+    cache.add_written([frozen])
     sliced: Any = _File(frozen, _File())
 
     assert cache.missing_bytes([sliced]) == 110

@@ -122,3 +122,23 @@ def test_clients_are_not_told_of_their_own_demand() -> None:
     machine.device.read(1e6, 2)
     machine.cores.work(1.0)
     assert set(heard) == {"cores", "device"}
+
+
+def test_rates_hold_until_something_changes() -> None:
+    """Rates that agree exactly are those that `solve` finds again, until stalls, costs, jobs or the demand change."""
+    machine = a_machine()
+    state = a_state(machine)
+    for _ in range(5):
+        rates = solve(state, machine)
+        machine.serve(rates.use.demand)
+        state.groups[0].served_rate = rates.groups[0].served
+    assert rates.still_hold(state, state, machine)
+    assert solve(state, machine) == rates
+
+    assert not rates.still_hold(state, state._replace(limits=limits(held=True)), machine)
+    assert not rates.still_hold(state, state._replace(costs=state.costs._replace(write_cpu_s=1.0)), machine)
+    machine.cores.copying(5.0)
+    assert not rates.still_hold(state, state, machine)
+    machine.cores.copying(-5.0)
+    state.groups[0].finished = True
+    assert not rates.still_hold(state, state, machine)

@@ -65,7 +65,7 @@ def test_a_cap_on_operations_counts_fsyncs_and_deletions() -> None:
             yield from machine.commit()
             ended.append(env.now)
             if number == 2:
-                machine.deleted(file)
+                machine.deleted([file])
 
     env.run(env.process(job()))
 
@@ -102,3 +102,13 @@ def test_file_ends_are_marked_in_the_step_that_writes_them() -> None:
 
     assert ends == [False, False, True, True]
     assert flush == [False, False, True]
+
+
+def test_small_writes_pass_together_or_not_at_all() -> None:
+    """Three pages fit into an allowance of 10 pages and are three writes; then eight do not fit, and seven do."""
+    machine = capped_machine(simpy.Environment(), {"write_cap": 10 * 4096.0 / 0.1})
+    device = machine.device
+
+    assert [device.small_writes_pass(count, Consumer.FLUSH) for count in (3, 8, 7, 1)] == [True, False, True, False]
+    assert device.write_bytes == 10 * 4096.0
+    assert len(device.log.rows) == 4 * 10

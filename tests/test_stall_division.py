@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lsmlab.sim.explain import stall_division
 from lsmlab.sim.explain.bottleneck import Bottleneck, find_bottleneck, resource_seconds
-from lsmlab.sim.explain.stall_division import HOLDERS, Slots
+from lsmlab.sim.explain.stall_division import HOLDERS, Held, Slots
 from lsmlab.sim.explain.stall_waits import StallWaits, stall_waits
 from running import SMALL, simulate
 
@@ -77,6 +78,21 @@ def test_the_parts_of_each_stall_add_up_to_its_time(stalls: Rows, jobs: Rows, sl
 
     assert (found.seconds > 0.0).all()
     assert total == pytest.approx([row["end_s"] - row["start_s"] for row in stalls])
+
+
+@given(random_stalls, random_jobs, st.sampled_from([ONE, Slots(2, 6, 4)]))
+@settings(max_examples=50)
+def test_stalls_may_be_divided_one_at_a_time(stalls: Rows, jobs: Rows, slots: Slots) -> None:
+    """A stall has the same pieces whether it is divided alone or together with others."""
+    together = divided(stalls, jobs, slots).held
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stall_division, "_STALLS_AT_ONCE", 1)
+        alone = divided(stalls, jobs, slots).held
+
+    def seconds(found: Held) -> dict[tuple[int, ...], float]:
+        return {(int(s), int(h), int(j)): float(t) for s, h, j, t in zip(*found, strict=True)}
+
+    assert seconds(together) == pytest.approx(seconds(alone))
 
 
 def test_the_time_of_a_cause_is_that_which_writers_waited() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from explorer_pack import explorer_of
 from lsmlab.reports import numbers
-from lsmlab.reports.answers.conclusion import conclude
+from lsmlab.reports.answers.conclusion import COLUMNS, conclude
 from lsmlab.reports.answers.confidence import confidence, settled_sentence, tie_sentence
 from lsmlab.reports.answers.page import answers
 from lsmlab.reports.answers.stopped import causes, closed_loop_sentence, queued
@@ -195,3 +195,10 @@ def test_ties_are_said_in_words(tmp_path: Path) -> None:
 
     assert "the device (97 %) and the cores (95 %)" in tie_sentence(tied)
     assert "" == tie_sentence(apart)
+
+
+@pytest.mark.parametrize("load", [CAPPED, ("workload=constant", "workload.num=10k", "workload.duration=2s")])
+def test_a_conclusion_needs_few_columns(load: tuple[str, ...], tmp_path: Path) -> None:
+    """The conclusion from the columns that `lsmlab run --json` reads is that from all tables, with and without stalls."""
+    assert conclude(saved(tmp_path, *load)) == conclude(load_run(tmp_path, COLUMNS))
+    assert set(load_run(tmp_path, COLUMNS).series) == {"t_s", "backlog_ops"}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import simpy
+from lsmlab.models.devices.base import Grant
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.rate_limiter import Priority, RateLimiter
 from lsmlab.models.version import Version
@@ -159,6 +160,20 @@ def test_the_log_has_one_row_per_transfer() -> None:
     clock.run()
 
     assert list(device.log.rows) == pytest.approx([1 + device.log.WRITE, 1.0, 1.5, 50 * MIB])
+
+
+def test_a_device_is_idle_between_two_transfers() -> None:
+    """A device without load is not busy, and who asks it for its rates hears those of an idle device."""
+    clock = Clock()
+    device = station(clock.env)
+    clock.at(0.0, "first", lambda: device.write(50 * MIB, 1))
+    clock.at(2.0, "second", lambda: device.write(25 * MIB, 1))
+
+    assert clock.run() == pytest.approx({"first": 0.5, "second": 2.25})
+    assert device.grant == Grant(100 * MIB, 100 * MIB)
+    clock.env.run(until=5.0)
+    device.settle()
+    assert device.busy_s == pytest.approx(0.75)
 
 
 # --- rate limiter -----------------------------------------------------------------------------------------------------

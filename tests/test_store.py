@@ -427,3 +427,34 @@ def test_edits_that_wait_for_the_manifest_share_the_next_write() -> None:
     env.run()
 
     assert ends == pytest.approx([0.1, 0.2, 0.2, 0.6])
+
+
+def test_states_are_recorded_when_they_change() -> None:
+    """No two rows of states, or of a level, are equal, and the last ones are those of the tree."""
+    opened = store()
+    for _ in range(6):
+        opened.switch()
+        opened.settle()
+    recorder, tree = opened.family.recorder, opened.family.tree
+    states = np.array(recorder.states).reshape(-1, recorder.STATE_WIDTH)
+    levels = [np.array(rows).reshape(-1, 3) for rows in recorder.level_states]
+
+    assert all(len(rows) < 2 or (np.diff(rows[:, 1:], axis=0) != 0).any(axis=1).all() for rows in (states, *levels))
+    assert [len(tree.l0), 0] == states[-1, 1:3].tolist()
+    assert [(tree.size_bytes(i), tree.file_count(i)) for i, rows in enumerate(levels) if len(rows)] == [
+        tuple(rows[-1, 1:]) for rows in levels if len(rows)
+    ]
+    assert sum(map(len, levels)) < len(levels) * len(opened.edits)
+
+
+def test_a_manifest_write_without_waiting_edits_is_one_event() -> None:
+    """The end of a write is told only to edits that wait for it."""
+    env = simpy.Environment()
+    manifest = Manifest(env, plain_machine(env))
+    env.process(manifest.commit())
+    steps = 0
+    while env.peek() < float("inf"):
+        env.step()
+        steps += 1
+
+    assert steps == 3  # begin of the process, end of the write, end of the process

@@ -58,7 +58,7 @@ def test_a_small_request_waits_for_half_a_piece_of_the_stream_in_front() -> None
 
 def op_times(*, busy: float, queued_s: float) -> OpTimes:
     """Return the times of synced writes on a drive with a wait, and on cores that are all taken with a probability."""
-    host = Host(write_op=2e-6, switch=0.0, client_wake_up=30e-6, late_wake_up=0.8e-3)
+    host = Host(write_op=2e-6, client_wake_up=30e-6, late_wake_up=0.8e-3)
     fsync_s = a_drive().fsync_s(a_drive().initial())
     shares = MachineShares(1.0, 1.0, 0.0, 2.0, read_latency_s=0.0, queued_s=queued_s, fsync_s=fsync_s, busy_probability=busy)
     return OpTimes(OpCosts.of(host, SYNCED, 1e4, synced=True), shares)

@@ -122,8 +122,6 @@ class Host:
     unlink_wal_byte: float = quantity("seconds", 2.5e-10)
     """Further wall time per byte of a deleted WAL, whose pages are dirty. The flush keeps its job slot during this
     time."""
-    switch: float = quantity("seconds", 0.3e-3)
-    """Wall time for which a memtable switch holds the write group leader."""
     sleep_step: float = estimated("seconds", 1.06e-3, width=0.1)
     """Wall time of one sleep of a delayed writer: 1.001 ms requested, plus timer slack
     (behaviour/measurements.md, Sleeps of delayed writers)."""
@@ -134,7 +132,7 @@ class Host:
     """Age in seconds at which the kernel writes back dirty pages (vm.dirty_expire_centisecs = 3000)."""
     core_contention: float = of_submodel("core_contention", "ratio", 0.0, high=1.0)
     """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared. Known of a
-    machine with 40 hardware threads; on five machines with two cores each no fit gains by it (docs/ablation.md)."""
+    machine with 40 hardware threads; on five machines with two cores each no fit gains by it (docs/decisions/0056)."""
     assertions: float = of_submodel("assertions", "ratio", 0.0, high=1.0)
     """1 if RocksDB is built with assertions, as Debian's is ("Assertions are enabled" in the output of db_bench), 0 for a release
     build. The other constants are CPU times of a release build; assertions multiply some of them (models/costs/assertions.py)."""

@@ -163,11 +163,6 @@ def scan_cpu(searched: Searched, host: Host, *, entries: float) -> Cost:
     return point_read_cpu(searched, host) + Cost(of_host(cpu_speed=entries * entry_s))
 
 
-def switch_s(host: Host, memtable_entries: float) -> float:
-    """Return the mean wait of a write for memtable switches in seconds: one of `memtable_entries` writes switches."""
-    return host.switch / memtable_entries
-
-
 def throughput_share(writers: int) -> float:
     """Return the time between two writes of `writers` threads with a core each, divided by the time of one write.
 

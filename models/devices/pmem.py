@@ -81,8 +81,6 @@ class Pmem(ServedDevice):
     """Time of one store on idle memory."""
     fsync_latency: float = quantity("seconds")
     """Software time of one synchronous WAL write through the file system."""
-    contention: float = quantity("ratio", 1.0, high=1.0)
-    """Degree to which reads and writes exclude each other at the memory controller."""
     write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     """Peak of the total write bandwidth over the number of threads, to which the curve is scaled; None: the curve's
     peak."""
@@ -125,7 +123,6 @@ class Pmem(ServedDevice):
             client_read_latency_s=self.read_latency,
             stream_read_bandwidth=_by_threads(read, 1) * read_share,
             stream_write_bandwidth=min(_by_threads(write, 1) * scale * write_share, self.stream_write_bandwidth or math.inf),
-            contention=self.contention,
             interleave_bytes=4096.0,  # [P2]: interleaving size of the modules
         )
 

@@ -49,8 +49,6 @@ class Service(NamedTuple):
     """Transfer rate of a single read request."""
     stream_write_bandwidth: float
     """Transfer rate of a single write request."""
-    contention: float = 1.0
-    """Degree to which reads and writes exclude each other: 1 = one shared medium, 0 = independent."""
     interleave_bytes: float = INTERLEAVE_BYTES
     """Unit in which the device alternates between requests."""
     unit_bytes: float = 512.0
@@ -119,8 +117,6 @@ class _Costs(NamedTuple):
     client_s: float
     """Time of the medium for one client read."""
     client_depth: float
-    capacity: float
-    """1 if reads and writes exclude each other, up to 2 if not."""
 
 
 def _costs(s: Service, load: DeviceLoad) -> _Costs:
@@ -137,7 +133,6 @@ def _costs(s: Service, load: DeviceLoad) -> _Costs:
         1.0 / s.write_bandwidth + s.wal_request_s / write_bytes,
         s.client_read_request_s + client_bytes / s.read_bandwidth,
         load.client_read_depth if load.client_read_depth > 1.0 else 1.0,
-        2.0 - s.contention,
     )
 
 
@@ -149,7 +144,7 @@ def share(service: Service, load: DeviceLoad) -> Grant:
     `client_read_depth` streams, the WAL as one. `valid_for_s` stays infinite: a service does not change.
     """
     c = _costs(service, load)
-    wanted, depth, capacity = load.client_read_iops, c.client_depth, c.capacity
+    wanted, depth = load.client_read_iops, c.client_depth
     client_bytes = max(load.client_read_bytes, service.unit_bytes)
     idle_s = lone_request_s(client_bytes, service.client_read_latency_s, service.stream_read_bandwidth)
     wait = _waiting(service, load, c)
@@ -157,12 +152,12 @@ def share(service: Service, load: DeviceLoad) -> Grant:
     read_rate, write_rate, wal_rate, served, used = _divide(c, load, reading)
     latency_s = idle_s
     if wanted > 0.0:
-        served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
+        served = min(served, _closed_rate(depth, idle_s, c.client_s, used, wait))
         if served < 0.99 * reading:  # streams use the time that waiting clients leave, and so delay the clients more
             read_rate, write_rate, wal_rate, served, used = _divide(c, load, served)
-            served = min(served, _closed_rate(depth, idle_s, c.client_s / capacity, used / capacity, wait))
-    free = 1.0 - (used + served * c.client_s) / capacity
-    queued_s = (used * wait.piece_s + served * c.client_s * c.client_s) / capacity / 2.0 / max(free, 1e-12)
+            served = min(served, _closed_rate(depth, idle_s, c.client_s, used, wait))
+    free = 1.0 - (used + served * c.client_s)
+    queued_s = (used * wait.piece_s + served * c.client_s * c.client_s) / 2.0 / max(free, 1e-12)
     queued_s = min(wait.most_s, queued_s)
     if wanted > 0.0:
         latency_s += queued_s
@@ -175,7 +170,7 @@ def share(service: Service, load: DeviceLoad) -> Grant:
         client_read_share=served / wanted if wanted > 0.0 else 1.0,
         client_read_latency_s=latency_s,
         client_write_share=wal_rate / log if log > 0.0 else 1.0,
-        utilisation=min(1.0, (used + served * c.client_s) / capacity),
+        utilisation=min(1.0, used + served * c.client_s),
         queued_s=queued_s,
     )
 
@@ -183,35 +178,22 @@ def share(service: Service, load: DeviceLoad) -> Grant:
 def _divide(c: _Costs, load: DeviceLoad, reading: float) -> tuple[float, float, float, float, float]:
     """Compute max-min fair rates of a reader, a writer, the WAL and client reads, and the time used without client reads."""
     readers, writers, log = load.readers, load.writers, load.client_write_bytes_per_s
-    reads, writes = [], []
+    demands = []
     if readers:
-        reads.append((float(readers), c.read_own * c.read_byte_s))
+        demands.append((float(readers), c.read_own * c.read_byte_s))
     if reading > 0.0:
-        reads.append((c.client_depth, reading * c.client_s / c.client_depth))
+        demands.append((c.client_depth, reading * c.client_s / c.client_depth))
     if writers:
-        writes.append((float(writers), c.write_own * c.write_byte_s))
+        demands.append((float(writers), c.write_own * c.write_byte_s))
     if log > 0.0:
-        writes.append((1.0, log * c.wal_byte_s))
-    read_level, write_level = _levels(reads, writes, c.capacity)
-    read_rate = min(c.read_own, read_level / c.read_byte_s) if readers else 0.0
-    write_rate = min(c.write_own, write_level / c.write_byte_s) if writers else 0.0
-    wal_rate = min(log, write_level / c.wal_byte_s)
-    served = min(reading, read_level * c.client_depth / c.client_s)
+        demands.append((1.0, log * c.wal_byte_s))
+    level = fair_level(demands, 1.0)
+    read_rate = min(c.read_own, level / c.read_byte_s) if readers else 0.0
+    write_rate = min(c.write_own, level / c.write_byte_s) if writers else 0.0
+    wal_rate = min(log, level / c.wal_byte_s)
+    served = min(reading, level * c.client_depth / c.client_s)
     used = readers * read_rate * c.read_byte_s + writers * write_rate * c.write_byte_s + wal_rate * c.wal_byte_s
     return read_rate, write_rate, wal_rate, served, used
-
-
-def _levels(
-    reads: list[tuple[float, float]], writes: list[tuple[float, float]], capacity: float
-) -> tuple[float, float]:
-    """Fair shares of the medium's time for one reader and one writer; each side gets at most 1 of `capacity`."""
-    if capacity <= 1.0:
-        level = fair_level(reads + writes, capacity)
-        return level, level
-    read_level, write_level = fair_level(reads, 1.0), fair_level(writes, 1.0)
-    both = [(n, min(d, read_level)) for n, d in reads] + [(n, min(d, write_level)) for n, d in writes]
-    level = fair_level(both, capacity)
-    return min(read_level, level), min(write_level, level)
 
 
 class _Waiting(NamedTuple):

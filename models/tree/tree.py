@@ -67,18 +67,19 @@ class Tree:
     def runs(self, level: int) -> list[Level]:
         """Non-empty runs of a level >= 1, newest first."""
         oldest = self.levels[level]
-        return [*self.newer[level], oldest] if len(oldest) else []
+        return [*self.newer[level], oldest] if oldest.files else []
 
     def file_count(self, level: int) -> int:
         """Files of `level`, busy ones included."""
         if level == 0:
             return len(self.l0)
-        return sum(map(len, self.runs(level)))
+        newer, count = self.newer[level], len(self.levels[level].files)
+        return count + sum(map(len, newer)) if newer else count
 
     def size_bytes(self, level: int) -> int:
         """Bytes of `level`, busy files included, linked slices excluded."""
         if level == 0:
-            return sum(f.size_bytes for f in self.l0)
+            return sum([f.size_bytes for f in self.l0])
         newer, size = self.newer[level], self.levels[level].size_bytes
         return size + sum(run.size_bytes for run in newer) if newer else size
 
@@ -116,7 +117,7 @@ class Tree:
     def last_nonempty_level(self) -> int:
         """Deepest level with a file; 0 for an empty tree."""
         for level in range(self.num_levels - 1, 0, -1):
-            if len(self.levels[level]):
+            if self.levels[level].files:
                 return level
         return 0
 

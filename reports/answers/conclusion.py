@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.stopped import UNSEEN, failures, how_long, is_calm, queued, unseen, what_stopped, why_queued
-from lsmlab.reports.answers.what_helps import first_tries
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
 from lsmlab.reports.drive_source import drive_sentence_of_run
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.sentences import overload_text
+
+COLUMNS: Final = {"series": ("t_s", "backlog_ops"), "jobs": ("start_s", "reason"), "stalls": ("start_s",)}
+"""Columns of these tables from which a conclusion follows; the other columns of a long run take much memory."""
 
 
 def conclude(run: RunData) -> Conclusion:
@@ -39,5 +43,7 @@ def _helps(run: RunData) -> list[str]:
         return [remedy for _, remedy in found]
     if is_calm(run):
         return []
+    from lsmlab.reports.answers.what_helps import first_tries  # it loads the questions of `advise`
+
     tries = [f"The bottleneck suggests {change.name} ({change.why}); not simulated yet." for change in first_tries(run)]
     return [*tries, "`lsmlab advise FOLDER` tries changes and ranks them."]

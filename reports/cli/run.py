@@ -193,10 +193,10 @@ def _show(
     from lsmlab.sim.explain.summary_text import summary_text
 
     if config["json"]:
-        from lsmlab.reports.answers.conclusion import conclude
+        from lsmlab.reports.answers.conclusion import COLUMNS, conclude
         from lsmlab.reports.run_data import load_run
 
-        sys.stdout.write(to_json({"conclusion": conclude(load_run(drawn)).as_dict(), **summary}))
+        sys.stdout.write(to_json({"conclusion": conclude(load_run(drawn, COLUMNS)).as_dict(), **summary}))
     else:
         title, _, rest = summary_text(summary).partition("\n")
         lines = [title, *filter(None, [drive_sentence(config)]), rest]

@@ -53,7 +53,7 @@ class ClientLoad:
         """Whether a write waits for the fsync of the WAL."""
         self._reads = reads
         self.groups = [start_group(c, until_s, rng, shape) for c in clients]
-        self.waits = WriteWaits(self.groups, machine.host)
+        self.waits = WriteWaits(self.groups)
         self._last_s = 0.0
         self._written = 0.0
         """Writes per database so far."""
@@ -80,8 +80,8 @@ class ClientLoad:
         """End of the cold start of writers after the last stop."""
         self._reads_change_s = NEVER
         """Time at which the costs of reads change, while the block cache fills."""
-        self._state: LoadState
-        """State for which `_rates` hold; set by `start`."""
+        self._state: LoadState | None = None
+        """State for which `_rates` hold; None before `start`."""
         self._rates: Rates
         self._device_bytes = 0.0
         self.rates_changed = Observers[[ClientTraffic]]()
@@ -174,7 +174,6 @@ class ClientLoad:
 
     def _switch_full_memtables(self) -> None:
         for number, entries in self._fill.switch_full(self._written):
-            self.waits.add_switch(self.env.now)
             database = self.families[number].database.number
             for resized in self._switches[database].full(number, entries, self._written):
                 self._fit_memtable(resized)
@@ -183,7 +182,6 @@ class ClientLoad:
                 self._fill.add_hot_keys(number, kept)
         for switches in self._bounded:
             while (switched := switches.switch_if_required(self._written)) is not None:
-                self.waits.add_switch(self.env.now)
                 for resized in switched:
                     self._fit_memtable(resized)
 
@@ -196,6 +194,7 @@ class ClientLoad:
             return
         start_s, self._last_s = self._last_s, now_s
         allowed, state = self._rates.allowed, self._state
+        assert state is not None
         self._device_bytes += self._rates.use.device_bytes_per_s * elapsed_s
         for group in self.groups:
             self._written += group.advance(elapsed_s) * group.write_share / len(self.databases)
@@ -207,8 +206,17 @@ class ClientLoad:
     # --- future: rates until the next change ----------------------------------------------------------------------------
 
     def _plan(self) -> None:
-        """Solve for the rates until the next change, and set the clients' demand on the machine."""
-        self._state = state = self._present_state()
+        """Find the rates until the next change, and set the clients' demand on the machine."""
+        before, self._state = self._state, self._present_state()
+        if before is None or not self._rates.still_hold(before, self._state, self._machine):
+            self._set_rates(self._state)
+        for group in self.groups:
+            group.curve.extend((self.env.now, group.arrived, group.served))
+        self._alarm.set(self._next_change_s())
+        if self.rates_changed:
+            self._note_rates()
+
+    def _set_rates(self, state: LoadState) -> None:
         self._rates = rates = solve(state, self._machine)
         self._machine.serve(rates.use.demand)
         self._machine.wals_on_device = rates.use.wals_on_device
@@ -219,10 +227,6 @@ class ClientLoad:
             group.times = [times.parts(kind, group) for kind, _ in group.kinds]
             if not group.closed:
                 group.residual_s = times.residual_s(group)
-            group.curve.extend((self.env.now, group.arrived, group.served))
-        self._alarm.set(self._next_change_s())
-        if self.rates_changed:
-            self._note_rates()
 
     def _present_state(self) -> LoadState:
         """Return the state of clients and stores, and note stops and cold starts."""

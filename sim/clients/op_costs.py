@@ -53,10 +53,8 @@ class OpCosts(NamedTuple):
 
     host: Host
     shape: WriteShape
-    memtable_entries: float
-    """Mean number of writes that fill a memtable."""
     write_cpu_s: float
-    """CPU time of one write to such a memtable, and to the WAL if there is one."""
+    """CPU time of one write to a memtable, and to the WAL if there is one."""
     sync_writes: int = 0
     """Small writes of the fsync for which a write waits; 0: writes do not wait for one."""
     read_classes: Sequence[ReadClasses] = ()
@@ -71,13 +69,17 @@ class OpCosts(NamedTuple):
         cls, host: Host, shape: WriteShape, memtable_entries: float, *, synced: bool, reads: Sequence[ReadClasses] = (),
         block_bytes: float = _NO_READS_BYTES,
     ) -> OpCosts:  # fmt: skip
-        """Return the costs. `synced`: a write waits for the fsync of the WAL; `reads`: classes of point reads and of scans."""
-        costs = cls(host, shape, memtable_entries, write_cpu_s(host, shape, memtable_entries), SYNC_WRITES if synced else 0)
+        """Return the costs.
+
+        `memtable_entries`: mean number of writes that fill a memtable. `synced`: a write waits for the fsync of the WAL. `reads`:
+        classes of point reads and of scans.
+        """
+        costs = cls(host, shape, write_cpu_s(host, shape, memtable_entries), SYNC_WRITES if synced else 0)
         return costs.with_reads(reads, block_bytes)
 
     def with_reads(self, reads: Sequence[ReadClasses], block_bytes: float) -> OpCosts:
         """Return the costs with those of reads on the present trees."""
-        return OpCosts(*self[:5], reads, [mean_cost(classes) for classes in reads], block_bytes)
+        return OpCosts(*self[:4], reads, [mean_cost(classes) for classes in reads], block_bytes)
 
     def cpu_s(self, kind: int) -> float:
         """Return the CPU time of one operation."""

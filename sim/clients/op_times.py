@@ -19,7 +19,6 @@ from lsmlab.models.costs.operations import (
     coreless_share,
     group_share,
     group_wake_ups,
-    switch_s,
     synced_group,
     wal_fsync_factor,
 )
@@ -73,10 +72,8 @@ class OpTimes(NamedTuple):
         return self.costs.cpu_s(kind) / self.shares.core_share + self._fixed_s(kind)
 
     def _fixed_s(self, kind: int) -> float:
-        """Return the mean time per operation that does not depend on the cores: fsync, memtable switches, device reads."""
-        if kind != WRITE:
-            return self._reading_s(self.costs.read_cost(kind))
-        return switch_s(self._host, self.costs.memtable_entries) + self.sync_s
+        """Return the mean time per operation that does not depend on the cores: fsync or device reads."""
+        return self.sync_s if kind == WRITE else self._reading_s(self.costs.read_cost(kind))
 
     def _reading_s(self, cost: ReadCost) -> float:
         """Return the mean time of a read in requests to the device, with the wake-ups after them."""
@@ -122,7 +119,8 @@ class OpTimes(NamedTuple):
     def _write_parts(self, group: ClientGroup) -> Classes:
         """Return the classes of a write: every class of `_computing`, without and with the time of `_places`."""
         computing = self._computing(self.costs.cpu_s(WRITE) + self.costs.client_s(group), group)
-        places = self._places(1.0, self._fixed_s(WRITE), self._wake_ups_s(self.costs.sync_writes))
+        syncs = self.costs.sync_writes
+        places = self._places(float(syncs > 0), self.sync_s, self._wake_ups_s(syncs))
         classes = [
             (share * part, fixed_s + time_s)
             for share, fixed_s in places
@@ -178,7 +176,7 @@ class OpTimes(NamedTuple):
         return square / (2.0 * mean_s) if mean_s > 0.0 else 0.0
 
     def _places(self, away: float, fixed_s: float, late_s: float) -> TimeParts:
-        """Return (share, time besides CPU time): operations without such time (device, fsync, memtable switch), then with it.
+        """Return (share, time besides CPU time): operations without such time (device, fsync), then with it.
 
         Operations that also wait for a core come third; there are few of them. `away`: share of operations with such time;
         `fixed_s`: its mean over all operations; `late_s`: the part of it that is spent waiting for a core.

@@ -95,6 +95,20 @@ class Rates(NamedTuple):
     shares: MachineShares
     """Shares of the machine at these rates."""
 
+    def still_hold(self, before: LoadState, state: LoadState, machine: Machine) -> bool:
+        """Return whether `solve` would find these rates again: for `before`, they are those of `state` on this machine now.
+
+        An iteration that ended near the point where both agree would go on towards it, so only rates that agree exactly hold.
+        """
+        return (
+            state[1:] == before[1:]
+            and all(
+                own.served == allowed.served and own.demand == group.demand_at(own.capacity)
+                for own, allowed, group in zip(self.groups, self.allowed.groups, state.groups, strict=True)
+            )
+            and machine.shares(self.use.demand) == self.shares
+        )
+
 
 def allowed_rates(state: LoadState, shares: MachineShares) -> Allowed:
     """Return the rates that stores and machine allow if clients have these shares of the machine."""

@@ -1,4 +1,4 @@
-"""Waits of writers for write stops, delays and memtable switches, and the writes that wait."""
+"""Waits of writers for write stops and delays, and the writes that wait."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from array import array
 from collections.abc import Sequence
 
 import numpy as np
-from lsmlab.models.costs.host import Host
 from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.clients.admission import Sleeps
 from lsmlab.sim.clients.group import ClientGroup
@@ -17,11 +16,9 @@ from lsmlab.sim.store.records import CAUSES
 class WriteWaits:
     """Waits of all client groups that write."""
 
-    def __init__(self, groups: Sequence[ClientGroup], host: Host) -> None:
-        self._writers = [g for g in groups if g.write_share > 0.0]
-        self._waiters = [g for g in self._writers if g.closed]
+    def __init__(self, groups: Sequence[ClientGroup]) -> None:
+        self._waiters = [g for g in groups if g.closed and g.write_share > 0.0]
         """Closed-loop groups, whose threads wait; in an open loop arrivals wait in the queue (`series.waiting_pieces`)."""
-        self._host = host
         self._rows = array("d")
         self._waits_from_s: float | None = None
         """Time from which no write is admitted; None: writes are admitted."""
@@ -41,12 +38,6 @@ class WriteWaits:
         if sleeps is not None:
             self._add_sleeps(start_s, end_s, share, sleeps)
         self._rows.extend((start_s, end_s, CAUSES.index(cause), share))
-
-    def add_switch(self, now_s: float) -> None:
-        """Add a memtable switch, which one write of each group waits for."""
-        switch_s = self._host.switch
-        for group in self._writers:
-            group.write_pieces.add(now_s, min(group.spec.threads, 1), switch_s, switch_s)
 
     def set_stopped(self, now_s: float, *, stopped: bool, held: bool = False) -> None:
         """Begin or end a wait of all writers. One write of each closed-loop thread waits for its end.

@@ -36,6 +36,7 @@ from lsmlab.sim.configuration.trust import (
     check_targets,
     names_hydra,
 )
+from lsmlab.sim.garbage import no_collections
 
 if TYPE_CHECKING:
     from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -49,6 +50,8 @@ _KEYS: Final = (
     "replications", "save", "checks", "report", "json", "description",
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
+NOT_GIVEN: Final = "unknown"
+"""Value of a key of a workload that the user must give; OmegaConf's ??? would leave the default of the entry below it."""
 _MAIN: Final = "main"
 """Hydra's name for the folder of the primary configuration."""
 
@@ -80,10 +83,10 @@ def compose(overrides: Sequence[str] = (), folders: Sequence[str | ConfigFolder]
     `folders` contain further groups and entries. Raises InputError or an error of Hydra for anything that does not compose;
     `messages.one_line` gives their text.
     """
-    from omegaconf import OmegaConf
-
     places = _existing(folders)
-    with HYDRA_LOCK:
+    with HYDRA_LOCK, no_collections():  # the first composition loads 140 modules
+        from omegaconf import OmegaConf
+
         try:
             prepared = with_drive(prepare(overrides))
             tree, values = _chosen(prepared, places)
@@ -132,6 +135,11 @@ def check(config: Mapping[str, Any]) -> None:
         except InputError as error:
             raise InputError(f"engine.version: {error}") from None
     check_targets(config)
+    load = config.get("workload")
+    unknown = [key for key, value in load.items() if value == NOT_GIVEN] if isinstance(load, Mapping) else []
+    if unknown:
+        names = ", ".join(f"workload.{key}" for key in unknown)
+        raise InputError(f"{names}: unknown, because the LOG does not show the load; give each, as workload.{unknown[0]}=VALUE")
 
 
 def output_directory(

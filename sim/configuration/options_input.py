@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.errors import InputError
 from lsmlab.models.options.ignored import IgnoredOption, merged_ignored
 from lsmlab.models.options.options_file import OptionsFile, differing_options, read_options
 from lsmlab.models.options.values import plain
@@ -18,7 +18,8 @@ from lsmlab.sim.configuration.overrides import literal, override_key
 _FEW: Final = 8
 """Largest number of options that a note lists."""
 _WIDTH: Final = 120
-_FAMILY_NAME: Final = re.compile(r"[\w-]+")
+_NO_KEY: Final = re.compile(r"[^A-Za-z0-9_-]+")
+"""Characters that a key of a configuration cannot have; names of column families may have any."""
 
 
 def with_options_file(path: Path | None, overrides: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -46,9 +47,12 @@ def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list
     overrides = [f"{key}={literal(plain(value))}" for key, value in values.items() if key not in overridden]
     notes = [f"{path}: {note}" for note in _notes(options_file)]
     if len(options_file.families) > 1:
-        overrides += _families(path, options_file)
+        keys = family_keys(options_file.families)
+        overrides += _families(path, options_file, keys)
         names = ", ".join(name for name in options_file.families if name != options_file.column_family)
         notes.append(f"{path}: column families {names} get no load unless workload.families gives them one")
+        if renamed := [f"{key} ({name})" for name, key in keys.items() if key != name]:
+            notes.append(f"{path}: keys of column families whose names no key can have: {', '.join(renamed)}")
     if ignored := not_simulated(path, options_file):
         overrides.append(f"engine.not_simulated={literal([option.assignment for option in ignored])}")
         command = shlex.join(["lsmlab", "show", "options", str(path)])
@@ -67,18 +71,39 @@ def not_simulated(path: Path, options_file: OptionsFile) -> list[IgnoredOption]:
     return merged_ignored(file.not_simulated for file in (options_file, *others))
 
 
-def _families(path: Path, options_file: OptionsFile) -> list[str]:
-    """Return overrides for the options in which the other column families differ from `found`."""
+def family_keys(names: Sequence[str]) -> dict[str, str]:
+    """Return a key of the configuration for each name of a column family: the name itself if it can be one.
+
+    >>> family_keys(["default", "Shop.Data.User", "Shop_Data_User"])
+    {'default': 'default', 'Shop.Data.User': 'Shop_Data_User_2', 'Shop_Data_User': 'Shop_Data_User'}
+    """
+    keys = {name: name for name in names if name and not _NO_KEY.search(name)}
+    taken = set(keys)
+    for name in names:
+        if name in keys:
+            continue
+        key = base = _NO_KEY.sub("_", name) or "_"
+        for number in itertools.count(2):
+            if key not in taken:
+                break
+            key = f"{base}_{number}"
+        keys[name] = key
+        taken.add(key)
+    return {name: keys[name] for name in names}
+
+
+def _families(path: Path, options_file: OptionsFile, keys: Mapping[str, str]) -> list[str]:
+    """Return overrides for the options in which the other column families differ from `options_file`."""
     overrides = []
-    for name in options_file.families:
+    for name, key in keys.items():
         if name == options_file.column_family:
             continue
-        if not _FAMILY_NAME.fullmatch(name):
-            raise InputError(f"{path}: column family {name!r}: use only letters, digits, _ and - in its name")
         options = differing_options(options_file, read_options(path, name))
-        overrides += [f"+engine.families.{name}.options.{option}={literal(value)}" for option, value in options.items()]
-        if not options:
-            overrides.append(f"+engine.families.{name}={{}}")
+        overrides += [f"+engine.families.{key}.options.{option}={literal(value)}" for option, value in options.items()]
+        if key != name:
+            overrides.append(f"+engine.families.{key}.name={literal(name)}")
+        elif not options:
+            overrides.append(f"+engine.families.{key}={{}}")
     return overrides
 
 

@@ -103,6 +103,8 @@ class Stalls:
 
 WAITS: Final = ("device", "device_alone", "core", "limiter", "sync", "paused")
 """Parts of a job's time whose shares `Jobs.shares` has: waits, and reads and writes at full speed ("device_alone")."""
+_STALLS_AT_ONCE: Final = 250
+"""Stalls that are divided together: their moments, and the jobs at each of them, are in memory at the same time."""
 _SAME_S: Final = 1e-6
 """Times that differ by less are the same: rounding errors."""
 _HOLDER_OF: Final = {"core": Holder.CORES, "limiter": Holder.LIMITER, "sync": Holder.SYNC, "paused": Holder.PAUSED}
@@ -143,12 +145,16 @@ class Held(NamedTuple):
 
 def divide(stalls: Stalls, jobs: Jobs, slots: Slots | None) -> Held:
     """Divide the time of each stall; `slots`: threads per database, None if they are unknown."""
-    found = _Pieces()
+    pieces = [Held(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))]
     for database in sorted(set(stalls.database.tolist())):
         mine = np.flatnonzero(stalls.database == database)
         own = np.flatnonzero(jobs.database == database)
-        _of_database(stalls, mine, jobs, own[np.argsort(jobs.start_s[own], kind="stable")], slots, found)
-    return found.by_wait(stalls, jobs)
+        own = own[np.argsort(jobs.start_s[own], kind="stable")]
+        for some in np.split(mine, range(_STALLS_AT_ONCE, len(mine), _STALLS_AT_ONCE)):
+            found = _Pieces()
+            _of_database(stalls, some, jobs, own, slots, found)
+            pieces.append(found.by_wait(stalls, jobs))
+    return Held(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
 
 
 class _Running(NamedTuple):
@@ -202,19 +208,24 @@ def _by_wait(ran: _Running, stalls: Stalls, jobs: Jobs) -> list[Held]:
     free = np.where(stalls.cores_saturated[stall], NUMBER[Holder.CORES], ran.free)
     rest = np.where(jobs.known[job], free, NUMBER[Holder.UNKNOWN])
     pieces = [
-        Held(stall, _holder_of(wait, stalls, stall, free), job, ran.seconds * shares[:, number])
+        _with_time(Held(stall, _holder_of(wait, stalls, stall, free), job, ran.seconds * shares[:, number]))
         for number, wait in enumerate(WAITS)
     ]
     left_s = ran.seconds * np.maximum(0.0, 1.0 - shares.sum(axis=1))
     late_s = np.where(rest == NUMBER[Holder.CORES], 0.0, np.minimum(ran.late_s, left_s))
     late = np.full(len(stall), NUMBER[Holder.LATE_START])
-    return [*pieces, Held(stall, late, job, late_s), Held(stall, rest, job, left_s - late_s)]
+    return [*pieces, _with_time(Held(stall, late, job, late_s)), _with_time(Held(stall, rest, job, left_s - late_s))]
+
+
+def _with_time(held: Held) -> Held:
+    """Return the pieces without those that have no time; most jobs have few of the waits."""
+    some = held.seconds > 0.0
+    return Held(held.stall[some], held.holder[some], held.job[some], held.seconds[some])
 
 
 def _summed(held: Held) -> Held:
     """Add up the pieces of the same stall, holder and job, and leave out those without time."""
-    some = held.seconds > 0.0
-    stall, holder, job, seconds = (column[some] for column in held)
+    stall, holder, job, seconds = _with_time(held)
     jobs = int(job.max(initial=-1)) + 2
     key, place = np.unique((stall * len(HOLDERS) + holder) * jobs + job + 1, return_inverse=True)
     total = np.asarray(np.bincount(place, seconds, minlength=len(key)), dtype=np.float64)

@@ -83,6 +83,8 @@ def stall_waits(
     that writers waited by cause, in s, to which the pieces of a cause add up; `slots`: threads of a database, None if they
     are unknown; `shards`: shards per database.
     """
+    if not stalls:
+        jobs = {name: values[:0] for name, values in jobs.items()}  # no job held up anything
     named = bool(stalls) and "column_family" in stalls[0] and "column_family" in jobs
     families = np.asarray(jobs["column_family"]) if named else np.zeros(len(jobs["job"]))
     of_stalls = np.array([row["column_family"] if named else 0.0 for row in stalls])
@@ -122,8 +124,10 @@ def _shares(table: Table, rows: Ints, ran_s: Floats) -> tuple[Floats, Floats]:
         read["device_s"] / threads - alone_s, alone_s, read["core_wait_s"] / threads, read["limiter_wait_s"] / threads,
         read["sync_wait_s"], read["halted_s"],
     ))  # fmt: skip
-    shares = np.maximum(waits_s, 0.0) / np.maximum(ran_s, 1e-12)[:, None]
-    return shares / np.maximum(1.0, shares.sum(axis=1))[:, None], np.maximum(read["slot_wait_s"], 0.0)
+    shares: Floats = np.maximum(waits_s, 0.0, out=waits_s)
+    shares /= np.maximum(ran_s, 1e-12)[:, None]
+    shares /= np.maximum(1.0, shares.sum(axis=1))[:, None]
+    return shares, np.maximum(read["slot_wait_s"], 0.0)
 
 
 def _stalls(

@@ -19,6 +19,9 @@ _BINDS_S: Final = 10.0
 _AGAIN_S: Final = 1.0
 """A single hold may be that of two coarse steps that meet."""
 
+_IDLE: Final = Grant(0.0, 0.0)
+"""Grant of a device without any load."""
+
 ClientFlow = tuple[float, float, float, float]
 """Demand of the clients: reads per second, bytes per read, queue depth, and bytes written per second."""
 
@@ -64,6 +67,8 @@ class DeviceStation:
         self._alarm = Alarm(env, self._wake)
         self._planned = True
         """Whether rates and alarm are those of the present load."""
+        self._postponed = False
+        """Whether a plan at this moment follows, so that changes before it need none."""
         self._shape = (read_request_bytes, write_request_bytes, queue_depth)
         self._read_operation_bytes = self.request_bytes[0]
         self.clients: ClientFlow = (0.0, 4096.0, 1.0, 0.0)
@@ -108,7 +113,7 @@ class DeviceStation:
             self._sync()
             self.clients = demand
             self._loads.clear()
-            if self._planned:
+            if not self._postponed:
                 self._release()
                 self._plan()
 
@@ -117,7 +122,7 @@ class DeviceStation:
         if demand == self.clients:
             return self.grant
         self._sync()
-        if self._planned:
+        if not self._postponed:
             self._release()
         return self._granted(demand)
 
@@ -159,24 +164,30 @@ class DeviceStation:
 
     def small_read(self, consumer: int) -> simpy.Event | None:
         """Read a page. Return its event, or None if it passes at once: no cap holds it up, nor requests in front of it."""
-        return self._small(self._readers, self.reads_in_order, consumer, write=False)
+        return None if self._pages_pass(1, consumer, write=False) else self._join(self._readers, PAGE_BYTES, consumer)
 
     def small_write(self, consumer: int) -> simpy.Event | None:
         """Write a page; the same as `small_read`."""
-        return self._small(self._writers, self.writes_in_order, consumer + TransferLog.WRITE, write=True)
+        return None if self.small_writes_pass(1, consumer) else self.write(PAGE_BYTES, consumer)
 
-    def _small(self, queue: SharedQueue, in_order: bool, consumer: int, *, write: bool) -> simpy.Event | None:
+    def small_writes_pass(self, count: int, consumer: int) -> bool:
+        """Write `count` pages if all pass at once, and return whether they do."""
+        return self._pages_pass(count, consumer + TransferLog.WRITE, write=True)
+
+    def _pages_pass(self, count: int, consumer: int, *, write: bool) -> bool:
         self._sync()
+        queue, in_order = (self._writers, self.writes_in_order) if write else (self._readers, self.reads_in_order)
         ahead_bytes = self._owed[write] + (queue.outstanding(math.inf) if in_order else 0.0)
-        if not self.device.page_passes(self.state, ahead_bytes, write=write):
-            return self._join(queue, PAGE_BYTES, consumer)
-        self._owed[write] += PAGE_BYTES
+        size_bytes = count * PAGE_BYTES
+        if not self.device.page_passes(self.state, ahead_bytes + size_bytes - PAGE_BYTES, write=write):
+            return False
+        self._owed[write] += size_bytes
         if write:
-            self.write_bytes += PAGE_BYTES
+            self.write_bytes += size_bytes
         else:
-            self.read_bytes += PAGE_BYTES
-        self.log.rows.extend((consumer, self._env.now, self._env.now, PAGE_BYTES))
-        return None
+            self.read_bytes += size_bytes
+        self.log.rows.extend((consumer, self._env.now, self._env.now, PAGE_BYTES) * count)
+        return True
 
     def count_small(self, writes: float = 0.0, reads: float = 0.0) -> None:
         """Count small requests, whose bytes are negligible; without effect unless the device counts operations."""
@@ -242,7 +253,7 @@ class DeviceStation:
         if elapsed_s <= 0.0:
             return
         self._last_s = now_s
-        grant, owed = self._grant, self._owed
+        grant, owed = self._grant if self._planned else _IDLE, self._owed
         iops, client_bytes, _, client_write = self.clients
         read_bytes, write_bytes = self._readers.advance(elapsed_s), self._writers.advance(elapsed_s)
         requests = read_bytes / self._read_operation_bytes
@@ -279,18 +290,27 @@ class DeviceStation:
         self._owed = [0.0, 0.0, 0.0, 0.0]
 
     def _wake(self) -> None:
-        """Release complete transfers; plan only after the job of the last one has resumed: it may change the load again."""
+        """Release complete transfers; plan only after the job of the last one has resumed: it may change the load again.
+
+        A device that is idle then needs no plan until its next load.
+        """
         self._sync()
         last = self._release()
         if last is None or last.callbacks is None or self.changed:  # observers see the grant before the job resumes
             self._plan_and_tell()
         else:
-            self._planned = False
-            last.callbacks.append(lambda _: self._plan_if_needed())
+            self._planned, self._postponed = False, True
+            last.callbacks.append(self._resumed)
+
+    def _resumed(self, _: simpy.Event) -> None:
+        """Plan after the job of the last complete transfer has resumed, unless the device is idle."""
+        self._postponed = False
+        if len(self._readers) or len(self._writers) or self.clients[0] or self.clients[3] or self._flushing:
+            self._plan_if_needed()
 
     def _replan(self) -> None:
         """Plan after a change of the load, unless `_wake` has put off the plan of this moment."""
-        if self._planned:
+        if not self._postponed:
             self._release()
             self._plan_and_tell()
 
@@ -313,7 +333,7 @@ class DeviceStation:
 
         Return whether the grant has changed.
         """
-        self._planned = True
+        self._planned, self._postponed = True, False
         readers, writers = self._readers, self._writers
         before, grant = self._grant, self._granted(self.clients)
         self._grant = grant

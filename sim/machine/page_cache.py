@@ -31,10 +31,11 @@ class PageCache:
         """Begin with the pages that are in memory when the databases are opened again, perhaps with other options."""
         self._files, self._used = before._files, before._used
 
-    def add_written(self, file: SortedFile) -> None:
-        """Add a file that has been written, unless writes pass the cache."""
+    def add_written(self, files: Iterable[SortedFile]) -> None:
+        """Add files that have been written, unless writes pass the cache."""
         if not self._direct_writes:
-            self._add(file)
+            for file in files:
+                self._add(file)
 
     def missing_bytes(self, files: Sequence[SortedFile]) -> int:
         """Bytes of `files` and their slices that a compaction reads from the device.
@@ -54,11 +55,12 @@ class PageCache:
 
     def cached_bytes(self, files: Iterable[SortedFile]) -> int:
         """Bytes of `files` that are in memory."""
-        return sum(self._files.get(id(file), 0) for file in files)
+        return sum(self._files.get(id(file), 0) for file in files) if self._files else 0
 
-    def deleted(self, file: SortedFile) -> None:
-        """Free the pages of a deleted file."""
-        self._used -= self._files.pop(id(file), 0)
+    def deleted(self, files: Iterable[SortedFile]) -> None:
+        """Free the pages of deleted files."""
+        if self._files:
+            self._used -= sum(self._files.pop(id(file), 0) for file in files)
 
     def share(self, trees: Iterable[Tree]) -> float:
         """Share of the bytes of `trees`, all trees of the run, that reads find in memory; 1 for empty trees."""

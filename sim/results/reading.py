@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -32,8 +32,8 @@ def read_summary(directory: Path) -> dict[str, Any]:
     return summary
 
 
-def read_table(path: Path) -> Any:
-    """Return a pyarrow Table.
+def read_table(path: Path, columns: Sequence[str] | None = None) -> Any:
+    """Return a pyarrow Table with those of `columns` that the file has; None: all.
 
     Raises InputError if the file is missing, broken, or of another version of the results contract.
     """
@@ -45,7 +45,8 @@ def read_table(path: Path) -> Any:
         with pq.ParquetFile(path) as file:
             about = json.loads((file.schema_arrow.metadata or {}).get(b"lsmlab", b"{}"))
             _check_version(path, about.get("format"), about)
-            table = file.read(use_threads=False)
+            names = None if columns is None else [name for name in columns if name in file.schema_arrow.names]
+            table = file.read(names, use_threads=False)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise

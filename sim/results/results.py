@@ -126,6 +126,8 @@ def collect(
         "results_format": FORMAT,
     }
     series = _series(setup, machine, families, clients, (writes, write_pieces), (reads_and_scans, read_pieces), seconds)
+    for family in families:
+        family.recorder.forget_states()
     return Result(
         config=dict(setup.setting.config),
         summary=summary,

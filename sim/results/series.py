@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -93,7 +94,7 @@ def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, unstalled: Map
     delayed ones, because a delay is long compared with an unstalled operation.
     """
     n = len(seconds) - 1
-    result = {name: np.where(ops > 0, value, 0.0) for name, value in unstalled.items()}
+    result = {name: np.where(ops > 0, value, 0.0) if value else np.zeros(n) for name, value in unstalled.items()}
     if not len(pieces):
         return result
     second = np.clip(np.searchsorted(seconds, pieces[:, 0], side="right") - 1, 0, n - 1)
@@ -141,20 +142,24 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
     table: Table = {name: np.zeros(len(at)) for name in (*counted, rate, *running, *sizes, *files)}
     table[rate] += np.inf
     for recorder in recorders:
-        own = recorder.num_levels
-        states = np.frombuffer(recorder.states, dtype=np.float64).reshape(-1, StoreRecorder.STATE_WIDTH).T
-        level_states = np.frombuffer(recorder.level_states, dtype=np.float64).reshape(-1, 2 * own).T
-        activity = np.frombuffer(recorder.activity, dtype=np.float64).reshape(-1, 3).T
-        for names, values in (
-            (counted, step_values(states[0], states[1:4], at)),
-            (sizes[:own] + files[:own], step_values(states[0], level_states, at)),
-            (running, step_values(activity[0], np.cumsum(activity[1:], axis=1), at)),
-        ):
-            for name, own_values in zip(names, values, strict=True):
-                table[name] += own_values
+        states, activity = _rows(recorder.states, StoreRecorder.STATE_WIDTH), _rows(recorder.activity, 3)
+        steps = [
+            *((name, states[0], values) for name, values in zip(counted, states[1:4], strict=True)),
+            *((name, activity[0], values.cumsum()) for name, values in zip(running, activity[1:], strict=True)),
+        ]
+        for level_states, *names in zip(recorder.level_states, sizes, files, strict=False):
+            level = _rows(level_states, 3)
+            steps += [(name, level[0], values) for name, values in zip(names, level[1:], strict=True) if len(values)]
+        for name, times, values in steps:  # one column at a time: a long run has many rows
+            table[name] += step_values(times, values, at)
         table[rate] = np.minimum(table[rate], step_values(states[0], states[4], at, np.inf))
     table[rate][np.isinf(table[rate])] = 0.0
     return table
+
+
+def _rows(numbers: array[float], width: int) -> Floats:
+    """Return the columns of a flat table of rows of `width` numbers. Shape (width, rows)."""
+    return np.frombuffer(numbers, dtype=np.float64).reshape(-1, width).T
 
 
 def option_series(recorders: Sequence[StoreRecorder], engine: Engine, seconds: Floats) -> Table:

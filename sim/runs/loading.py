@@ -7,6 +7,8 @@ import importlib
 import os
 from functools import cache
 
+from lsmlab.sim.garbage import no_collections
+
 
 @cache
 def load_simulation() -> None:
@@ -17,11 +19,6 @@ def load_simulation() -> None:
     a simulation multiplies no matrices.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    collects = gc.isenabled()
-    gc.disable()
-    try:
+    with no_collections():
         importlib.import_module("lsmlab.sim.simulation")
-    finally:
-        if collects:
-            gc.enable()
     gc.freeze()

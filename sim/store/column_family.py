@@ -7,6 +7,7 @@ the decisions; the machine's stations compute the durations.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -109,11 +110,6 @@ class ColumnFamily:
         """Compaction picker with the level targets and scores of the current version."""
         return self.version_options.picker
 
-    @property
-    def running_compactions(self) -> int:
-        """Number of compactions that have picked their inputs and are neither committed nor aborted."""
-        return len(self.compacting.jobs)
-
     # --- memtables ----------------------------------------------------------------------------------------------------
 
     def switch_memtable(self, switch: MemtableSwitch) -> bool:
@@ -163,8 +159,7 @@ class ColumnFamily:
         apply_edit(self, NO_JOB, added=levels)
         self.recorder.entries_preloaded = sum(f.entries for _, files in levels for f in files)
         for _, files in levels:
-            for file in files:
-                self._begin_with(file)
+            self._begin_with(files)
         self.install()
 
     def start_with_tree(self, tree: Tree) -> None:
@@ -173,13 +168,12 @@ class ColumnFamily:
         self.table_formats = tuple(dict.fromkeys((*self.table_formats, *(f.table_format for f in tree.files()))))
         self.recorder.entries_preloaded = tree.live_entries()
         self.events.edited(opening_edit(tree, self.database.env.now))
-        for file in tree.files():
-            self._begin_with(file)
+        self._begin_with(self.files())
         self.install()
 
-    def _begin_with(self, file: SortedFile) -> None:
-        self.database.machine.cache.add_written(file)
-        self.database.machine.space.take(file.size_bytes)
+    def _begin_with(self, files: Sequence[SortedFile]) -> None:
+        self.database.machine.cache.add_written(files)
+        self.database.machine.space.take(sum([f.size_bytes for f in files]))
 
     def files(self) -> list[SortedFile]:
         """Return all SST files on the device."""

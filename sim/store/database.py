@@ -178,9 +178,7 @@ class Database:
         before = family.throttle
         self.write_controller.recompute(family, family.version_options.throttle, family.stall_inputs)
         self.background.update_view()
-        family.events.installed(
-            self.env.now, family.tree, family.stall_inputs, family.throttle, family.running_compactions, self.blocked
-        )
+        family.events.installed(self.env.now, family.tree, family.stall_inputs, family.throttle, self.blocked)
         self._stall_conditions_changed(family, before, by_writers=by_writers)
         self.background.enqueue_compaction(family)
         self.background.schedule_after(job)

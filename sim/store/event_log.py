@@ -68,28 +68,24 @@ class EventLog:
         moment = self._moment(edit.time_s, edit.job)
         removed = {f.number: level for level, files in edit.removed for f in files}
         left = dict(removed)
+        rows: list[int] = []
         for file in edit.frozen:
-            self._file(moment, EventKind.FREEZE, file, left.pop(file.number, _NONE), _NONE)
+            rows += _row(moment, EventKind.FREEZE, file, left.pop(file.number, _NONE), _NONE)
         for level, files in edit.added:
             for file in files:
                 source = left.pop(file.number, _NONE)
-                kind = EventKind.CREATE if source == _NONE else EventKind.MOVE
-                self._file(moment, kind, file, source, level)
+                rows += _row(moment, EventKind.CREATE if source == _NONE else EventKind.MOVE, file, source, level)
         for target, part in edit.links:
-            self._files.extend(
-                (moment, EventKind.LINK, part.source.number, _NONE, _NONE, part.lo, part.hi, part.size_bytes,
-                 round(part.entries), target.number)
-            )  # fmt: skip
+            rows += (moment, EventKind.LINK, part.source.number, _NONE, _NONE, part.lo, part.hi, part.size_bytes,
+                     round(part.entries), target.number)  # fmt: skip
+        self._files.fromlist(rows)
+        rows = []
         for number, level in left.items():
-            self._removals.extend((moment, EventKind.DELETE, number, level))
+            rows += moment, EventKind.DELETE, number, level
         for file in edit.unreferenced:
             if file.number not in removed:
-                self._removals.extend((moment, EventKind.DELETE, file.number, _NONE))
-
-    def _file(self, moment: int, kind: EventKind, file: SortedFile, source: int, level: int) -> None:
-        self._files.extend(
-            (moment, kind, file.number, source, level, file.lo, file.hi, file.size_bytes, round(file.entries), _NONE)
-        )
+                rows += moment, EventKind.DELETE, file.number, _NONE
+        self._removals.fromlist(rows)
 
     def _switched(self, now_s: float, entries: float, wal_bytes: float) -> None:
         moment = self._moment(now_s, _NONE)
@@ -100,10 +96,12 @@ class EventLog:
         """Log score and target of each level that has files."""
         moment = self._moment(now_s, job)
         targets = picker.level_targets(tree)
+        rows: list[float] = []
         for level, score in enumerate(picker.scores(tree)):
             if tree.file_count(level):
                 target = targets[level] if level else 0.0
-                self._picks.extend((moment, level, target if math.isfinite(target) else 0.0, score))
+                rows += moment, level, target if math.isfinite(target) else 0.0, score
+        self._picks.fromlist(rows)
 
     def _abandoned(self, now_s: float, job: int, inputs: Sequence[Files]) -> None:
         moment = self._moment(now_s, job)
@@ -158,6 +156,11 @@ class EventLog:
         })  # fmt: skip
         self._picks = array("d")
         self._moments, self._files, self._removals = array("d"), array("q"), array("q")
+
+
+def _row(moment: int, kind: EventKind, file: SortedFile, source: int, level: int) -> tuple[int, ...]:
+    """Return a row of `_files` of one file."""
+    return moment, kind, file.number, source, level, file.lo, file.hi, file.size_bytes, round(file.entries), _NONE
 
 
 def _pick_rows(picks: NDArray[np.float64]) -> NDArray[np.int64]:

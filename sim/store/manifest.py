@@ -39,4 +39,5 @@ class Manifest:
         yield from self._machine.commit()
         if self._next is None:  # else the leader of the next group starts its write at once
             self._current = None
-        done.succeed()
+        if done.callbacks:  # else no edit waits for this write
+            done.succeed()

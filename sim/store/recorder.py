@@ -97,7 +97,7 @@ class JobLog:
 class StoreRecorder:
     """Observer that records jobs, stalls, states and option changes of one column family."""
 
-    STATE_WIDTH: Final = 7
+    STATE_WIDTH: Final = 5
 
     def __init__(self, shard: int, num_levels: int, family: str = "default") -> None:
         self.shard = shard
@@ -111,10 +111,16 @@ class StoreRecorder:
         self.stall_counts: dict[StallCause, int] = dict.fromkeys(CAUSES, 0)
         """Number of recomputations of the stall condition that ended in each cause, as in RocksDB's stall counters."""
         self.states = array("d")
-        """Rows of (time in s, L0 files, immutable memtables, pending compaction bytes, delayed write rate in bytes/s, index
-        in CAUSES or -1, running compactions)."""
-        self.level_states = array("d")
-        """Rows of (bytes per level …, files per level …), parallel to `states`."""
+        """Rows of (time in s, L0 files, immutable memtables, pending compaction bytes, delayed write rate in bytes/s), one per
+        change."""
+        self._state: tuple[float, ...] = ()
+        """Last row of `states`, without its time."""
+        self.level_states = [array("d") for _ in range(num_levels)]
+        """Of each level: rows of (time, bytes, files), one per change."""
+        self._levels = [(0, 0)] * num_levels
+        """Last rows of `level_states`, without their times."""
+        self._version: tuple[Tree, int] | None = None
+        """Tree and version of these rows."""
         self.activity = array("d")
         """Rows of (time, change in running flushes, change in running compactions)."""
         self.options: list[tuple[float, Changes]] = []
@@ -134,16 +140,25 @@ class StoreRecorder:
         events.dropped.add(self._dropped)
         events.closed.add(self._closed)
 
+    def forget_states(self) -> None:
+        """Free the states, from which the series per second was made."""
+        self.states = array("d")
+        self.level_states = [array("d") for _ in self.level_states]
+
     def _installed(
-        self, now_s: float, tree: Tree, inputs: StallInputs, throttle: ThrottleState, running_compactions: int, blocked: bool
+        self, now_s: float, tree: Tree, inputs: StallInputs, throttle: ThrottleState, blocked: bool
     ) -> None:
-        cause = -1 if throttle.cause is None else CAUSES.index(throttle.cause)
-        self.states.extend(
-            (now_s, len(tree.l0), inputs.immutables, inputs.pending_bytes, throttle.rate_bytes_per_s, cause,
-             running_compactions)
-        )  # fmt: skip
-        self.level_states.extend(tree.level_bytes())
-        self.level_states.extend(tree.files_per_level())
+        state = (len(tree.l0), inputs.immutables, inputs.pending_bytes, throttle.rate_bytes_per_s)
+        if state != self._state:
+            self._state = state
+            self.states.extend((now_s, *state))
+        if self._version != (tree, tree.version):
+            self._version = tree, tree.version
+            levels = list(zip(tree.level_bytes(), tree.files_per_level(), strict=True))
+            for rows, before, now in zip(self.level_states, self._levels, levels, strict=True):
+                if now != before:
+                    rows.extend((now_s, *now))
+            self._levels = levels
         self._follow(now_s, throttle.cause, blocked)
         if throttle.cause is not None:
             self.stall_counts[throttle.cause] += 1

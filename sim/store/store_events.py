@@ -24,9 +24,9 @@ class StoreEvents:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.installed = Observers[[float, Tree, StallInputs, ThrottleState, int, bool]]()
+        self.installed = Observers[[float, Tree, StallInputs, ThrottleState, bool]]()
         """New version or memtable list, after the stall condition was recomputed. Arguments: time, tree, inputs of the stall
-        condition, throttle state, number of running compactions, whether writers were stopped before."""
+        condition, throttle state, whether writers were stopped before."""
         self.edited = Observers[[VersionEdit]]()
         """Version edit applied to the tree."""
         self.switched = Observers[[float, float, float]]()

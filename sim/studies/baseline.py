@@ -188,6 +188,11 @@ def _set(config: dict[str, Any], text: str) -> None:
     (override,) = parsed([text])
     *path, last = override.key_or_group.split(".")
     node: Any = config
+    if override.type.name == "FORCE_ADD" and path[:2] == ["engine", "families"] and not override.is_sweep_override():
+        for part in path:  # a family has only the options in which it differs; the engine checks their names
+            node = node.setdefault(part, {})
+        node[last] = override.value()
+        return
     for part in path:
         node = node.get(part) if isinstance(node, dict) else None
     if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):

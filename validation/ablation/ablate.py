@@ -24,7 +24,7 @@ from lsmlab.validation.ablation.parts import Part
 from lsmlab.validation.calibrate.fit import Calibration, calibrate_cases, fit_runs
 from lsmlab.validation.calibrate.parameter_file import quantity_text
 from lsmlab.validation.casefiles.case import Case, find_cases, read_case
-from lsmlab.validation.casefiles.real import real_run
+from lsmlab.validation.casefiles.real import RealRun, real_run
 from lsmlab.validation.checkout import OWN_CASES
 from lsmlab.validation.grouped_runs import finished_groups
 from lsmlab.validation.scorecard.runs import CaseRun, read_replication
@@ -85,11 +85,12 @@ def ablate(
     """
     done, executor = Ablation([]), LocalProcesses(default_store(), processes)
     fitted: Fitted = {}
+    real: dict[str, RealRun] = {}
     _add_fits(fitted, [Fit(folder, None) for folder in folders], executor, done)
     for number, part in enumerate((WHOLE, *parts)):
         say(f"part {number} of {len(parts)}: {part.name or part.what}")
         runs = [*_own_runs(part, folders, fitted, executor, done), *_published_runs(part, published)]
-        _simulate(part, runs, executor, done)
+        _simulate(part, runs, real, executor, done)
         done.parts = [*done.parts, part] if part.name else []
         yield done
 
@@ -121,15 +122,19 @@ def _published_runs(part: Part, published: Sequence[Case]) -> Iterator[_Run]:
             yield _Run(PUBLISHED, machine, case, case.config(_texts(tuple(part.simplest.items()))))
 
 
-def _simulate(part: Part, runs: Sequence[_Run], executor: LocalProcesses, done: Ablation) -> None:
-    """Simulate the runs and add their errors."""
+def _simulate(
+    part: Part, runs: Sequence[_Run], real: dict[str, RealRun], executor: LocalProcesses, done: Ablation
+) -> None:
+    """Simulate the runs and add their errors. `real`: recorded runs by case, which are read once."""
     jobs = {number: [RunJob(f"{part.name or 'whole'} {run.case.name}", run.config)] for number, run in enumerate(runs)}
     for number, ended, _left in finished_groups(jobs, Settings(default_store(), executor, quiet=True)):
         kind, machine, case, _ = runs[number]
         if ended[0].folder is None:
             done.failed.append(f"{part.name}: {case.name}: {ended[0].error}")
             continue
-        run = CaseRun(case, "calibration", real_run(case, case.config()), [read_replication(ended[0].folder)])
+        if case.name not in real:
+            real[case.name] = real_run(case, case.config())
+        run = CaseRun(case, "calibration", real[case.name], [read_replication(ended[0].folder)])
         done.errors.setdefault((part.name, kind), {})[machine, case.name] = {row.metric: row.error for row in rows_of(run)}
 
 

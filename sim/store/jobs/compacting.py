@@ -252,10 +252,8 @@ class Compacting:
         unreferenced = apply_edit(family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
         logs = [f.wal_bytes for f in unreferenced if f.wal_bytes]
         family.purge.retire(Obsolete(len(unreferenced) + len(logs), cached_bytes, sum(logs)))
-        for file in unreferenced:
-            database.machine.deleted(file)
-        for file in work.outputs:
-            database.machine.cache.add_written(file)
+        database.machine.deleted(unreferenced)
+        database.machine.cache.add_written(work.outputs)
         family.events.job_ended(compaction_job_record(job, pick, work, database.number, merged_s, database.env.now))
         family.install_after(job.number, job.engine)
 
@@ -266,8 +264,7 @@ class Compacting:
         files = sorted((f for _, group in groups for f in group), key=lambda f: f.lo)
         if isinstance(pick, Drop):
             apply_edit(family, job.number, pick.inputs)
-            for file in files:
-                database.machine.deleted(file)
+            database.machine.deleted(files)
             family.events.dropped(files)
         elif isinstance(pick, Link):
             self._lock(pick, busy=False)

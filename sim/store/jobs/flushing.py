@@ -189,7 +189,7 @@ class Flushing:
             if file is not None:
                 record.output_level = family.latest_options.picker.flush_level(family.tree, file.lo, file.hi)
                 apply_edit(family, record.job, added=[(record.output_level, [file])])
-                database.machine.cache.add_written(file)
+                database.machine.cache.add_written([file])
             record.end_s = database.env.now
             family.events.job_ended(record)
             family.install_after(job, began_with or flush.engine)
