@@ -302,7 +302,7 @@ def test_a_new_options_file_is_read_back() -> None:
     found = read_options(new_options(Version(9, 8), options).text)
 
     assert Version(9, 8) == found.version
-    assert [] == found.ignored
+    assert {} == found.ignored
     assert (8 << 20, 6, 8192, 8.0, 150) == tuple(
         found.overrides[name]
         for name in ("write_buffer_size", "max_background_jobs", "block_size", "max_bytes_for_level_multiplier",
