@@ -64,7 +64,7 @@ def _later(line: str, by: timedelta, step: int) -> str:
 
 def main() -> int:
     """Print CPU time and peak memory of each import; return 1 if a LOG of at most 1 GB misses the target."""
-    from lsmlab.validation.logs.text import read_text
+    from lsmlab.models.text.files import read_text
 
     lines = read_text(Path(sys.argv[1])).splitlines()
     met = True

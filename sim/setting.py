@@ -14,7 +14,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
 from lsmlab.models.devices.make import DeviceSetup, with_limits
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.engines.make import DEFAULT_FAMILY, make_engines
+from lsmlab.models.engines.make import DEFAULT_FAMILY, family_names, make_engines
 from lsmlab.models.errors import InputError, reading_error
 from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
@@ -156,7 +156,7 @@ class Setting:
                 device, engine, workload, host, wal_reaches_device=_wal_reaches_device(engine, workload),
                 block_bytes=float(max(one.options.block_size for one in (engine, *of_prefill.values()))),
             )  # fmt: skip
-        shares = family_shares(_group(config, "workload").get("families"), list(engines))
+        shares = family_shares(_named(_group(config, "workload").get("families"), config), list(engines))
         if config.get("prefill") is not None and config.get("initial_tree") is not None:
             raise InputError("prefill: a run has either prefill or initial_tree, not both; set one of them to null")
         return cls(
@@ -166,6 +166,12 @@ class Setting:
             initial_tree=None if config.get("initial_tree") is None else _tree_files(config["initial_tree"]),
             allowed=tuple(allowed),
         )  # fmt: skip
+
+
+def _named(loads: Any, config: Mapping[str, Any]) -> Any:
+    """Return the loads of column families by the names of the families, in place of their keys in the configuration."""
+    names = family_names(_group(config, "engine"))
+    return {names.get(str(key), key): load for key, load in loads.items()} if isinstance(loads, Mapping) else loads
 
 
 def _group(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -52,6 +52,7 @@ class Sample:
     totals: Counter[str] = field(default_factory=Counter)
     stalls: Counter[str] = field(default_factory=Counter)
     now_us: int = START_US
+    opened_us: int = START_US
     job: int = 2
     file: int = 10
     pointer: str = "0x5617f09165c0"
@@ -81,6 +82,7 @@ class Sample:
 
     def open(self) -> None:
         """Open the store: add the header, and count jobs from the beginning."""
+        self.opened_us = self.now_us
         self.header()
         self.job = self.first_job
 
@@ -245,7 +247,7 @@ class Sample:
         self.now_us += 10_000  # so that the dump is later than the preceding commit
         self.say("[db/db_impl/db_impl.cc:1105] ------- DUMPING STATS -------", 7008)
         self.say("[db/db_impl/db_impl.cc:1107] ", 7008)
-        uptime = (self.now_us - START_US) / 1e6
+        uptime = (self.now_us - self.opened_us) / 1e6
         keys = self.totals["flush_count"] * ENTRIES
         written = (self.totals["flush_bytes"] + self.totals["compaction_write_bytes"]) / 2**30
         flushed, read = self.totals["flush_bytes"] / 2**30, self.totals["compaction_read_bytes"] / 2**30

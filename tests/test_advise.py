@@ -5,16 +5,17 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from known_errors import NVME, known_errors
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.options_writer import edited_options, new_options
-from lsmlab.models.options.values import read_value
+from lsmlab.models.options.values import plain, read_value
 from lsmlab.models.version import Version
 from lsmlab.reports.answers.what_helps import effect
 from lsmlab.reports.cli.main import main
@@ -25,7 +26,7 @@ from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.advise import Advice, AdviceRequest, Tried, _effort, advised, pairs, ranked, tried, useful
-from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates, condition, promising
+from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates, condition, most_stalled, promising
 from lsmlab.sim.studies.differences import Repeats, differences
 from lsmlab.sim.studies.goals import GOALS, GoalLimits, goal_metric, memory_bytes, read_goal, read_limits
 from lsmlab.sim.studies.metrics import value_of
@@ -301,7 +302,7 @@ def test_a_new_options_file_is_read_back() -> None:
     found = read_options(new_options(Version(9, 8), options).text)
 
     assert Version(9, 8) == found.version
-    assert [] == found.ignored
+    assert {} == found.ignored
     assert (8 << 20, 6, 8192, 8.0, 150) == tuple(
         found.overrides[name]
         for name in ("write_buffer_size", "max_background_jobs", "block_size", "max_bytes_for_level_multiplier",
@@ -319,3 +320,19 @@ def test_rocksdb_loads_the_file(tmp_path: Path) -> None:
     rocksdict.Rdict(str(tmp_path / "db"), options).close()
 
     assert "  write_buffer_size=8388608" in max((tmp_path / "db").glob("OPTIONS-*")).read_text().splitlines()
+
+
+def test_the_family_that_stalls_has_candidates_of_its_own() -> None:
+    """Memtables, triggers and base level of the family that stalls are tried; options of the whole database are not its own."""
+    families = {"default": {"stall_count": {"l0_stop": 1}}, "a.b": {"stall_count": {"l0_stop": 9, "l0_slowdown": 2}}}
+    config = {"engine": {"families": {"a_b": {"name": "a.b", "options": {"write_buffer_size": "256KiB"}}}}}
+    defaults = {name: plain(value) for name, value in asdict(RocksDbOptions()).items()}
+    assert "a.b" == most_stalled({"column_families": families})
+    found = candidates({**defaults, "write_buffer_size": 64 << 20}, config, 4.0, "a.b")
+    own = [text for change in found for text in change.overrides if "families" in text]
+
+    assert "++engine.families.a_b.options.write_buffer_size=512KiB" in own
+    assert any("level0_stop_writes_trigger" in text for text in own)
+    assert any("max_bytes_for_level_base" in text for text in own)
+    assert not any("max_background_jobs" in text or "delayed_write_rate" in text for text in own)
+    assert not any("families" in text for change in candidates(defaults, config, 4.0) for text in change.overrides)

@@ -200,7 +200,7 @@ def test_a_version_is_text(text: str) -> None:
 
 
 def test_options_file_and_overrides(capsys: pytest.CaptureFixture[str]) -> None:
-    """--options sets version and options; overrides win; the count of ignored options is printed."""
+    """--options sets version and options; overrides win; the ignored option that matters is named with a command."""
     code, out, err = outcome(
         capsys, "run", "--options", str(OPTIONS), *QUICK, "engine.options.max_background_jobs=7", "--json"
     )
@@ -212,10 +212,10 @@ def test_options_file_and_overrides(capsys: pytest.CaptureFixture[str]) -> None:
         summary["options"]["write_buffer_size"],
         summary["options"]["max_background_jobs"],
     )
-    assert "options ignored" in err
+    assert "index_shortening (small effect)" in " ".join(err.split())
     hints = [shlex.split(line)[1:] for line in err.splitlines() if line.startswith("  lsmlab ")]
     assert [["show", "options", str(OPTIONS)]] == hints
-    assert err.count("\n") <= 2, "the command of the hint prints the names of over a hundred options"
+    assert err.count("\n") <= 3, "the file has over a hundred options without effect"
     for hint in hints:
         assert 0 == outcome(capsys, *hint)[0], hint
 
@@ -228,7 +228,9 @@ def test_an_options_file_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "row_cache" not in printed["options"]
     assert not set(printed["options"]) & set(printed["ignored"])
     _, text, _ = outcome(capsys, "show", "options", str(OPTIONS))
-    assert f"ignored, not simulated ({len(printed['ignored'])}):" in text
+    assert [one["name"] for one in printed["not_simulated"]] == ["index_shortening"]
+    assert "not simulated, and different from the default (1):" in text
+    assert f"ignored, with the default or without effect ({len(printed['ignored']) - 1}):" in text
 
 
 def options_file(folder: Path, more: str = "") -> Path:
@@ -241,11 +243,12 @@ def options_file(folder: Path, more: str = "") -> Path:
     return path
 
 
-def test_a_few_unknown_options_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """A few ignored options of an OPTIONS file are printed by name."""
-    path = options_file(tmp_path, "  paranoid_checks=true\n")
+def test_options_that_matter_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """An ignored option of an OPTIONS file is printed by name if it has another value than the default."""
+    path = options_file(tmp_path, "  use_fsync=true\n  allow_2pc=false\n")
     _, _, err = outcome(capsys, "run", "--options", str(path), *QUICK, "--json")
-    assert "ignored, not simulated: paranoid_checks" in " ".join(err.split())
+    assert "not simulated: use_fsync (small effect);" in " ".join(err.split())
+    assert "allow_2pc" not in err
 
 
 def test_options_file_equals_overrides(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

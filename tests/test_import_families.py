@@ -172,7 +172,7 @@ def test_terminal_and_page_have_a_row_per_family(
 def test_an_empty_default_family(name: str, tmp_path: Path) -> None:
     """All load goes to the only family in use, whose options are those of the LOG."""
     assert 0 == import_log([str(DATA / f"{name}.log.gz"), "--out", str(tmp_path), "--no-report"])
-    config = configure(["experiment=imported", "workload.duration=1s"], folders=[tmp_path])
+    config = configure(["experiment=imported", "workload.duration=1s", "workload.rate=100"], folders=[tmp_path])
 
     assert ["usertable"] == list(config["workload"]["families"])
     assert ["default", "usertable"] == list(make_engines(config["engine"]))
@@ -196,7 +196,7 @@ def test_families_whose_options_the_log_lacks_are_named(
 ) -> None:
     """The options of a family printed beyond the part of the LOG that is read for options: a note names the family."""
     text = lzma.decompress((FOLDER / "LOG.xz").read_bytes()).decode()
-    monkeypatch.setattr("lsmlab.validation.logs.text._HEAD_CHARACTERS", text.index("Options for column family [write]"))
+    monkeypatch.setattr("lsmlab.models.text.files._HEAD_CHARACTERS", text.index("Options for column family [write]"))
     path = tmp_path / "LOG"
     path.write_text(text)
     notes = read(path).notes

@@ -29,7 +29,7 @@ CLI = (ROOT / "reports" / "cli", API / "__main__.py")
 """Command line, on top of the API and of the pages."""
 ROOMS = {
     "models": [
-        "errors", "units", "version", "since", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
+        "errors", "text", "units", "version", "since", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
         "engines",
     ],
     "models/policies": [
@@ -52,7 +52,6 @@ ROOMS = {
         "recordings", "scorecard", "ablation", "papers",
     ],
     "validation/logs": [
-        "compression", "text",
         "hash_set", "clock", "bench", "bench_output", "stats", "record_list", "records", "lines", "files",
         "event_times", "reader",
         "statistics_tables", "manifest", "histogram_clock", "leveldb", "silk_driver", "history", "timings",
@@ -65,6 +64,9 @@ The contracts of policies come before the lineages; the __init__ of sim re-expor
 FOLDERS = [*LAYERS, "configs"]
 READERS = {
     "models/options/options_file.py": "reads OPTIONS files and LOGs",
+    "models/text/compression.py": "decompresses any text",
+    "models/text/files.py": "reads any text",
+    "models/text/wrappers.py": "reads messages in JSON objects",
     "models/workloads/trace.py": "reads traces",
 }
 """The only files of models that may read files: each reads one input format."""

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
+from lsmlab.models.text import compression
+from lsmlab.models.text.files import TextLines, read_text, read_text_part
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.logs import compression
-from lsmlab.validation.logs.text import TextLines, read_text, read_text_part
 
 PEAK_BYTES = 8 << 20
 """Memory that reading a file without records may take, whatever its size."""
@@ -102,7 +102,7 @@ def test_an_endless_line_is_refused_in_little_memory(packed: bool, tmp_path: Pat
 
 def test_the_size_limit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text above the limit is refused, with the limit and the remedy."""
-    monkeypatch.setattr("lsmlab.validation.logs.text._LARGEST_LINES_BYTES", 1 << 20)
+    monkeypatch.setattr("lsmlab.models.text.files._LARGEST_LINES_BYTES", 1 << 20)
     path = write_log(tmp_path, Sample().run(10).lines * 30)
 
     with pytest.raises(InputError, match="longer than 1 MiB of text; extract a part of it"):
@@ -111,7 +111,7 @@ def test_the_size_limit_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_memory_does_not_grow_with_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """10 MB of lines that are no records take no memory; a record takes at most 1,500 bytes."""
-    monkeypatch.setattr("lsmlab.validation.logs.text._HEAD_CHARACTERS", 1 << 18)
+    monkeypatch.setattr("lsmlab.models.text.files._HEAD_CHARACTERS", 1 << 18)
     sample = Sample().run(100)
     path = write_log(tmp_path, sample.lines)
     alone = peak_bytes(lambda: read(path))

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import read_text
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.record import record
 from lsmlab.validation.casefiles.case import case_from_mapping
-from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.recorder import rocksdbjni
 from lsmlab.validation.recorder.command import BenchPlan, bench_plan
 from lsmlab.validation.recorder.drivers import ROCKSDBJNI

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final
 from lsmlab.models import since
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
 from lsmlab.models.options.fields import Compression, RocksDbOptions
+from lsmlab.models.options.ignored import ignored_options, texts_given, texts_in_force
 from lsmlab.models.options.options import resolve_options, value_of
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.policies.parts import Base, Parts
@@ -50,6 +51,8 @@ class EngineSettings:
     """Source of the defaults of options: "library", or "db_bench" for the defaults of its flags."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """RocksDB options by RocksDB's names; None keeps the default."""
+    not_simulated: Sequence[str] = ()
+    """Options of the real store that the model does not simulate, as name=value, for warnings."""
     l0_gap_files: int | None = quantity("count", None, low=0)
     """Files of L0 between the start of its compaction and the stop of writers, in place of the options
     level0_slowdown_writes_trigger and level0_stop_writes_trigger. None: the options decide."""
@@ -96,6 +99,10 @@ class Engine:
         self.options: RocksDbOptions = resolved.options
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         """Changes that sanitising made to options, in words, for the summary of a run."""
+        self.not_simulated = ignored_options(
+            self.version, texts_given(settings.not_simulated) | texts_in_force(self.options)
+        )
+        """Options whose values matter and are not simulated, those of large effect first."""
         self.parts = Parts(
             settings.picker, settings.cutter, settings.throttle, settings.scheduler, settings.tuner, settings.filter
         )

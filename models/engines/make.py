@@ -18,7 +18,7 @@ _ABOUT: Final = (*METADATA, "options_file", "families")
 """Keys of an engine's YAML without effect on one engine: metadata, and keys that others have evaluated."""
 DEFAULT_FAMILY: Final = "default"
 """Name of the column family that every database has (`kDefaultColumnFamilyName`)."""
-_KEYS: Final = ("options", "compression_ratio")
+_KEYS: Final = ("name", "options", "compression_ratio")
 """What a family may set for itself."""
 _MOST: Final = 100
 
@@ -46,25 +46,36 @@ def make_engines(values: Mapping[str, Any], allowed: Sequence[str] = ()) -> dict
     """Make the engines of all column families by name, "default" first.
 
     `engine.families` maps names to `options` and `compression_ratio` that differ from those of the group itself, which
-    are the options of the default family. Raises InputError for options of the whole database in a family, and for
+    are the options of the default family. RocksDB allows any bytes in a name; one that is no key of a configuration, such as
+    one with dots, is the `name` of its family. Raises InputError for options of the whole database in a family, and for
     engines with policies that are made for a single tree.
     """
     families = values.get("families") or {}
     if not isinstance(families, Mapping) or len(families) > _MOST:
         raise InputError(f"engine.families: must map names of at most {_MOST} column families to their options")
     common = {key: value for key, value in values.items() if key != "families"}
-    specs: dict[str, Any] = {DEFAULT_FAMILY: {}, **{str(name): spec for name, spec in families.items()}}
-    engines = {name: _family(common, name, spec or {}, allowed) for name, spec in specs.items()}
+    names = family_names(values)
+    engines = {DEFAULT_FAMILY: _family(common, DEFAULT_FAMILY, {}, allowed)}
+    engines |= {names[str(key)]: _family(common, str(key), spec or {}, allowed) for key, spec in families.items()}
+    if len(engines) < len({DEFAULT_FAMILY, *map(str, families)}):
+        raise InputError("engine.families: two column families have the same name; give each its own")
     if len(engines) > 1:
         _refuse_single_tree(engines[DEFAULT_FAMILY])
     return engines
+
+
+def family_names(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of the column families in an `engine` mapping by their keys in `engine.families`."""
+    families = values.get("families")
+    found = families.items() if isinstance(families, Mapping) else ()
+    return {str(key): str((spec.get("name") if isinstance(spec, Mapping) else None) or key) for key, spec in found}
 
 
 def _family(common: Mapping[str, Any], name: str, spec: object, allowed: Sequence[str]) -> Engine:
     where = f"engine.families.{name}"
     if not isinstance(spec, Mapping) or not spec.keys() <= set(_KEYS):
         raise InputError(f"{where}: must be a mapping with {' or '.join(_KEYS)}, such as {{options: {{...}}}}")
-    if not spec:
+    if not spec.keys() - {"name"}:
         return make_engine(common, allowed)
     own = spec.get("options") or {}
     if not isinstance(own, Mapping):

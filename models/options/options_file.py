@@ -1,35 +1,33 @@
-"""Options of a real store, read from its OPTIONS-NNNNNN file or from the header of its LOG."""
+"""Options of a real store: from its OPTIONS-NNNNNN file, the header of its LOG, or option strings of its host program."""
 
 from __future__ import annotations
 
-import gzip
-import io
-import lzma
 import re
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import DATABASE_OPTIONS
-from lsmlab.models.options.options_text import OptionEntry, is_log, parse_struct, read_ini, read_log
+from lsmlab.models.options.ignored import IgnoredOption, ignored_options, texts_of
+from lsmlab.models.options.options_text import Form, OptionEntry, form_of, parse_struct, read_entries
 from lsmlab.models.options.values import STRUCTS, WHERE, option_types, plain, read_value
+from lsmlab.models.text.files import TextLines
+from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.models.version import Version
 
 _NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|(0x)?0+|", re.IGNORECASE)
 _RELEASE: Final = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}(?![0-9])")
 _INDEXED: Final = re.compile(r"(\w+)\[([0-9]{1,4})\]")
-_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20})([kKmMgGtT])")
+_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20})([kKmMgGtT])[bB]?")
 _POWER: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _FILTER_BITS: Final = re.compile(r"(?:bloom|ribbon)filter:([0-9]+(?:\.[0-9]+)?)(?::|$)")
 _USUAL_BITS: Final = 10.0
 """Bits per key of a filter whose size the file does not give: the value of RocksDB's examples and ADOC's runs."""
-_FIRST_LINES: Final = 200
-"""Lines in which a text must show that it is a LOG."""
-_MAX_LINE: Final = 1 << 20
+_FIRST_LINES: Final = 2000
+"""Lines in which a text must show its form. RocksDB's first message may come late in the log of a host program."""
 _MAX_VALUE: Final = 1 << 10
 
 
@@ -42,8 +40,8 @@ class OptionsFile:
     """None if the file does not give the version."""
     overrides: dict[str, Any]
     """Typed values by flat name, for `resolve_options`."""
-    ignored: list[str]
-    """Options in the file that the simulator does not have, in the file's order."""
+    ignored: dict[str, str]
+    """Text of each option in the file that the simulator does not have, in the file's order."""
     notes: list[str]
     """Assumptions of the reader, in words."""
     column_family: str
@@ -52,51 +50,37 @@ class OptionsFile:
     rate_limited: bool
     """Whether the file shows a rate limiter; neither format gives its rate."""
 
+    @property
+    def not_simulated(self) -> list[IgnoredOption]:
+        """Options whose values matter and are not simulated, those of large effect first."""
+        return ignored_options(self.version, self.ignored | texts_of(self.overrides))
+
 
 def read_options(path_or_text: str | Path, column_family: str = "default") -> OptionsFile:
-    """Read an OPTIONS file or the header of a LOG, plain or compressed (gzip, xz).
+    """Read an OPTIONS file, the header of a LOG, or option strings, plain or compressed (gzip, xz, bzip2).
 
-    An argument of several lines is the content itself. Reads the options of `column_family` only. Lists unknown
+    An argument of several lines is the content itself. Reads the options of `column_family` only. Keeps unknown
     options in `ignored`, as RocksDB skips them with ignore_unknown_options. Raises InputError with file and line for
     text that it cannot read. Source: (behaviour/options.md, OPTIONS files).
     """
     if isinstance(path_or_text, str) and "\n" in path_or_text:
-        return _read(io.StringIO(path_or_text), "options text", column_family)
-    path = Path(path_or_text)
-    try:
-        with _open(path) as stream:
-            return _read(stream, str(path), column_family)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(f"{path}: cannot be read: {reason}; give an OPTIONS file or a LOG") from None
+        return _read(path_or_text.split("\n"), "options text", column_family)
+    lines = TextLines(Path(path_or_text))
+    found = _read(lines, str(path_or_text), column_family)
+    if lines.damaged:
+        raise InputError(f"{path_or_text}: cannot be read: its compressed data are damaged or incomplete; copy the file again")
+    return found
 
 
-def _open(path: Path) -> IO[str]:
-    with path.open("rb") as probe:
-        magic = probe.read(2)
-    opener: Any = {b"\x1f\x8b": gzip.open, b"\xfd7": lzma.open}.get(magic, open)
-    stream: IO[str] = opener(path, "rt", encoding="utf-8", errors="replace", newline="\n")
-    return stream
-
-
-def _read(stream: IO[str], source: str, column_family: str) -> OptionsFile:
-    lines = _lines(stream, source)
+def _read(source_lines: Iterable[str], source: str, column_family: str) -> OptionsFile:
+    lines = iter(PlainLines(source_lines))
     first = list(islice(lines, _FIRST_LINES))
-    rest = chain(first, lines)
+    form = form_of(text for _, text in first)
     reader = _Reader(source, column_family)
-    reader.take(read_log(rest) if is_log(first) else read_ini(rest, source))
+    reader.take(read_entries(chain(first, lines), form, source))
+    if form is Form.STRINGS and not reader.values:
+        raise InputError(f"{source}: no options found; give an OPTIONS file, an option string, or a LOG from its first line on")
     return reader.finish()
-
-
-def _lines(stream: IO[str], source: str) -> Iterator[str]:
-    number = 0
-    while line := stream.readline(_MAX_LINE):
-        number += 1
-        if len(line) == _MAX_LINE:
-            raise InputError(f"{source}:{number}: line is longer than 1 MiB; give an OPTIONS file or a LOG")
-        yield line
 
 
 def points(text: str) -> bool:
@@ -113,7 +97,7 @@ class _Reader:
     version: Version | None = None
     values: dict[str, Any] = field(default_factory=dict)
     lists: dict[str, dict[int, Any]] = field(default_factory=dict)
-    ignored: dict[str, None] = field(default_factory=dict)
+    ignored: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     families: dict[str, None] = field(default_factory=dict)
     rate_limited: bool = False
@@ -134,6 +118,8 @@ class _Reader:
     def finish(self) -> OptionsFile:
         if not self.families and not self.values:
             raise InputError(f"{self.source}: no options found; give an OPTIONS file, or a LOG from its first line on")
+        if not self.families:  # a part of a LOG without the line that begins the options of a column family
+            self.families["default"] = None
         if self.column_family not in self.families:
             names = ", ".join(self.families) or "none"
             raise InputError(f"{self.source}: no options of column family {self.column_family!r}; the file has {names}")
@@ -143,7 +129,7 @@ class _Reader:
             self.values["cache_size"] = 0
         if self.rate_limited:
             self.notes.append("the store has a rate limiter of unknown rate; set rate_limiter_bytes_per_sec")
-        family, ignored, families = self.column_family, list(self.ignored), tuple(self.families)
+        family, ignored, families = self.column_family, self.ignored, tuple(self.families)
         return OptionsFile(self.source, self.version, self.values, ignored, self.notes, family, families, self.rate_limited)
 
     def _take(self, entry: OptionEntry) -> None:
@@ -167,8 +153,11 @@ class _Reader:
             special(self, text)
             return
         if name not in option_types() or name in _NEVER_IN_FILES:
-            self.ignored[name] = None
+            self.ignored[name] = text
             return
+        self._value(name, text)
+
+    def _value(self, name: str, text: str) -> None:
         if len(text) > _MAX_VALUE:
             raise InputError(f"{name}: a value of {len(text)} characters is too long; the limit is {_MAX_VALUE}")
         if match := _SUFFIXED.fullmatch(text):
@@ -180,7 +169,7 @@ class _Reader:
 
     def _cache_capacity(self, text: str) -> None:
         if "cache_size" not in self.values:  # a tiered cache prints the capacity of its inner caches after its own
-            self.values["cache_size"] = read_value("cache_size", text)
+            self._value("cache_size", text)
 
     def _filter(self, text: str) -> None:
         if not points(text):
@@ -205,13 +194,12 @@ class _Reader:
         if text.strip() != "0":
             self.values["ttl"] = read_value("ttl", text)
 
-    def _memtable(self, text: str) -> None:
-        if "skip" not in text.lower():
-            self.notes.append(f"memtable_factory {text!r} is simulated as a skip list")
-
-    def _table(self, text: str) -> None:
-        if "block" not in text.lower():
-            self.notes.append(f"table_factory {text!r} is simulated as a block-based table")
+    def _write_buffer(self, text: str) -> None:
+        """Read the buffer of a file writer; Ceph sets 0, which makes each append a write of its own."""
+        if text.strip() == "0":
+            self.notes.append("writable_file_max_buffer_size=0 (no buffer) is simulated with the default buffer")
+        else:
+            self._value("writable_file_max_buffer_size", text)
 
 
 _SPECIAL: Final = {
@@ -221,8 +209,7 @@ _SPECIAL: Final = {
     "rate_limiter": _Reader._rate_limiter,
     "statistics": _Reader._statistics,
     "compaction_options_fifo.ttl": _Reader._fifo_ttl,
-    "memtable_factory": _Reader._memtable,
-    "table_factory": _Reader._table,
+    "writable_file_max_buffer_size": _Reader._write_buffer,
 }
 _LISTS: Final = {
     "compression": "compression_per_level",

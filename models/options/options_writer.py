@@ -55,7 +55,7 @@ def edited_options(text: str, changes: Mapping[str, Any]) -> WrittenOptions:
     values = {_place(name): _value(name, value) for name, value in flat.items()}
     structs = {name.partition(".")[0] for name in flat if "." in name}
     left = dict(values)
-    for entry in read_ini(text.splitlines(), "OPTIONS"):
+    for entry in read_ini(enumerate(text.splitlines(), 1), "OPTIONS"):
         here = (entry.section, entry.name)
         if entry.section != "DB" and entry.family != "default":
             continue

@@ -165,17 +165,14 @@ def _tables(draft: Draft) -> None:
         draft.derive(bloom_bits=0.0)
 
 
-def _not_modelled(draft: Draft) -> None:
-    for name in ("unordered_write", "two_write_queues", "manual_wal_flush", "strict_bytes_per_sync"):
-        if getattr(draft.options, name):
-            draft.notes.append(f"{name} has no effect: the simulator does not model it")
+def _fifo_size(draft: Draft) -> None:
     o = draft.options
     if o.compaction_style is CompactionStyle.FIFO and o.compaction_options_fifo.max_table_files_size == 0:
         draft.notes.append("compaction_options_fifo.max_table_files_size is 0: every file is deleted after its flush")
 
 
 _RULES: Final[tuple[Callable[[Draft], None], ...]] = (
-    _memtables, _levels, _triggers, _pending, _rates, _ages, _tables, _not_modelled,
+    _memtables, _levels, _triggers, _pending, _rates, _ages, _tables, _fifo_size,
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from lsmlab.models.options.fields import (
     StopStyle,
     UniversalOptions,
 )
+from lsmlab.models.options.not_simulated import reason_text
 from lsmlab.models.units import build
 
 WHERE: Final = "engine.options"
@@ -94,6 +95,8 @@ def compose(values: Mapping[str, Any]) -> RocksDbOptions:
 
 
 def _nearest(name: str) -> str:
+    if reason := reason_text(name):
+        return reason
     near = difflib.get_close_matches(name, option_types(), n=1, cutoff=0.5)
     return f"did you mean {near[0]}?" if near else "see the names in configs/engine/options/rocksdb.yaml"
 

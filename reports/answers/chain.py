@@ -20,7 +20,8 @@ def chain_graphic(group: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
     """Return the HTML list of the links from the writers to the root of their wait."""
     cause = CAUSE_WORDS.get(group["cause"], group["cause"])
     length_s = group["end_s"] - group["start_s"]
-    links = [("Writers", f"{cause}, {numbers.seconds(length_s)}", f"{count(group['lost_ops'])} operations lost")]
+    lost = "operations lost: unknown" if group["lost_ops"] is None else f"{count(group['lost_ops'])} operations lost"
+    links = [("Writers", f"{cause}, {numbers.seconds(length_s)}", lost)]
     if group["culprits"] and group["cause"] == Bottleneck.ERROR:
         first = group["culprits"][0]  # it ended the error, and did not cause it
         ended = f"after {numbers.seconds(length_s)}"

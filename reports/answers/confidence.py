@@ -10,6 +10,7 @@ from lsmlab.reports.answers.stopped import unseen
 from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData, configuration
 from lsmlab.sim.explain.bottleneck import SATURATED
+from lsmlab.sim.explain.not_simulated import not_covered, remarks, warnings
 from lsmlab.sim.studies.intervals import Knowledge, knowledge_of
 from lsmlab.sim.studies.metrics import METRICS
 from lsmlab.sim.studies.summary_intervals import intervals
@@ -37,10 +38,11 @@ def confidence(run: RunData) -> tuple[str, list[str]]:
             "The input has statistics and no events: how long writers were stalled is RocksDB's own sum. When, and what ran "
             "meanwhile, is not in it."
         ]
-    doubts = [text for text in (settled_sentence(run), tie_sentence(run)) if text]
+    ignored = run.summary.get("not_simulated") or ()
+    doubts = [*warnings(ignored), *(text for text in (settled_sentence(run), tie_sentence(run)) if text)]
     if "import" in run.summary:
         return "Times are the LOG's; the use of device and cores is not in it", [*_shown_by_log(run), *doubts]
-    facts = [_real_store(run), _seeds(run), _sampling(run), _endurance(run)]
+    facts = [_real_store(run), *remarks(ignored), _seeds(run), _sampling(run), _endurance(run)]
     headline = "A simulation with doubts" if doubts else "As sure as the model"
     return headline, [*doubts, *(text for text in facts if text)]
 
@@ -104,10 +106,12 @@ def _real_store(run: RunData) -> str:
     knowledge = knowledge_of(config)
     known = run.summary.get("interval") or intervals(config, [run.summary])
     ends = [(metric, *_ends(known, metric.name)) for metric in METRICS if metric.name in _BOUNDED]
+    left_out = not_covered(run.summary.get("not_simulated") or ())
     shown = [f"{metric.label} {metric.form(low)} to {metric.form(high)}" for metric, low, high in ends if low is not None]
     if knowledge is None or not shown:
         return "How far the real store may be off is not known: nobody recorded runs of this kind."
-    return f"90 % intervals for the real store: {', '.join(shown)}. They are the errors of {_RECORDED[knowledge]}."
+    errors = f"They are the errors of {_RECORDED[knowledge]}. {left_out}".rstrip()
+    return f"90 % intervals for the real store: {', '.join(shown)}. {errors}"
 
 
 def _ends(known: Mapping[str, Any], name: str) -> tuple[Any, Any]:

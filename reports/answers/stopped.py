@@ -63,6 +63,8 @@ def causes(run: RunData) -> list[Cause]:
 def what_stopped(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on what stopped the writers."""
     found = causes(run)
+    if untold(run):
+        return "Unknown: the input does not tell", ["It has no line of a write stall, and no statistics that count them."]
     if unseen(run):
         return "Write stalls, but their times are unknown", [_counters(run)]
     if not found and queued(run) is not None:
@@ -80,9 +82,18 @@ def what_stopped(run: RunData) -> tuple[str, list[str]]:
 
 
 def unseen(run: RunData) -> bool:
-    """Return whether writers were stalled at times that the input does not show, such as statistics without events."""
-    stalled = run.number("stall_fraction") or sum((run.summary.get("stall_count") or {}).values())
+    """Return whether writers were stalled at times that the input does not show, such as statistics without events.
+
+    An input that shows no stall, and has no statistics that count them, does not tell whether there were any.
+    """
+    stalled = untold(run) or run.number("stall_fraction") or sum((run.summary.get("stall_count") or {}).values())
     return bool(stalled) and not len(run.stalls.get("start_s", ()))
+
+
+def untold(run: RunData) -> bool:
+    """Return whether the input does not tell if there were stalls."""
+    unknown = "stall_fraction" in run.summary and run.summary["stall_fraction"] is None
+    return unknown and not sum((run.summary.get("stall_count") or {}).values())
 
 
 def is_calm(run: RunData) -> bool:
@@ -146,6 +157,8 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
     if unseen(run):
         share = run.number("stall_fraction")
         headline = f"{numbers.percent(share)} of the time" if share else "Unknown"
+        if untold(run):
+            return headline, [f"The input covers {numbers.duration(run.duration_s)}."]
         return headline, ["The input has RocksDB's sums of the stalls, not the times of each."]
     if not stalled_s:
         return "0 s", [f"The run lasted {numbers.duration(run.duration_s)}."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -100,7 +101,8 @@ def _facts(run: RunData, row: int) -> tuple[float, float, str]:
 
 
 def _lost(run: RunData, row: int) -> str:
-    return f", {count(float(run.stalls['lost_ops'][row]))} operations lost"
+    lost = float(run.stalls["lost_ops"][row])
+    return "" if math.isnan(lost) else f", {count(lost)} operations lost"
 
 
 def _waited_for(run: RunData, row: int, in_chain: NDArray[np.bool_]) -> str:

@@ -36,7 +36,7 @@ KIND_NAMES: Final = {
 }  # fmt: skip
 EXAMPLES: Final = {"bytes": "64MiB", "seconds": "90s", "bytes_per_s": "200MB/s", "per_s": "20k/s"}
 """Example of a value by kind, for kinds with units."""
-_ABOUT: Final = (*METADATA, "citation", "name", "families", "options_file", "parameters")
+_ABOUT: Final = (*METADATA, "citation", "name", "families", "options_file", "not_simulated", "parameters")
 """Keys that describe an entry, or whose values a single field cannot hold."""
 _UNBOUNDED: Final = 2.0**31
 """Limits from here on are those of RocksDB's integers: a form does not show them."""

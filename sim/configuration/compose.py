@@ -50,6 +50,8 @@ _KEYS: Final = (
     "replications", "save", "checks", "report", "json", "description",
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
+NOT_GIVEN: Final = "unknown"
+"""Value of a key of a workload that the user must give; OmegaConf's ??? would leave the default of the entry below it."""
 _MAIN: Final = "main"
 """Hydra's name for the folder of the primary configuration."""
 
@@ -133,6 +135,11 @@ def check(config: Mapping[str, Any]) -> None:
         except InputError as error:
             raise InputError(f"engine.version: {error}") from None
     check_targets(config)
+    load = config.get("workload")
+    unknown = [key for key, value in load.items() if value == NOT_GIVEN] if isinstance(load, Mapping) else []
+    if unknown:
+        names = ", ".join(f"workload.{key}" for key in unknown)
+        raise InputError(f"{names}: unknown, because the LOG does not show the load; give each, as workload.{unknown[0]}=VALUE")
 
 
 def output_directory(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.not_simulated import reason_text
 
 _COMPOSITION: Final = ("hydra", "omegaconf", "yaml", "antlr4", "hydra_plugins", "optuna")
 """Packages that compose a configuration or start runs: their errors are about the user's input."""
@@ -18,6 +19,7 @@ _PACKAGES: Final = {
     "hydra/sweeper=optuna": "hydra-optuna-sweeper", "hydra/sweeper=ax": "hydra-ax-sweeper",
     "hydra/sweeper=nevergrad": "hydra-nevergrad-sweeper",
 }  # fmt: skip
+_OPTIONS: Final = "engine.options."
 _RATE_KEYS: Final = ("workload.scale", "workload.rate")
 """Packages that contain Hydra's launchers and sweepers."""
 _LENGTH: Final = 400
@@ -87,6 +89,8 @@ def unknown_key(key: str, config: Mapping[str, Any]) -> InputError:
     if key in _RATE_KEYS:
         loops = "workload=constant, or experiment=imported for the store of a LOG"
         return InputError(f"{key}: the clients of this workload have no rate; choose an open loop first: {loops}")
+    if key.startswith(_OPTIONS) and (reason := reason_text(key.removeprefix(_OPTIONS))):
+        return InputError(f"{key}: no such key; {reason}")
     near = difflib.get_close_matches(key, known, n=1, cutoff=0.7)
     if not near:  # a right name in the wrong place, such as max_background_jobs without engine.options
         near = [k for k in known if k.rpartition(".")[2] == key.rpartition(".")[2]][:1]

@@ -7,6 +7,7 @@ Pure functions of tables, except of_run, which takes them from a simulated run; 
 - Stalled time divided among what held it up: stall_division, and stall_waits, which reads the tables for it.
 - Use of device, cores, slots and limiter by time: resource_use. The resource with most of the stalled time: bottleneck.
 - Whether the store stays as the run shows it: settled.
+- What is said of options that are not simulated: not_simulated.
 - Keys of summary.json: stall_analysis; for a simulated run: of_run. Sentences: sentences, and holder_sentences on what
   held up the stalls. The whole summary as text: summary_text.
 """

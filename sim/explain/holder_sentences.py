@@ -103,10 +103,14 @@ def held_text(held_s: Mapping[str, Mapping[str, float]], summary: Mapping[str, A
 def bottleneck_text(summary: Mapping[str, Any]) -> str:
     """Return the sentence on the bottleneck of a run, from its summary."""
     found, held_s = summary["bottleneck"], summary.get("stall_waits_s") or {}
+    if found["resource"] == Bottleneck.NONE and found["lost_share"] is None:
+        return f"{NO_BOTTLENECK}: writers hardly waited for flushes and compactions"
     if found["resource"] == Bottleneck.NONE:
         return _queue_text(summary) or f"{NO_BOTTLENECK}: write stalls cost {percent(found['lost_share'])} of the operations"
     if not held_s:
         return "unknown: the input does not show the times of the stalls"
+    if found["resource"] == Bottleneck.UNKNOWN and set(held_s) == {Holder.THROTTLE}:
+        return "unknown: the input does not show which jobs ran during the stalls"
     total_s = sum(sum(jobs.values()) for jobs in held_s.values())
     text = f"{_head(summary)}: of {format_seconds(total_s)} stalled, {held_text(held_s, summary)}"
     uses = uses_text(found["uses"])

@@ -53,6 +53,8 @@ def stall_group_text(group: Mapping[str, Any]) -> str:
     text = f"{CAUSE_WORDS.get(group['cause'], group['cause'])}: {format_seconds(length_s)} from {group['start_s']:,.1f} s"
     others = group["stalls"] - 1
     text += f" ({group['stalls']} stalls)" if others else ""
+    if group["lost_ops"] is None:
+        return f"{text}; the operations that it cost are unknown, as the rate of writes is"
     return f"{text}, {count(group['lost_ops'])} operations lost ({percent(group['lost_share'])} of all lost)"
 
 

@@ -44,6 +44,15 @@ class StallData:
     """Whether writers were stalled at times that the records do not show, as in statistics without events."""
     shards: int = 1
     """Shards per database: a LOG counts column families as shards."""
+    rated: bool = True
+    """Whether the rate of the clients' operations is known; without it nobody knows how many were lost."""
+    waited_share: float | None = None
+    """Share of the time that writers waited, where that is known apart from `stalls`, as in a LOG."""
+
+    @property
+    def costed(self) -> bool:
+        """Whether the operations that the stalls cost are known."""
+        return self.rated and not self.unseen
 
 
 def analyse_stalls(data: StallData) -> dict[str, Any]:
@@ -56,8 +65,8 @@ def analyse_stalls(data: StallData) -> dict[str, Any]:
     served = float(data.clients.served[-1])
     return {
         "lost_operations": {
-            "total": None if data.unseen else lost,
-            "share": None if data.unseen else lost / (served + lost) if lost else 0.0, "episodes": len(groups),
+            "total": lost if data.costed else None,
+            "share": None if not data.costed else lost / (served + lost) if lost else 0.0, "episodes": len(groups),
             "by_cause": _lost_by_cause(groups),
         },
         "stalls": len(data.stalls),
@@ -94,7 +103,8 @@ def _group(data: StallData, jobs: JobTable, waits: StallWaits, group: StallGroup
     evidence, seconds = _evidence(data, waits, held, [group], served)
     return {
         "start_s": group.start_s, "end_s": group.end_s, "shard": group.shard, "cause": group.cause,
-        "lost_ops": group.lost_ops, "lost_share": group.lost_ops / lost if lost else 0.0,
+        "lost_ops": group.lost_ops if data.costed else None,
+        "lost_share": None if not data.costed else group.lost_ops / lost if lost else 0.0,
         "stall_seconds": dict(group.seconds_by_cause), "stalls": len(group.stalls),
         "chain": {
             "jobs": len(delaying), "seconds": sum(c.held_s for c in delaying),
@@ -102,7 +112,7 @@ def _group(data: StallData, jobs: JobTable, waits: StallWaits, group: StallGroup
         },
         "culprits": [_delaying_job(jobs, group.shard, c) for c in delaying[:_NAMED_JOBS]],
         "waits_s": waits.seconds(held, *jobs.names), "uses": evidence["uses"],
-        "bottleneck": find_bottleneck(seconds, evidence["lost_share"]).value,
+        "bottleneck": find_bottleneck(seconds, _cost(data, evidence)).value,
     }  # fmt: skip
 
 
@@ -116,11 +126,17 @@ def _delaying_job(jobs: JobTable, shard: int, delaying_job: DelayingJob) -> dict
 
 def _bottleneck(data: StallData, waits: StallWaits, groups: Sequence[StallGroup], served: float) -> dict[str, Any]:
     evidence, seconds = _evidence(data, waits, waits.held, groups, served)
-    resource = Bottleneck.UNKNOWN if data.unseen else find_bottleneck(seconds, evidence["lost_share"])
+    jobless = not data.rated and not len(data.jobs["job"])  # a part of a LOG without events
+    resource = Bottleneck.UNKNOWN if data.unseen or jobless else find_bottleneck(seconds, _cost(data, evidence))
     return {
         "resource": resource.value, **evidence,
         "threads": data.slots and {"flushes": data.slots.flushes, "compactions": data.slots.compactions},
     }  # fmt: skip
+
+
+def _cost(data: StallData, evidence: Mapping[str, Any]) -> float:
+    """Return the share of the operations that stalls cost, or of the time that writers waited if that is larger."""
+    return max(evidence["lost_share"] or 0.0, data.waited_share or 0.0)
 
 
 def _evidence(
@@ -136,7 +152,7 @@ def _evidence(
     seconds = resource_seconds(held, waits.jobs, waits.work, uses)
     total_s = sum(seconds.values())
     return {
-        "lost_share": lost / (lost + served) if lost > 0.0 else 0.0,
+        "lost_share": None if not data.costed else lost / (lost + served) if lost > 0.0 else 0.0,
         "lost_by_cause": {cause: ops / lost for cause, ops in by_cause.items()} if lost > 0.0 else {},
         "uses": uses,
         "shares": {resource.value: s / total_s for resource, s in seconds.items()},

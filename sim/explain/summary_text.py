@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.holder_sentences import held_text
+from lsmlab.sim.explain.not_simulated import not_covered, remarks, warnings
 from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, overload_text, percent, stall_group_text
 from lsmlab.sim.results.comparison_text import family_lines
 from lsmlab.sim.results.conditions import condition_sentences
@@ -50,7 +51,9 @@ def summary_text(summary: Mapping[str, Any]) -> str:
     if rows := summary.get("compaction_stats"):
         title = "all column families" if families else "[default]"
         lines += ["", f"** Compaction Stats {title} **", *compaction_stats_text(rows)]
-    notes = [f"note: {note}" for note in summary.get("notes", ())]
+    ignored = summary.get("not_simulated", ())
+    notes = [f"warning: {text}" for text in warnings(ignored)]
+    notes += [f"note: {note}" for note in (*remarks(ignored), *summary.get("notes", ()))]
     if notes:
         lines.append("")
     for note in notes:
@@ -281,7 +284,8 @@ def _intervals(summary: Mapping[str, Any]) -> list[str]:
     numbers = [(name, form, of) for key, (name, form) in _BOUNDED.items() if (of := _nested(known, key)) is not None]
     real = [_between(name, form, of["low"], of["high"]) for name, form, of in numbers if of["low"] is not None]
     seeds = [_between(name, form, of["seeds_low"], of["seeds_high"]) for name, form, of in numbers if of["seeds_low"] is not None]
-    lines = _wrapped("real store", f"90 % intervals: {', '.join(real)}" if real else "the model's error is not known")
+    text = f"90 % intervals: {', '.join(real)}. {not_covered(summary.get('not_simulated', ()))}".rstrip(". ")
+    lines = _wrapped("real store", text if real else "the model's error is not known")
     count = summary.get("replications")
     if seeds:
         lines += _wrapped("between seeds", f"{count} runs (values above: the first): {', '.join(seeds)}")

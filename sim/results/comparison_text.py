@@ -22,7 +22,7 @@ def _at(*path: str) -> Callable[[_Summary], Any]:
 
 
 def _stall_cause(summary: _Summary) -> str | None:
-    seconds = summary.get("stall_seconds") or {}
+    seconds = {cause: s or 0.0 for cause, s in (summary.get("stall_seconds") or {}).items()}
     worst = max(seconds, key=lambda cause: seconds[cause], default=None)
     return worst if worst is not None and seconds[worst] > 0 else None
 

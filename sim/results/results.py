@@ -119,6 +119,7 @@ def collect(
         "workload": setup.workload.name,
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
+        "not_simulated": [option.as_data() for option in setup.engine.not_simulated],
         "notes": [*setup.engine.notes, *setup.workload.notes],
         "seed": setup.setting.seed,
         "version": _VERSION,

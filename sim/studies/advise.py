@@ -21,6 +21,7 @@ from lsmlab.sim.studies.candidates import (
     ChangeKind,
     candidates,
     condition,
+    most_stalled,
     name_of,
     promising,
 )
@@ -361,7 +362,8 @@ class _Search:
     def singles(self) -> list[Tried]:
         """Try each candidate with few seeds; with a small effort, only the most promising ones."""
         summary = self.present.summaries[0]
-        found = candidates(summary["options"], self.baseline.compose(), float(summary["cpu"]["cores"]))
+        cores = float(summary["cpu"]["cores"])
+        found = candidates(summary["options"], self.baseline.compose(), cores, most_stalled(summary))
         chosen = found
         if self.effort.changes is not None:
             resource = str((summary.get("bottleneck") or {}).get("resource"))

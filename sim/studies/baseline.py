@@ -24,7 +24,7 @@ _REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "condition
 """Groups whose entry a change may replace."""
 _OF_THE_DEPLOYMENT: Final = ("page_cache", "write_cap", "read_cap", "iops_cap")
 """Keys of the device group that belong to memory and limits of the machine: they stay with another drive."""
-_OF_THE_STORE: Final = ("version", "families", "options_file")
+_OF_THE_STORE: Final = ("version", "families", "options_file", "not_simulated")
 """Keys of the engine group that belong to the store: they stay with other policies."""
 
 
@@ -188,6 +188,11 @@ def _set(config: dict[str, Any], text: str) -> None:
     (override,) = parsed([text])
     *path, last = override.key_or_group.split(".")
     node: Any = config
+    if override.type.name == "FORCE_ADD" and path[:2] == ["engine", "families"] and not override.is_sweep_override():
+        for part in path:  # a family has only the options in which it differs; the engine checks their names
+            node = node.setdefault(part, {})
+        node[last] = override.value()
+        return
     for part in path:
         node = node.get(part) if isinstance(node, dict) else None
     if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):

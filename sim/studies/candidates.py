@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
 
 from lsmlab.models.devices.make import device_class_of
+from lsmlab.models.engines.make import DEFAULT_FAMILY, family_names
+from lsmlab.models.options.fields import DATABASE_OPTIONS
+from lsmlab.models.options.values import flatten, plain, read_value
 from lsmlab.sim.explain.bottleneck import Bottleneck
 
 OPTIONS: Final = "engine.options"
+_FAMILIES: Final = "++engine.families."
+"""Head of an override of a column family's option, which the configuration need not have yet."""
 _MIB: Final = 1 << 20
 _SIZES: Final = {"TiB": 1 << 40, "GiB": 1 << 30, "MiB": _MIB, "KiB": 1 << 10}
 _LEAST_SIZE: Final = 1 << 16
@@ -71,7 +76,7 @@ class CandidateChange:
     def effort(self) -> str:
         """Return what it takes to make the change, in words."""
         if self.kind in (ChangeKind.OPTIONS, ChangeKind.COMPRESSION):
-            options = {key.removeprefix(f"{OPTIONS}.") for key in self.keys}
+            options = {key.rpartition(".")[2] for key in self.keys}
             fixed = sorted(options & _AT_START)
             effort = f"restart: only then does RocksDB read {' and '.join(fixed)}" if fixed else AT_ONCE
             return effort + ("; old files change when they are compacted" if self.kind is ChangeKind.COMPRESSION else "")
@@ -85,8 +90,8 @@ class CandidateChange:
 
     @property
     def name(self) -> str:
-        """Return a short name without the prefix of RocksDB's options."""
-        return " ".join(text.removeprefix(f"{OPTIONS}.") for text in self.overrides)
+        """Return a short name without the prefix of RocksDB's options; a column family's option begins with the family's key."""
+        return " ".join(_short(text) for text in self.overrides)
 
     @property
     def keys(self) -> set[str]:
@@ -94,16 +99,58 @@ class CandidateChange:
         return {text.partition("=")[0] for text in self.overrides}
 
 
+def _short(override: str) -> str:
+    """Return an override without the path of its option.
+
+    >>> _short("engine.options.num_levels=5"), _short("++engine.families.lock.options.num_levels=5")
+    ('num_levels=5', 'lock.num_levels=5')
+    """
+    key, equals, value = override.partition("=")
+    if key.startswith(_FAMILIES):
+        return f"{key.removeprefix(_FAMILIES).replace('.options.', '.', 1)}{equals}{value}"
+    return override.removeprefix(f"{OPTIONS}.")
+
+
 def name_of(parts: Sequence[CandidateChange]) -> str:
     """Return the name of changes that are made together."""
     return " + ".join(part.name for part in parts)
 
 
-def candidates(options: Mapping[str, Any], config: Mapping[str, Any], cores: float) -> list[CandidateChange]:
-    """Return the changes to try. `options`: options in force in the present state, by RocksDB's names."""
-    found = [*_memtables(options), *_jobs(options, cores), *_triggers(options), *_levels(options), *_io(options)]
+def candidates(
+    options: Mapping[str, Any], config: Mapping[str, Any], cores: float, stalled: str = ""
+) -> list[CandidateChange]:
+    """Return the changes to try.
+
+    `options`: options in force in the present state, by RocksDB's names; `stalled`: the column family beside default whose
+    stalls hold writers back; "" for none. Its own sizes and triggers come first.
+    """
+    found = list(_of_family(options, config, stalled))
+    found += [*_memtables(options), *_jobs(options, cores), *_triggers(options), *_levels(options), *_io(options)]
     found += [*_machine(config, cores), *_policies(str((config.get("engine") or {}).get("name", "")))]
     return list({candidate.overrides: candidate for candidate in found}.values())
+
+
+def _of_family(options: Mapping[str, Any], config: Mapping[str, Any], name: str) -> Iterator[CandidateChange]:
+    """Yield the changes of memtables, triggers and levels of one column family, whose options are those of `engine.families`."""
+    engine = config.get("engine") or {}
+    key = next((key for key, own in family_names(engine).items() if own == name), None)
+    if key is None:
+        return
+    given = flatten((engine["families"][key] or {}).get("options") or {})
+    own = {**options, **{option: plain(read_value(option, value)) for option, value in given.items()}}
+    for change in (*_memtables(own), *_triggers(own), *_levels(own)):
+        names = [text.removeprefix(f"{OPTIONS}.") for text in change.overrides]
+        if not {text.partition("=")[0] for text in names} & DATABASE_OPTIONS:
+            texts = tuple(f"{_FAMILIES}{key}.options.{text}" for text in names)
+            yield replace(change, overrides=texts, why=f"column family {name}: {change.why}")
+
+
+def most_stalled(summary: Mapping[str, Any]) -> str:
+    """Return the column family whose stalls are most in a run; "" if that is default, or the run has one family."""
+    families = summary.get("column_families") or {}
+    counts = {name: sum((family.get("stall_count") or {}).values()) for name, family in families.items()}
+    worst = max(counts, key=lambda name: counts[name], default="")
+    return worst if counts.get(worst) and worst != DEFAULT_FAMILY else ""
 
 
 def promising(found: Sequence[CandidateChange], resource: str, count: int) -> list[CandidateChange]:

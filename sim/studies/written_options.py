@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lsmlab.models.options.options_file import read_options
-from lsmlab.models.options.options_text import is_log
+from lsmlab.models.options.options_text import Form, form_of
 from lsmlab.models.options.options_writer import WrittenOptions, edited_options, new_options
 from lsmlab.models.options.values import flatten, plain, read_value
+from lsmlab.models.text.files import read_text
 from lsmlab.models.version import Version
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.baseline import Baseline
@@ -54,8 +55,8 @@ def _written(config: Mapping[str, Any], changed: Mapping[str, str], summary: Map
     engine = config["engine"]
     own = engine.get("options_file")
     if own and Path(own).is_file() and not Path(own).suffix:
-        text = Path(own).read_text(encoding="utf-8", errors="replace")
-        if not is_log(text.splitlines()[:200]):
+        text = read_text(Path(own))
+        if form_of(text.splitlines()[:200]) is Form.INI:
             read_options(own)  # names the line of an error
             return edited_options(text, changed)
     options = {**flatten(engine["options"]), **changed}

@@ -18,6 +18,7 @@ from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import Searched, point_read_cpu, write_cpu
 from lsmlab.models.engines.table_reads import TableReads
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import read_text
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.models.workloads.reads import TableClass, false_positive_rate
 from lsmlab.validation.calibrate.searched_runs import SortedRun, manifest_of, searches, sorted_runs, whole_run
@@ -26,7 +27,6 @@ from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.fills import Fill, unstalled_fills
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.text import read_text
 from lsmlab.validation.logs.timings.timed_jobs import TimedJob, timed_jobs
 
 FILES: Final = ("LOG", "stdout.txt", "counters.csv")

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
-from lsmlab.validation.logs.text import read_text
+from lsmlab.models.text.files import read_text
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import read_text_part
 from lsmlab.models.units import parse_quantity
 from lsmlab.validation.casefiles.case import Case
 from lsmlab.validation.casefiles.curves import DISTANCES, Floats, read_series
@@ -20,7 +21,6 @@ from lsmlab.validation.logs.history.tree import states, total
 from lsmlab.validation.logs.leveldb import is_leveldb_log, leveldb_values
 from lsmlab.validation.logs.reader import log_of
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.text import read_text_part
 
 _KNOWN: Final = 0.8
 """Share of the measured time for which a level's size must be known before its mean is taken."""

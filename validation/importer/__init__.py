@@ -1,7 +1,8 @@
 """Import of one store's LOG: configuration, tables and a page.
 
 - importing: all steps, the estimators in their order, and the folder that they write; reading: LOG, options and db_bench's
-  report of a store; gaps: files of a history in words; statistics: what the store counted itself.
+  report of a store; gaps: files of a history in words; statistics: what the store counted itself;
+  plausible: refusal of LOGs that say what no machine can do.
 - workload: load inferred from the LOG; load: loads of several column families, and keys of the workload group.
 - estimates: input of the estimators, and inferred numbers with errors; jobs: constants of flushes and compactions; device:
   constants and limits of the device; limits and hypotheses: what jobs with direct I/O waited for; cores: fewest cores in

@@ -128,6 +128,8 @@ def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, A
         engine["options_file"] = str(
             reading.options.source if reading.options.source != "options text" else reading.path
         )
+    if reading.not_simulated:
+        engine["not_simulated"] = [option.assignment for option in reading.not_simulated]
     return engine
 
 

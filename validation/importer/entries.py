@@ -17,7 +17,7 @@ from lsmlab.validation.importer.load import full_speed, schedule, trace_text
 from lsmlab.validation.importer.workload import InferredWorkload
 
 _LIMITS: Final = tuple(f.name for f in fields(DeviceCaps))
-_STORE: Final = ("version", "options_file", "compression_ratio")
+_STORE: Final = ("version", "options_file", "not_simulated", "compression_ratio")
 """Keys of the engine that tell the release, the source of its options, and how well the data compress."""
 _WAYS: Final = {NAME: "as the store accepted it", FULL_SPEED: "clients at full speed"}
 """Load of each experiment."""

@@ -191,6 +191,7 @@ def summarised(reading: Reading) -> ImportedStore:
         "read_latency_s": latency_s(reading, "get"),
         "engine": "rocksdb", "engine_version": reading.log.version or None, "workload": "imported",
         "options": {k: plain(v) for k, v in options.overrides.items()} if options is not None else {},
+        "not_simulated": [option.as_data() for option in reading.not_simulated],
         "version": installed_version("lsmlab"), "results_format": FORMAT, "seed": None,
         "import": _about(reading, workload, rates, summary.get("operations_until_s")),
     }  # fmt: skip
@@ -214,7 +215,6 @@ def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known
         "files": _files(reading),
         "statistics": store_statistics(reading),
         "changed_options": _changed_options(reading),
-        "options_ignored": list(options.ignored) if options is not None else [],
         "notes_on_files": list(reading.notes),
         "notes": [*reading.notes, *workload.notes, *rates.notes],
         "benchmarks": [asdict(b) for b in log.benchmarks],

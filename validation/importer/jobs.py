@@ -246,7 +246,7 @@ def job_start(observation: Observation, _: Earlier) -> Estimates:
 def _starts(reading: Reading) -> list[tuple[float, float]]:
     """Return (bytes read, seconds to the thread's next compaction) of compactions soon followed by another."""
     threads: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
-    for job in reading.jobs.done("compaction"):
+    for job in (job for job in reading.jobs.done("compaction") if job.thread):
         threads[job.opening, job.thread].append(job)
     return [
         (before.read_bytes, (after.start_us - before.end_us) / 1e6)

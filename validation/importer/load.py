@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.tree.memtable import encoded_entry_bytes
+from lsmlab.sim.configuration.compose import NOT_GIVEN
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.workload import InferredWorkload, client_threads, infer_workload, set_rate
 from lsmlab.validation.logs.history.jobs import LogJobs
@@ -173,7 +174,7 @@ def schedule(workload: InferredWorkload, trace: Path | None) -> tuple[str, dict[
     `trace`: file with the text of the trace; None: the keys contain the text.
     """
     if len(workload.seconds) < 2:
-        return "constant", {}
+        return "constant", {"rate": NOT_GIVEN, "duration": NOT_GIVEN}
     source = {"file": "", "rows": trace_text(workload)} if trace is None else {"file": str(trace)}
     return "trace", {**source, "loop": False, "duration": round(workload.until_s, 3)}
 
@@ -185,7 +186,9 @@ def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:
     """
     if len(workload.seconds) >= 2:
         return "full_speed", {"duration": round(workload.until_s, 3)}
-    return "full_speed", {"operations": round(workload.writes + workload.reads)} if workload.writes >= 1.0 else {}
+    if workload.writes >= 1.0:
+        return "full_speed", {"operations": round(workload.writes + workload.reads)}
+    return "full_speed", {"duration": NOT_GIVEN}
 
 
 def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
@@ -201,6 +204,7 @@ def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
         notes.append(
             "workload: the LOG does not contain the size of entries; set workload.key_size and workload.value_size"
         )
+        load |= {"key_size": NOT_GIVEN, "value_size": NOT_GIVEN}
     load |= _mix(workload)
     load |= _key_space(workload)
     if workload.families:

@@ -14,10 +14,12 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.ignored import IgnoredOption, merged_ignored
 from lsmlab.models.options.options_file import OptionsFile, points, read_options
 from lsmlab.models.options.values import plain
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
+from lsmlab.validation.importer.plausible import refuse_impossible
 from lsmlab.validation.logs.files import log_files, newest_options
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.checks import check_log
@@ -26,7 +28,7 @@ from lsmlab.validation.logs.history.jobs import LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.summary import origin_us, summarise_log
 from lsmlab.validation.logs.reader import read_history
-from lsmlab.validation.logs.records import LogPart, OptionsChange, RocksDbLog
+from lsmlab.validation.logs.records import Event, LogPart, OptionsChange, RocksDbLog
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -44,6 +46,15 @@ _MOST_PER_SYNC: Final = 100.0
 """Most writes per fsync of the WAL for which writes count as synced; more are occasional calls of SyncWAL."""
 _MEMTABLES: Final = 3
 """Number of memtables whose entries may not be flushed yet."""
+_OF_JOBS: Final = (
+    "flush_count", "flush_bytes", "compaction_count", "compaction_read_bytes", "compaction_write_bytes", "trivial_move_count",
+    "drop_count", "write_amplification", "live_bytes",
+)  # fmt: skip
+"""Numbers of summary.json that a LOG without events does not have."""
+_AT_SWITCH_US: Final = 10_000
+"""Longest time between a memtable switch and the line of the stop that it causes."""
+_TOLD: Final = 0.5
+"""Least share of the time that statistics without a stall must cover to say that there was none."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
 _MOST_BAD_OPTIONS: Final = 50
 """Largest number of damaged option lines to leave out; a header with more is not read."""
@@ -72,11 +83,19 @@ class Reading:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Values of summary.json that the LOG has; the stall share is that up to the last write."""
-        found = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls)
-        if self.writes_until_s < found["duration_s"]:
-            written = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls, until_s=self.writes_until_s)
-            found["stall_fraction"] = written["stall_fraction"]
+        """Values of summary.json that the LOG has; stalls are those up to the last write, after which they delay nobody.
+
+        Without a line of a stall, stalls are unknown (None) unless the statistics say that there were none.
+        """
+        found = summarise_log(self.log, jobs=self.jobs, stalls=self.stalls, writes_until_s=self.stalls_until_s)
+        if found.get("counted_from") == "tables":
+            return found
+        if next(self.log.records.of(Event), None) is None:
+            found |= dict.fromkeys(_OF_JOBS)
+        measured = found["stall_measured"]
+        told = measured is not None and measured["until_s"] >= _TOLD * found["stall_until_s"]
+        if not (told or any(found["stall_count"].values()) or found["stall_fraction"]):
+            found |= {"stall_fraction": None, "stall_seconds": dict.fromkeys(found["stall_seconds"]), "longest_stall_s": None}
         return found
 
     @cached_property
@@ -94,9 +113,31 @@ class Reading:
         return None
 
     @property
+    def from_tables(self) -> bool:
+        """Whether the numbers are those of statistics since the store's open, because the LOG shows next to nothing else."""
+        return self.summary.get("counted_from") == "tables"
+
+    @property
     def writes_until_s(self) -> float:
         """Time of the last write in seconds after the origin; infinite if the LOG has no memtable fills."""
         return max((self.seconds(fill.end_us) for fill in self.fills), default=math.inf)
+
+    @property
+    def stalls_until_s(self) -> float:
+        """Time up to which stalls delayed writers, in seconds after the origin; infinite without memtable fills.
+
+        A write switches the memtable, also the last one, whose flush the LOG may not show; a stop that begins with the switch
+        then delays it.
+        """
+        if not self.fills:
+            return math.inf
+        closed_us = next((one.closing_us for one in reversed(self.log.openings) if one.closing_us is not None), self.end_us)
+        switched_us = [record.time_us for record in self.log.switches() if record.time_us <= closed_us]
+        last_us = max([*(fill.end_us for fill in self.fills), *switched_us])
+        for stall in self.stalls.intervals:
+            if stall.cause.stops and stall.start_us <= last_us + _AT_SWITCH_US and stall.end_us > last_us:
+                last_us = min(stall.end_us, closed_us)
+        return self.seconds(last_us)
 
     @property
     def families(self) -> Sequence[str]:
@@ -146,6 +187,11 @@ class Reading:
         return self.options.overrides.get(name) if self.options is not None else None
 
     @property
+    def not_simulated(self) -> list[IgnoredOption]:
+        """Options of all column families that matter and are not simulated."""
+        return merged_ignored(options.not_simulated for options in self.family_options.values())
+
+    @property
     def rate_limiter_unknown(self) -> bool:
         """Whether the store has a rate limiter of unknown rate: a LOG prints only the limiter's address."""
         return self.rate_limited and not self.option("rate_limiter_bytes_per_sec")
@@ -182,6 +228,7 @@ def read(
     found.rate_limited = points(log.options.get("rate_limiter", "")) or (chosen is not None and chosen.rate_limited)
     found.report = _report(report_path, found)
     notes += [*_other_stores(found), *_options_changes(found), *_options_of_later_opens(found)]
+    refuse_impossible(log, jobs, stalls)
     return found
 
 
@@ -294,7 +341,7 @@ class _Header:
     """Text of a LOG from which damaged lines of options are removed as they are met."""
 
     def __init__(self, text: str) -> None:
-        self._text = text.replace("\0", "") + "\n"
+        self._text = text + "\n"
         self.left_out: list[str] = []
         """Errors of the removed lines."""
 

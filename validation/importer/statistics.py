@@ -16,6 +16,9 @@ _LATENCIES: Final = {
     "seek": "rocksdb.db.seek.micros",
 }  # fmt: skip
 """Histograms of the calls of clients, by the name of the call."""
+_LATER: Final = 1.02
+_LATER_S: Final = 2.0
+"""Uptime beyond this multiple of the time since the LOG's version line, and these seconds, is that of an earlier open."""
 _PERCENTILES: Final = {"P50": "p50", "P95": "p95", "P99": "p99", "P100": "max"}
 
 
@@ -55,12 +58,20 @@ def latency_s(reading: Reading, call: str) -> dict[str, float] | None:
 
 
 def _covered_s(reading: Reading, found: Sequence[StoreStatistics]) -> float | None:
-    """Return the time from each open to its last statistics, summed; None without time stamps."""
+    """Return the time from each open to its last statistics, summed; None if the LOG does not tell it.
+
+    Counters begin at the open, which may be before the LOG: then they belong to the uptime of the last dump.
+    """
     total_s = 0.0
     for one in found:
-        if one.time_us is None:
+        opened = reading.log.openings[one.opening]
+        shown_s = (one.time_us - opened.ready_us) / 1e6 if one.time_us is not None and opened.version else None
+        uptime_s = next((d.uptime_s for d in reversed(reading.log.dumps) if d.opening == one.opening and d.uptime_s), None)
+        if shown_s is None or (uptime_s is not None and uptime_s > _LATER * shown_s + _LATER_S):
+            shown_s = uptime_s
+        if shown_s is None:
             return None
-        total_s += (one.time_us - reading.log.openings[one.opening].ready_us) / 1e6
+        total_s += shown_s
     return total_s if total_s > 0.0 else None
 
 

@@ -42,12 +42,13 @@ Tables = Sequence[tuple[TableSchema, Table]]
 def tables_of(reading: Reading, workload: InferredWorkload) -> tuple[Tables, StallData]:
     """Return the tables jobs, stalls, series, levels, statistics, compaction_tables and latency, and the data of stalls."""
     records = job_records(reading)
-    stalls = stall_rows(stall_records(reading, records), named=len(reading.jobs.families) > 1)
+    intervals = [] if reading.from_tables else stall_records(reading, records)
+    stalls = stall_rows(intervals, named=len(reading.jobs.families) > 1)
     statistics, rows = statistics_tables(reading)
     jobs, series = jobs_table(reading, records), series_table(reading, workload)
     data = _stall_data(reading, workload, stalls, jobs, series)
     for stall, lost_ops in zip(stalls, lost_operations(data), strict=True):
-        stall["lost_ops"] = lost_ops
+        stall["lost_ops"] = lost_ops if data.costed else math.nan
     return [
         (LOG_JOBS, jobs),
         (STALLS, STALLS.table(stalls)),
@@ -68,18 +69,30 @@ def _stall_data(
     writes, reads = (series[name] * length_s for name in ("write_ops", "read_ops"))
     options = reading.options.overrides if reading.options is not None else {}
     memtable_bytes = float(options.get("write_buffer_size", RocksDbOptions().write_buffer_size))
+    summary = reading.summary
     return StallData(
         stalls=stalls, jobs=jobs, series=series,
         clients=curves_of_series(series["t_s"], writes, reads, stalled * length_s),
         memtable_writes=memtable_bytes / max(1.0, workload.entry_bytes), usage={},
-        stall_seconds=reading.summary["stall_seconds"],
+        stall_seconds={cause: s for cause, s in summary["stall_seconds"].items() if s is not None},
         slots=_slots(reading), unseen=not stalls and _stalled(reading), shards=len(families(reading.jobs)),
+        rated=len(workload.seconds) > 0, waited_share=_waited_share(summary),
     )  # fmt: skip
 
 
 def _stalled(reading: Reading) -> bool:
-    """Return whether the statistics say that writers were stalled."""
-    return bool(reading.summary["stall_fraction"] or any(reading.summary["stall_count"].values()))
+    """Return whether writers were stalled, or may have been: the LOG does not tell."""
+    fraction = reading.summary["stall_fraction"]
+    return fraction is None or bool(fraction or any(reading.summary["stall_count"].values()))
+
+
+def _waited_share(summary: Mapping[str, Any]) -> float | None:
+    """Return the share of the time that writers waited: RocksDB's own, or that of stops; None if it is unknown."""
+    fraction: float | None = summary["stall_fraction"]
+    if summary["stall_measured"] is not None or fraction is None:
+        return fraction
+    length_s = summary.get("stall_until_s") or summary["duration_s"]
+    return float(sum(s or 0.0 for cause, s in summary["stall_seconds"].items() if cause.endswith("stop")) / length_s)
 
 
 def _slots(reading: Reading) -> Slots | None:
@@ -144,8 +157,10 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
     for opening in range(max(1, len(reading.log.openings))):
         mine: dict[int, JobRecord] = {}
         for job, record in zip(reading.jobs.jobs, records, strict=True):
-            if job.opening == opening and job.kind in ("flush", "compaction") and (job.done or record.unfinished):
+            own = job.opening == opening and job.kind in ("flush", "compaction") and (job.done or record.unfinished)
+            if own and record.job >= 0:  # the event of a damaged LOG may have no number
                 mine.setdefault(record.job, record)
+        mine = {number: _after_parent(record, mine.get(record.parent)) for number, record in mine.items()}
         ends = sorted((record.end_s, record.job) for record in mine.values() if not record.unfinished)
         intervals = []
         for stall in reading.stalls.intervals:
@@ -153,13 +168,18 @@ def stall_records(reading: Reading, records: Sequence[JobRecord]) -> list[tuple[
                 start_s, end_s = reading.seconds(stall.start_us), reading.seconds(stall.end_us)
                 at = bisect.bisect_left(ends, (end_s - _COMMIT_S, -1))
                 ended_by = ends[at][1] if at < len(ends) and ends[at][0] <= end_s + _COMMIT_S else -1
-                own = names.index(stall.column_family) if stall.column_family in names else 0
-                shard = mine[ended_by].shard if ended_by in mine else opening * len(names) + own
+                number = names.index(stall.column_family) if stall.column_family in names else 0
+                shard = mine[ended_by].shard if ended_by in mine else opening * len(names) + number
                 lasts = ended_by < 0 and stall.end_us >= reading.end_us
                 family = stall.column_family
                 intervals.append(StallInterval(stall.cause, start_s, end_s, shard, ended_by, family, lasts))
         found += zip(intervals, chains(intervals, mine.get, [r for r in mine.values() if r.unfinished]), strict=True)
     return sorted(found, key=lambda pair: pair[0].start_s)
+
+
+def _after_parent(record: JobRecord, parent: JobRecord | None) -> JobRecord:
+    """Return a job without a parent that began no earlier: in a damaged LOG several jobs may have one number."""
+    return record if parent is None or parent.start_s < record.start_s else replace(record, parent=-1)
 
 
 def series_table(reading: Reading, workload: InferredWorkload) -> Table:

@@ -14,6 +14,10 @@ from lsmlab.validation.importer.gaps import GAPS_LEFT_OUT, gap_sentences
 
 _LABEL: Final = 16
 _WIDTH: Final = 120
+_WHOLE: Final = 0.95
+"""Share of the LOG's time from which on the writes lasted to its end."""
+_LEAST_REST: Final = 0.01
+"""Share of the stalled time from which the text has the part without a cause."""
 _MOST_GAPS: Final = 3
 """Largest number of gaps in the text."""
 
@@ -55,7 +59,8 @@ def _title(summary: Mapping[str, Any]) -> str:
     many = f", {len(families)} column families" if len(families) > 1 else ""
     opens = f", opened {found['opens']} times" if found["opens"] > 1 else ""
     begins = f" from {found['begins']}" if found["begins"] else ""
-    return f"{store}, {format_seconds(summary['duration_s'])}{begins}{many}{opens}"
+    length = "unknown time" if summary["duration_s"] is None else format_seconds(summary["duration_s"])
+    return f"{store}, {length}{begins}{many}{opens}"
 
 
 def _history(files: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -115,10 +120,12 @@ def _work(summary: Mapping[str, Any]) -> list[str]:
     w_amp = summary["write_amplification"]
     if w_amp is not None:
         lines += _row("write amp", f"{w_amp:.2f}, without the WAL")
-    flushes = f"{_count(summary['flush_count'])} flushes ({format_bytes(summary['flush_bytes'])})"
+    if summary["flush_bytes"] is None and summary["flush_count"] is None:
+        return [*lines, *_row("jobs", "unknown: the input has no events and no table of compactions")]
+    flushes = f"{_count(summary['flush_count'])} flushes ({_bytes(summary['flush_bytes'])})"
     merges = (
-        f"{_count(summary['compaction_count'])} compactions (read {format_bytes(summary['compaction_read_bytes'])}, "
-        f"wrote {format_bytes(summary['compaction_write_bytes'])})"
+        f"{_count(summary['compaction_count'])} compactions (read {_bytes(summary['compaction_read_bytes'])}, "
+        f"wrote {_bytes(summary['compaction_write_bytes'])})"
     )
     moves = f", {summary['trivial_move_count']:,} trivial moves" if summary["trivial_move_count"] is not None else ""
     drops = f", {summary['drop_count']:,} drops" if summary["drop_count"] else ""
@@ -129,21 +136,38 @@ def _count(number: int | None) -> str:
     return f"{number:,}" if number is not None else "?"
 
 
+def _bytes(size_bytes: float | None) -> str:
+    return format_bytes(size_bytes) if size_bytes is not None else "?"
+
+
 def _stalls(summary: Mapping[str, Any]) -> list[str]:
-    counts = summary["stall_count"]
-    if not sum(counts.values()) and not summary["stall_fraction"]:
+    counts, share, seconds = summary["stall_count"], summary["stall_fraction"], summary["stall_seconds"]
+    if not any(counts.values()) and share is None:
+        return _row("write stalls", "unknown: the LOG has no line of a stall, and no statistics that say that there was none")
+    if not any(counts.values()) and not share:
         return _row("write stalls", "none")
-    share = summary["stall_fraction"]
-    seconds = summary["stall_seconds"]
     slowed = any(seconds[cause] for cause in seconds if cause.endswith("slowdown"))
     most = "at most " if slowed and summary["stall_measured"] is None else ""  # the LOG shows slowdowns, not the waits in them
-    time = f"{most}{100 * share:.1f} % of the time" if share is not None else "for an unknown time"
+    until_s, length_s = summary.get("stall_until_s"), summary.get("duration_s")
+    of = "the time"
+    if until_s is not None and length_s is not None and until_s < _WHOLE * length_s:
+        of = f"the {format_seconds(until_s)} up to the last write"
+    time = f"{most}{_share(share)} of {of}" if share is not None else "for an unknown time"
     lines = _row("write stalls", f"{time}{stalls_text(summary)}")
-    for cause in sorted(seconds, key=lambda name: -seconds[name]):
+    for cause in sorted(seconds, key=lambda name: -(seconds[name] or 0.0)):
         if seconds[cause] or counts[cause]:
-            time = f"{format_seconds(seconds[cause])} " if seconds[cause] else "for an unknown time "
-            lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time}({counter_text(counts[cause])})")
+            time = "for an unknown time" if seconds[cause] is None else format_seconds(seconds[cause])
+            lines += _row("", f"{CAUSE_WORDS.get(cause, cause)}: {time} ({counter_text(counts[cause])})")
+    rest_s = summary.get("stall_unattributed_s") or 0.0
+    if rest_s > _LEAST_REST * (share or 0.0) * (until_s or length_s or 0.0):
+        whose = "all of them together" if any(counts.values()) else "of a cause that the LOG does not show"
+        lines += _row("", f"{whose}: {format_seconds(rest_s)}")
     return lines + costliest_lines(summary)
+
+
+def _share(share: float) -> str:
+    """Return a share of stalls; a small one is not 0."""
+    return f"{100 * share:.1f} %" if share == 0.0 or share >= 0.0005 else "< 0.1 %"
 
 
 def _load(load: Mapping[str, Any]) -> list[str]:
@@ -165,9 +189,12 @@ def _keys_and_sizes(load: Mapping[str, Any]) -> str:
         parts.append(f"keys of {load['key_bytes']:.4g} B, values of {load['value_bytes']:,.4g} B")
     if load["delete_share"]:
         parts.append(f"{100 * load['delete_share']:.1f} % deletes")
-    if load["keys"]:
-        error = f" ± {100 * load['keys_error']:.1g} %" if load["keys_error"] else ""
+    if load["keys"] and not load.get("keys_assumed"):
+        percent = 100 * (load["keys_error"] or 0.0)
+        error = f" ± {percent:.0f} %" if percent >= 1.0 else f" ± {percent:.1g} %" if percent else ""
         parts.append(f"spread over {load['keys'] / 1e6:,.3g} M keys{error}")
+    if load.get("keys_assumed"):
+        return ", ".join([*parts, "number of keys unknown"])
     if load.get("short_lived"):
         return ", ".join([*parts, "each key deleted soon after it was put"])
     if load["overwrite_share"] is not None:

@@ -20,6 +20,8 @@ _SEVERAL: Final = 1.5
 """Least writes per fsync of the WAL that show several synced threads."""
 _SEQUENCE_BYTES: Final = 8
 """Bytes per key that raw_key_size has in addition to the user key: 7 of sequence number and 1 of type (dbformat.h)."""
+_ASSUMED_KEY: Final = 16.0
+"""Bytes of a key where the LOG has only those of whole entries: db_bench's default."""
 _FEWEST_DROPS: Final = 25
 """Least number of entries dropped by flushes for an estimate of the number of keys (error 20 %)."""
 _ORDERED_SHARE: Final = 0.9
@@ -59,6 +61,8 @@ class InferredWorkload:
     """Number of distinct keys, if all writes were uniform."""
     keys_error: float | None = None
     """Relative standard error of `keys`."""
+    keys_assumed: bool = False
+    """Whether `keys` is only the number of writes, because the LOG shows neither flushes nor db_bench's Entries."""
     stored_keys: float = 0.0
     """Largest number of entries in one level below L0; their keys are distinct."""
     entries_before: float = 0.0
@@ -131,10 +135,19 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
     if "Keys" in setup and "Values" in setup:
         found.key_bytes, found.value_bytes = float(setup["Keys"]), float(setup["Values"])
         return
+    statistics = reading.summary
+    if statistics.get("operations") and statistics.get("user_bytes_written"):
+        mean = statistics["user_bytes_written"] / statistics["operations"]
+        found.key_bytes, found.value_bytes = _ASSUMED_KEY, max(0.0, mean - _ASSUMED_KEY)
+        found.notes.append(
+            f"keys of {_ASSUMED_KEY:g} bytes are assumed, the rest of the {mean:,.0f} bytes that the statistics show for a write "
+            "is value"
+        )
+        return
     payload = [(j.payload_bytes, j.entries_in) for j in flushes if j.payload_bytes and j.entries_in]
     if payload:
         mean = sum(size for size, _ in payload) / sum(n for _, n in payload)
-        found.key_bytes, found.value_bytes = 16.0, max(0.0, mean - 16.0)
+        found.key_bytes, found.value_bytes = _ASSUMED_KEY, max(0.0, mean - _ASSUMED_KEY)
         found.notes.append("the LOG does not contain table properties: keys of 16 bytes are assumed, the rest is value")
 
 
@@ -161,7 +174,7 @@ def set_rate(found: InferredWorkload, reading: Reading) -> None:
         length = found.seconds[-1] - found.seconds[-2] if len(found.seconds) > 1 else 1.0
         found.until_s = float(found.seconds[-1] + length)
         return
-    if not found.fills:
+    if not found.fills or reading.from_tables:
         _mean_rate(found, reading)
         return
     start, end, entries = (np.array(column, dtype=np.float64) for column in zip(*found.fills, strict=True))
@@ -209,10 +222,11 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
     if found.source == "statistics":
         entries = reading.log.bench_setup.get("Entries", "")
         dropped_late = sum(row["entries_dropped"] for row in reading.summary["levels"])
-        if not dropped_late:
+        if reading.summary["levels"] and not dropped_late:
             found.pattern, found.overwrite_share = "insert", 0.0
             return
-        found.keys = float(entries) if entries.isdigit() else found.writes
+        found.keys_assumed = not entries.isdigit()
+        found.keys = found.writes if found.keys_assumed else float(entries)
         found.notes.append(
             "the number of keys is db_bench's Entries, or the number of writes: the LOG has no flushes from which to infer it"
         )

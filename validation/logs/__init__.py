@@ -1,6 +1,7 @@
 """Readers of the output of real stores: LOG, statistics, MANIFEST, output of db_bench.
 
-- text: text of a file, at once or by lines; compression: its decompression within limits.
+Text comes as plain lines from lsmlab.models.text, whatever its encoding and the programs that it passed.
+
 - clock: times of lines; event_times: times of events; histogram_clock: rounding of latencies in histograms.
 - records: record types of a LOG; lines: record or JSON of one line; reader: records of a whole LOG, which record_list keeps in
   memory or in a temporary file; hash_set: hashes of its lines; files: LOG files of one store in time order.

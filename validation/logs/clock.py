@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from typing import Final
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY_US: Final = 86_400 * 10**6
+DAY_US: Final = 86_400 * 10**6
 _HOUR_US: Final = 3_600 * 10**6
 """Longest time that a line logged under the DB mutex waits to be written."""
-_DISORDER_US: Final = 5 * 10**6
+_STEPS_US: Final = tuple(10 ** (6 - digits) for digits in range(6))
+"""Resolution of a stamp by the number of digits after its seconds."""
+DISORDER_US: Final = 5 * 10**6
 """Largest step back in time that is not counted: threads write their lines slightly out of order."""
 
 
@@ -27,10 +29,10 @@ class Clock:
         """Earliest accepted stamp."""
         self.latest_us: int | None = None
         """Latest accepted stamp."""
-        self.wrapped = False
-        """Whether lines have the stamp of the program that embeds RocksDB, in place of RocksDB's."""
-        self.own = False
-        """Whether lines have RocksDB's own stamp."""
+        self.step_us = 1
+        """Coarsest resolution of a stamp: 1,000,000 for whole seconds."""
+        self.exact_us = 0
+        """Local time of the last event by its own time_micros. A later line with a coarse stamp is not before it."""
         self.unreadable = 0
         """Number of stamps that are not a valid time, or a jump that no other stamp confirms."""
         self.backwards = 0
@@ -59,8 +61,8 @@ class Clock:
         if time_us is None:
             self.unreadable += 1
             return self.last_us, self.last_us
-        if self.any and abs(time_us - self.last_us) > _DAY_US:
-            if self._suspect_us is None or abs(time_us - self._suspect_us) > _DAY_US:
+        if self.any and abs(time_us - self.last_us) > DAY_US:
+            if self._suspect_us is None or abs(time_us - self._suspect_us) > DAY_US:
                 self._suspect_us = time_us
                 self.unreadable += 1
                 return self.last_us, time_us
@@ -68,19 +70,23 @@ class Clock:
             if self._accepted == 1:  # the very first stamp was wrong
                 self.unreadable += 1
                 self.first_us = self.latest_us = time_us
-        elif self.any and time_us < self.last_us - _DISORDER_US:
+        elif self.any and time_us < self.last_us - DISORDER_US:
             self.backwards += 1
         self._accept(time_us)
-        return time_us, time_us
+        return self._after_event(time_us), time_us
 
     def original(self, stamp: str, written_us: int) -> int:
         """Convert the "Original Log Time" of a line that was written later; `written_us` if it is not plausible."""
         time_us = self._parse(stamp)
-        if time_us is None or not written_us - _HOUR_US <= time_us <= written_us + _DISORDER_US:
+        if time_us is None or not written_us - _HOUR_US <= time_us <= written_us + DISORDER_US:
             self.unreadable += 1
             return written_us
         self.first_us = time_us if self.first_us is None else min(self.first_us, time_us)
-        return time_us
+        return self._after_event(time_us)
+
+    def _after_event(self, time_us: int) -> int:
+        """Return the time of a line whose stamp is coarse: not before the event that precedes it in the file."""
+        return self.exact_us if self.step_us > 1 and 0 < self.exact_us - time_us < self.step_us else time_us
 
     def confirm(self, time_us: int) -> None:
         """Accept the rejected stamp, because the time_micros of its event agrees with it."""
@@ -118,4 +124,10 @@ class Clock:
             except ValueError:
                 return None
             minute = self._minutes[stamp[:16]] = (whole.days * 86_400 + whole.seconds) * 10**6
-        return minute + seconds * 10**6 + int(stamp[20:26]) - self.shift_us - self.cut_us if seconds <= 60 else None
+        if seconds > 60:
+            return None
+        digits = stamp[20:26]
+        if len(digits) < 6:
+            self.step_us = max(self.step_us, _STEPS_US[len(digits)])
+            digits = digits.ljust(6, "0")
+        return minute + seconds * 10**6 + int(digits) - self.shift_us - self.cut_us

@@ -52,12 +52,14 @@ class EventTimes:
             self.zone_us = zone_us
         if line.stated_us != line.time_us and abs(line.stated_us - utc_us - self.zone_us) <= _CLOCK_TOLERANCE_US:
             self._clock.confirm(line.stated_us)
+            self._clock.exact_us = utc_us + self.zone_us
             return utc_us + self.zone_us
         if abs(line.time_us - utc_us - self.zone_us) > _CLOCK_TOLERANCE_US:
             self._log.troubles["unreadable_stamps"] += 1
             return self._other_zone(line.time_us, utc_us, zone_us)
         self._next_zone_us = None
         self._agreed_at = (len(self._log.records), line.time_us)
+        self._clock.exact_us = utc_us + self.zone_us
         return utc_us + self.zone_us
 
     def _other_zone(self, line_us: int, micros: int, zone_us: int) -> int:

@@ -6,6 +6,7 @@ old one to LOG.old.<microseconds> and repeats the header in the new one (logging
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,20 +15,23 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.options_text import Form, form_of
+from lsmlab.models.text.files import TextLines
+from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.lines import split_line
-from lsmlab.validation.logs.text import TextLines
 
 VERSION: Final = re.compile(r"RocksDB version: (\S+)")
 POINTER: Final = re.compile(r"DB pointer (\S+)")
 _LOG: Final = re.compile(r"(?P<store>.+_)?LOG(?:\.old\.\d+)?(?:\.(?:gz|xz|bz2))?")
 _OPTIONS: Final = re.compile(r"OPTIONS-(?P<number>\d+)")
-_OPTIONS_LINE: Final = re.compile(r"\s*\[(?:Version|DBOptions|CFOptions\b)")
 _SESSION: Final = re.compile(r"DB Session ID:\s+(\S+)")
 _HEAD_LINES: Final = 20_000
 """Lines in which the header of a LOG ends; a hundred column families take 15,000."""
 _FIRST_STAMPS: Final = 20
 """Lines from which the time of the first one is taken: a single stamp may be damaged."""
+_NO_END: Final = 1 << 60
+"""Number of no line: above that of the last one."""
 GAP_US: Final = 10**6
 """Shortest time between two files that counts as a gap; the tables have a row per second."""
 
@@ -39,6 +43,8 @@ class LogHead:
     path: Path
     first_us: int | None = None
     """Time of the first line; None without time stamps."""
+    lines: range | None = None
+    """Numbers of its lines, of one of several LOGs in a file; None: the whole file."""
     version: str = ""
     """Release of RocksDB; empty if the file has no header."""
     session: str = ""
@@ -86,8 +92,8 @@ def newest_options(folder: Path) -> Path | None:
 
 
 def is_options_file(path: Path) -> bool:
-    """Whether a file has the form of RocksDB's OPTIONS files. Raises InputError if it cannot be read."""
-    return any(_OPTIONS_LINE.match(line) for line in islice(_lines(path), 50))
+    """Whether a file has the form of RocksDB's OPTIONS files or of option strings. Raises InputError if it cannot be read."""
+    return form_of(islice(_lines(path), 50)) in (Form.INI, Form.STRINGS)
 
 
 def in_time_order(paths: Sequence[Path]) -> list[LogHead]:
@@ -104,11 +110,21 @@ def in_time_order(paths: Sequence[Path]) -> list[LogHead]:
     return sorted(heads, key=lambda head: (head.first_us or 0, head.path.name))
 
 
-def read_head(path: Path) -> LogHead:
-    """Read the header of a LOG: its lines before the first event. Raises InputError if the file cannot be read."""
+def apart(path: Path, begins: Sequence[int]) -> list[LogHead]:
+    """Return the headers of the LOGs in one file by the time of their first lines; `begins`: numbers of their first lines."""
+    edges = [*sorted({1, *begins}), _NO_END]
+    heads = [read_head(path, range(first, last)) for first, last in itertools.pairwise(edges)]
+    return sorted(heads, key=lambda head: head.first_us or 0)
+
+
+def read_head(path: Path, lines: range | None = None) -> LogHead:
+    """Read the header of a LOG: its lines before the first event. Raises InputError if the file cannot be read.
+
+    `lines`: numbers of the lines of one of several LOGs in the file.
+    """
     clock, stamps, found = Clock(), 0, {"version": "", "session": "", "pointer": ""}
     patterns = {"version": VERSION, "session": _SESSION, "pointer": POINTER}
-    for text in islice(_lines(path), _HEAD_LINES):
+    for text in islice(_lines(path, lines), _HEAD_LINES):
         if stamps < _FIRST_STAMPS:
             stamps += sum(line.stamped for line in split_line(text, clock))
         if "EVENT_LOG_v1 " in text or all(found.values()):
@@ -116,8 +132,9 @@ def read_head(path: Path) -> LogHead:
         for name, pattern in patterns.items():
             if not found[name] and (match := pattern.search(text)):
                 found[name] = match[1]
-    return LogHead(path, clock.first_us, **found)
+    return LogHead(path, clock.first_us, lines, **found)
 
 
-def _lines(path: Path) -> Iterator[str]:
-    return iter(TextLines(path))
+def _lines(path: Path, lines: range | None = None) -> Iterator[str]:
+    """Yield the plain lines of a file, all or those with the numbers in `lines`."""
+    return (text for number, text in PlainLines(TextLines(path)) if lines is None or number in lines)

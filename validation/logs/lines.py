@@ -1,4 +1,4 @@
-"""Single lines of a RocksDB LOG: split into time stamp and message, converted to records, and the JSON of events."""
+"""Plain lines of a RocksDB LOG: split into time stamp and message, converted to records, and the JSON of events."""
 
 from __future__ import annotations
 
@@ -9,28 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from lsmlab.models.text.plain_lines import NO_THREAD
+from lsmlab.models.text.stamps import OWN_STAMP
 from lsmlab.validation.logs import records
 from lsmlab.validation.logs.clock import Clock
 from lsmlab.validation.logs.record_list import Record
 
-_STAMP: Final = r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d\.\d{6}"
+_STAMP: Final = rf"{OWN_STAMP}(?:\.\d{{1,6}})?"
 _LINE: Final = re.compile(rf"({_STAMP}) (\S+) (?:\(Original Log Time ({_STAMP})\) )?")
-_ORIGINAL: Final = re.compile(rf"\(Original Log Time ({_STAMP})\) ")
-_HOST: Final = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)[T _-](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?|"
-    r"[IWEFD](\d\d)(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})"
-)
-"""Time stamps of programs that embed RocksDB: ISO 8601 and similar, and CockroachDB's (I210503 12:34:56.789012)."""
-_HOST_THREAD: Final = re.compile(r"(?:[Z+-][\d:]* )?\s*\[?([0-9a-f]{4,16}|\d+)\b")
-_MESSAGE: Final = re.compile(
-    r"EVENT_LOG_v1 |\(Original Log Time |(?:\[(?:WARN|ERROR|FATAL)\] ?)?\[[^\]\s]+\.(?:cc|h):\d+\] |RocksDB version: |"
-    r"DB pointer |"
-    r" *Options\.\w|\[[^\]]+\] (?:Stalling|Stopping|Increasing|New memtable|Mov(?:ing|ed) #|Level-0 |"
-    r"compacted to|Level summary|SetOptions|\[JOB )|"
-    r"------- DUMPING STATS|Shutdown"
-)
-"""Beginnings of the messages to read. Needed where the embedding program puts a prefix of unknown length before
-them."""
 _HEAD: Final = re.compile(r"(?:\[(?:WARN|ERROR|FATAL|HEADER|DEBUG)\] ?)?(?:\[[^\]]*:\d+\] ?)?(?:\[([^\]]*)\]:? )?")
 _NEAR: Final = re.compile(
     r"writes because|compaction threads|immutable memtables|level-0 files|pending compaction bytes \d+( rate|\s*$)|"
@@ -75,17 +61,15 @@ class Line:
 
 
 def split_line(text: str, clock: Clock) -> list[Line]:
-    """Split one physical line into messages: one, or several if a line break was lost; none if the line is blank."""
+    """Split a plain line into messages: one, or several if a line break was lost; none if the line is blank."""
     first = _LINE.match(text)
     if first is not None and not _another_stamp(text, first.end()):
-        clock.own = True
         return [_stamped(text, first, len(text), clock)]
     stamps = list(_LINE.finditer(text))
     if not stamps:
-        return _host_line(text, clock)
-    clock.own = True
+        return [Line(clock.last_us, "", text, stamped=False)] if text.strip() else []
     lines = []
-    if stamps[0].start() and _MESSAGE.match(text) and looks_damaged(text[: stamps[0].start()]):
+    if stamps[0].start():
         lines.append(Line(clock.last_us, "", text[: stamps[0].start()], stamped=False))
     for i, found in enumerate(stamps):
         end = stamps[i + 1].start() if i + 1 < len(stamps) else len(text)
@@ -107,32 +91,7 @@ def _stamped(text: str, found: re.Match[str], end: int, clock: Clock) -> Line:
     time_us, stated_us = clock.read(found[1])
     if found[3]:
         time_us = clock.original(found[3], time_us)
-    return Line(time_us, found[2], text[found.end() : end].rstrip("\r"), True, stated_us)
-
-
-def _host_line(text: str, clock: Clock) -> list[Line]:
-    text = text.rstrip("\r")
-    if not text.strip():
-        return []
-    host = _HOST.search(text) if not clock.own else None
-    start = _MESSAGE.search(text)
-    if start is None:
-        return [Line(clock.last_us, "", text, stamped=False)]
-    message = text[start.start() :]
-    if message.endswith('"]'):  # some programs wrap a message as ["…"] and escape quotes
-        message = message.removesuffix('"]').replace('\\"', '"').replace("\\\\", "\\")
-    if host is None or host.start() > start.start():
-        return [Line(clock.last_us, "", message, stamped=False)]
-    year, month, day, hour, minute, second, fraction = host.groups()[:7] if host[1] else host.groups()[7:]
-    year = year if len(year) == 4 else f"20{year}"
-    stamp = f"{year}/{month}/{day}-{hour}:{minute}:{second}.{(fraction or '0')[:6].ljust(6, '0')}"
-    time_us, stated_us = clock.read(stamp)
-    clock.wrapped = True
-    thread = _HOST_THREAD.match(text, host.end())
-    if original := _ORIGINAL.match(message):
-        time_us = clock.original(original[1], time_us)
-        message = message[original.end() :]
-    return [Line(time_us, thread[1] if thread else "", message, True, stated_us)]
+    return Line(time_us, "" if found[2] == NO_THREAD else found[2], text[found.end() : end], True, stated_us)
 
 
 def read_line(message: str, time_us: int, thread: str, number: int, opening: int) -> Record | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.validation.logs.text import read_text
+from lsmlab.models.text.files import read_text
 
 _ADDED: Final = re.compile(
     r"AddFile: (\d+) (\d+) (\d+) '([0-9A-Fa-f]*)' seq:\d+, type:\d+ \.\. '([0-9A-Fa-f]*)' seq:\d+, type:\d+"

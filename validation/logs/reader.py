@@ -10,23 +10,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from sys import intern
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.validation.logs.clock import Clock
+from lsmlab.models.text.files import TextLines
+from lsmlab.models.text.plain_lines import PlainLines
+from lsmlab.validation.logs.clock import DAY_US, DISORDER_US, Clock
 from lsmlab.validation.logs.event_times import EventTimes
-from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, in_time_order
+from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, apart, in_time_order
 from lsmlab.validation.logs.hash_set import HashSet
 from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, parse_event, read_line, split_line
 from lsmlab.validation.logs.records import Event, JobLine, LogPart, Opening, RocksDbLog, StallLine, SwitchLine
 from lsmlab.validation.logs.stats import StatsReader
-from lsmlab.validation.logs.text import TextLines
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
-_SST_FILES: Final = re.compile(r"dir, Total Num: (\d+)")
+_WHOLE_SECOND_US: Final = 10**6
+_LINES_TO_CONFIRM: Final = 3
+"""Lines after a version line within which the clock has accepted its time."""
+_SST_FILES: Final = re.compile(r"SST files in (.*) dir, Total Num: (\d+)")
 
 
 def read_log(path: Path) -> RocksDbLog:
@@ -41,16 +46,46 @@ def read_history(paths: Sequence[Path]) -> RocksDbLog:
     InputError if a file is unreadable, or the files are no LOG.
     """
     heads = in_time_order(paths)
-    parser = _Parser(str(heads[0].path))
-    for head in heads:
-        lines, number = TextLines(head.path), 0
-        parser.begin(head)
-        for number, text in enumerate(lines, 1):
-            parser.take(text, parser.log.lines + number)
-        parser.end(number, lines)
-    log = parser.finish()
+    log = _read(heads)
+    if len(heads) == 1:
+        _refuse_other_stores(log)
+    begins = [opening.line for opening in log.openings if opening.line]
+    if len(heads) == 1 and _out_of_order(log):  # several LOGs in one file, such as LOG before LOG.old
+        log = _read(apart(heads[0].path, begins))
     first = log.parts[0]
     return _checked(log, first.path, first.header, not log.troubles["cut_input"])
+
+
+def _read(heads: Sequence[LogHead]) -> RocksDbLog:
+    """Read LOGs in this order, which is that of their times."""
+    parser = _Parser(str(heads[0].path))
+    for head in heads:
+        source, count, first = TextLines(head.path), 0, head.lines.start if head.lines is not None else 1
+        lines = PlainLines(source)
+        parser.begin(head)
+        for number, text in lines:
+            if head.lines is None or number in head.lines:
+                count = number - first + 1
+                parser.take(text, parser.log.lines + count)
+        parser.end(count, source, lines)
+    return parser.finish()
+
+
+def _refuse_other_stores(log: RocksDbLog) -> None:
+    """Raise InputError with the line at which the LOG of another store begins in the same file."""
+    known = [opening for opening in log.openings if opening.folder]
+    other = next((opening for opening in known if opening.folder != known[0].folder), None)
+    if other is not None:
+        raise InputError(
+            f"{log.place(other.line)}: the LOG of another store begins here ({other.folder}, before it {known[0].folder}); give "
+            "each store's LOG as a file of its own"
+        )
+
+
+def _out_of_order(log: RocksDbLog) -> bool:
+    """Whether an open is earlier than the one before it in the file."""
+    times = [opening.opened_us for opening in log.openings]
+    return any(later < earlier - DISORDER_US for earlier, later in pairwise(times))
 
 
 def log_of(path: Path, text: str, whole: bool = True) -> RocksDbLog:
@@ -85,10 +120,11 @@ def _is_rocksdb_log(log: RocksDbLog) -> bool:
 def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
     """Read the lines of a LOG. Lines of other kinds than `RocksDbLog` has are skipped."""
     parser = _Parser(source)
-    number = 0
-    for number, text in enumerate(lines, 1):
+    plain, number = PlainLines(lines), 0
+    for number, text in plain:
         parser.take(text, number)
     parser.log.lines = number
+    parser.count(plain)
     return parser.finish()
 
 
@@ -110,14 +146,17 @@ class _Parser:
         """Whether the last open has ended."""
         self.goes_on = False
         """Whether the header of the current file repeats that of the last open, because RocksDB only changed the file."""
+        self.lines: range | None = None
+        """Numbers of the lines of the current LOG, if its file has several."""
         self.skipping = False
         """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show
         it."""
 
     def begin(self, head: LogHead) -> None:
         """Begin the next file of a history."""
-        part = LogPart(head.path, head.first_us)
+        part = LogPart(head.path, head.first_us, first_line=head.lines.start if head.lines is not None else 1)
         clock, parts = self.clock, self.log.parts
+        self.lines = head.lines
         self.goes_on = bool(parts) and head.continues(self.session, self.pointer, closed=self.closed)
         if parts and head.first_us is not None and clock.latest_us is not None:
             gap_us = head.first_us - clock.stated(clock.latest_us)
@@ -129,8 +168,14 @@ class _Parser:
         self.session = head.session or self.session
         parts.append(part)
 
-    def end(self, lines: int, text: TextLines) -> None:
+    def count(self, lines: PlainLines) -> None:
+        """Add what the reader of plain lines met in a file."""
+        self.log.troubles["undecodable_lines"] += lines.undecodable
+        self.log.wrapped |= lines.wrapped
+
+    def end(self, lines: int, text: TextLines, plain: PlainLines) -> None:
         """End the file after its lines were read."""
+        self.count(plain)
         part, clock = self.log.parts[-1], self.clock
         self.log.lines += lines
         self.log.troubles["cut_input"] += not text.whole
@@ -140,19 +185,33 @@ class _Parser:
         if part.begins_us is None and clock.first_us is not None:
             part.begins_us = clock.stated(clock.first_us)
         if part.opens:
-            part.header = text.head if len(self.log.parts) == 1 else text.head.partition("DB pointer ")[0]
+            head = text.head
+            if self.lines is not None:
+                head = "\n".join(head.split("\n")[self.lines.start - 1 : self.lines.stop - 1])
+            part.header = head if len(self.log.parts) == 1 else head.partition("DB pointer ")[0]
 
     def take(self, text: str, number: int) -> None:
-        """Read one line of the file."""
-        if "\0" in text:
-            text = text.replace("\0", "")
-        if "\ufffd" in text:
-            self.log.troubles["undecodable_lines"] += 1
-        parts = split_line(text, self.clock)
+        """Read one plain line of the file. Raises InputError if time goes back by more than a day inside an open."""
+        clock, before_us = self.clock, self.clock.last_us
+        parts = split_line(text, clock)
         if len(parts) > 1:
             self.log.troubles["joined_lines"] += 1
         for part in parts:
             self._line(part, number)
+        if abs(clock.last_us - before_us) > DAY_US and before_us:
+            self._jump(before_us, number)
+
+    def _jump(self, before_us: int, number: int) -> None:
+        """Record a time of more than a day without a line, or refuse a step back of more than a day."""
+        after_us, opened = self.clock.last_us, self.log.openings[-1].line if self.log.openings else 0
+        if after_us > before_us:
+            self.log.silences.append((before_us, after_us, number))
+        elif number - opened > _LINES_TO_CONFIRM:
+            days = (before_us - after_us) / DAY_US
+            raise InputError(
+                f"{self.log.place(number)}: the time goes back by {days:,.0f} days: these are LOGs of several stores or "
+                "times; give one of them, or each as a file of its own"
+            )
 
     def finish(self) -> RocksDbLog:
         """Return the LOG after all lines were read."""
@@ -165,7 +224,7 @@ class _Parser:
         log.dumps = self.stats.dumps
         log.troubles["unreadable_rows"] += sum(d.unreadable for d in log.dumps)
         log.troubles = type(log.troubles)({kind: n for kind, n in log.troubles.items() if n})
-        log.wrapped = self.clock.wrapped
+        log.step_us = self.clock.step_us
         bench = self.stats.bench
         log.benchmarks, log.statistics = bench.benchmarks, bench.statistics
         log.bench_setup = bench.setup
@@ -183,12 +242,12 @@ class _Parser:
                 self._event(message[at + 13 :], line, number)
             return
         if not line.stamped:
-            self._unstamped(line)
+            self._unstamped(line, number)
             return
         if "Options" in message and "SetOptions()" not in message:
             self._option(message)
             return
-        if self._mark(line):
+        if self._mark(line, number):
             return
         record = read_line(message, line.time_us, line.thread, number, self.opening)
         if record is not None:
@@ -197,34 +256,34 @@ class _Parser:
                 log.records.append(record)
         elif looks_damaged(message):
             log.troubles["unreadable_lines"] += 1
-        elif self.clock.wrapped:
-            self._statistics(line)
+        elif not message.startswith("["):  # a collector's stamp on each line of a dump
+            self._statistics(line, number)
 
-    def _unstamped(self, line: Line) -> None:
-        if self._statistics(line):
+    def _unstamped(self, line: Line, number: int) -> None:
+        if self._statistics(line, number):
             return
         if "Options" in line.message or "RocksDB version" in line.message:
             self._option(line.message)
-            self._mark(line)
+            self._mark(line, number)
         elif looks_damaged(line.message):
             self.log.troubles["unreadable_lines"] += 1
 
-    def _statistics(self, line: Line) -> bool:
+    def _statistics(self, line: Line, number: int) -> bool:
         if self.skipping:
             return False
-        return self.stats.take(line.message, self.clock.last_us if self.clock.any else None, self.opening)
+        return self.stats.take(line.message, self.clock.last_us if self.clock.any else None, self.opening, number)
 
-    def _mark(self, line: Line) -> bool:
+    def _mark(self, line: Line, number: int) -> bool:
         """Read a line that marks an open, a shutdown or a statistics dump; return False for other lines."""
         message = line.message
         if "RocksDB version" in message and (version := VERSION.search(message)):
             if not self.goes_on and not self._repeated(line):
-                self._opened(line.stated_us if line.stamped else line.time_us, version[1])
+                self._opened(line.stated_us if line.stamped else line.time_us, version[1], number)
             return True
         if "DUMPING STATS" in message:
             self.skipping = self._repeated(line)
             if not self.skipping:
-                self.stats.begin(line.time_us, self.opening)
+                self.stats.begin(line.time_us, self.opening, number)
             return True
         if "DB pointer " in message:
             if self.log.openings and not self.goes_on:
@@ -236,7 +295,8 @@ class _Parser:
             if self.goes_on:
                 return True
             opening = self.log.openings[-1]
-            opening.sst_files = (opening.sst_files or 0) + int(files[1])
+            opening.sst_files = (opening.sst_files or 0) + int(files[2])
+            opening.folder = opening.folder or files[1]
             return True
         if "Shutdown: canceling" in message:
             self._before()
@@ -248,12 +308,12 @@ class _Parser:
             return True
         return False
 
-    def _opened(self, time_us: int, version: str) -> None:
+    def _opened(self, time_us: int, version: str, number: int = 0) -> None:
         log = self.log
         self.opens += bool(version)
         self.closed = False
         log.version = log.version or version
-        log.openings.append(Opening(version, time_us))
+        log.openings.append(Opening(version, time_us, number, time_us))
         self.opening = len(log.openings) - 1
 
     def _before(self) -> None:
@@ -267,7 +327,9 @@ class _Parser:
             self.log.options.setdefault(option[1], option[2].strip())
 
     def _repeated(self, line: Line) -> bool:
-        """Whether the same line with the same time stamp was read before."""
+        """Whether the same line with the same time stamp was read before; whole seconds do not tell."""
+        if self.clock.step_us >= _WHOLE_SECOND_US and "time_micros" not in line.message:
+            return False
         key = hash((line.time_us, line.thread, line.message))
         if key in self.seen and (line.stamped or "time_micros" in line.message):
             self.log.troubles["duplicate_lines"] += 1
@@ -278,6 +340,8 @@ class _Parser:
     def _event(self, text: str, line: Line, number: int) -> None:
         data, complete = parse_event(text)
         troubles = self.log.troubles
+        self.log.events_seen += 1
+        self.log.first_event = self.log.first_event or number
         name, job = data.get("event"), data.get("job", -1)
         if not complete:
             troubles["cut_events"] += 1

@@ -211,8 +211,14 @@ class Opening:
     """RocksDB version, such as 7.8.3; empty if the file begins after the open."""
     ready_us: int
     """Time of the "DB pointer" line (the store is ready for use); without that line, time of the open's first line."""
+    line: int = 0
+    """Number of the version line; of the first record without one."""
+    opened_us: int = 0
+    """Time of the version line."""
     closing_us: int | None = None
     """Time at which the store began to close; None if the LOG does not show it."""
+    folder: str = ""
+    """Folder of the store; "" if the LOG does not print it. A store has further ones where its db_paths are set."""
     sst_files: int | None = None
     """Number of SST files that the open found; None if the LOG does not print it."""
 
@@ -235,6 +241,8 @@ class LogPart:
     ends_us: int | None = None
     """Time of its last line by the LOG's own clock."""
     lines: int = 0
+    first_line: int = 1
+    """Number of its first line in the file, which may have LOGs of several times."""
     header: str = ""
     """Beginning of the file, which has the options, if the store was opened in this file."""
 
@@ -276,9 +284,25 @@ class RocksDbLog:
     """Number of lines of the files."""
     zone_us: int = 0
     """Local time minus UTC, from the events' time_micros."""
+    events_seen: int = 0
+    """Number of lines with an event."""
+    first_event: int = 0
+    """Number of the first of them."""
+    silences: list[tuple[int, int, int]] = field(default_factory=list)
+    """(time before, time after, line after) of each time without a line that is longer than a day."""
+    step_us: int = 1
+    """Coarsest resolution of the time stamps; 1,000,000 for whole seconds."""
     wrapped: bool = False
     """Whether the program that embeds RocksDB put its own prefix before the messages, in place of RocksDB's time
     stamp."""
+
+    def place(self, line: int) -> str:
+        """Return file and line of a line of the history, such as "LOG:57"."""
+        for part in self.parts:
+            if line <= part.lines or part is self.parts[-1]:
+                return f"{part.path}:{line + part.first_line - 1}"
+            line -= part.lines
+        return f"{self.source}:{line}"
 
     def events(self, *names: str) -> Iterator[Event]:
         """Yield the events with these names in time order; all events if no name is given."""

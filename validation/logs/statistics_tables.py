@@ -13,36 +13,38 @@ _GIB: Final = 2.0**30
 
 
 def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
-    """Summarise the last statistics dump, which is cumulative since the open; None if no dump has a table.
+    """Summarise the last statistics dump, which is cumulative since the open; None without a dump.
 
-    Sizes are rounded as RocksDB prints them.
+    Sizes are rounded as RocksDB prints them. What the dump does not have is None: with the statistics of the database alone
+    the jobs, with a table of compactions alone the time.
     """
-    with_tables = [d for d in log.dumps if any(f.levels for f in d.families.values())]
+    with_tables = [d for d in log.dumps if any(f.levels for f in d.families.values())] or [d for d in log.dumps if d.db]
     if not with_tables:
         return None
     dump = with_tables[-1]
     levels = _levels(dump)
     uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
-    flushed = sum(_flushed(f) for f in dump.families.values())
-    written = sum(row["write_bytes"] for row in levels)
-    stall_s = _stall_s(log, dump)
+    written = _written(dump) or sum(row["write_bytes"] for row in levels)
+    flushed = (sum(_flushed(f) for f in dump.families.values()) or _flushed_by_sums(dump)) if levels else None
+    stall_s, counts, causes = _stall_s(log, dump), total_stalls(dump), [cause.value for cause in THROTTLE_CAUSES]
     result: dict[str, Any] = {
-        "duration_s": uptime or 1e-6,
+        "duration_s": uptime or None,
         "flush_count": None,
         "flush_bytes": flushed,
         "compaction_count": None,
         "trivial_move_count": None,
         "drop_count": None,
-        "compaction_read_bytes": sum(row["read_bytes"] for row in levels),
-        "compaction_write_bytes": max(0.0, written - flushed),
+        "compaction_read_bytes": sum(row["read_bytes"] for row in levels) if levels else None,
+        "compaction_write_bytes": max(0.0, written - flushed) if flushed is not None else None,
         "write_amplification": written / flushed if flushed else None,
         "pairs": [],
         "files_per_level": _files(levels),
         "levels": levels,
-        "live_bytes": sum(row["bytes"] for row in levels),
-        "stall_seconds": dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0.0),
-        "stall_interval_seconds": dict.fromkeys((cause.value for cause in THROTTLE_CAUSES), 0.0),
-        "stall_count": {cause.value: total_stalls(dump).get(cause.value, 0) for cause in THROTTLE_CAUSES},
+        "live_bytes": sum(row["bytes"] for row in levels) if levels else None,
+        "stall_seconds": dict.fromkeys(causes, None if stall_s or any(counts.values()) else 0.0),
+        "stall_interval_seconds": dict.fromkeys(causes),
+        "stall_unattributed_s": stall_s,
+        "stall_count": {cause: counts.get(cause, 0) for cause in causes},
         "stall_fraction": min(1.0, stall_s / uptime) if stall_s is not None and uptime else None,
         "stall_measured": {"seconds": stall_s, "until_s": uptime} if stall_s is not None else None,
         "longest_stall_s": None,
@@ -51,14 +53,32 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     high = [row for f in dump.families.values() for row in f.priorities if row.get("Priority") == "High"]
     if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
         result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
-        result["compaction_count"] = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
-    return result | operations(dump, uptime, log.tickers)
+        merges = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
+        result["compaction_count"] = merges if levels and merges >= 0 else None
+    return result | operations(dump.db, uptime, log.tickers)
+
+
+def _written(dump: StatsDump) -> float | None:
+    """Return the bytes that flushes and compactions wrote, as exactly as the dump has them; None if it has no sum."""
+    families = list(dump.families.values())
+    if len(families) == 1 and (total := dump.db.get("cumulative_compaction_write_bytes")):
+        return total
+    sums = [row["Write(GB)"] for family in families if (row := family.row("Sum")) is not None and "Write(GB)" in row]
+    return float(sum(sums)) * _GIB if families and len(sums) == len(families) else None
 
 
 def _flushed(family: FamilyStats) -> float:
     return family.flush_bytes or next(
         (r.get("Write(GB)", 0.0) * _GIB for r in family.priorities if r.get("Priority") == "High"), 0.0
     )
+
+
+def _flushed_by_sums(dump: StatsDump) -> float | None:
+    """Return the flushed bytes that the rows "Sum" imply: their W-Amp is relative to them; None without such rows."""
+    rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None]
+    if not rows or not all(row.get("W-Amp") and row.get("Write(GB)") for row in rows):
+        return None
+    return sum(float(row["Write(GB)"] / row["W-Amp"]) for row in rows) * _GIB
 
 
 def _stall_s(log: RocksDbLog, dump: StatsDump) -> float | None:
@@ -108,16 +128,16 @@ def _files(levels: list[dict[str, Any]]) -> list[int]:
     return counts
 
 
-def operations(dump: StatsDump, until_s: float, tickers: Mapping[str, float]) -> dict[str, Any]:
-    """Return the writes up to a dump, which ends `until_s` seconds after the begin; empty if the dump has none.
+def operations(counters: Mapping[str, float], until_s: float, tickers: Mapping[str, float]) -> dict[str, Any]:
+    """Return the writes of `until_s` seconds from a dump's counters (`StatsDump.db`) of this time; empty if it has none.
 
     `tickers` are used where the dump has no number. Pipelined writes leave the dump's "writes" at 0, so its "keys" count.
     """
     names = ("cumulative_keys", "cumulative_writes")
-    writes = next((n for name in names if (n := dump.db.get(name))), tickers.get("rocksdb.number.keys.written"))
+    writes = next((n for name in names if (n := counters.get(name))), tickers.get("rocksdb.number.keys.written"))
     if not writes or not until_s:
         return {}
-    ingested = dump.db.get("cumulative_ingest_bytes")
+    ingested = counters.get("cumulative_ingest_bytes")
     return {
         "operations": writes,
         "operations_until_s": until_s,

@@ -77,6 +77,8 @@ class StatsDump:
     time_us: int | None
     """Time of the last line with a time stamp before the dump; None in db_bench's output, which has no time stamps."""
     opening: int = 0
+    line: int = 0
+    """Number of its first line."""
     uptime_s: float | None = None
     interval_s: float | None = None
     db: dict[str, float] = field(default_factory=dict)
@@ -101,18 +103,18 @@ class StatsReader:
         self._loose = False
         """Whether the current dump has no "DUMPING STATS" line, as in db_bench's output."""
 
-    def begin(self, time_us: int | None, opening: int, *, loose: bool = False) -> None:
+    def begin(self, time_us: int | None, opening: int, line: int, *, loose: bool = False) -> None:
         """Begin a dump, at its line "DUMPING STATS" or (`loose`) at its first section if that line is absent."""
-        self._dump, self._loose = StatsDump(time_us, opening), loose
+        self._dump, self._loose = StatsDump(time_us, opening, line), loose
         self.dumps.append(self._dump)
         self._family, self._header = None, []
 
-    def take(self, text: str, time_us: int | None, opening: int) -> bool:
+    def take(self, text: str, time_us: int | None, opening: int, line: int = 0) -> bool:
         """Read one line; return True if it belongs to a dump or to db_bench's results."""
         for mark, reader in _READERS:
             if mark in text:
                 if self._dump is None or (mark == "Stats" and self._complete()):
-                    self.begin(time_us, opening, loose=True)
+                    self.begin(time_us, opening, line, loose=True)
                 return reader(self, text)
         if self._header and (row := _ROW.search(text)):
             self._row(row[1], row[2])

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models.text.files import read_text
 from lsmlab.validation.logs.bench_output import bench_output, recorded_file
 from lsmlab.validation.logs.history.summary import summarise_log
 from lsmlab.validation.logs.reader import read_log
-from lsmlab.validation.logs.text import read_text
 
 _OPERATIONS: Final = {"write": "write", "read": "read", "seek": "scan"}
 """Operations of summary.json by their names in db_bench's output."""

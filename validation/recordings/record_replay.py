@@ -22,7 +22,7 @@ import json
 import sys
 from pathlib import Path
 
-from lsmlab.validation.logs.text import read_text
+from lsmlab.models.text.files import read_text
 from lsmlab.validation.recorder.command import BenchPlan
 from lsmlab.validation.recorder.keep import write_xz
 from lsmlab.validation.recorder.limits import CgroupCaps

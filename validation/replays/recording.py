@@ -11,12 +11,12 @@ from typing import Any
 from lsmlab.models.engines.engine import Engine, EngineSettings
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
+from lsmlab.models.text.files import read_text
 from lsmlab.models.version import Version
 from lsmlab.validation.logs.bench_output import find_file
 from lsmlab.validation.logs.manifest import VersionEdit, read_manifest
 from lsmlab.validation.logs.reader import read_log
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.text import read_text
 
 
 @dataclass(frozen=True)

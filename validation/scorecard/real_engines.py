@@ -18,12 +18,12 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.costs.assertions import WARNING
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import read_text
 from lsmlab.validation.casefiles.case import Case, case_from_mapping
 from lsmlab.validation.casefiles.real import means_and_ranges
 from lsmlab.validation.casefiles.values import SLOW_OPS
 from lsmlab.validation.logs.bench_output import BenchOutput, bench_output, recorded_file
 from lsmlab.validation.logs.silk_driver import LEAST_LATENCY_S, WORKERS, block_read_s, offered_rates
-from lsmlab.validation.logs.text import read_text
 
 DATA: Final = Path("../shared/data/real_engines")
 """Folder of the data, relative to the root of the source tree."""

@@ -34,7 +34,7 @@ SUMMARY_KEYS: Final = (
     *_keys("bytes", "device_bytes_written device_bytes_read chain_bytes chain_width_bytes"),
     *_keys("ratio", "write_amplification read_amplification space_amplification stall_fraction"),
     *_keys("", "levels compaction_stats device cpu memory keys engine engine_version workload options notes seed version"),
-    *_keys("", "block_cache prefill seeds interval", optional=True),
+    *_keys("", "block_cache prefill seeds interval not_simulated", optional=True),
     *_keys("", "lost_operations episodes bottleneck", since=1),
     *_keys("s", "scan_latency_s stall_waits_s", since=1),
     *_keys("s", "open_loop_latency_s", since=1, optional=True),

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError, reading_error
+from lsmlab.models.text.files import read_text
 from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.casefiles.public.template import Row, filled, number, value_of
 from lsmlab.validation.logs.bench import percentiles
-from lsmlab.validation.logs.text import read_text
 
 DATA: Final = Path("../shared/data/public_runs")
 """Folder of the data, relative to the root of the source tree."""

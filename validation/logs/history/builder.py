@@ -36,6 +36,9 @@ from lsmlab.validation.logs.records import (
     StartSummary,
 )
 
+_NEAR_US: Final = 10**6
+"""Longest time between the two lines of the end of a compaction."""
+
 
 def jobs_of(log: RocksDbLog) -> LogJobs:
     """Build the jobs of a LOG from its records."""
@@ -59,7 +62,8 @@ class _Builder:
         """By (opening, job id): numbers from the text lines of the jobs that have not ended."""
         self.flush_times_s: dict[tuple[int, int], tuple[float, float]] = {}
         """By (opening, job id): duration and CPU time of a flush."""
-        self.installed: dict[str, InstalledLine] = {}
+        self.installed: list[InstalledLine] = []
+        """Lines whose event is still to come."""
         self.places: dict[int, int] = {}
         """Level of each file, where the LOG shows it."""
         self.moves = Moves(self.result, self.places)
@@ -80,7 +84,7 @@ class _Builder:
                 if times_s := flush_times_s(record.text):
                     self.flush_times_s[record.opening, record.job] = times_s
             elif isinstance(record, InstalledLine):
-                self.installed[record.thread] = record
+                self.installed.append(record)
             elif isinstance(record, MovingLine):
                 self.moves.moving(record)
             elif isinstance(record, MovedLine):
@@ -92,7 +96,8 @@ class _Builder:
             elif isinstance(record, DeletedLine):
                 self.moves.deleted(record)
             elif isinstance(record, StartSummary):
-                self.summaries[record.thread] = record
+                if record.thread:
+                    self.summaries[record.thread] = record
                 for file in (file for level in listed_files(record.inputs) for file in level):
                     self.result.files.setdefault(file.number, file)  # rounded size of a file from before the LOG
         for jobs in self.active.values():
@@ -257,9 +262,7 @@ class _Builder:
         job.subcompactions = event.whole("num_subcompactions") or 1
         _io_times(job, event)
         text_lines = self._texts(event)
-        line = self.installed.pop(event.thread, None)
-        if line is not None and abs(line.time_us - event.time_us) > 10**6:
-            line = None
+        line = self._installed(event)
         if line is not None and aborted(job, event, line):
             return
         levels = [event.whole("output_level"), text_lines.level]
@@ -278,6 +281,15 @@ class _Builder:
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
+
+    def _installed(self, event: Event) -> InstalledLine | None:
+        """Return the line of the end of a compaction before its event: that of its thread, or with the same files per level."""
+        near = [line for line in self.installed if abs(line.time_us - event.time_us) <= _NEAR_US]
+        files = event.counts("lsm_state")
+        mine = [line for line in near if (line.thread == event.thread if event.thread else line.lsm_state == files)]
+        found = mine[-1] if mine else None
+        self.installed = [line for line in near if line is not found and (not event.thread or line.thread != event.thread)]
+        return found
 
     def _megabytes(self, job: LogJob, text: str) -> None:
         """Set the input bytes by level from the rounded megabytes in the text, if sizes of input files are unknown."""

@@ -34,7 +34,7 @@ class Fill(NamedTuple):
 def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     """Return the fills of all opens and column families. Memtables that one flush takes together count as one fill."""
     switches: dict[tuple[int, str], list[int]] = defaultdict(list)
-    for record in log.switches():
+    for record in log.switches() if log.step_us <= _NEAR_US else ():  # the times of events are more exact then
         switches[record.opening, record.column_family].append(record.time_us)
     by_store: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
     for job in flushes:
@@ -42,11 +42,14 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     fills = []
     for store, jobs in by_store.items():
         times, used = switches.get(store, []), 0
-        since = max(origin_us(log), log.openings[store[0]].ready_us)
+        opened = log.openings[store[0]]
+        since: int | None = max(origin_us(log), opened.ready_us) if opened.version else None
         for job in sorted(jobs, key=lambda j: j.start_us):
             used += max(1, job.memtables)
             full = times[used - 1] if used <= len(times) and times[used - 1] <= job.start_us + _NEAR_US else job.start_us
-            if full > since:
+            if since is None:  # the LOG begins after the open: its first memtable was filled since an unknown time
+                since = full
+            elif full > since:
                 fills.append(Fill(since, full, float(job.entries_in), store[1]))
                 since = full
     return fills

@@ -18,6 +18,8 @@ _COMMITS: Final = frozenset({"flush_finished", "compaction_finished", "trivial_m
 _NEAR_US: Final = 10**6
 """A stall line belongs to the commit that follows on its thread within this time. Otherwise it is a recompute by
 itself."""
+_STAMP_ERROR: Final = 0.1
+"""Largest error of the stalled time, relative to it, by stamps of whole seconds or milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class LogStalls:
     intervals: list[Stall]
     lines: list[tuple[int, int, StallCause, str]]
     """(time in microseconds, opening, cause, column family) of every line "Stalling" or "Stopping"."""
+    timed: bool = True
+    """Whether the LOG shows when stalls ended; if not, `intervals` is empty."""
 
     def counts(self, end_us: int, column_family: str | None = None) -> dict[str, int]:
         """Return the number of stall lines by cause up to a time, of one column family or of all.
@@ -101,7 +105,16 @@ def stalls_of(log: RocksDbLog) -> LogStalls:
     for record in log.records.in_file_order(*kinds):  # in file order the lines of a thread are adjacent
         reader.take(record)
     states = reader.finish()
-    return LogStalls(states, _intervals(states, log), sorted(reader.lines, key=lambda entry: entry[0]))
+    intervals, lines = _intervals(states, log), sorted(reader.lines, key=lambda entry: entry[0])
+    timed = not lines or _shows_ends(log, intervals)
+    return LogStalls(states, intervals if timed else [], lines, timed)
+
+
+def _shows_ends(log: RocksDbLog, intervals: list[Stall]) -> bool:
+    """Whether the LOG shows the lengths of its stalls: it has other lines than theirs, and stamps that are fine enough."""
+    if next((r for r in log.records.of(Record) if not isinstance(r, StallLine)), None) is None:
+        return False
+    return len(intervals) * (log.step_us - 1) <= _STAMP_ERROR * sum(stall.end_us - stall.start_us for stall in intervals)
 
 
 class _StateReader:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
@@ -18,11 +18,21 @@ from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.tree import levels_at
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.statistics_tables import operations, summarise_tables
-from lsmlab.validation.logs.stats import StatsDump
+from lsmlab.validation.logs.stats import StatsDump, total_stalls
 
-_COVERED: float = 0.8
+_COVERED: Final = 0.8
 """Least share of the run that a dump must cover for its cumulative stall to give stall_fraction. Otherwise
 stall_fraction comes from the stall lines."""
+_LEAST_UPTIME_S: Final = 0.5
+"""Uptime from which a dump counts: RocksDB prints it in tenths of a second."""
+_UPTIME_ERROR_S: Final = 2.0
+_UPTIME_ERROR: Final = 0.02
+"""Largest difference between a dump's uptime and the time since the LOG's version line, absolute or relative, for which the
+store was opened then."""
+_LONGER: Final = 5.0
+_MOMENT_S: Final = 60.0
+"""A dump's uptime as a multiple of the time between a LOG's lines, and the length of that time, for which the statistics tell
+more than the lines."""
 
 
 def origin_us(log: RocksDbLog) -> int:
@@ -34,11 +44,13 @@ def origin_us(log: RocksDbLog) -> int:
 
 
 def summarise_log(
-    log: RocksDbLog, until_s: float | None = None, *, jobs: LogJobs | None = None, stalls: LogStalls | None = None
-) -> dict[str, Any]:
+    log: RocksDbLog, until_s: float | None = None, *, jobs: LogJobs | None = None, stalls: LogStalls | None = None,
+    writes_until_s: float | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return the values of summary.json that a LOG has, for the jobs committed up to `until_s`.
 
-    `until_s` is in seconds after `origin_us`; None means to the end of the LOG. A LOG has no latencies, device bytes or
+    `until_s` is in seconds after `origin_us`; None means to the end of the LOG. `writes_until_s`: end of the writes, after which
+    stalls delay nobody. A LOG has no latencies, device bytes or
     reads, so these are absent. Additional names are
 
     `pairs`               [{start_level, output_level, jobs, read_bytes, write_bytes}]: compactions by levels
@@ -47,12 +59,16 @@ def summarise_log(
     `stall_measured`      {seconds, until_s}: RocksDB's own cumulative stall in the last statistics dump of the interval,
                           and the time that it covers; sums over the opens of the store
 
-    `stall_seconds` are the stall intervals. If a dump has RocksDB's cumulative stall, slowdowns are scaled so that all
-    causes add up to it: a slowed writer also works, so an interval is longer than the waits in it. `operations` and
-    `write_ops_per_s` come from the last dump of the interval and cover the time up to `operations_until_s`. db_bench's
-    output has tables but no events; then all values come from the last table (`tables.summarise_tables`).
+    `stall_unattributed_s`  time that writers waited for no cause that the LOG shows
+
+    `stall_fraction` of the duration is the time that writers waited, which the causes in `stall_seconds` and
+    `stall_unattributed_s` add up to: RocksDB's cumulative stall if a dump covers the time, otherwise the stall intervals. A
+    slowed writer also works, so an interval is longer than the waits in it. Numbers that the LOG does not show are None.
+    `operations` and `write_ops_per_s` come from the last dump of the interval and cover `operations_until_s` seconds up to it.
+    db_bench's output has tables but no events, and pasted statistics hardly any; then all values come from the last table
+    (`statistics_tables.summarise_tables`).
     """
-    if not log.records and until_s is None and (tables := summarise_tables(log)) is not None:
+    if until_s is None and _tells_less(log) and (tables := summarise_tables(log)) is not None:
         return tables
     zero = origin_us(log)
     jobs = jobs_of(log) if jobs is None else jobs
@@ -65,10 +81,21 @@ def summarise_log(
         "duration_s": duration_s,
         **_work(inside),
         **_levels(jobs, inside, end),
-        **_stalls(log, stalls, end, duration_s),
-        **_operations(log, end, zero),
+        **_stalls(log, stalls, end, duration_s if writes_until_s is None else max(1e-6, min(duration_s, writes_until_s))),
+        **_operations(log, end),
         **_families(jobs, inside, stalls, end),
     }
+
+
+def _tells_less(log: RocksDbLog) -> bool:
+    """Whether the statistics tell more than the records: there are none, or only those of a moment of a store opened before."""
+    if not log.records:
+        return True
+    uptime_s = log.dumps[-1].uptime_s if log.dumps else None
+    if uptime_s is None or len(log.openings) != 1 or log.openings[0].version:
+        return False
+    span_s = ((log.last_us or 0) - (log.first_us or 0)) / 1e6
+    return span_s < _MOMENT_S and uptime_s >= _LONGER * span_s
 
 
 def _families(jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: int) -> dict[str, dict[str, Any]]:
@@ -173,29 +200,54 @@ def busy_s(job: LogJob) -> float:
     return max(0, (job.end_us or job.start_us) - job.start_us) / 1e6
 
 
-def _stalls(log: RocksDbLog, stalls: LogStalls, end: int, duration_s: float) -> dict[str, Any]:
-    intervals = stalls.seconds(end)
+def _stalls(log: RocksDbLog, stalls: LogStalls, end: int, length_s: float) -> dict[str, Any]:
+    """Return the stalls of the first `length_s` seconds; dumps up to `end` count, because later stalls delay nobody."""
+    until = min(end, origin_us(log) + round(length_s * 1e6))
+    intervals = stalls.seconds(until)
     measured = _measured_stalls(log, end)
-    covered, total = (sum(one[i] for one in measured) for i in (2, 3))
-    seconds = dict(intervals)
-    if measured:
-        parts = [stalls.seconds(dump_end, opening) for opening, dump_end, _, _ in measured]
+    covered, total = sum(one.covered_s for one in measured), sum(one.stalled_s for one in measured)
+    since_open = all(one.since_open for one in measured)
+    inside = [(min(s.end_us, until) - s.start_us) / 1e6 for s in stalls.intervals if s.start_us < until]
+    waited_s: float | None
+    if measured and covered >= _COVERED * length_s:
+        waited_s = min(1.0, total / min(covered, length_s)) * length_s if since_open else min(1.0, total / covered) * length_s
+    elif not stalls.timed:
+        waited_s = None
+    elif measured:
+        parts = [stalls.seconds(min(until, one.until_us), one.opening) for one in measured]
         scale = slowed_share({cause: sum(part[cause] for part in parts) for cause in intervals}, total)
-        seconds = {cause: s if cause.endswith("stop") else s * scale for cause, s in intervals.items()}
-    result: dict[str, Any] = {
+        waited_s = min(length_s, sum(s if cause.endswith("stop") else s * scale for cause, s in intervals.items()))
+    else:
+        waited_s = min(length_s, sum(intervals.values()))
+    counts = stalls.counts(end)
+    dump = last_dump(log, end)
+    if not any(counts.values()) and dump is not None:  # the lines were left out, such as by grep
+        counts |= total_stalls(dump)
+    seconds = _shares_of(intervals, waited_s) if stalls.timed else {cause: None if n else 0.0 for cause, n in counts.items()}
+    return {
         "stall_seconds": seconds,
         "stall_interval_seconds": intervals,
-        "stall_count": stalls.counts(end),
-        "stall_fraction": min(1.0, sum(seconds.values()) / duration_s),
-        "stall_measured": None,
+        "stall_unattributed_s": None if waited_s is None else max(0.0, waited_s - sum(s or 0.0 for s in seconds.values())),
+        "stall_count": counts,
+        "stall_fraction": None if waited_s is None else waited_s / length_s,
+        "stall_until_s": length_s,
+        "stall_measured": {"seconds": total, "until_s": covered} if measured else None,
+        "longest_stall_s": max(inside, default=0.0) if stalls.timed else None,
     }
-    if measured:
-        result["stall_measured"] = {"seconds": total, "until_s": covered}
-        if covered >= _COVERED * duration_s:
-            result["stall_fraction"] = min(1.0, total / covered)
-    inside = [s for s in stalls.intervals if s.start_us < end]
-    result["longest_stall_s"] = max(((s.end_us - s.start_us) / 1e6 for s in inside), default=0.0)
-    return result
+
+
+def _shares_of(intervals: Mapping[str, float], waited_s: float | None) -> dict[str, float | None]:
+    """Divide the time that writers waited, in seconds, among the causes, of which `intervals` has the seconds.
+
+    Stopped writers wait all the time, so stops come first; what they leave is the slowdowns'. No cause has more than its
+    intervals: the rest of the wait has no cause in the LOG.
+    """
+    if waited_s is None:
+        return dict.fromkeys(intervals)
+    stops = sum(s for cause, s in intervals.items() if cause.endswith("stop"))
+    slow, stopped_s = sum(intervals.values()) - stops, min(stops, waited_s)
+    scales = (stopped_s / stops if stops else 0.0, min(1.0, (waited_s - stopped_s) / slow) if slow > 0.0 else 0.0)
+    return {cause: s * scales[not cause.endswith("stop")] for cause, s in intervals.items()}
 
 
 def slowed_share(intervals: Mapping[str, float], waited_s: float) -> float:
@@ -208,31 +260,80 @@ def slowed_share(intervals: Mapping[str, float], waited_s: float) -> float:
     return min(1.0, max(0.0, waited_s - stops) / slow) if slow > 0 else 1.0
 
 
-def _measured_stalls(log: RocksDbLog, end: int) -> list[tuple[int, int, float, float]]:
-    """Return (open, time of its last dump before `end`, seconds from the open to it, seconds of stall in them).
+class _Measured(NamedTuple):
+    """RocksDB's own total of stalls in one open of the store, from its last dump."""
 
-    Only of opens with such a dump; cumulative numbers begin anew with each open.
-    """
+    opening: int
+    until_us: int
+    """Time of the dump."""
+    covered_s: float
+    stalled_s: float
+    since_open: bool
+    """Whether that is from the open on, which the LOG shows."""
+
+
+def _measured_stalls(log: RocksDbLog, end: int) -> list[_Measured]:
+    """Return the totals of the opens with a dump before `end`; cumulative numbers begin anew with each open."""
     found = []
-    for opening, opened in enumerate(log.openings):
-        dump = last_dump(log, end, opening)
-        if dump is not None and dump.time_us is not None and "cumulative_stall_s" in dump.db:
-            begin_us = opened.ready_us if opening else origin_us(log)
-            found.append((opening, dump.time_us, (dump.time_us - begin_us) / 1e6, dump.db["cumulative_stall_s"]))
+    for opening in range(len(log.openings)):
+        counted = counted_until(log, end, opening)
+        if counted is not None and "cumulative_stall_s" in counted.dump.db:
+            stalled_s = counted.amount("cumulative_stall_s")
+            until_us, shown = counted.dump.time_us or 0, counted.shown
+            found.append(_Measured(opening, until_us, counted.seconds, stalled_s or 0.0, shown))
     return found
+
+
+class Counted(NamedTuple):
+    """What the cumulative counters of a dump cover."""
+
+    dump: StatsDump
+    """The last dump."""
+    before: StatsDump | None
+    """Dump from which on they are counted; None: from the open on."""
+    seconds: float
+    shown: bool = False
+    """Whether they are counted from an open that the LOG shows."""
+
+    def amount(self, name: str) -> float | None:
+        """Return the increase of a counter in this time; None without it."""
+        end, begin = self.dump.db.get(name), self.before.db.get(name) if self.before is not None else 0.0
+        return None if end is None or begin is None else max(0.0, end - begin)
+
+
+def counted_until(log: RocksDbLog, end_us: int, opening: int = 0) -> Counted | None:
+    """Return what the counters of an open's last dump before a time cover; None without such a dump or its uptime.
+
+    Counters are those since the open. Where the LOG begins later, they belong to the dump's uptime, not to the time since the
+    LOG's first line; of two such dumps, the second has what happened between them.
+    """
+    last = last_dump(log, end_us, opening)
+    if last is None or last.time_us is None or last.uptime_s is None:
+        return None
+    opened = log.openings[opening]
+    since_open_s = (last.time_us - opened.opened_us) / 1e6
+    if opened.version and abs(since_open_s - last.uptime_s) <= max(_UPTIME_ERROR_S, _UPTIME_ERROR * last.uptime_s):
+        begin_us = opened.ready_us if opening else origin_us(log)
+        return Counted(last, None, max(1e-6, (last.time_us - begin_us) / 1e6), shown=True)
+    first = next(d for d in log.dumps if d.opening == opening and d.time_us is not None and (d.uptime_s or 0) > _LEAST_UPTIME_S)
+    between_s = last.uptime_s - (first.uptime_s or 0.0)
+    if first is not last and between_s >= _LEAST_UPTIME_S and first.db.keys() >= last.db.keys():
+        return Counted(last, first, between_s)
+    return Counted(last, None, last.uptime_s)
 
 
 def last_dump(log: RocksDbLog, end_us: int, opening: int | None = None) -> StatsDump | None:
     """Return the last statistics dump before a time, of one open or of all; None if no dump has an uptime above 0.5 s."""
     found = [
         d for d in log.dumps
-        if d.time_us is not None and d.time_us <= end_us and (d.uptime_s or 0) > 0.5 and opening in (None, d.opening)
+        if d.time_us is not None and d.time_us <= end_us and (d.uptime_s or 0) > _LEAST_UPTIME_S and opening in (None, d.opening)
     ]  # fmt: skip
     return found[-1] if found else None
 
 
-def _operations(log: RocksDbLog, end: int, zero: int) -> dict[str, Any]:
-    dump = last_dump(log, end)
-    if dump is None or dump.time_us is None or len(log.openings) != 1:
+def _operations(log: RocksDbLog, end: int) -> dict[str, Any]:
+    counted = counted_until(log, end) if len(log.openings) == 1 else None
+    if counted is None:
         return {}
-    return operations(dump, max(1e-6, (dump.time_us - zero) / 1e6), {})
+    amounts = {name: amount for name in counted.dump.db if (amount := counted.amount(name)) is not None}
+    return operations(amounts, counted.seconds, {})

@@ -7,12 +7,13 @@ a line keep memory and time small, whatever the file contains.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.validation.logs.compression import Damaged, unpacked
+from lsmlab.models.text.compression import Damaged, unpacked
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -21,6 +22,10 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_BYTES: Final = "lsmlab.bytes"
+"""Name of the error handler of `TextLines`."""
+UNDECODED: Final = re.compile("[\udc80-\udcff]")
+"""Bytes that are no text in the encoding of their file, as `TextLines` passes them on."""
 _PROBE_BYTES: Final = 4096
 _LARGEST_TEXT_BYTES: Final = 512 << 20
 """Largest text that is read as a whole."""
@@ -33,8 +38,21 @@ _HEAD_CHARACTERS: Final = 4 << 20
 """Length of the beginning of a LOG that is kept, for the options in it; a hundred column families take 1.5 MB."""
 
 
+def _as_surrogates(error: UnicodeError) -> tuple[str, int]:
+    """Return undecodable bytes as the characters U+DC80 to U+DCFF (a byte below 0x80 as U+FFFD), and where to go on."""
+    assert isinstance(error, UnicodeDecodeError)
+    undecoded = error.object[error.start : error.end]
+    return "".join(chr(0xDC00 + byte) if byte >= 0x80 else "\ufffd" for byte in undecoded), error.end
+
+
+codecs.register_error(_BYTES, _as_surrogates)
+
+
 class TextLines:
-    """Lines of a text file, without their line feeds, for a single iteration."""
+    """Lines of a text file, without their line feeds, for a single iteration.
+
+    Bytes that are no text in the file's encoding are passed on as U+DC80 to U+DCFF; `plain_lines` reads them as latin-1.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -42,6 +60,8 @@ class TextLines:
         """After the iteration: the beginning of the text."""
         self.whole = True
         """After the iteration: whether the compressed data were complete and the last line ended with a line feed."""
+        self.damaged = False
+        """After the iteration: whether the compressed data are damaged or end early."""
 
     def __iter__(self) -> Iterator[str]:
         """Yield each line. Raises InputError if the file cannot be read or exceeds a limit, which the message names."""
@@ -71,11 +91,11 @@ class TextLines:
                 if decoder is not None:
                     yield decoder.decode(part)
                 elif len(probe := probe + part) >= _PROBE_BYTES:
-                    decoder = codecs.getincrementaldecoder(_encoding(probe))(errors="replace")
+                    decoder = codecs.getincrementaldecoder(_encoding(probe))(errors=_BYTES)
                     yield decoder.decode(probe)
         except Damaged:
-            self.whole = False
-        yield decoder.decode(b"", final=True) if decoder is not None else probe.decode(_encoding(probe), errors="replace")
+            self.whole, self.damaged = False, True
+        yield decoder.decode(b"", final=True) if decoder is not None else probe.decode(_encoding(probe), errors=_BYTES)
 
 
 def read_text(path: Path) -> str:
@@ -83,12 +103,13 @@ def read_text(path: Path) -> str:
     text, whole = read_text_part(path)
     if not whole:
         raise InputError(f"{path}: cannot be read: its compressed data are damaged or incomplete; copy the file again")
-    return text
+    return UNDECODED.sub("\ufffd", text)
 
 
 def read_text_part(path: Path) -> tuple[str, bool]:
     """Read a text file as far as it can be decompressed; return the text and whether it is complete.
 
+    Bytes that are no text are passed on as `TextLines` does.
     Raises InputError if the file cannot be opened, nothing can be decompressed, or the text is longer than 512 MiB.
     """
     raw = bytearray()
@@ -98,7 +119,7 @@ def read_text_part(path: Path) -> tuple[str, bool]:
             raw += part
     except Damaged:
         whole = False
-    return raw.decode(_encoding(raw), errors="replace"), whole
+    return raw.decode(_encoding(raw), errors=_BYTES), whole
 
 
 def _encoding(raw: bytes | bytearray) -> str:

@@ -1,0 +1,98 @@
+"""Messages inside JSON objects, quotes and CSV cells, as log collectors and host programs write them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.models.text.stamps import stamp_of
+
+_TEXT_KEYS: Final = (
+    "log", "MESSAGE", "message", "msg", "line", "textPayload", "short_message", "full_message", "text", "body", "_raw", "event",
+)  # fmt: skip
+"""Keys of the message: Docker, journald, Elastic and most programs, zap, Loki, Google Cloud, GELF, OpenTelemetry, Splunk."""
+_TIME_KEYS: Final = (
+    "time", "@timestamp", "timestamp", "ts", "Timestamp", "__REALTIME_TIMESTAMP", "_SOURCE_REALTIME_TIMESTAMP", "t", "_time",
+)  # fmt: skip
+_INNER_KEYS: Final = ("_source", "fields", "jsonPayload", "result", "attributes")
+"""Objects inside which some collectors put the message."""
+_CRI: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S+) (?:stdout|stderr) ([PF])(?: |$)")
+"""Prefix of each line that a Kubernetes node keeps; P: the line goes on in the next (CRI logging format)."""
+_CELL: Final = re.compile(r'(?:[^"]|"")*')
+"""Content of a quoted cell of a CSV file, without its quotes."""
+_DOCKER_PART: Final = 16_000
+"""Least length of a part of a line that Docker cut: it cuts after 16 KiB, and only a part does not end with a line feed."""
+_DECODER: Final = json.JSONDecoder(strict=False)
+_ESCAPED_BREAK: Final = re.compile(r"\\n|#012")
+"""Line feeds as host programs (ArangoDB) and syslog daemons write them."""
+_OF_SEVERAL_LINES: Final = re.compile(r"DUMPING STATS|table_factory options:|\*\* (?:DB|Compaction) Stats")
+"""Messages of RocksDB that have several lines. Elsewhere a backslash may be that of a path on Windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A message that was inside a wrapper."""
+
+    text: str
+    stamp: str = ""
+    """Time of the wrapper in RocksDB's form; "" without one."""
+    goes_on: bool = False
+    """Whether the collector cut the line, and the next one continues it."""
+
+
+def unwrapped(text: str) -> Wrapped | None:
+    """Return the message in a line of JSON, or of a Kubernetes node's file; None for any other line."""
+    if found := _CRI.match(text):
+        return Wrapped(text[found.end() :], stamp_of(found[1]), found[2] == "P")
+    start = text.find('{"')
+    if start < 0 or "EVENT_LOG_v1" in text[:start]:
+        return None
+    try:
+        value, _ = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return None
+    return _message(value) if isinstance(value, dict) else None
+
+
+def _message(value: dict[str, Any]) -> Wrapped | None:
+    if "time_micros" in value and "event" in value:
+        return Wrapped(f"EVENT_LOG_v1 {json.dumps(value)}")
+    name = next((key for key in _TEXT_KEYS if isinstance(value.get(key), str)), None)
+    if name is None:
+        return next((found for key in _INNER_KEYS if isinstance(value.get(key), dict) and (found := _message(value[key]))), None)
+    text = value[name]
+    stamp = next((stamp for key in _TIME_KEYS if (stamp := stamp_of(value.get(key)))), "")
+    return Wrapped(text.removesuffix("\n"), stamp, goes_on=len(text) >= _DOCKER_PART and not text.endswith("\n"))
+
+
+def unquoted(text: str, start: int) -> str:
+    r"""Return the text from `start` on, without the quotes around it if a quote precedes it, and with its escapes undone.
+
+    >>> unquoted(r'level=info msg="EVENT_LOG_v1 {\"job\": 2}" pid=1', 16)
+    'EVENT_LOG_v1 {"job": 2}'
+    """
+    if start == 0 or text[start - 1] != '"':
+        return text[start:]
+    rest = text[start:]
+    if '""' in rest and '\\"' not in rest:  # a cell of a CSV file
+        cell = _CELL.match(rest)
+        return cell[0].replace('""', '"') if cell else rest
+    try:
+        value, _ = _DECODER.raw_decode(text, start - 1)
+    except (ValueError, RecursionError):
+        value = re.sub(r'"\]?\s*$', "", rest).replace('\\"', '"').replace("\\\\", "\\")
+    return str(value)
+
+
+def separate_lines(message: str) -> list[str]:
+    r"""Return the lines of a message, also if its line feeds are escaped.
+
+    >>> separate_lines(r"[db/db_impl.cc:8] ------- DUMPING STATS -------\n** DB Stats **")
+    ['[db/db_impl.cc:8] ------- DUMPING STATS -------', '** DB Stats **']
+    """
+    lines = message.split("\n")
+    if _OF_SEVERAL_LINES.search(message):
+        return [part for line in lines for part in _ESCAPED_BREAK.split(line)]
+    return lines

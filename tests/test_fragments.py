@@ -1,0 +1,408 @@
+"""Parts of LOGs and pasted statistics: they give what they tell, "unknown" otherwise, and nothing that cannot be."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from log_sample import Sample, write_log
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options_file import read_options
+from lsmlab.models.version import Version
+from lsmlab.reports.cli.import_log import import_log
+from lsmlab.reports.cli.main import main
+from lsmlab.validation.importer.reading import Reading, read
+from lsmlab.validation.importer.statistics import read_rate_per_s
+from lsmlab.validation.logs.history.summary import _shares_of
+
+STAMP = "2026/05/06-{} 7f0a{:04} "
+DB = [
+    "** DB Stats **", "Uptime(secs): {0:.1f} total, {0:.1f} interval",
+    "Cumulative writes: {1}K writes, {1}K keys, {1}K commit groups, 1.0 writes per commit group, ingest: {2:.2f} GB, 1.00 MB/s",
+    "Cumulative WAL: {1}K writes, 0 syncs, 0.00 writes per sync, written: 0.20 GB, 1.00 MB/s",
+    "Cumulative stall: 00:{3:06.3f} H:M:S, 5.0 percent",
+]  # fmt: skip
+TABLE = [
+    "", "** Compaction Stats [default] **",
+    "Level    Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) Wnew(GB) Moved(GB) W-Amp Rd(MB/s) Wr(MB/s) Comp(sec) "
+    "CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop",
+    "-" * 150,
+    "  L0      3/0   12.00 MB   0.7      0.0     0.0      0.0       0.4      0.4       0.0   1.0      0.0     40.0     10.00"
+    "              8.00        40    0.250       0      0",
+    "  L1      9/0   80.00 MB   0.9      1.1     0.4      0.7       1.0      0.3       0.0   2.5     50.0     45.0     20.00"
+    "             16.00        10    2.000   3000K   100K",
+    " Sum     12/0   92.00 MB   0.0      1.1     0.4      0.7       1.4      0.7       0.0   3.5     34.0     43.0     30.00"
+    "             24.00        50    0.600   3000K   100K",
+]  # fmt: skip
+
+
+def line(time: str, text: str, thread: int = 1) -> str:
+    """Return a line of a LOG."""
+    return STAMP.format(time if "." in time else f"{time}.000000", thread) + text
+
+
+def stall(seconds: float) -> str:
+    """Return minutes and seconds as a statistics line has them, as a number for the format of `DB`."""
+    return f"{int(seconds // 60):02}:{seconds % 60:06.3f}"
+
+
+def database(uptime_s: float, kilo_writes: int, stalled_s: float) -> list[str]:
+    """Return the lines of the database's statistics."""
+    texts = [text.format(uptime_s, kilo_writes, kilo_writes / 2000, 0.0) for text in DB[:-1]]
+    return [*texts, f"Cumulative stall: 00:{stall(stalled_s)} H:M:S, 5.0 percent"]
+
+
+def dump(time: str, uptime_s: float, kilo_writes: int, stalled_s: float, table: list[str] = TABLE) -> list[str]:
+    """Return the lines of a statistics dump."""
+    head = [line(time, "[db/db_impl/db_impl.cc:1105] ------- DUMPING STATS -------"), line(time, "[db/db_impl/db_impl.cc:1107] ")]
+    return [*head, *database(uptime_s, kilo_writes, stalled_s), *table]
+
+
+def imported(tmp_path: Path, lines: list[str]) -> dict[str, Any]:
+    """Return the summary of an import, after its page was drawn."""
+    path = write_log(tmp_path, lines)
+    assert 0 == import_log([str(path), "--out", str(tmp_path / "out")])
+    assert (tmp_path / "out" / "report.html").is_file()
+    found: dict[str, Any] = json.loads((tmp_path / "out" / "summary.json").read_text())
+    return found
+
+
+HEADER = [line("10:00:00", "RocksDB version: 7.8.3"), line("10:00:00", "         Options.write_buffer_size: 1048576")]
+OPENED = [*HEADER, line("10:00:00", "DB pointer 0x7f0000001000")]
+STOP = "[WARN] [db/column_family.cc:921] [default] Stopping writes because we have {} level-0 files"
+
+
+@pytest.mark.parametrize("part", ["dump", "with lines around", "block", "database alone"])
+def test_counters_belong_to_the_uptime(part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """800,000 writes in 400 s with 30 s of stalls are 2,000 writes/s and 7.5 %, whatever the stamps around them are."""
+    lines = {
+        "dump": dump("12:00:01", 400.0, 800, 30.0), "block": [*database(400.0, 800, 30.0), *TABLE],
+        "database alone": database(400.0, 800, 30.0),
+        "with lines around": [
+            *dump("12:00:01", 400.0, 800, 30.0),
+            line("12:00:01.300000", "[db/flush_job.cc:333] [default] [JOB 9] Flushing memtable"),
+            line("12:00:01.400000", 'EVENT_LOG_v1 {"time_micros": 1, "job": 9, "event": "flush_started", "num_entries": 7}'),
+        ],
+    }[part]  # fmt: skip
+    summary = imported(tmp_path, lines)
+
+    assert 2000.0 == pytest.approx(summary["write_ops_per_s"])
+    assert 0.075 == pytest.approx(summary["stall_fraction"])
+    assert 400.0 == summary["duration_s"]
+    assert 30.0 == pytest.approx(summary["stall_unattributed_s"])
+    with_table = part != "database alone"
+    assert (3.5 if with_table else None) == (pytest.approx(summary["write_amplification"]) if with_table else None)
+    printed = capsys.readouterr().out
+    assert "no bottleneck" not in printed
+    assert ("jobs            unknown" in printed) is not with_table
+
+
+@pytest.mark.parametrize(("dumps", "rate", "share"), [(1, 5.0, 0.02), (2, 2000.0, 0.1)])
+def test_counters_of_an_older_open(dumps: int, rate: float, share: float, tmp_path: Path) -> None:
+    """A store that was open for a day before the LOG: one dump tells its uptime, two tell what happened between them."""
+    day_s, moves = 86_400.0, [{"job": n, "event": "trivial_move", "files": 1, "destination_level": 2} for n in (1, 2)]
+    moved = [line(f"12:0{n}:30", "EVENT_LOG_v1 " + json.dumps(move)) for n, move in enumerate(moves, 1)]
+    lines = [*moved, *dump("12:10:00", day_s + 600.0, 1632 if dumps == 2 else 435, 1788.0 if dumps == 2 else 1740.0)]
+    if dumps == 2:
+        lines = [*dump("12:00:00", day_s, 432, 1728.0), *lines]
+    summary = read(write_log(tmp_path, lines)).summary
+
+    assert rate == pytest.approx(summary["write_ops_per_s"], rel=0.01)
+    assert share == pytest.approx(summary["stall_fraction"], rel=0.01)
+
+
+def test_tickers_belong_to_the_uptime(tmp_path: Path) -> None:
+    """Reads that a store counted in the day before the LOG are not those of the LOG's minutes."""
+    ticker = "rocksdb.number.keys.read COUNT : 864000"
+    lines = [*dump("12:10:00", 86_400.0, 432, 0.0), line("12:10:00", "[db/db_impl/db_impl.cc:900] STATISTICS:"), ticker]
+    reading = read(write_log(tmp_path, lines))
+
+    assert 10.0 == pytest.approx(read_rate_per_s(reading))
+
+
+def test_a_table_alone_has_no_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Compaction Stats alone give levels and write amplification; time, rates and stalls are unknown."""
+    summary = imported(tmp_path, TABLE)
+
+    assert 3.5 == pytest.approx(summary["write_amplification"])
+    assert [3, 9] == [level["files"] for level in summary["levels"]]
+    assert (None, None, None) == tuple(summary.get(name) for name in ("duration_s", "write_ops_per_s", "stall_fraction"))
+    assert "unknown time" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("stalled_s", "words"), [(None, "unknown: "), (0.0, "none"), (6.0, "1.0 % of the time")])
+def test_none_is_only_what_the_statistics_say(
+    stalled_s: float | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a line of a stall the answer is unknown, unless statistics say that there was none."""
+    told = [] if stalled_s is None else dump("10:10:00", 600.0, 1200, stalled_s)
+    summary = imported(tmp_path, [*OPENED, *told, line("10:10:01", "Shutdown complete")])
+
+    assert re.search(rf"write stalls    {re.escape(words)}", capsys.readouterr().out)
+    assert (None if stalled_s is None else pytest.approx(stalled_s / 600.0, rel=0.01)) == summary["stall_fraction"]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert ("Unknown: the input does not tell" in page) == (stalled_s is None)
+
+
+def test_stall_lines_alone_have_no_lengths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of stalls that grep left tell how many there were, not how long they lasted."""
+    summary = imported(tmp_path, [line("10:00:00", STOP.format(20)), line("10:07:00", STOP.format(21))])
+
+    assert 2 == summary["stall_count"]["l0_stop"]
+    assert (None, None) == (summary["stall_fraction"], summary["stall_seconds"]["l0_stop"])
+    assert "for an unknown time" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stopped_s", [45, 150, 280])
+def test_a_stopped_store_has_a_bottleneck(stopped_s: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Stops without a rate of writes: their time is known, what they cost is not, and something held writers back."""
+    end = f"10:{stopped_s // 60:02}:{stopped_s % 60:02}"
+    after = [line(end, "[db/flush_job.cc:333] [default] [JOB 4] Level-0 flush table #10: started")]
+    lines = [*OPENED, line("10:00:00.000100", STOP.format(36)), *after, line("10:05:00", "Shutdown: canceling all")]
+    summary = imported(tmp_path, lines)
+
+    assert stopped_s / 300.0 == pytest.approx(summary["stall_fraction"], rel=0.01)
+    assert (None, None) == (summary["lost_operations"]["total"], summary["lost_operations"]["share"])
+    assert "none" != summary["bottleneck"]["resource"]
+    printed = capsys.readouterr().out
+    assert not re.search(r"no bottleneck|\b0 operations|at most 0\.0 %", printed)
+
+
+@given(
+    st.lists(st.floats(0.0, 1e3), min_size=6, max_size=6), st.one_of(st.none(), st.floats(0.0, 1e4)),
+)  # fmt: skip
+def test_parts_of_stalls_add_up(seconds: list[float], waited_s: float | None) -> None:
+    """Causes never have more than the time that writers waited, nor than their intervals, and stops come first."""
+    names = ["memtable_stop", "l0_stop", "pending_stop", "memtable_slowdown", "l0_slowdown", "pending_slowdown"]
+    intervals = dict(zip(names, seconds, strict=True))
+    shares = _shares_of(intervals, waited_s)
+
+    if waited_s is None:
+        assert {None} == set(shares.values())
+        return
+    found = {cause: share or 0.0 for cause, share in shares.items()}
+    assert sum(found.values()) <= waited_s * (1 + 1e-9) + 1e-9
+    assert sum(found.values()) == pytest.approx(min(waited_s, sum(seconds)), abs=1e-6)
+    assert all(share <= intervals[cause] * (1 + 1e-9) + 1e-9 for cause, share in found.items())
+    slowed = any(share > 1e-9 for cause, share in found.items() if cause.endswith("slowdown"))
+    assert not slowed or all(found[c] == pytest.approx(intervals[c]) for c in names[:3])
+
+
+def test_the_printed_parts_are_those_of_the_printed_share(tmp_path: Path) -> None:
+    """Stops that the store did not notice do not stand beside a share of the time in which they have no room."""
+    stops = [(s, s + 2) for s in range(10, 40, 10)]
+    lines = list(OPENED)
+    for number, (start, end) in enumerate(stops, 1):
+        event = {"time_micros": 1, "job": number, "event": "flush_finished", "lsm_state": [1, 0], "immutable_memtables": 0}
+        lines += [line(f"10:00:{start}", STOP.format(36), number), line(f"10:00:{end}", f"EVENT_LOG_v1 {json.dumps(event)}", 99)]
+    lines += dump("10:00:45", 45.0, 100, 0.045)
+    reading = read(write_log(tmp_path, lines))
+    summary = reading.summary
+
+    assert 0.045 / summary["stall_until_s"] == pytest.approx(summary["stall_fraction"], rel=0.01)
+    parts = sum(s or 0.0 for s in summary["stall_seconds"].values()) + summary["stall_unattributed_s"]
+    assert parts == pytest.approx(summary["stall_fraction"] * summary["stall_until_s"])
+
+
+def test_a_stop_after_the_last_switch_delays_its_write(tmp_path: Path) -> None:
+    """The flush of the last memtable is not in the LOG, but a write waited for it: its stop counts."""
+    sample = Sample()
+    sample.open()
+    for _ in range(3):
+        sample.switch()
+        sample.flush()
+    sample.switch(waiting=1, gap_us=5_000)
+    sample.now_us += 400_000
+    sample.say("[db/flush_job.cc:333] [default] [JOB 99] Level-0 flush table #10: started")
+    lines = [text for text in sample.lines if "Cumulative" not in text]
+    summary = read(write_log(tmp_path, lines)).summary
+
+    assert 0.4 == pytest.approx(summary["stall_seconds"]["memtable_stop"], rel=0.05)
+    assert summary["longest_stall_s"] == pytest.approx(summary["stall_seconds"]["memtable_stop"], rel=0.05)
+
+
+def refused(tmp_path: Path, lines: list[str], words: str) -> None:
+    """Check that a LOG is refused in one line that names the file, a line and these words."""
+    path = write_log(tmp_path, lines)
+    with pytest.raises(InputError, match=words) as caught:
+        read(path)
+    assert re.match(rf"{re.escape(str(path))}:\d+: ", str(caught.value))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_stop_of_days_is_refused(tmp_path: Path) -> None:
+    """Two greps, days apart: no store stands still for nine days without a line."""
+    later = [text.replace("2026/05/06", "2026/05/15") for text in Sample().lines if "2026" in text]
+    lines = [*OPENED, line("10:00:01", "[default] [JOB 3] Flushing memtable"), line("10:00:02", STOP.format(36)), *later]
+    lines += [line("10:00:03", "[default] [JOB 4] Flushing memtable").replace("05/06", "05/15"),
+              line("10:00:04", "[default] [JOB 5] Flushing memtable").replace("05/06", "05/15")]  # fmt: skip
+
+    refused(tmp_path, lines, "stopped for 9.0 days")
+
+
+def test_time_that_goes_back_is_refused(tmp_path: Path) -> None:
+    """LOGs of two times, of which the second has lost its first lines, are not one history."""
+    earlier = [line(f"10:00:0{n}", f"[default] [JOB {n}] Flushing memtable").replace("2026", "2024") for n in range(1, 5)]
+    lines = [*OPENED, *(line(f"10:00:0{n}", f"[default] [JOB {n}] Flushing memtable") for n in range(1, 5)), *earlier]
+
+    refused(tmp_path, lines, "the time goes back by 730 days")
+
+
+def test_two_stores_in_one_file_are_refused(tmp_path: Path) -> None:
+    """The line at which the LOG of another store begins is named."""
+    first, second = Sample().run(4), Sample(now_us=1_700_000_900_000_000).run(4)
+    lines = [*first.lines, *(text.replace("<db>", "/data/other") for text in second.lines)]
+
+    refused(tmp_path, lines, "the LOG of another store begins here .*/data/other")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (r'"total_output_size": \d+', '"total_output_size": 900000000000000', r"job \d+ would have moved"),
+        (r'"num_entries": 8000, "num_deletes"', '"num_entries": 80000000000000, "num_deletes"', "would have written"),
+        (r"(\d+)K keys", r"\1G keys", "the statistics would have written"),
+    ],
+)
+def test_rates_beyond_physics_are_refused(old: str, new: str, words: str, tmp_path: Path) -> None:
+    """Bytes and entries that no drive and no cores move in the time are refused with their line."""
+    text = re.sub(old, new, Sample().run(20).text)
+    if "total_output_size" in old:  # all sources agree
+        text = re.sub(r"=> \d+ bytes", "=> 900000000000000 bytes", text)
+
+    refused(tmp_path, text.split("\n"), words)
+
+
+def test_a_file_whose_events_are_all_damaged_is_refused(tmp_path: Path) -> None:
+    """Events in an unknown quoting are not "0 flushes"."""
+    lines = [text.replace('"', "&quot;") if "EVENT_LOG" in text else text for text in Sample().run(6).lines]
+
+    refused(tmp_path, lines, r"all \d+ events are damaged")
+
+
+@pytest.mark.parametrize("number", ["", '"job": 3, '])
+def test_jobs_without_a_number_of_their_own_have_no_endless_chain(number: str, tmp_path: Path) -> None:
+    """Events of a damaged LOG may have no job, or all the same: what a stall waited for still ends."""
+    text = re.sub(r'"job": \d+, ', number, Sample().run(12).text)
+
+    assert "stalls" in imported(tmp_path, text.split("\n"))
+
+
+def test_a_load_that_the_log_does_not_show_must_be_given(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The experiment of a LOG without a load is refused with the keys to set, and runs with them."""
+    monkeypatch.chdir(tmp_path)
+    imported(tmp_path, OPENED)
+    for experiment, keys in (
+        ("imported", ["rate", "key_size", "value_size", "duration"]),
+        ("imported_full_speed", ["duration", "key_size", "value_size"]),
+    ):  # fmt: skip
+        command = ["run", "--config-dir", "out", f"experiment={experiment}", "--no-report", "--out", "run"]
+        assert 2 == main(command)
+        message = capsys.readouterr().err
+        assert all(f"workload.{key}" in message for key in keys)
+        given_keys = {"rate": "1k", "duration": "1s", "key_size": "16", "value_size": "100"}
+        assert 0 == main([*command, *(f"workload.{key}={given_keys[key]}" for key in keys)])
+
+
+def test_the_first_memtable_of_a_part_was_filled_before_it(tmp_path: Path) -> None:
+    """A LOG that begins later does not tell when its first memtable began to fill: it gives no rate."""
+    whole = Sample().run(20)
+    begins = next(i for i, text in enumerate(whole.lines) if "New memtable" in text and i > len(whole.lines) // 2)
+
+    def rates(lines: list[str]) -> Reading:
+        return read(write_log(tmp_path, [text for text in lines if "stall" not in text]))
+
+    part, all_of_it = rates(whole.lines[begins:]), rates(whole.lines)
+    assert part.fills[0].start_us > part.origin_us - 1
+    assert max(f.entries / (f.end_us - f.start_us) for f in part.fills) <= max(
+        f.entries / (f.end_us - f.start_us) for f in all_of_it.fills
+    )
+
+
+OPTIONS: dict[str, Any] = {"write_buffer_size": 64 << 20, "max_write_buffer_number": 5, "max_bytes_for_level_multiplier": 8.0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "write_buffer_size=64M;max_write_buffer_number=5;max_bytes_for_level_multiplier=8;",
+        "write_buffer_size=67108864,max_write_buffer_number=5,max_bytes_for_level_multiplier=8.0,compaction_threads=32",
+        "write_buffer_size=64MB\nmax_write_buffer_number=5\n# no filter\nmax_bytes_for_level_multiplier=8,000000",
+        "[osd]\nbluestore_rocksdb_options = write_buffer_size=64M,max_write_buffer_number=5,max_bytes_for_level_multiplier=8",
+        "[mysqld]\nloose-rocksdb_default_cf_options='write_buffer_size=64m;max_write_buffer_number=5;max_bytes_for_level_multiplier=8'",
+        '"bluestore_rocksdb_options": "write_buffer_size=64M,max_write_buffer_number=5,max_bytes_for_level_multiplier=8",',
+        "--write_buffer_size=67108864 --max_write_buffer_number=5 --max_bytes_for_level_multiplier=8",
+        "{write_buffer_size=64M;max_write_buffer_number=5;block_based_table_factory={whole_key_filtering=1;};"
+        "max_bytes_for_level_multiplier=8;}",
+        "[CFOptions \"default\"]\n  write_buffer_size=64M\n  max_write_buffer_number=5\n  max_bytes_for_level_multiplier=8,00",
+        "> [CFOptions \"default\"]\n>   write_buffer_size=64M\n>   max_write_buffer_number=5\n"
+        ">   max_bytes_for_level_multiplier=8",
+    ],
+)  # fmt: skip
+def test_option_strings(text: str) -> None:
+    """Option strings of RocksDB, Ceph, MyRocks and db_bench give the options that an OPTIONS file would."""
+    found = read_options(text + "\n")
+
+    assert OPTIONS == {name: found.overrides[name] for name in OPTIONS}
+    assert ("default",) == found.families
+
+
+def test_options_inside_of_option_strings() -> None:
+    """Tables, caches and the families of MyRocks are read from inside of the string."""
+    table = "block_based_table_factory={block_size=8k;filter_policy=bloomfilter:10:false;block_cache=1G;}"
+    found = read_options(f"rocksdb_default_cf_options={table};compression_per_level=kNoCompression:kZSTD\n")
+    families = "rocksdb_override_cf_options=a={num_levels=4;};b={num_levels=3}\n"
+    other = read_options(f"rocksdb_default_cf_options=num_levels=5\n{families}", "b")
+
+    assert (8192, 10.0, 1 << 30) == tuple(found.overrides[name] for name in ("block_size", "bloom_bits", "cache_size"))
+    assert (("default", "a", "b"), 3) == (other.families, other.overrides["num_levels"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("write_buffer_size=64M;oops;num_levels=4\n", "options text:1: 'oops' is not of the form name=value"),
+        ("server.port=80\nserver.name=x\n", "no options found"),
+        ("num_levels=4;table_factory={block_size=1\n", "options text:1: braces do not match"),
+        ("num_levels=4\nwrite_buffer_size=-3\n", "options text:2: write_buffer_size"),
+    ],
+)
+def test_bad_option_strings_are_named(text: str, words: str) -> None:
+    """A part that is no option is named with its line; a file without any option is refused."""
+    with pytest.raises(InputError, match=re.escape(words)):
+        read_options(text)
+
+
+@pytest.mark.parametrize(
+    ("printed", "release"),
+    [("RocksDB version: 6.4.6", Version(6, 4)), ("Speedb version: 2.6.0-? (8.1.1)", Version(8, 1)),
+     ("SpeeDB version: 2.0.0 (7.2.2)", Version(7, 2)), ("SpeeDB version: 6.22.1", Version(6, 22))],
+)  # fmt: skip
+def test_version_lines_of_forks(printed: str, release: Version, tmp_path: Path) -> None:
+    """A fork's LOG has the rules of the RocksDB release that it is based on, and begins with its open."""
+    lines = [text.replace("RocksDB version: 7.8.3", printed) for text in Sample().run(6).lines]
+    reading = read(write_log(tmp_path, lines))
+
+    assert release == reading.version == read_options(tmp_path / "LOG").version
+    assert {} == dict(reading.problems)
+
+
+@pytest.mark.parametrize("name", ["Shop.Data.UserInfo", "größe", "a b", "it's", "x{y}", "kv/1"])
+def test_any_name_of_a_column_family(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """RocksDB allows any bytes in a name; results have it as it is."""
+    monkeypatch.chdir(tmp_path)
+    section = '[CFOptions "{}"]\n  write_buffer_size={}\n'
+    text = f"[Version]\n  rocksdb_version=8.3.2\n[DBOptions]\n{section.format('default', 1 << 20)}{section.format(name, 2 << 20)}"
+    Path("OPTIONS").write_text(text, encoding="utf-8")
+    small = ["device=nvme", "workload.num=20k", "workload.duration=1s", "--no-report", "--out", "run"]
+
+    assert 0 == main(["run", "--options", "OPTIONS", *small])
+    families = json.loads(Path("run/summary.json").read_text())["column_families"]
+    assert ["default", name] == list(families)

@@ -1,0 +1,81 @@
+"""Refusal of LOGs that say what no machine can do: their text is damaged, or joins what does not belong together."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.validation.logs.history.jobs import LogJobs
+from lsmlab.validation.logs.history.stalls import LogStalls
+from lsmlab.validation.logs.history.summary import origin_us
+from lsmlab.validation.logs.records import RocksDbLog
+
+_MOST_BYTES_PER_S: Final = 2e11
+"""Above what the memory of a machine takes, and every drive."""
+_MOST_OPS_PER_S: Final = 1e8
+"""Above what the cores of a machine do: an operation takes a core about a microsecond."""
+_LEAST_S: Final = 0.01
+"""Shortest time of a rate that is judged: stamps may have whole milliseconds, and the lines of a job are written late."""
+_EARLIEST_S: Final = -3600.0
+"""Earliest time of a job before the first open: recovery takes minutes."""
+_DAMAGED: Final = "the line is damaged, or the file joins parts of several LOGs; give one LOG, or a part without this line"
+
+
+def refuse_impossible(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> None:
+    """Raise InputError with the line for rates beyond the physics of drives and cores, negative times, and stops of days."""
+    _events(log)
+    _silences(log, stalls)
+    _jobs(log, jobs)
+    _counters(log)
+
+
+def _events(log: RocksDbLog) -> None:
+    if log.events_seen and log.troubles["unreadable_events"] >= log.events_seen:
+        raise InputError(
+            f"{log.place(log.first_event)}: all {log.events_seen} events are damaged: their JSON is cut off or quoted in an "
+            "unknown way; give the file LOG in the database's folder"
+        )
+
+
+def _silences(log: RocksDbLog, stalls: LogStalls) -> None:
+    """Refuse a stop that lasts over a day without any line: a running store prints its statistics every ten minutes."""
+    for before_us, after_us, line in log.silences:
+        for stall in stalls.intervals:
+            if stall.cause.stops and stall.start_us <= before_us and stall.end_us >= after_us:
+                days = (after_us - before_us) / 86_400e6
+                raise InputError(
+                    f"{log.place(line)}: writers would have been stopped for {days:,.1f} days, in which the file has no "
+                    "line: parts of a LOG are left out here; give the whole LOG, or one of the parts"
+                )
+
+
+def _jobs(log: RocksDbLog, jobs: LogJobs) -> None:
+    zero_us = origin_us(log)
+    for job in jobs.jobs:
+        start_s = (job.start_us - zero_us) / 1e6
+        end_s = ((job.end_us if job.end_us is not None else job.start_us) - zero_us) / 1e6
+        if start_s < _EARLIEST_S and job.kind != "recovery":
+            raise InputError(
+                f"{log.place(job.line)}: job {job.job} began {format_seconds(-start_s)} before the store was opened; "
+                f"{_DAMAGED}"
+            )
+        moved, entries = float(max(job.read_bytes, job.write_bytes)), float(job.entries_in)
+        length_s = max(end_s - start_s, _LEAST_S)
+        if job.kind in ("flush", "compaction") and job.done:
+            _refuse_rate(f"{log.place(job.line)}: job {job.job}", moved, entries, length_s)
+
+
+def _counters(log: RocksDbLog) -> None:
+    for dump in log.dumps:
+        if dump.uptime_s:
+            keys, ingested = dump.db.get("cumulative_keys", 0.0), dump.db.get("cumulative_ingest_bytes", 0.0)
+            _refuse_rate(f"{log.place(dump.line)}: the statistics", ingested, keys, max(dump.uptime_s, 0.1))
+
+
+def _refuse_rate(place: str, moved_bytes: float, entries: float, length_s: float) -> None:
+    """Raise InputError if bytes or entries in a time are more than a machine can do."""
+    if moved_bytes > _MOST_BYTES_PER_S * length_s:
+        raise InputError(f"{place} would have moved {format_bytes(moved_bytes)} in {format_seconds(length_s)}; {_DAMAGED}")
+    if entries > _MOST_OPS_PER_S * length_s:
+        raise InputError(f"{place} would have written {entries:,.0f} entries in {format_seconds(length_s)}; {_DAMAGED}")
