@@ -13,9 +13,12 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field
 from enum import Enum
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lsmlab.models.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _T = TypeVar("_T")
 
@@ -97,6 +100,9 @@ def format_seconds(duration_s: float) -> str:
     return f"{duration_s:.3g} s" if magnitude < 999.5 else f"{duration_s:,.0f} s"
 
 
+_SUBMODEL: Final = "submodel"
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """Kind of a configuration field, and its range in base units, both ends included."""
@@ -106,12 +112,32 @@ class Quantity:
     high: float = math.inf
 
 
-def quantity(kind: str, default: Any = MISSING, *, low: float = 0.0, high: float = math.inf) -> Any:
+def quantity(
+    kind: str, default: Any = MISSING, *, low: float = 0.0, high: float = math.inf, submodel: str = "", **about: Any
+) -> Any:
     """Declare a dataclass field that accepts a human quantity of `kind`, in [low, high] (base units).
 
-    Kinds: bytes, seconds, bytes_per_s, per_s, count, ratio.
+    Kinds: bytes, seconds, bytes_per_s, per_s, count, ratio. `submodel`: name of the sub-model to which the field belongs
+    (`submodels_of`). `about`: further metadata of the field.
     """
-    return field(default=default, metadata={"quantity": Quantity(kind, low, high)})
+    return field(default=default, metadata={"quantity": Quantity(kind, low, high), _SUBMODEL: submodel, **about})
+
+
+def of_submodel(submodel: str, default: Any) -> Any:
+    """Declare a field of a sub-model that is not a quantity."""
+    return field(default=default, metadata={_SUBMODEL: submodel})
+
+
+def submodels_of(cls: type[DataclassInstance]) -> dict[str, tuple[str, ...]]:
+    """Return the sub-models of `cls` with their fields, in the order of the fields.
+
+    A sub-model describes what some machines, drives or builds have and others lack.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for f in dataclasses.fields(cls):
+        if name := f.metadata.get(_SUBMODEL):
+            found[name] = (*found.get(name, ()), f.name)
+    return found
 
 
 def build(cls: type[_T], values: Mapping[str, Any], where: str) -> _T:

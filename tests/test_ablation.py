@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from lsmlab.models.costs.host import Host, priors_of, submodels_of
+from lsmlab.models.costs.host import Host, priors_of
+from lsmlab.models.units import submodels_of
 from lsmlab.sim.configuration.catalogue import packaged_folder
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
@@ -58,7 +59,7 @@ def test_a_fixed_constant_stays_and_the_others_are_fitted() -> None:
 
 def test_values_of_parts_have_the_units_of_their_keys() -> None:
     """A value is read as the constant that it replaces."""
-    assert quantity_of("host.job_start", "0.4ms") == pytest.approx(4e-4)
+    assert quantity_of("host.file_overhead", "0.4ms") == pytest.approx(4e-4)
     assert quantity_of("device.read_iops", "500k") == 5e5
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from lsmlab.models.costs import operations
-from lsmlab.models.costs.host import Host, entry_speed, submodels_of
+from lsmlab.models.costs.host import Host, entry_speed
 from lsmlab.models.costs.jobs import entry_share
 from lsmlab.models.costs.operations import Searched, point_read_cpu, scan_cpu, write_cpu
+from lsmlab.models.units import submodels_of
 from lsmlab.models.workloads.mixgraph import DRAWING
 from running import SMALL, configuration, run, simulate
 

@@ -13,11 +13,9 @@ from lsmlab.sim.clients.latency import Unstalled
 from lsmlab.sim.clients.op_costs import OpCosts, ReadCost
 from lsmlab.sim.clients.op_times import Classes, OpTimes
 from lsmlab.sim.machine.machine import MachineShares
-from lsmlab.validation.calibrate.recorded import Histogram
-from lsmlab.validation.calibrate.short_writes import _device_reads
 from plain_machine import SHAPE
 
-HOST = Host(cores=2, read_request=20e-6, client_wake_up=84e-6, late_wake_up=0.84e-3, device_read_spread=0.28)
+HOST = Host(cores=2, read_request=20e-6, client_wake_up=84e-6, late_wake_up=0.84e-3)
 
 
 def read_classes(*, busy: float, memory_share: float = 0.4, read_batch: int = 1) -> tuple[Classes, OpTimes]:
@@ -85,16 +83,3 @@ def test_reads_without_a_request(found: float, runs: float, false_positive: floa
 
     assert gets_in_memory([(tables, miss)]) == pytest.approx(without)
     assert gets_in_memory([(tables, 0.0)]) == 1.0
-
-
-def test_the_calibrator_takes_the_spread_of_reads_of_one_block() -> None:
-    """Reads below 22 us needed no request, and reads above 380 us waited for a core: neither counts."""
-    rng = np.random.default_rng(1)
-    bounds = [1.0, 2.0, 22.0, 34.0, 51.0, 76.0, 110.0, 170.0, 250.0, 380.0, 580.0, 870.0, 1300.0]
-    device = np.exp(rng.normal(np.log(90.0), 0.25, 50_000))
-    seen, _ = np.histogram(np.concatenate((device, np.full(50_000, 1.5), np.full(1000, 1000.0))), bounds)
-    buckets = tuple(zip(bounds[:-1], bounds[1:], seen.tolist(), strict=True))
-
-    assert _device_reads(Histogram(101_000, 5e-5, buckets)) == pytest.approx(0.25, rel=0.03)
-    assert _device_reads(Histogram(50_000_000, 2e-6, buckets)) is None
-    assert _device_reads(Histogram(900, 2e-6, ((51.0, 76.0, 900),))) is None

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from lsmlab.models.units import Quantity, quantity
+from lsmlab.models.units import quantity
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-
-_KEY: Final = "prior"
-_SUBMODEL: Final = "submodel"
 
 
 class Prior(NamedTuple):
@@ -37,29 +33,12 @@ def estimated(
     is 0; a default of 0 disables the constant in a run. `submodel`: name of the sub-model to which the constant belongs.
     """
     prior = Prior(default if start is None else start, width, high)
-    return field(default=default, metadata={"quantity": Quantity(kind, low, high), _KEY: prior, _SUBMODEL: submodel})
-
-
-def of_submodel(submodel: str, kind: str, default: float, *, high: float = math.inf) -> Any:
-    """Declare a constant of a sub-model that no fit estimates: a quantity of `kind`."""
-    return field(default=default, metadata={"quantity": Quantity(kind, 0.0, high), _SUBMODEL: submodel})
-
-
-def submodels_of(cls: type[DataclassInstance]) -> dict[str, tuple[str, ...]]:
-    """Return the sub-models of `cls` with their constants, in the order of its fields.
-
-    A sub-model describes what some machines or builds have and others lack. It is off while its constants are 0.
-    """
-    found: dict[str, tuple[str, ...]] = {}
-    for f in fields(cls):
-        if name := f.metadata.get(_SUBMODEL):
-            found[name] = (*found.get(name, ()), f.name)
-    return found
+    return quantity(kind, default, low=low, high=high, submodel=submodel, prior=prior)
 
 
 def priors_of(cls: type[DataclassInstance]) -> dict[str, Prior]:
     """Return the priors of the constants of `cls` that were declared with `estimated`, in the order of its fields."""
-    return {f.name: f.metadata[_KEY] for f in fields(cls) if f.default is not MISSING and _KEY in f.metadata}
+    return {f.name: f.metadata["prior"] for f in fields(cls) if f.default is not MISSING and "prior" in f.metadata}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +49,7 @@ class Host:
     are seconds of one core, unless a constant says wall time. The formulas are in the other files of this package, with the
     costs that all machines have in the same proportions: `cpu_speed` and `read_speed` scale them.
     `lsmlab calibrate` estimates the constants that are declared with `estimated`, in this order. Those with a `submodel`
-    belong to a sub-model (`submodels_of`).
+    belong to a sub-model (`lsmlab.models.units.submodels_of`).
     """
 
     cores: float = quantity("count", 16, low=0.1)
@@ -85,16 +64,11 @@ class Host:
     memtable_depth: float = estimated("seconds", 0.35e-6, width=0.5)
     """Further CPU time of a search in a memtable per doubling beyond 8 MiB of keys and values (`depth`): every write searches
     the active memtable, every read all memtables."""
-    write_spread: float = estimated("ratio", 0.45, width=0.5, high=0.8)
-    """Standard deviation of the logarithm of an unstalled write's time, which is log-logistic
-    (sim/clients/latency.py)."""
     wal_op: float = estimated("seconds", 0.84e-6, width=1.0)
     """Further CPU time of one write if it goes to the WAL: a system call writes the record into the page cache
     (behaviour/write-path.md, Write-ahead log). Its share of a write: docs/decisions/0037."""
     read_request: float = estimated("seconds", 5e-6, width=1.0)
     """Further CPU time per block that comes from the device: block layer, interrupt, two switches of the thread."""
-    device_read_spread: float = estimated("ratio", 0.28, width=0.5, high=0.8)
-    """Standard deviation of the logarithm of the time of an unstalled read with a request to the device."""
     flush_record: float = estimated("seconds", 0.35e-6, width=0.5)
     """CPU time of a flush per entry that it writes."""
     flush_byte: float = estimated("seconds", 1.0e-9, width=0.5)
@@ -111,9 +85,10 @@ class Host:
     codecs)."""
     decompress_byte: float = quantity("seconds", 0.2e-9)
     """CPU time of LZ4 per uncompressed byte of a block that a job or a read decompresses, at a `cpu_speed` of 1."""
-    job_start: float = estimated("seconds", 4e-3, width=1.5)
-    """Wall time from the decision to start a job to its first byte."""
-    file_overhead: float = estimated("seconds", 2e-3, width=1.0)
+    job_start: float = quantity("seconds", 0.4e-3)
+    """Wall time from the decision to start a job to its first byte. Prediction does not gain by a value of each machine
+    (docs/decisions/0056)."""
+    file_overhead: float = estimated("seconds", 0.35e-3, width=1.0)
     """Wall time to finish an output file beyond its data: metadata fsync, reopening."""
     unlink: float = estimated("seconds", 0.1e-3, width=2.0)
     """Wall time to delete one input file that has no pages in the page cache."""
@@ -130,15 +105,15 @@ class Host:
     core; a job's thread waits one time slice after each request during which it slept."""
     dirty_expire: float = quantity("seconds", 30.0)
     """Age in seconds at which the kernel writes back dirty pages (vm.dirty_expire_centisecs = 3000)."""
-    core_contention: float = of_submodel("core_contention", "ratio", 0.0, high=1.0)
+    core_contention: float = quantity("ratio", 0.0, high=1.0, submodel="core_contention")
     """Relative increase of every thread's CPU time per further running thread: clock, caches and memory are shared. Known of a
     machine with 40 hardware threads; on five machines with two cores each no fit gains by it (docs/decisions/0056)."""
-    assertions: float = of_submodel("assertions", "ratio", 0.0, high=1.0)
+    assertions: float = quantity("ratio", 0.0, high=1.0, submodel="assertions")
     """1 if RocksDB is built with assertions, as Debian's is ("Assertions are enabled" in the output of db_bench), 0 for a release
     build. The other constants are CPU times of a release build; assertions multiply some of them (models/costs/assertions.py)."""
-    statistics_op: float = of_submodel("statistics", "seconds", 0.0)
+    statistics_op: float = quantity("seconds", 0.0, submodel="statistics")
     """Further CPU time of one write if the store keeps statistics: tickers and the histogram of write times."""
-    checksum_byte: float = of_submodel("software_crc", "seconds", 0.0)
+    checksum_byte: float = quantity("seconds", 0.0, submodel="software_crc")
     """Further CPU time per checksummed byte, if the store does not use the processor's CRC32 instruction ("Fast CRC32
     supported: Not supported" in the LOG). A flush checksums its output, a compaction its input and output, a read its
     blocks."""
@@ -147,13 +122,13 @@ class Host:
     thread's caches are cold and the clock of its core is low. In the fsync, the kernel allocates the file's blocks and
     submits its pages in this thread. Prior: half the value in configs/parameters/xeon_6230. A writer loses the same time after a
     write stop (docs/decisions/0039)."""
-    client_wake_up: float = of_submodel("wake_ups", "seconds", 120e-6)
+    client_wake_up: float = quantity("seconds", 120e-6, submodel="wake_ups")
     """Mean wait of a client thread for a core when it wakes up from a device request or an fsync and no core is free. Most
     often it preempts a running thread at once; else it waits for `late_wake_up` (docs/decisions/0043)."""
-    late_wake_up: float = of_submodel("wake_ups", "seconds", 0.84e-3)
+    late_wake_up: float = quantity("seconds", 0.84e-3, submodel="wake_ups")
     """Wait of a client thread that wakes up and does not preempt a running thread: the rest of that thread's slice.
     Mean latency of reads of 0.38 to 4.4 ms in two calibration runs, less that of usual reads (docs/decisions/0043)."""
-    group_wake_up: float = of_submodel("wake_ups", "seconds", 13e-6)
+    group_wake_up: float = quantity("seconds", 13e-6, submodel="wake_ups")
     """Wall time of a synced write group per writer: the leader wakes the writers of its group and the next leader one after the
     other (WriteThread::ExitAsBatchGroupLeader)."""
     interrupt_every: float = estimated("seconds", 0.0, width=1.5, start=4e-3, submodel="interrupts")

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from lsmlab.models.devices.base import DeviceFacts, DeviceLoad, Flow, Grant, Peaks
 from lsmlab.models.devices.sharing import ServedDevice, Service, share
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import quantity
+from lsmlab.models.units import of_submodel, quantity
 
 SMALL_REQUEST_BYTES: Final = 4096.0
 """Request size of all IOPS ratings (4 KB or 4 KiB random; data sheets do not distinguish them)."""
@@ -102,12 +102,12 @@ class FlashDrive(ServedDevice):
     trim: bool = True
     """Whether deleted files are trimmed at once (mount option discard); if not, their pages stay valid until
     overwritten."""
-    steady_state: bool = True
+    steady_state: bool = of_submodel("garbage_collection", True)
     """Whether garbage collection runs from the start, or only once the physical capacity has been written."""
-    slc_cache: float = quantity("bytes", 0.0)
-    slc_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
+    slc_cache: float = quantity("bytes", 0.0, submodel="slc")
+    slc_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0, submodel="slc")
     """Write rate while the cache has room; required with `slc_cache`."""
-    slc_idle: float = quantity("seconds", 0.0)
+    slc_idle: float = quantity("seconds", 0.0, submodel="slc")
     """Time without reads and writes after which the drive copies its cache; 0: it copies in all its idle time."""
     endurance: float | None = quantity("bytes", None)
     """Rated host bytes written (TBW); None: unknown."""

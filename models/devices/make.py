@@ -12,7 +12,7 @@ from lsmlab.models.devices.base import Device, DeviceClass
 from lsmlab.models.devices.capped import FILE_DISCARDS, IO_BYTES, KEPT_SLICES, BackgroundCap, Capped
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
-from lsmlab.models.units import build, field_values, quantity
+from lsmlab.models.units import build, field_values, of_submodel, quantity
 
 METADATA: Final = ("description", "source", "assumptions")
 """Keys of a device's YAML for its readers, without effect on the device."""
@@ -43,12 +43,12 @@ class DeviceSettings(DeviceCaps):
     """Past slices whose unused allowance still counts: 1 since Linux 6.15, 0 before."""
     file_discards: float = quantity("count", FILE_DISCARDS)
     """Discards per deleted file, which a cap on operations counts as writes: 0 if the file system sends none."""
-    fsync_portion: float | None = quantity("bytes", None, low=65536)
+    fsync_portion: float | None = quantity("bytes", None, low=65536, submodel="journal")
     """Maximum of bytes of a file that one journal handle submits while the device's queue is full; None: it is never
     full."""
-    fsync_queue: float = quantity("bytes", 0.0)
+    fsync_queue: float = quantity("bytes", 0.0, submodel="journal")
     """Bytes of files at their fsync that the device's queue accepts before it is full."""
-    journal_behind_files: bool = True
+    journal_behind_files: bool = of_submodel("journal", True)
     """Whether the journal's blocks wait for the files in the device's queue; False: the I/O scheduler serves them first."""
     page_cache: float = quantity("bytes", 0.0)
     """0: direct I/O. Else the size of the page cache, from which recently written files are read.

@@ -7,7 +7,6 @@ FAST 2020, data sets 04 (threads) and 05 (access size) of NVSL/OptaneStudy; Inte
 # ruff: noqa: ARG002 -- the Device protocol fixes the arguments
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Final
@@ -84,8 +83,6 @@ class Pmem(ServedDevice):
     write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
     """Peak of the total write bandwidth over the number of threads, to which the curve is scaled; None: the curve's
     peak."""
-    stream_write_bandwidth: float | None = quantity("bytes_per_s", None, low=1.0)
-    """Maximum write bandwidth of one thread through file system and block driver; None: that of the curve."""
     copies_in_caller: ClassVar[bool] = True
     """The driver copies in the thread of the caller (Linux drivers/nvdimm/pmem.c)."""
     capacity: float | None = quantity("bytes", None)
@@ -122,7 +119,7 @@ class Pmem(ServedDevice):
             write_latency_s=self.write_latency,
             client_read_latency_s=self.read_latency,
             stream_read_bandwidth=_by_threads(read, 1) * read_share,
-            stream_write_bandwidth=min(_by_threads(write, 1) * scale * write_share, self.stream_write_bandwidth or math.inf),
+            stream_write_bandwidth=_by_threads(write, 1) * scale * write_share,
             interleave_bytes=4096.0,  # [P2]: interleaving size of the modules
         )
 

@@ -32,6 +32,11 @@ TimeParts = list[tuple[float, float]]
 Classes = list[tuple[float, float, float]]
 """The same, and the standard deviation of the logarithm of the time."""
 
+_WRITE_SPREAD: Final = 0.45
+"""Standard deviation of the logarithm of the latency of an unstalled write, which is log-logistic (sim/clients/latency.py):
+0.35 to 0.50 on five machines. Prediction does not gain by a value of each (docs/decisions/0056)."""
+_DEVICE_READ_SPREAD: Final = 0.28
+"""The same of an unstalled read with a request to the device: 0.18 to 0.37 in calibration runs (docs/decisions/0043, 0056)."""
 _LATE_SPREAD: Final = 0.5
 """Standard deviation of the logarithm of the latency of reads that waited for a core (`Host.late_wake_up`): 0.46 to 0.58 in two
 calibration runs."""
@@ -129,7 +134,7 @@ class OpTimes(NamedTuple):
         ]
         if (behind_s := self._behind_s(group)) > 0.0:
             classes = self._with_waits(classes, behind_s, self._coreless(group))
-        return [(share, time_s, self._host.write_spread) for share, time_s in classes]
+        return [(share, time_s, _WRITE_SPREAD) for share, time_s in classes]
 
     def _read_parts(self, kind: int, group: ClientGroup) -> Classes:
         """Return the classes of a read or scan: without a request to the device (the first of `_places`), and with one."""
@@ -143,7 +148,7 @@ class OpTimes(NamedTuple):
                 classes += [(share * part, time_s, spread) for part, time_s in self._computing(search_s, group) if part > 0.0]
             if away:
                 computing = self._computing(search_s + cost.request_cpu_s / (1.0 - cost.memory_share), group)
-                for (share, fixed_s), spread in zip(away, (self._host.device_read_spread, _LATE_SPREAD), strict=False):
+                for (share, fixed_s), spread in zip(away, (_DEVICE_READ_SPREAD, _LATE_SPREAD), strict=False):
                     classes += [(reads * share * part, fixed_s + time_s, spread) for part, time_s in computing if part > 0.0]
         return _multigets(classes, group.spec.read_batch) if kind == READ else classes
 

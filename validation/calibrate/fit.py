@@ -25,9 +25,8 @@ from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
 _EQUATIONS: Final[Sequence[Callable[[Sequence[RecordedRun]], Equation | None]]] = (
-    jobs.compaction_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.starts, jobs.deletions,
-    jobs.core_waits, clients.fills, short.spread, short.interruptions, clients.sleeps, clients.read_cpu,
-    clients.read_waits, short.device_read_spread,
+    jobs.compaction_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.deletions,
+    jobs.core_waits, clients.fills, short.interruptions, clients.sleeps, clients.read_cpu, clients.read_waits,
 )  # fmt: skip
 """Each predicts a measurement as the simulation computes it, and gives the scatter of single measurements."""
 _DEVICE_WIDTHS: Final[Mapping[str, float]] = {

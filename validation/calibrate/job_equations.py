@@ -14,7 +14,7 @@ import numpy as np
 from lsmlab.models.costs.cores import busy_probability, excess, wake_ups
 from lsmlab.models.costs.cost import fsyncs, reads, writes
 from lsmlab.models.costs.jobs import deletions as deletion_of
-from lsmlab.models.costs.jobs import file_ends, job_start
+from lsmlab.models.costs.jobs import file_ends
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
 from lsmlab.validation.calibrate.terms import DurationRow, job_cpu, linear
@@ -95,18 +95,6 @@ def finishing(runs: Sequence[RecordedRun]) -> Equation | None:
                 files = len(job.files) if job.kind == "compaction" else 1.0
                 rows.append(DurationRow(file_ends(files) + fsyncs(1.0), run.host, wait_s, run.name))
     return linear("ends of jobs", rows, 1.0)
-
-
-def starts(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time from the end of the job before a compaction, which provides its inputs or its thread, to its start."""
-    rows = []
-    for run in runs:
-        ends = np.sort([job.end_s for job in run.jobs])
-        for job in run.of("compaction"):
-            before = int(np.searchsorted(ends, job.start_s)) - 1
-            if before >= 0 and 0.0 < job.start_s - ends[before] < _SOON_S:
-                rows.append(DurationRow(job_start(), run.host, job.start_s - float(ends[before]), run.name))
-    return linear("starts of compactions", rows, 2.0)
 
 
 def deletions(runs: Sequence[RecordedRun]) -> Equation | None:

@@ -1,9 +1,9 @@
-"""Equations from histograms of unstalled operations: spread of their latencies, frequency and length of interruptions."""
+"""Equation from histograms of unstalled writes: frequency and length of their interruptions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -19,55 +19,6 @@ _UNSTALLED_US: Final = 10
 _INTERRUPTED_US: Final = (22.0, 170.0)
 """Shortest and longest write with an interruption. Shorter writes were not interrupted; longer ones also waited for a
 core or the DB mutex."""
-
-
-def spread(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Standard deviation of the logarithm of the latency of a single thread's unstalled writes."""
-    found = {run.name: short_writes(run.histograms["write"])[1] for run in _single_writers(runs)}
-    return _spread_equation("spread of short writes", "host.write_spread", found)
-
-
-def _spread_equation(name: str, key: str, found: Mapping[str, float]) -> Equation | None:
-    """Return the equation of the spread `key`, measured in the runs named in `found`; None without runs."""
-    measured = np.array(list(found.values()))
-
-    def misses(values: Values) -> Array:
-        return np.asarray(np.log(values[key] / measured) / 0.15, dtype=np.float64)
-
-    return Equation(name, misses, list(found), (key,)) if found else None
-
-
-_ONE_BLOCK_US: Final = (22.0, 380.0)
-"""Shortest and longest read of a block from the device, in microseconds. Shorter reads needed no request; longer ones also
-waited for a core."""
-_FEWEST_BUCKETS: Final = 3
-"""Fewest buckets that show a spread."""
-_LEAST_SHARE: Final = 0.05
-"""Least share of the reads that must be of one block. Below it they may be reads from memory that the kernel interrupted: 0.9 %
-in rr_t4_cached (docs/decisions/0043)."""
-
-
-def device_read_spread(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Standard deviation of the logarithm of the latency of reads from the device."""
-    found = {run.name: _device_reads(run.histograms["read"]) for run in runs if "read" in run.histograms and not run.capped}
-    measured = {name: value for name, value in found.items() if value is not None}
-    return _spread_equation("spread of reads from the device", "host.device_read_spread", measured)
-
-
-def _device_reads(histogram: Histogram) -> float | None:
-    """Return the standard deviation of the logarithm of the latencies of `_ONE_BLOCK_US`; None if few reads are among them.
-
-    The variance of a uniform distribution over each bucket is subtracted (Sheppard's correction).
-    """
-    low, high = _ONE_BLOCK_US
-    held = np.array([(math.log(a), math.log(b), n) for a, b, n in histogram.buckets if low <= a and b <= high]).reshape(-1, 3)
-    first, last, counts = held.T
-    if len(held) < _FEWEST_BUCKETS or counts.sum() < _LEAST_SHARE * histogram.count:
-        return None
-    middle = (first + last) / 2.0
-    variance = np.average((middle - np.average(middle, weights=counts)) ** 2, weights=counts)
-    width = np.average((last - first) ** 2 / 12.0, weights=counts)
-    return float(math.sqrt(variance - width)) if variance > width else None
 
 
 def interruptions(runs: Sequence[RecordedRun]) -> Equation | None:
