@@ -15,10 +15,10 @@ from lsmlab.models.costs.operations import (
     coreless_share,
     group_share,
     group_wake_ups,
+    handover,
     point_read_cpu,
     scan_cpu,
     synced_group,
-    throughput_share,
     wal_fsync_factor,
     write_cpu,
 )
@@ -41,7 +41,7 @@ COSTS = {
     "point read": point_read_cpu(SEARCHED, HOST),
     "scan": scan_cpu(SEARCHED, HOST, entries=40.0),
     "job": job_start() + file_ends(4) + deletions(5, 3e8, 1e8),
-    "waits": wake_ups(64.0, 0.4) + client_wake_up(0.4),
+    "waits": wake_ups(64.0, 0.4) + client_wake_up(0.4) + handover(2),
 }  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def test_threads_share_cores_and_slow_each_other_down() -> None:
 @pytest.mark.parametrize(("writers", "share"), [(1, 1.0), (2, 0.74), (8, 0.74)])
 def test_group_commit_is_as_fast_as_its_serial_part(writers: int, share: float) -> None:
     """Several writers follow each other after the serial part of a write, a single writer after the whole write."""
-    assert share == throughput_share(writers)
+    assert share == group_share(writers, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -141,3 +141,14 @@ def test_long_operations_are_not_split() -> None:
 
     assert share == 1.0
     assert time_s == pytest.approx(30e-3)
+
+
+@pytest.mark.parametrize(("threads", "write_s"), [(1, 2e-6), (2, 0.74 * 2e-6 + 1e-6), (3, 2e-6 + 1e-6)])
+def test_several_writers_hand_their_group_over(threads: int, write_s: float) -> None:
+    """On two cores, two writers save a quarter of a write of 2 us and lose 1 us; a third one without a core saves nothing."""
+    spec = Clients("writer", arrivals=ClosedLoop(), threads=threads)
+    group = start_group(spec, 10.0, np.random.default_rng(1), SHAPE)
+
+    alone = times_of(0.5, replace(HOST, core_contention=0.0, group_handover=1e-6))
+
+    assert alone.capacity(group) == pytest.approx(1.0 / write_s, rel=1e-6)

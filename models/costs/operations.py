@@ -163,14 +163,6 @@ def scan_cpu(searched: Searched, host: Host, *, entries: float) -> Cost:
     return point_read_cpu(searched, host) + Cost(of_host(cpu_speed=entries * entry_s))
 
 
-def throughput_share(writers: int) -> float:
-    """Return the time between two writes of `writers` threads with a core each, divided by the time of one write.
-
-    It is the larger one of the serial share (1 for a single thread) and 1 / `writers`.
-    """
-    return max(group_share(writers, 0.0), 1.0 / writers)
-
-
 def coreless_share(writers: int, background: float, cores: float) -> float:
     """Return the share, 0 to 1, in which a further core is missing for one of `writers` and `background` threads."""
     return min(1.0, max(0.0, background + writers - cores))
@@ -218,3 +210,8 @@ def group_share(writers: int, coreless: float) -> float:
     if writers == 1:
         return 1.0
     return WRITE_SERIAL + (1.0 - WRITE_SERIAL) * coreless
+
+
+def handover(writers: int) -> Cost:
+    """Return the CPU time by which the next of `writers` threads begins its write later than `group_share` says."""
+    return Cost(of_host(group_handover=1.0)) if writers > 1 else Cost()

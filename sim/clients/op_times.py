@@ -19,6 +19,7 @@ from lsmlab.models.costs.operations import (
     coreless_share,
     group_share,
     group_wake_ups,
+    handover,
     synced_group,
     wal_fsync_factor,
 )
@@ -65,10 +66,10 @@ class OpTimes(NamedTuple):
         alone_s = self.shares.fsync_s * wal_fsync_factor(writes * self.costs.shape.wal_bytes)
         return alone_s + self.costs.sync_writes * self.shares.queued_s + self._wake_ups_s(self.costs.sync_writes)
 
-    def _group_sync_s(self, writers: int) -> float:
-        """Return the time from one fsync of the WAL to the next, per write, of `writers` in a closed loop; 0 without syncs."""
+    def _group_s(self, writers: int) -> float:
+        """Return the time per write that `writers` in a closed loop spend on their groups: handover, or fsync of the WAL."""
         if not self.costs.sync_writes:
-            return 0.0
+            return handover(writers).seconds(self._host) / self.shares.core_share
         size, waking_s = synced_group(writers), group_wake_ups(writers).seconds(self._host)
         return (self._fsync_s(size) + waking_s) / size
 
@@ -99,7 +100,7 @@ class OpTimes(NamedTuple):
         if group.write_share > 0.0:
             serial_s = self.mean_s(WRITE) - self.sync_s
             serial_s *= group_share(group.spec.threads, self._coreless(group))
-            serial_s += self._group_sync_s(group.spec.threads)
+            serial_s += self._group_s(group.spec.threads)
             capacity = min(capacity, 1.0 / (serial_s * group.write_share))
         return capacity
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.cores import busy_probability, client_wake_up, core_share
-from lsmlab.models.costs.operations import throughput_share
+from lsmlab.models.costs.operations import coreless_share, group_share, handover
 from lsmlab.models.devices.flash import SMALL_REQUEST_BYTES, request_s
 from lsmlab.models.devices.sharing import INTERLEAVE_BYTES
 from lsmlab.validation.calibrate.recorded import RecordedRun
@@ -39,21 +39,16 @@ def fills(runs: Sequence[RecordedRun]) -> Equation | None:
         pairs = zip(used, rows, strict=True)
         return np.array([math.log(_write_s(values, run, found_s, jobs) / found_s) / 0.08 for run, (found_s, jobs) in pairs])
 
-    keys = keys_of([run.write for run in used])
+    keys = keys_of([run.write + handover(run.threads) for run in used])
     return Equation("fills of memtables", misses, [run.name for run in used], keys) if used else None
 
 
 def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
-    """Return the runs whose clients write as fast as they can, each on a core of its own.
-
-    With more writers than cores, the leader of a write group may lose its core while the group waits for it. That wait
-    is not a cost of a write.
-    """
+    """Return the runs whose clients write as fast as they can."""
     return [
         run for run in runs
-        if "write" in run.histograms and "read" not in run.histograms and run.threads <= run.cores
-        and not run.workload.get("benchmark_write_rate_limit")
-    ]  # fmt: skip
+        if "write" in run.histograms and "read" not in run.histograms and not run.workload.get("benchmark_write_rate_limit")
+    ]
 
 
 def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
@@ -63,7 +58,9 @@ def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Arra
     """
     cpu_s = float(run.write.seconds_at(values, run.host))
     clients = min(float(run.threads), cpu_s / per_op_s) if run.threads > 1 else 1.0
-    return cpu_s * _slower(run, jobs, clients) * throughput_share(run.threads)
+    coreless = coreless_share(run.threads, float(jobs[0] @ jobs[1]), run.cores)
+    serial_s = cpu_s * group_share(run.threads, coreless) + float(handover(run.threads).seconds_at(values, run.host))
+    return serial_s * _slower(run, jobs, clients)
 
 
 def _slower(run: RecordedRun, jobs: tuple[Array, Array], clients: float) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import (
     depth,
+    group_share,
     group_wake_ups,
     synced_group,
-    throughput_share,
     wal_fsync_factor,
     write_cpu,
 )
@@ -70,7 +70,7 @@ def write_op(observation: Observation, earlier: Earlier) -> Estimates:
     bytes_s = write_cpu(entry_bytes, logged=observation.logged).seconds(replace(host, write_op=0.0, wal_op=0.0))
     usual_s = write_cpu(entry_bytes, logged=observation.logged).seconds(host) - bytes_s
     usual_s += depth(entries * entry_bytes) * _DEPTH_RATIO * host.write_op
-    alone_s = float(np.median(free)) / throughput_share(observation.threads)
+    alone_s = float(np.median(free)) / group_share(observation.threads, 0.0)
     scale = max(alone_s - bytes_s, 0.1 * alone_s) / usual_s
     error = scale * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free)) / free.mean())
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall"
