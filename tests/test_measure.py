@@ -333,7 +333,7 @@ def test_machine_files_hold_limits_and_doubts() -> None:
     calibration = Calibration("measured", "nvme", 2, (), (), "", "", "", equations, solution)
     found = MeasuredMachine(
         calibration=calibration, drive=DriveFacts((), limits={"write_cap": 80e6, "iops_cap": 500.0}), times={}, disk="vda",
-        seconds=60.0, busy={"load_before": 3.0}, doubts=["other programs ran"], unknown=["nothing"],
+        seconds=60.0, busy={"others": 3.0}, doubts=["other programs ran"], unknown=["nothing"],
     )  # fmt: skip
     text = machine_text(found, "2026-11-28")
     assert yaml.safe_load(text)["limits"] == {"write_cap": "80MB/s", "iops_cap": 500}
@@ -417,14 +417,26 @@ def test_the_nearest_drive_is_the_one_with_its_figures() -> None:
 
 
 def test_a_busy_machine_is_doubtful(tmp_path: Path) -> None:
-    """Load, drift and stolen time are told; a quota of a container counts as its cores."""
-    quiet = busy.busy_facts(0.1, Speed(0.1, 0.12, 5.0, 0.0), Speed(0.1, 0.12, 5.0, 300.0))
+    """Cores of other programs, drift and stolen time are told; a quota of a container counts as its cores."""
+    quiet = busy.busy_facts(30.0, Speed(0.1, 0.12, 5.0, 0.0), Speed(0.1, 0.12, 5.0, 300.0))
     assert list(busy.doubts(quiet, 2)) == []
-    loud = busy.busy_facts(3.0, Speed(0.1, 0.12, 5.0, 0.0), Speed(0.2, 0.12, 65.0, 300.0))
+    loud = busy.busy_facts(300.0, Speed(0.1, 0.12, 5.0, 0.0), Speed(0.2, 0.12, 65.0, 300.0))
     assert len(list(busy.doubts(loud, 2))) == 3
     quota = tmp_path / "cpu.max"
     quota.write_text("50000 100000")
     assert busy.usable_cores(quota) == 1
+
+
+def test_own_work_does_not_count_as_that_of_others(tmp_path: Path) -> None:
+    """The machine's CPU time less that of this process; a system that does not tell it leaves no doubt and no number."""
+    stat = tmp_path / "stat"
+    tick = os.sysconf("SC_CLK_TCK")
+    own = sum(os.times()[:4])
+    stat.write_text(f"cpu  {1000 * tick} {tick} {2 * tick} 9 9 {3 * tick} {4 * tick} 50 0 0\n")
+
+    assert busy.cpu_of_others_s(stat) == pytest.approx(1010.0 - own, abs=1.0)
+    unknown = busy.busy_facts(busy.cpu_of_others_s(tmp_path / "none"), Speed(0.1, 0.1, 0.0, 0.0), Speed(0.1, 0.1, 0.0, 9.0))
+    assert list(busy.doubts(unknown, 2)) == []
 
 
 def test_a_whole_disk_is_counted_without_root(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""How busy the machine was while it was measured: its load, time that a hypervisor took, and its speed before and after."""
+"""How busy the machine was while it was measured: cores of other programs, time of the hypervisor, speed before and after."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,8 +12,11 @@ from lsmlab.validation.recorder.speed import NOTABLE, Speed, speed_facts
 
 _QUOTA: Final = Path("/sys/fs/cgroup/cpu.max")
 """CPU time of a container: "quota period" in microseconds, or "max period" (cgroup v2)."""
+_STAT: Final = Path("/proc/stat")
+_BUSY: Final = (1, 2, 3, 6, 7)
+"""Fields of its first line with CPU time that programs used: user, nice, system, irq, softirq."""
 _LOADED: Final = 0.25
-"""Load of other programs, per core, from which a measurement is doubtful."""
+"""Share of the cores that other programs use, from which a measurement is doubtful."""
 
 
 def usable_cores(quota: Path = _QUOTA) -> int:
@@ -25,20 +29,33 @@ def usable_cores(quota: Path = _QUOTA) -> int:
         return cores
 
 
-def load() -> float:
-    """Return the mean number of threads that ran or waited in the last minute; before the measurement, they are of others."""
-    return os.getloadavg()[0]
+def cpu_of_others_s(stat: Path = _STAT) -> float:
+    """Return the CPU seconds that programs other than this one and its ended children have used; NaN if the system tells none.
+
+    Neither has a zero, so only differences count. The load of /proc/loadavg is no measure: it falls for minutes after a program
+    ends, and a measurement that begins soon after a build would count as disturbed.
+    """
+    own = os.times()
+    own_s = own.user + own.system + own.children_user + own.children_system
+    try:
+        fields = stat.read_text().split("\n", 1)[0].split()
+        return sum(int(fields[i]) for i in _BUSY) / os.sysconf("SC_CLK_TCK") - own_s
+    except (OSError, IndexError, ValueError):
+        return math.nan
 
 
-def busy_facts(load_before: float, before: Speed, after: Speed) -> dict[str, float]:
-    """Return load, drift of the speed, and stolen time as numbers for the file."""
-    return {"load_before": round(load_before, 2), **speed_facts(before, after)}
+def busy_facts(others_s: float, before: Speed, after: Speed) -> dict[str, float]:
+    """Return cores of other programs, drift of the speed and stolen time as numbers for the file.
+
+    `others_s`: CPU seconds that other programs used between the two readings of the speed.
+    """
+    return {"others": round(others_s / max(after.at_s - before.at_s, 1e-9), 2), **speed_facts(before, after)}
 
 
 def doubts(facts: Mapping[str, float], cores: int) -> Iterator[str]:
     """Yield why the machine was too busy for a good measurement."""
-    if facts["load_before"] > _LOADED * cores:
-        yield f"other programs ran: the load was {facts['load_before']:.1f} on {cores} cores before the measurement"
+    if facts["others"] > _LOADED * cores:
+        yield f"other programs used {facts['others']:.1f} of {cores} cores during the measurement"
     if abs(facts["drift"]) > NOTABLE:
         yield f"the speed of the cores changed by {100 * facts['drift']:+.0f} % during the measurement"
     if facts["stolen"] > NOTABLE:

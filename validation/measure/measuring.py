@@ -22,7 +22,7 @@ from lsmlab.validation.calibrate.recorded import RecordedRun, read_run
 from lsmlab.validation.calibrate.solve import Equation, Solution
 from lsmlab.validation.calibrate.terms import DurationRow, relative
 from lsmlab.validation.measure import drive, drive_io
-from lsmlab.validation.measure.busy import busy_facts, doubts, load, usable_cores
+from lsmlab.validation.measure.busy import busy_facts, cpu_of_others_s, doubts, usable_cores
 from lsmlab.validation.measure.drive import DriveFacts, drive_facts
 from lsmlab.validation.measure.machine_file import MeasuredMachine, machine_text, stay_at_prior
 from lsmlab.validation.measure.place import Disk, check_room, disk_below, remove_old, work_folder
@@ -124,17 +124,18 @@ def measure(plan: Plan, began: Began) -> MeasuredMachine:
 
     Raises InputError if the drive fails, and KeyboardInterrupt after Ctrl-C or SIGTERM.
     """
-    started, loaded = time.monotonic(), load()
+    started = time.monotonic()
     with work_folder(plan.request.place) as work, temporary_files_in(work):
         began("speed of the cores", _SPEED_S)
-        before = measure_speed()
+        before, others_s = measure_speed(), cpu_of_others_s()
         with drive_io.FileDrive(work, plan.request.effort.file_bytes) as file:
             times = drive.take(file, plan.request.effort, began)
         runs, unknown = _runs(plan, work, began)
         began("speed of the cores", _SPEED_S)
-        busy = busy_facts(loaded, before, measure_speed())
+        after = measure_speed()
+        busy = busy_facts(cpu_of_others_s() - others_s, before, after)
     facts = drive_facts(times, compose([f"device={plan.disk.device_class}"])["device"])
-    why = tuple(doubts(busy, plan.cores))
+    why = tuple(doubts(busy, os.cpu_count() or plan.cores))
     calibration = _calibration(plan, facts, runs, busy=bool(why))
     hardly = stay_at_prior(calibration.solution)
     found = MeasuredMachine(
