@@ -70,19 +70,24 @@ def ablation_text(done: Ablation) -> str:
         "that were fitted to the other three quarters of their machine's cases.",
         "A number is the change of the mean absolute error, mean over the machines: above 0, the part pays. In brackets: "
         "machines on which it pays / machines that are better without it.",
-        "A machine counts if its change is above its standard error and above 0.2 % or points, or 0.1 buckets.",
+        "A machine counts if its change is above its standard error and above 0.2 % or points, or 0.1 buckets. "
+        "[Decision 0056](decisions/0056-parts-that-do-not-pay-go.md) says what followed.",
         "",
         "## Without the part",
         "",
         _table(done, CASES_OUT),
         "",
-        "## With the constants of the other machines",
-        "",
-        "The constants of a part have the geometric mean of the other machines. Above 0: they must be measured on each machine.",
-        "",
-        _table(done, MACHINE_OUT),
-        "",
     ]
+    if any(kind == MACHINE_OUT for _, kind in done.errors):
+        lines += [
+            "## With the constants of the other machines",
+            "",
+            "The constants of a part have the geometric mean of the other machines. "
+            "Above 0: they must be measured on each machine.",
+            "",
+            _table(done, MACHINE_OUT),
+            "",
+        ]
     if published := done.errors.get((WITH, PUBLISHED)):
         lines += [
             "## Published runs without the part",
@@ -108,7 +113,15 @@ def _table(done: Ablation, kind: str) -> str:
 
 def _row(part: Part, without: Errors, whole: Errors) -> list[str]:
     found = [worth_of(without, whole, metric) for metric in METRICS]
-    cells = ["" if w is None else f"{w.mean:+.2f} ({w.better}/{w.worse})" for w in found]
+    cells = ["" if w is None else _cell(w) for w in found]
     most = max((w.better for w in found if w is not None), default=0)
     why = f" (stays: {part.kept_by})" if part.kept_by else ""
     return [f"`{part.name}`: {part.what}{why}", str(most), *cells]
+
+
+def _cell(worth: Worth) -> str:
+    """Return the text of a cell; 0 if the part changes nothing that is visible."""
+    seen = f"{worth.mean:+.2f}"
+    if worth.better == worth.worse == 0 and float(seen) == 0.0:
+        return "0"
+    return f"{seen} ({worth.better}/{worth.worse})"
