@@ -16,9 +16,10 @@ from lsmlab.sim.machine.machine import MachineShares
 from plain_machine import SHAPE
 
 HOST = Host(
-    cores=2, cpu_speed=1e9, core_contention=0.5, write_op=2e-6, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6
+    cores=2, cpu_speed=1e9, core_contention=0.5, write_op=2e-6, time_slice=3e-3, interrupt_every=2e-3, interrupt=50e-6,
+    group_handover=0.0,
 )  # fmt: skip
-"""A host on which the bytes of a write cost nothing."""
+"""A host on which the bytes of a write and the handover of a write group cost nothing."""
 
 
 def a_group(limit_ops_per_s: float | None = None, runnable: float = 1.0) -> ClientGroup:

@@ -131,9 +131,10 @@ class Host:
     group_wake_up: float = quantity("seconds", 13e-6, submodel="wake_ups")
     """Wall time of a synced write group per writer: the leader wakes the writers of its group and the next leader one after the
     other (WriteThread::ExitAsBatchGroupLeader)."""
-    group_handover: float = estimated("seconds", 0.0, width=1.0, start=0.7e-6, submodel="wake_ups")
+    group_handover: float = estimated("seconds", 0.7e-6, width=0.7, submodel="wake_ups")
     """Further CPU time of a write among several writers: the next one gets the write group on another core, and the others
-    spin until then (WriteThread::AwaitState). 0.5 to 2.5 us on five virtual machines (docs/decisions/0057)."""
+    spin until then (WriteThread::AwaitState). 0.4 us on a virtual machine of an EPYC, 1.2 us on one of a Xeon
+    (docs/decisions/0057)."""
     interrupt_every: float = estimated("seconds", 0.0, width=1.5, start=4e-3, submodel="interrupts")
     """CPU time of a client thread between two interruptions by the kernel or the hypervisor; 0: no interruptions.
     Prior: a timer tick (HZ = 250) that causes an exit from the virtual machine."""

@@ -44,11 +44,16 @@ def fills(runs: Sequence[RecordedRun]) -> Equation | None:
 
 
 def _writers(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
-    """Return the runs whose clients write as fast as they can."""
+    """Return the runs whose clients write as fast as they can, each on a core of its own.
+
+    With more writers than cores, the leader of a write group may lose its core while the group waits for it. That wait
+    is not a cost of a write.
+    """
     return [
         run for run in runs
-        if "write" in run.histograms and "read" not in run.histograms and not run.workload.get("benchmark_write_rate_limit")
-    ]
+        if "write" in run.histograms and "read" not in run.histograms and run.threads <= run.cores
+        and not run.workload.get("benchmark_write_rate_limit")
+    ]  # fmt: skip
 
 
 def _write_s(values: Values, run: RecordedRun, per_op_s: float, jobs: tuple[Array, Array]) -> float:
