@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.not_simulated import reason_text
+from lsmlab.models.text.printable import printable
 
 _COMPOSITION: Final = ("hydra", "omegaconf", "yaml", "antlr4", "hydra_plugins", "optuna")
 """Packages that compose a configuration or start runs: their errors are about the user's input."""
@@ -129,5 +130,5 @@ def _after(text: str, mark: str) -> str:
 
 
 def _flat(text: str) -> str:
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     return line if len(line) <= _LENGTH else line[: _LENGTH - 1] + "…"

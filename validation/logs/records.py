@@ -21,8 +21,14 @@ _FULL: Final = (
     r"of estimated pending compaction bytes \d+"
 )
 """Conditions of which RocksDB slows down or stops writes."""
+LARGEST: Final = 10**18
+"""Bound of the numbers of a store: counts, bytes and microseconds. A larger one is damaged, or -1 without a sign."""
 _RATE: Final = re.compile(r" rate (\d+)$")
 _PENDING: Final = re.compile(r"estimated pending compaction bytes (\d+)")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +41,14 @@ class Event(Record):
     """Fields of the JSON; if it was cut off, those that could be recovered."""
 
     def whole(self, name: str) -> int | None:
-        """Return an integer field; None if the field is missing or not an integer."""
+        """Return an integer field; None if the field is missing, not an integer, or no number that a store can have."""
         value = self.data.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return value if _is_count(value) else None
 
     def counts(self, name: str) -> tuple[int, ...] | None:
         """Return a field that is a list of integers, such as lsm_state or files_L0; None if it is not such a list."""
         value = self.data.get(name)
-        if not isinstance(value, list) or not all(isinstance(n, int) for n in value):
+        if not isinstance(value, list) or not all(map(_is_count, value)):
             return None
         return tuple(value)
 
