@@ -305,6 +305,23 @@ def test_other_yaml_files_are_checked_alike(kind: str) -> None:
         read_yaml(Path("e.yaml"))
 
 
+BOMBS = {
+    "texts beside": "".join(f"x{n}: '{f'${{.x{n - 1}}}' * 10 if n else 'lol'}'\n" for n in range(12)),
+    "texts": "".join(f"x{n}: '{f'${{conditions.x{n - 1}}}' * 10 if n else 'lol'}'\n" for n in range(12)),
+    "lists": "".join(f"x{n}: [{', '.join([f'${{conditions.x{n - 1}}}'] * 10) if n else '1'}]\n" for n in range(12)),
+}  # fmt: skip
+"""Twelve values, each of which has the one before it ten times."""
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_interpolations_do_not_expand_without_limit(capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    """A file of 500 bytes whose interpolations make 10^12 characters is refused before they are made."""
+    written({"conditions/evil.yaml": BOMBS[kind]})
+    err = refused(capsys, ["run", "conditions=evil", "--config-dir", "theirs", *QUICK])
+
+    assert "its interpolations expand to over 1,000,000 characters" in err
+
+
 @pytest.mark.parametrize("verb", [["run", "device=evil", *QUICK], ["show", "device", "evil"], ["run", "machine=evil", *QUICK]])
 def test_links_out_of_the_folder_are_refused(capsys: pytest.CaptureFixture[str], verb: list[str]) -> None:
     """A folder of others cannot name a file of the user: neither an entry, nor a parameter set, by a link."""

@@ -23,6 +23,8 @@ _PACKAGES: Final = {
 _OPTIONS: Final = "engine.options."
 _RATE_KEYS: Final = ("workload.scale", "workload.rate")
 """Packages that contain Hydra's launchers and sweepers."""
+_BUILT_IN: Final = (ValueError, TypeError, AssertionError, KeyError, AttributeError, RecursionError, ArithmeticError)
+"""Errors that Hydra and OmegaConf raise for bad input, besides their own."""
 _LENGTH: Final = 400
 """Largest length of a message in characters."""
 
@@ -43,7 +45,7 @@ def _from_composition(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or not isinstance(error, ValueError | TypeError | AssertionError | KeyError | AttributeError):
+    if trace is None or not isinstance(error, _BUILT_IN):
         return False
     return str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in _COMPOSITION
 

@@ -15,9 +15,13 @@ _BENCH: Final = re.compile(
 )
 _SETUP: Final = re.compile(r"^\s*(RocksDB|Keys|Values|Entries): +(?:version )?(\d{1,15}(?:\.\d{1,9}){0,3})(?!\d)")
 _TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : ({NUMBER})\s*$")
+_NEEDED: Final = frozenset(("COUNT", "SUM"))
+"""Numbers that a histogram has."""
 _HISTOGRAM: Final = re.compile(r"^\s*(rocksdb\.[\w.]+) P50 : (.*)")
-_PERCENTILES: Final = re.compile(r"Percentiles: P50: (\S+) P75: \S+ (?:P90: \S+ )?P99: (\S+) P99\.9: (\S+) P99\.99: (\S+)")
-_LONGEST: Final = re.compile(r"Max: ([0-9.]+)")
+_PERCENTILES: Final = re.compile(
+    rf"Percentiles: P50: ({NUMBER}) P75: \S+ (?:P90: \S+ )?P99: ({NUMBER}) P99\.9: ({NUMBER}) P99\.99: ({NUMBER})(?!\S)"
+)
+_LONGEST: Final = re.compile(rf"Max: ({NUMBER})(?!\S)")
 
 
 class ImpossibleNumber(ValueError):  # noqa: N818  (a state of the text, which its readers handle)
@@ -87,7 +91,9 @@ class BenchReader:
                 return True
             if found := _HISTOGRAM.search(text):
                 pairs = re.findall(rf"(P\d+|COUNT|SUM) : ({NUMBER})", f"P50 : {found[2]}")
-                self._of(opening, time_us).histograms[found[1]] = {name: number_of(value) for name, value in pairs}
+                values = {name: number_of(value) for name, value in pairs}
+                if values.keys() >= _NEEDED:  # a damaged line may have lost them
+                    self._of(opening, time_us).histograms[found[1]] = values
                 return True
         return False
 

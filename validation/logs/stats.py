@@ -195,7 +195,10 @@ class StatsReader:
         for line in _DB:
             if found := line.search(text):
                 prefix = found[1].lower()
-                db |= {f"{prefix}_{name}": _amount(value) for name, value in found.groupdict().items()}
+                values = {f"{prefix}_{name}": _amount(value) for name, value in found.groupdict().items()}
+                if min(values.values()) < 0:
+                    return self._damaged()
+                db |= values
                 return True
         if not re.search(r"(?:Cumulative|Interval) (?:compaction|writes_|WAL_)", text):
             return self._damaged()
