@@ -23,8 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations as combinations_of
-from itertools import cycle, islice
+from itertools import cycle, islice, pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -323,7 +322,7 @@ SERIES: Final = "secs_elapsed,interval_qps\n0,0\n1,1500\n2,1400\n3,1200.5\n"
 OVERRIDES: Final = (
     "device=nvme,sata", "engine.options.write_buffer_size=64MiB", "initial_tree=[{level:1,size_bytes:8kB,files:2}]",
     "keys={mode:sampled}", "seed=range(1,5)", "workload.value_size=choice(1,2)", "device.write_cap='20MiB/s'",
-    "engine.version=7.10", "workload@prefill=fillseq", "engine.column_families={a:{share:0.5},b:{share:0.5}}",
+    "engine.version=7.10", "workload@prefill=fillseq", "engine.options={write_buffer_size:4MiB,max_write_buffer_number:3}",
     "device.page_cache=1GiB", "workload.num=20k",
 )  # fmt: skip
 MANIFEST: Final = """VersionEdit {
@@ -591,7 +590,7 @@ KINDS: Final[dict[str, Kind]] = {
     "run": of_text(1, read_run, "config.yaml", config_text()),
     "plan": of_text(1, read_plan, "plan.yaml", PLAN),
     "case": of_text(1, lambda path: read_case(path.parent), "case.yaml", CASE),
-    "overrides": of_text(2, read_overrides, "overrides", *("\n".join(pair) for pair in combinations_of(OVERRIDES, 2))),
+    "overrides": of_text(2, read_overrides, "overrides", *map("\n".join, pairwise(OVERRIDES))),
     "manifest": of_text(1, lambda path: parse_manifest(path.read_text(errors="replace")), "MANIFEST.txt", MANIFEST),
 }
 

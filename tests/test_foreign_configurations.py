@@ -305,12 +305,17 @@ def test_other_yaml_files_are_checked_alike(kind: str) -> None:
         read_yaml(Path("e.yaml"))
 
 
+def repeated(form: str, between: str, around: str) -> str:
+    """Return twelve lines of which each has the value of the line before it ten times."""
+    rest = (between.join([form.format(n - 1)] * 10) for n in range(1, 12))
+    return "x0: lol\n" + "".join(f"x{n}: {around[0]}{text}{around[1]}\n" for n, text in enumerate(rest, 1))
+
+
 BOMBS = {
-    "texts beside": "".join(f"x{n}: '{f'${{.x{n - 1}}}' * 10 if n else 'lol'}'\n" for n in range(12)),
-    "texts": "".join(f"x{n}: '{f'${{conditions.x{n - 1}}}' * 10 if n else 'lol'}'\n" for n in range(12)),
-    "lists": "".join(f"x{n}: [{', '.join([f'${{conditions.x{n - 1}}}'] * 10) if n else '1'}]\n" for n in range(12)),
-}  # fmt: skip
-"""Twelve values, each of which has the one before it ten times."""
+    "texts beside": repeated("${{.x{}}}", "", "''"),
+    "texts": repeated("${{conditions.x{}}}", "", "''"),
+    "lists": repeated("'${{conditions.x{}}}'", ", ", "[]"),
+}
 
 
 @pytest.mark.parametrize("kind", BOMBS)

@@ -21,9 +21,11 @@ def import_log(argv: list[str]) -> int:
     """
     given = parser_of("import", ImportRequest, OutputOptions).parse_args(argv)
     request, output = read(given, ImportRequest), read(given, OutputOptions)
-    target = (dated_directory("outputs") if output.out is None else named_directory(output.out)).resolve()
-    with limited(str(request.logs[0]), IMPORT_S):
+    place = str(request.logs[0])
+    with limited(place, IMPORT_S):
         store = read_store(request)
+    target = (dated_directory("outputs") if output.out is None else named_directory(output.out)).resolve()
+    with limited(place, IMPORT_S):
         store.write(target)
         summary = store.summary
     folder, experiment = display_path(target), summary["import"]["experiment"]
