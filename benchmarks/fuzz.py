@@ -631,8 +631,11 @@ def _late(_signal: int, _frame: FrameType | None) -> None:
     raise LateError
 
 
-def fuzz(inputs: int, seed: int, kinds: Sequence[str] = tuple(KINDS), keep: Path | None = None) -> list[Find]:
-    """Try inputs, by turns of all kinds, and return the finds. `keep`: folder for the inputs of finds."""
+def fuzz(
+    inputs: int, seed: int, kinds: Sequence[str] = tuple(KINDS), keep: Path | None = None,
+    said: Callable[[Find], None] = lambda _find: None,
+) -> list[Find]:  # fmt: skip
+    """Try inputs, by turns of all kinds, and return the finds, each also to `said`. `keep`: folder for the inputs of finds."""
     turns = [kind for kind in kinds for _ in range(KINDS[kind].share)]
     random.Random(seed).shuffle(turns)
     finds = []
@@ -645,6 +648,7 @@ def fuzz(inputs: int, seed: int, kinds: Sequence[str] = tuple(KINDS), keep: Path
             if found is None:
                 continue
             finds.append(found)
+            said(found)
             if keep is not None:
                 written(keep, f"{kind.replace(' ', '-')}-{number}", found.content)
     finally:
@@ -661,9 +665,10 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="folder for the inputs of finds")
     given = parser.parse_args()
     begun_s = time.monotonic()
-    finds = fuzz(given.inputs, given.seed, given.kind or tuple(KINDS), given.keep)
-    for found in finds:
-        print(f"{found.kind} {found.number}: {found.what}")
+    finds = fuzz(
+        given.inputs, given.seed, given.kind or tuple(KINDS), given.keep,
+        lambda find: print(f"{find.kind} {find.number}: {find.what}", flush=True),
+    )  # fmt: skip
     took = f"{time.monotonic() - begun_s:.0f} s"
     print(f"{given.inputs:,} inputs of {len(given.kind or KINDS)} kinds, seed {given.seed}: {len(finds)} finds, {took}")
     return 1 if finds else 0
