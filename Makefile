@@ -1,6 +1,7 @@
 # make demo: set up, simulate a real store's options on two devices, name the report.
 # make test: lint, types and tests. make test-slow: tests that take long and rarely fail.
 # make test-cluster: tests on Dask, Slurm and Ray. make test-browser: pages in Chromium.
+# make fuzz: damaged inputs for all readers of foreign files; finds end with exit code 1.
 # make course: the course as pages and notebooks, in build/course.
 # make docs: the documents as a site with search, the course, example pages and the Python reference, in build/docs.
 VENV ?= .venv
@@ -11,7 +12,7 @@ DEMO_OUT ?= outputs/demo
 INSTALLED := .[lab,tune,course]
 VALIDATE ?= $(if $(wildcard ../shared/data/public_runs),--write-docs)  # the documents need the public runs
 
-.PHONY: demo course docs examples test test-slow test-cluster test-browser lint types unit references tables bench validate clean
+.PHONY: demo course docs examples test test-slow test-cluster test-browser lint types unit references tables bench fuzz validate clean
 
 # Run a command without its output; print the output if the command fails. At every editable install, pip prints a
 # warning of setuptools about folders that are mapped to other names. It does not apply, since no folder here is named
@@ -73,6 +74,9 @@ docs: $(VENV)/.docs course examples  # a static site that needs no network
 
 bench: $(VENV)/.dev  # AGAINST=REVISION: measure that revision in turn, and print how many times faster this one is
 	$(BIN)/python benchmarks/run.py $(if $(AGAINST),--against $(AGAINST)); $(BIN)/python benchmarks/many.py; $(BIN)/python benchmarks/estimates.py; $(BIN)/python benchmarks/driver.py
+
+fuzz: $(VENV)/.dev  # readers of foreign input: 5,000 damaged inputs; INPUTS=N SEED=N for others
+	$(BIN)/python benchmarks/fuzz.py --inputs $(or $(INPUTS),5000) --seed $(or $(SEED),1)
 
 validate: $(VENV)/.dev
 	$(BIN)/lsmlab validate $(VALIDATE)

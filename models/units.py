@@ -149,10 +149,14 @@ def build(cls: type[_T], values: Mapping[str, Any], where: str) -> _T:
     Raises InputError for an unknown key (and names the nearest valid key), a missing value, a wrong type or a value
     out of range. Errors of the class's own `__post_init__` get `where` in front.
     """
+    if not isinstance(values, Mapping):
+        raise InputError(f"{where}: {_shown(repr(values))} must be a mapping of keys to values")
     fields = {f.name: f for f in dataclasses.fields(cls) if f.init}  # type: ignore[arg-type]
     hints: dict[str, Any] = _hints(cls)  # type: ignore[arg-type]
     arguments: dict[str, Any] = {}
     for key, value in values.items():
+        if not isinstance(key, str):
+            raise InputError(f"{where}.{key}: keys must be text")
         if key.startswith("_"):
             continue
         if key not in fields:
@@ -232,6 +236,10 @@ def _plain(value: Any, options: tuple[Any, ...], where: str) -> Any:
         return float(value)
     if str in options and isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value)
+    for option in options:
+        origin = typing.get_origin(option) or option
+        if isinstance(origin, type) and issubclass(origin, Mapping) and not isinstance(value, Mapping) and len(options) == 1:
+            raise InputError(f"{where}: {_shown(repr(value))} must be a mapping of keys to values")
     simple = {bool, int, float, str}
     if all(o in simple or o is type(None) for o in options):
         wanted = " or ".join(o.__name__ for o in options if o is not type(None))

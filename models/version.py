@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from lsmlab.models.errors import InputError
+
+_MOST_DIGITS: Final = 7
 
 
 class Version(NamedTuple):
@@ -20,8 +22,8 @@ class Version(NamedTuple):
         Raises InputError for any other text.
         """
         parts = str(text).strip().split(".")
-        if len(parts) < 2 or not all(p.isdigit() for p in parts[:2]):
-            raise InputError(f"version {text!r} is not of the form major.minor; write it like 7.8")
+        if len(parts) < 2 or not all(p.isascii() and p.isdigit() and len(p) < _MOST_DIGITS for p in parts[:2]):
+            raise InputError(f"version {str(text)[:40]!r} is not of the form major.minor; write it like 7.8")
         return cls(int(parts[0]), int(parts[1]))
 
     def __str__(self) -> str:

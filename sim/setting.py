@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,8 @@ from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_o
 from lsmlab.models.devices.make import DeviceSetup, with_limits
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import DEFAULT_FAMILY, family_names, make_engines
-from lsmlab.models.errors import InputError, reading_error
+from lsmlab.models.errors import InputError
+from lsmlab.models.text.csv_rows import csv_records
 from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.base import Workload
@@ -27,6 +27,8 @@ _DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "par
 """Keys of a group that are no settings of its class: documentation, and `parameters`, which were applied before."""
 OPEN_ENDED: Final = -1
 """Bound of a `TreeFile` that the table does not give."""
+MOST_FILES: Final = 1_000_000
+"""Largest number of files of an initial tree: 64 TB in files of 64 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,12 @@ class TreeFile:
     """Row of `initial_tree`: one file, or several files of equal size."""
 
     level: int = quantity("count", high=100)
-    size_bytes: float = quantity("bytes", low=1)
-    files: int = quantity("count", 1, low=1)
+    size_bytes: float = quantity("bytes", low=1, high=1e15)
+    files: int = quantity("count", 1, low=1, high=MOST_FILES)
     """Number of files of this size; below L0, files with bounds divide the keys between the bounds evenly."""
-    smallest: int = quantity("count", OPEN_ENDED)
+    smallest: int = quantity("count", OPEN_ENDED, high=1e18)
     """Number of the first key, counted from 0 to num - 1 as in db_bench; by default, see `initial_tree`."""
-    largest: int = quantity("count", OPEN_ENDED)
+    largest: int = quantity("count", OPEN_ENDED, high=1e18)
     """Number of the last key."""
 
 
@@ -218,7 +220,10 @@ def _prefill(config: Mapping[str, Any], allowed: Sequence[str]) -> Prefill:
 
 
 def _tree_files(table: object) -> tuple[TreeFile, ...]:
-    return tuple(build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(tree_rows(table)))
+    rows = tuple(build(TreeFile, row, f"initial_tree[{i}]") for i, row in enumerate(tree_rows(table)))
+    if (files := sum(row.files for row in rows)) > MOST_FILES:
+        raise InputError(f"initial_tree: {files:,} files; a tree may have {MOST_FILES:,}: give fewer and larger ones")
+    return rows
 
 
 def tree_rows(table: object) -> list[Mapping[str, Any]]:
@@ -227,15 +232,10 @@ def tree_rows(table: object) -> list[Mapping[str, Any]]:
     Raises InputError if the file cannot be read.
     """
     if isinstance(table, str):
-        if Path(table).exists() and not Path(table).is_file():  # a device or a pipe may have no end
-            raise InputError(f"initial_tree: {table} is not a file; give the path of a CSV file, or a list of files")
         try:
-            with Path(table).open(newline="", encoding="utf-8-sig") as stream:
-                return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InputError(
-                f"initial_tree: {table} cannot be read ({reading_error(error)}); give the path of a CSV file, or a list of files"
-            ) from None
+            return [{k: v for k, v in row.items() if k and v} for row in csv_records(Path(table))]
+        except InputError as error:
+            raise InputError(f"initial_tree: {error}, or a list of files") from None
     if isinstance(table, list) and all(isinstance(row, Mapping) for row in table):
         return table
     raise InputError(

@@ -1,7 +1,7 @@
 """The only reader and writer of YAML. The reader checks encoding, size, syntax and values; errors name file, line and remedy.
 
-Plain values have the types that OmegaConf gives them: `1e5` is a number (in YAML 1.1 a text), a date is a text, and a
-mapping has each key once.
+Plain values have the types that OmegaConf gives them: `1e5` is a number (in YAML 1.1 a text), a date is a text. Keys are
+texts, and a mapping has each of them once.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ _SCANNER_DEPTH: Final = "exceeded maximum nesting depth"
 _TAG: Final = "tag:yaml.org,2002:"
 _TAGS: Final = frozenset(f"{_TAG}{kind}" for kind in ("str", "int", "float", "bool", "null", "map", "seq", "merge"))
 """Types of values that a file may contain."""
+_KEY_TAGS: Final = frozenset(f"{_TAG}{kind}" for kind in ("str", "merge"))
+_LONGEST_KEY: Final = 1000
 _EXPONENT: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)[eE][-+]?[0-9]+$")
 """Numbers with an exponent, of which YAML 1.1 reads only those with a point and a sign."""
 
@@ -156,13 +158,18 @@ def _check(root: Any, path: Path | str) -> None:
     def _check_keys(keys: list[Any]) -> None:
         known: set[object] = set()
         for key in keys:
-            if not isinstance(key, yaml.ScalarNode):
-                continue
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in _KEY_TAGS:
+                raise InputError(f"{_place(key)}: {_shown(key)} is no name; write keys as text, in quotes if need be")
+            if len(key.value) > _LONGEST_KEY:
+                raise InputError(f"{_place(key)}: a key has more than {_LONGEST_KEY} characters; write a shorter one")
             if key.value in known:
                 raise InputError(f"{_place(key)}: duplicate key {key.value!r}; write it once")
             known.add(key.value)
 
     def _place(node: Any) -> str:
         return f"{path}:{node.start_mark.line + 1}"
+
+    def _shown(key: Any) -> str:
+        return f"the key {key.value[:40]!r}" if isinstance(key, yaml.ScalarNode) else "a list or a map as a key"
 
     size(root)

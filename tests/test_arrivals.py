@@ -94,7 +94,7 @@ def test_trace_rows_become_rates(tmp_path: Path) -> None:
     [
         ("0,1\n", "at least two rows"), ("0,1\n1,x\n", ":2: '1,x'"), ("0,1\n0,1\n", ":2: time 0 s"),
         ("0,1\n1,-1\n", ":2: -1 is negative"), ("0,1\n1\n", ":2: '1' is not"), ("0,1\nnan,1\n", ":2: 'nan,1'"),
-        (f"0,1\n{'1' * 200_000},1\n", "cannot read the trace"),
+        (f"0,1\n{'1' * 200_000},1\n", "cannot be read"),
     ],
 )  # fmt: skip
 def test_bad_traces_name_the_line(tmp_path: Path, text: str, message: str) -> None:

@@ -275,6 +275,9 @@ BROKEN = {
     "laughs": (
         b"".join(b"x%d: &x%d [%s]\n" % (n, n, b", ".join([b"*x%d" % (n - 1)] * 9 if n else [b"1"])) for n in range(12)),
         "more than 1,000,000 values"),
+    "number as a key": (b"device: {5: 1}\n", "e.yaml:2: the key '5' is no name"),
+    "switch as a key": (b"device: {on: 1}\n", "e.yaml:2: the key 'on' is no name"),
+    "map as a key": (b"device: {{a: b}: 1}\n", "e.yaml:2: a list or a map as a key is no name"),
     "unknown alias": (b"seed: *a\n", "not YAML"),
     "header": (b"# @package a b c\nseed: 1\n", "header cannot be read"),
 }  # fmt: skip
@@ -300,6 +303,104 @@ def test_other_yaml_files_are_checked_alike(kind: str) -> None:
 
     with pytest.raises(InputError, match=r"e\.yaml"):
         read_yaml(Path("e.yaml"))
+
+
+def repeated(form: str, between: str, around: str) -> str:
+    """Return twelve lines of which each has the value of the line before it ten times."""
+    rest = (between.join([form.format(n - 1)] * 10) for n in range(1, 12))
+    return "x0: lol\n" + "".join(f"x{n}: {around[0]}{text}{around[1]}\n" for n, text in enumerate(rest, 1))
+
+
+BOMBS = {
+    "texts beside": repeated("${{.x{}}}", "", "''"),
+    "texts": repeated("${{conditions.x{}}}", "", "''"),
+    "lists": repeated("'${{conditions.x{}}}'", ", ", "[]"),
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_interpolations_do_not_expand_without_limit(capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    """A file of 500 bytes whose interpolations make 10^12 characters is refused before they are made."""
+    written({"conditions/evil.yaml": BOMBS[kind]})
+    err = refused(capsys, ["run", "conditions=evil", "--config-dir", "theirs", *QUICK])
+
+    assert "its interpolations expand to over 1,000,000 characters" in err
+
+
+@pytest.mark.parametrize("verb", [["run", "device=evil", *QUICK], ["show", "device", "evil"], ["run", "machine=evil", *QUICK]])
+def test_links_out_of_the_folder_are_refused(capsys: pytest.CaptureFixture[str], verb: list[str]) -> None:
+    """A folder of others cannot name a file of the user: neither an entry, nor a parameter set, by a link."""
+    Path("secret.yaml").write_text("password: 1\n", encoding="utf-8")
+    for group in ("device", "parameters"):
+        Path("theirs", group).mkdir(parents=True)
+        Path("theirs", group, "evil.yaml").symlink_to(Path("secret.yaml").absolute())
+    err = refused(capsys, [*verb, "--config-dir", "theirs"])
+
+    assert "evil.yaml: leads out of the folder" in err
+    assert "password" not in err
+
+
+def test_links_inside_the_folder_are_followed() -> None:
+    """A link from one entry to another of the same folder is one way to have two names."""
+    written({"conditions/a.yaml": "description: mine\n"})
+    Path("theirs/conditions/b.yaml").symlink_to("a.yaml")
+
+    assert "mine" == compose(["conditions=b"], [Path("theirs")])["conditions"]["description"]
+
+
+def test_entries_that_include_each_other_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """A circle of defaults ends in one line."""
+    written({"device/a.yaml": "defaults: [b]\n", "device/b.yaml": "defaults: [a]\n"})
+
+    assert "includes itself" in refused(capsys, ["show", "device", "a", "--config-dir", "theirs"])
+
+
+@pytest.mark.parametrize(
+    "text", ["{T:>3000000000}", "{T!r}", "{T.__class__}", "{T[0]}", "{0}{", "{b{c}}", "}", "{T:{T}}"]
+)
+def test_overrides_are_no_format_strings(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    """Braces in overrides of variants hold a name, or stand for themselves: no width, conversion, attribute or index."""
+    variants = {"A": {"overrides": [f"engine.description={text}"]}, "B": {"overrides": []}}
+    Path("v.yaml").write_text(yaml_of({"variants": variants, "settings": {"s": {"overrides": [], "T": 5}}}), encoding="utf-8")
+
+    assert "variant A: " in refused(capsys, ["compare", "--variants", "v.yaml", *QUICK])
+
+
+def test_the_number_of_combinations_is_limited(capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of values that makes more configurations than any machine runs is refused before it is built."""
+    lists = [f"workload.{key}={','.join(map(str, range(1, 100)))}" for key in ("num", "seed", "threads")]
+
+    assert "more than 100,000 combinations" in refused(capsys, ["compare", *lists])
+    assert "more than 100,000 combinations" in refused(capsys, ["compare", "seed=range(1,10000000000)"])
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("[{level:1,size_bytes:1MiB,files:18446744073709551616}]", "files: 18446744073709551616 is out of range"),
+        ("[{level:1,size_bytes:9,files:900000},{level:2,size_bytes:9,files:900000}]", "a tree may have 1,000,000: give"),
+        ("[{level:1,size_bytes:1MiB,smallest:1e30}]", "initial_tree[0].smallest: 1e+30 is out of range"),
+        ("[{level:1,size_bytes:1e300}]", "initial_tree[0].size_bytes: 1e+300 is out of range"),
+    ],
+)  # fmt: skip
+def test_trees_have_limits(capsys: pytest.CaptureFixture[str], tree: str, message: str) -> None:
+    """The files of a tree, their sizes and their keys have limits, which the message states."""
+    assert message in refused(capsys, ["run", f"initial_tree={tree}", "workload=overwrite", *QUICK])
+
+
+def test_cells_and_terminals_get_no_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that begins as a formula is text for a spreadsheet; control characters reach no terminal."""
+    name = '=HYPERLINK("http://x")\x1b[2J\u202e'
+    sheet = {"lesson": 1, "student": name, "answers": {"in_place": 1}}
+    Path("sheet.yaml").write_text(to_yaml(sheet), encoding="utf-8")
+
+    assert 0 == main(["course", "grade", "sheet.yaml", "--csv"])
+    table = capsys.readouterr().out
+    assert 0 == main(["course", "grade", "sheet.yaml"])
+    text = capsys.readouterr().out
+    assert all(line.startswith("\"'=HYPERLINK") for line in table.splitlines()[1:])
+    assert "=HYPERLINK" in text
+    assert not {"\x1b", "\u202e"} & set(table + text)
 
 
 def test_a_byte_order_mark_is_no_error() -> None:

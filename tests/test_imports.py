@@ -67,7 +67,8 @@ READERS = {
     "models/text/compression.py": "decompresses any text",
     "models/text/files.py": "reads any text",
     "models/text/wrappers.py": "reads messages in JSON objects",
-    "models/workloads/trace.py": "reads traces",
+    "models/text/csv_rows.py": "reads CSV files",
+    "models/workloads/trace.py": "names traces",
 }
 """The only files of models that may read files: each reads one input format."""
 IO_MODULES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import random
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -77,9 +78,8 @@ def test_empty_members_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
-def test_bombs_are_refused(pack: Callable[[bytes], bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A small file that expands to millions of blank lines is refused by its ratio."""
-    monkeypatch.setattr(compression, "_FREE_BYTES", 1 << 20)
+def test_bombs_are_refused(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """A small file that expands to millions of blank lines is refused by its ratio, from the first megabyte on."""
     path = write_log(tmp_path, pack((b" " * 999 + b"\n") * 20_000))
 
     with pytest.raises(InputError, match="expands to more than 200 times its size"):
@@ -88,8 +88,8 @@ def test_bombs_are_refused(pack: Callable[[bytes], bytes], tmp_path: Path, monke
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_endless_line_is_refused_in_little_memory(packed: bool, tmp_path: Path) -> None:
-    """A file of one line of 100 MB is refused after a few MB."""
-    content = b"2023/11/14-22:13:20.000013 7001 " + b"x" * 100_000_000
+    """A file of one line of 100 MB, which does not compress like blanks, is refused after a few MB."""
+    content = b"2023/11/14-22:13:20.000013 7001 " + random.Random(1).randbytes(250_000).hex().encode() * 200
     path = write_log(tmp_path, gzip.compress(content, 1) if packed else content)
     del content
 
@@ -130,3 +130,14 @@ def test_devices_are_no_logs(name: str, tmp_path: Path) -> None:
     """A device is refused, not read without end."""
     with pytest.raises(InputError, match=name):
         import_log([name, "--out", str(tmp_path / "out")])
+
+
+def test_the_number_of_lines_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blank lines without end are refused by their number, in a LOG after its first lines and in any other text at once."""
+    monkeypatch.setattr("lsmlab.validation.logs.reader._LINES_TO_BEGIN", 100)
+
+    with pytest.raises(InputError, match=r"LOG: no line of RocksDB among the first 100; give its LOG"):
+        read(write_log(tmp_path, b"\n" * 1000))
+    with pytest.raises(InputError, match=r"LOG: has more than 500 lines"):
+        list(TextLines(write_log(tmp_path, b"\n" * 1000), 500))
+    assert read(write_log(tmp_path, b"\n" * 90 + Sample().run(10).text.encode())).log.records

@@ -13,7 +13,7 @@ from log_sample import ENTRIES, Sample, write_log
 from lsmlab.models.errors import InputError
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.logs.reader import parse_log, read_log
-from lsmlab.validation.logs.records import OptionsChange
+from lsmlab.validation.logs.records import Event, OptionsChange
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PUBLIC = DATA / "public_runs"
@@ -210,3 +210,16 @@ def test_public_logs_have_the_published_counts(table: str) -> None:
         assert int(float(row["n_flush"])) == sum(j.kind == "flush" and j.end_us is not None for j in reading.jobs.jobs)
         assert int(float(row.get("n_compactions") or row["n_comp"])) == len(compactions)
         assert int(float(row.get("trivial_moves") or row["n_trivial_move"])) == reading.summary["trivial_move_count"]
+
+
+@pytest.mark.parametrize("digits", [19, 400, 5000])
+def test_endless_numbers_are_damage(digits: int) -> None:
+    """A number above 10^18 in a line or an event is no number of a store: the line is counted, the field is unknown."""
+    stamp, number = "2023/11/14-22:13:20.000013 7001", "9" * digits
+    event = f'{{"time_micros": 1700000000000013, "job": 2, "event": "flush_started", "num_entries": {number}}}'
+    stall = f"[/c.cc:1] [default] Stalling writes because we have {number} level-0 files rate 5"
+    log = parse_log([f"{stamp} {stall}", f"{stamp} EVENT_LOG_v1 {event}"], "LOG")
+    (found,) = log.records.of(Event)
+
+    assert found.whole("num_entries") is None
+    assert 1 == log.troubles["unreadable_lines"]

@@ -92,3 +92,17 @@ def test_statistics_cumulative_and_interval() -> None:
     assert (4190.644, 105.095) == (dump.db["cumulative_stall_s"], dump.db["interval_stall_s"])
     assert 76.59 * 2**30 == pytest.approx(dump.db["cumulative_wal_bytes"])
     assert 9840.88 * 2**20 == pytest.approx(dump.db["interval_ingest_bytes"])
+
+
+@pytest.mark.parametrize(
+    "row", [ROWS["7.8"].replace("4/1", "18446744073709551615/1"), ROWS["7.8"].replace("12M", f"{10**30}M")]
+)
+def test_a_number_that_no_store_has_is_kept_for_the_refusal(row: str) -> None:
+    """A counter that went below 0, or doubled digits: the dump names the line, and no column has the value."""
+    reader = StatsReader()
+    for number, line in enumerate(("** Compaction Stats [default] **", HEADERS["7.8"], row), 1):
+        assert reader.take(line, None, 0, number)
+
+    assert reader.dumps[0].impossible is not None
+    assert 3 == reader.dumps[0].impossible[0]
+    assert [] == reader.dumps[0].families["default"].levels

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -92,6 +93,19 @@ def test_two_processes_may_finish_the_same_run() -> None:
     simulate_task(task)
 
     assert [task.key] == list(store.finished())
+    assert [] == list((store.root / "staging").iterdir())
+
+
+def test_a_run_that_is_replaced_is_never_missing() -> None:
+    """Two commands with --fresh: the second replaces the files of the run one by one, so that the first can read it meanwhile."""
+    store, task = stored()
+    folder, before = store.root / task.key, mtimes(store)
+    place = folder.stat().st_ino
+    simulate_task(replace(task, replace=True))
+
+    assert place == folder.stat().st_ino
+    assert before.keys() == mtimes(store).keys()
+    assert before != mtimes(store)
     assert [] == list((store.root / "staging").iterdir())
 
 

@@ -58,7 +58,7 @@ def test_other_encodings_are_named(
 
 def test_a_missing_trace_has_no_error_number(tmp_path: Path) -> None:
     """The reason is in words."""
-    with pytest.raises(InputError, match=r"none\.csv: cannot read the trace \(No such file or directory\)"):
+    with pytest.raises(InputError, match=r"none\.csv cannot be read \(No such file or directory\)"):
         read_trace(tmp_path / "none.csv", TraceColumn.RATE)
 
 

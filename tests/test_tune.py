@@ -26,6 +26,7 @@ from lsmlab.sim.studies.optuna_search import (
     SearchProblem,
     best_points,
     distribution,
+    failures,
     history,
     open_study,
     overrides,
@@ -110,6 +111,20 @@ def test_a_search_resumes(slow: Path, tmp_path: Path) -> None:
 
     assert 15 == len(names[0])
     assert names[0] == names[1]
+
+
+def test_points_of_an_interrupted_batch_are_no_failures() -> None:
+    """A resumed search does not report the points that the interruption dropped as impossible: they are drawn again."""
+    import optuna
+
+    study = optuna.create_study()
+    dropped, impossible, running = study.ask(), study.ask(), study.ask()
+    impossible.set_user_attr("error", "write_buffer_size: out of range")
+    for trial in (dropped, impossible):
+        study.tell(trial, state=optuna.trial.TrialState.FAIL)
+
+    assert 1 == failures(study)
+    assert running.number == 2
 
 
 def test_several_goals_give_a_front(slow: Path, tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ _USUAL_BITS: Final = 10.0
 """Bits per key of a filter whose size the file does not give: the value of RocksDB's examples and ADOC's runs."""
 _FIRST_LINES: Final = 2000
 """Lines in which a text must show its form. RocksDB's first message may come late in the log of a host program."""
+_MOST_LINES: Final = 5_000_000
+"""Lines of a file that is read for its options: a LOG of 500 MB, or an OPTIONS file of 20,000 column families."""
 _MAX_VALUE: Final = 1 << 10
 
 
@@ -65,7 +67,7 @@ def read_options(path_or_text: str | Path, column_family: str = "default") -> Op
     """
     if isinstance(path_or_text, str) and "\n" in path_or_text:
         return _read(path_or_text.split("\n"), "options text", column_family)
-    lines = TextLines(Path(path_or_text))
+    lines = TextLines(Path(path_or_text), _MOST_LINES)
     found = _read(lines, str(path_or_text), column_family)
     if lines.damaged:
         raise InputError(f"{path_or_text}: cannot be read: its compressed data are damaged or incomplete; copy the file again")

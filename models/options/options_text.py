@@ -23,7 +23,7 @@ _OPTION: Final = re.compile(r"Options\.([A-Za-z_][\w.]*(?:\[\d+\])?)\s*: ?(.*)$"
 _FAMILY: Final = re.compile(r"Options for column family \[(.*)\]:?$")
 _RELEASE: Final = re.compile(r"RocksDB version:\s*(\S+)")
 _TABLE: Final = "table_factory options:"
-_MEMBER: Final = re.compile(r"\s*([a-z][\w.]*)\s*: ?(.*)$")
+_MEMBER: Final = re.compile(r"\s*([a-z][\w.]{0,79})\s*: ?(.*)$")
 _STAMPED: Final = re.compile(rf"{OWN_STAMP}\S* ")
 _SEMICOLON: Final = re.compile(";")
 _SECTIONS: Final = frozenset({"Version", "DBOptions", "CFOptions"})
@@ -37,6 +37,8 @@ _FAMILIES: Final = ("override_cf_options", "update_cf_options")
 _TABLE_FACTORIES: Final = ("block_based_table_factory", "table_factory")
 _HEADER_GAP_LINES: Final = 2000
 """Lines without an option that end the header of a LOG (RocksDB may log its recovery in between)."""
+_LONGEST_LINE: Final = 16 << 10
+"""Largest length of a line with options in characters; the patterns take time that grows with its square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class Form(Enum):
 def form_of(lines: Iterable[str]) -> Form:
     """Return the form of a text that begins with these plain lines."""
     found = Form.OTHER
-    for line in lines:
+    for whole in lines:
+        line = whole[:_LONGEST_LINE]
         if _STAMPED.match(line) or _RELEASE.search(line) or _OPTION.search(line):
             return Form.LOG
         text = line.strip()
@@ -78,10 +81,22 @@ def form_of(lines: Iterable[str]) -> Form:
 
 
 def read_entries(lines: NumberedLines, form: Form, source: str) -> Iterator[OptionEntry]:
-    """Yield the entries of a text of this form. Raises InputError with the line for text that RocksDB refuses too."""
+    """Yield the entries of a text of this form. Raises InputError with the line for text that RocksDB refuses too.
+
+    Longer lines than `_LONGEST_LINE` are refused, and skipped in a LOG, where they are messages of other kinds.
+    """
+    lines = _of_usual_length(lines, form, source)
     if form is Form.LOG:
         return read_log(lines)
     return read_strings(lines, source) if form is Form.STRINGS else read_ini(lines, source)
+
+
+def _of_usual_length(lines: NumberedLines, form: Form, source: str) -> Iterator[tuple[int, str]]:
+    for number, line in lines:
+        if len(line) <= _LONGEST_LINE:
+            yield number, line
+        elif form is not Form.LOG:
+            raise InputError(f"{source}:{number}: line is longer than {_LONGEST_LINE >> 10} KiB; write one option per line")
 
 
 def read_ini(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:

@@ -64,6 +64,8 @@ def flatten(overrides: Mapping[str, Any], where: str = WHERE) -> dict[str, Any]:
     """
     flat: dict[str, Any] = {}
     for name, value in overrides.items():
+        if not isinstance(name, str):
+            raise InputError(f"{where}.{name}: keys must be text")
         if value is None or name.startswith("_"):
             continue
         if name in STRUCTS:

@@ -4,4 +4,6 @@
 - wrappers: messages that a program put into JSON objects or quotes; prefixes: what a collector put before each line.
 - stamps: time stamps of RocksDB and of the programs that embed it.
 - plain_lines: all of it together, the lines that the parsers know.
+- csv_rows: rows of CSV files.
+- printable: such a text for a terminal.
 """

@@ -14,9 +14,11 @@ from lsmlab.models.errors import InputError
 
 _STEP_BYTES: Final = 1 << 18
 """Bytes that are read, and bytes that are decompressed, in one step."""
+_PACKED_BYTES: Final = 1 << 14
+"""Compressed bytes that are read in one step: what was read is the measure of the ratio."""
 _LARGEST_RATIO: Final = 200
 """Largest ratio of text to compressed data: LOGs have ratios of 5 to 30, also with many equal statistics dumps."""
-_FREE_BYTES: Final = 64 << 20
+_FREE_BYTES: Final = 1 << 20
 """Text to which the ratio does not apply: a short text of blanks compresses well and does no harm."""
 _MOST_MEMBERS: Final = 100_000
 """Largest number of members of a compressed file; bgzip writes one for each 64 KiB of text, 16,000 for 1 GiB."""
@@ -50,7 +52,7 @@ def unpacked(path: Path, largest_bytes: int) -> Iterator[bytes]:
 
 
 def _limited(path: Path, file: IO[bytes], largest_bytes: int) -> Iterator[bytes]:
-    first = file.read(_STEP_BYTES)
+    first = file.read(_PACKED_BYTES)
     opener = next((opener for magic, opener in _OPENERS if first.startswith(magic)), None)
     size = 0
     parts = _plain(first, file) if opener is None else _members(path, opener, first, file)
@@ -90,7 +92,7 @@ def _members(path: Path, opener: Any, first: bytes, file: IO[bytes]) -> Iterator
         try:
             while not unpacker.eof:
                 if not raw and getattr(unpacker, "needs_input", True):  # zlib keeps no input: the rest is in unconsumed_tail
-                    raw = file.read(_STEP_BYTES)
+                    raw = file.read(_PACKED_BYTES)
                     if not raw:
                         raise Damaged
                 part = unpacker.decompress(raw, _STEP_BYTES)
@@ -101,7 +103,7 @@ def _members(path: Path, opener: Any, first: bytes, file: IO[bytes]) -> Iterator
             raise Damaged from None
         raw = unpacker.unused_data.lstrip(b"\0")
         while not raw:  # zeros after the last member are padding
-            raw = file.read(_STEP_BYTES)
+            raw = file.read(_PACKED_BYTES)
             if not raw:
                 return
             raw = raw.lstrip(b"\0")

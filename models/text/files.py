@@ -1,7 +1,7 @@
 """Reader of text files of unknown origin: plain or compressed, in any Unicode encoding, damaged or cut off.
 
-A file is read in small steps. Limits on its size, the compression ratio, the number of compressed members and the length of
-a line keep memory and time small, whatever the file contains.
+A file is read in small steps. Limits on its size, the compression ratio, the number of compressed members, the number of
+lines and the length of a line keep memory and time small, whatever the file contains.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ _LARGEST_LINES_BYTES: Final = 16 << 30
 _LONGEST_LINE: Final = 4 << 20
 """Largest length of a line in characters. The longest line of a LOG names all input files of a compaction: 200 KB for 20,000
 files."""
+MOST_LINES: Final = 200_000_000
+"""Largest number of lines of a LOG: a LOG of 16 GiB has 120 million."""
 _HEAD_CHARACTERS: Final = 4 << 20
 """Length of the beginning of a LOG that is kept, for the options in it; a hundred column families take 1.5 MB."""
 
@@ -54,8 +56,9 @@ class TextLines:
     Bytes that are no text in the file's encoding are passed on as U+DC80 to U+DCFF; `plain_lines` reads them as latin-1.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, most_lines: int = MOST_LINES) -> None:
+        """`most_lines`: number of lines above which the file is refused."""
+        self.path, self._most_lines = path, most_lines
         self.head = ""
         """After the iteration: the beginning of the text."""
         self.whole = True
@@ -73,6 +76,11 @@ class TextLines:
                 room -= len(text)
             *lines, pending = (pending + text).split("\n")
             number += len(lines)
+            if number > self._most_lines:
+                raise InputError(
+                    f"{self.path}: has more than {self._most_lines:,} lines; extract those that you need, such as with "
+                    "head, tail or grep"
+                )
             yield from lines
             if len(pending) > _LONGEST_LINE:
                 raise InputError(

@@ -27,7 +27,8 @@ _MESSAGE: Final = re.compile(
     r"(?<![\w./\\])(?:"
     r"EVENT_LOG_v1 |\(Original Log Time |(?:\[(?:WARN|ERROR|FATAL)\] ?)?\[[^\[\]\s\"]+\.(?:cc|h):\d+\](?: |$)|"
     rf"{_FORKS} version: |DB SUMMARY|DB Session ID:|SST files in |DB pointer |"
-    r" *Options\.\w| *table_factory options:|\[[^\]]+\] (?:Stalling|Stopping|Increasing|New memtable|Mov(?:ing|ed) #|Level-0 |"
+    r" {0,80}Options\.\w| {0,80}table_factory options:|"
+    r"\[[^\[\]]+\] (?:Stalling|Stopping|Increasing|New memtable|Mov(?:ing|ed) #|Level-0 |"
     r"compacted to|Level summary|SetOptions|\[JOB )|------- DUMPING STATS|Shutdown(?:: canceling| complete))"
 )
 """Begins of the messages that the parsers know. Needed where something of unknown length precedes them."""

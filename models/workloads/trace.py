@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 
-from lsmlab.models.errors import InputError, reading_error
+from lsmlab.models.errors import InputError
+from lsmlab.models.text.csv_rows import csv_rows, rows_of
 from lsmlab.models.workloads.arrivals import Recorded
 
 
@@ -26,27 +26,26 @@ def read_trace(path: str | Path, column: TraceColumn, loop: bool = False, scale:
 
     Raises InputError with the file and line of the first bad row.
     """
-    try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as lines:
-            return trace_of(lines, path, column, loop, scale)
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(path, error) from None
+    return _recorded(csv_rows(Path(path)), path, column, loop, scale)
 
 
 def trace_of(
     lines: Iterable[str], path: str | Path, column: TraceColumn, loop: bool = False, scale: float = 1.0
 ) -> Recorded:
     """Return the schedule in the lines of a CSV file; `path` names it in errors. See `read_trace`."""
+    return _recorded(rows_of(lines, str(path)), path, column, loop, scale)
+
+
+def _recorded(
+    cells: Iterable[tuple[int, list[str]]], path: str | Path, column: TraceColumn, loop: bool, scale: float
+) -> Recorded:
     rows: list[tuple[float, float]] = []
-    try:
-        for line, row in enumerate(csv.reader(lines), 1):
-            if not row or row[0].lstrip().startswith("#") or (not rows and not _is_number(row[0])):
-                continue
-            rows.append(_row(row, f"{path}:{line}"))
-            if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
-                raise InputError(f"{path}:{line}: time {rows[-1][0]:g} s is not after {rows[-2][0]:g} s; times must ascend")
-    except csv.Error as error:
-        raise _unreadable(path, error) from None
+    for line, row in cells:
+        if row[0].lstrip().startswith("#") or (not rows and not _is_number(row[0])):
+            continue
+        rows.append(_row(row, f"{path}:{line}"))
+        if len(rows) > 1 and rows[-1][0] <= rows[-2][0]:
+            raise InputError(f"{path}:{line}: time {rows[-1][0]:g} s is not after {rows[-2][0]:g} s; times must ascend")
     if len(rows) < 2:
         raise InputError(f"{path}: a trace needs at least two rows of seconds and {column.value}")
     first = rows[0][0]
@@ -55,10 +54,6 @@ def trace_of(
     lengths = [b - a for a, b in zip(starts, [*starts[1:], end], strict=True)]
     per = lengths if column is TraceColumn.OPERATIONS else [1.0] * len(rows)
     return Recorded(tuple(starts), tuple(scale * v / s for (_, v), s in zip(rows, per, strict=True)), end, loop)
-
-
-def _unreadable(path: str | Path, error: Exception) -> InputError:
-    return InputError(f"{path}: cannot read the trace ({reading_error(error)}); give a CSV file in UTF-8")
 
 
 def _row(row: list[str], where: str) -> tuple[float, float]:

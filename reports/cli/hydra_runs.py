@@ -116,12 +116,14 @@ def task(config: DictConfig) -> float | list[float] | None:
     """
     from hydra.core.hydra_config import HydraConfig
     from lsmlab.reports.cli.launched import objective_values, run_launched
+    from lsmlab.sim.configuration.interpolations import check_interpolations
     from lsmlab.sim.runs.worker import end_with_parent_of
     from omegaconf import OmegaConf
 
     if driver := os.environ.get(_DRIVER_ENV):
         end_with_parent_of(int(driver))
     hydra = HydraConfig.get()
+    check_interpolations(cast(dict[str, Any], OmegaConf.to_container(config, resolve=False)))
     plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
     directory = Path(hydra.runtime.output_dir)
     fixed = os.environ.get(_FIXED_ENV, "").split(",")

@@ -6,6 +6,7 @@ import sys
 
 from lsmlab.reports.cli.arguments import OutputOptions, parser_of, read
 from lsmlab.reports.cli.running import draw
+from lsmlab.reports.limits import IMPORT_S, limited
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.results.rundir import dated_directory, display_path, named_directory
 from lsmlab.validation.importer.configuration import FULL_SPEED, NAME
@@ -20,10 +21,13 @@ def import_log(argv: list[str]) -> int:
     """
     given = parser_of("import", ImportRequest, OutputOptions).parse_args(argv)
     request, output = read(given, ImportRequest), read(given, OutputOptions)
-    store = read_store(request)
+    place = str(request.logs[0])
+    with limited(place, IMPORT_S):
+        store = read_store(request)
     target = (dated_directory("outputs") if output.out is None else named_directory(output.out)).resolve()
-    store.write(target)
-    summary = store.summary
+    with limited(place, IMPORT_S):
+        store.write(target)
+        summary = store.summary
     folder, experiment = display_path(target), summary["import"]["experiment"]
     commands = {name: f"lsmlab run --config-dir {folder} experiment={name}" for name in (NAME, FULL_SPEED)}
     if output.json:

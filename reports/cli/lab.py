@@ -20,6 +20,9 @@ DEFAULT_FOLDER: Final = Path("outputs") / "lab"
 _MOST: Final = 4
 """Largest number of simulations at a time, previews not counted, whatever the number of cores."""
 
+_LEAST: Final = 2
+"""Least number: a tab has one simulation at a time, so it cannot keep the only place from the others."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LabRequest:
@@ -56,7 +59,7 @@ def _serve(request: LabRequest) -> int:
     kept = KeptRuns(make_directory(request.out).resolve())
     kept.tidy()
     config = START.configuration()
-    most = max(1, min(_MOST, (os.cpu_count() or 1) - 1))
+    most = max(_LEAST, min(_MOST, (os.cpu_count() or 1) - 1))
     jobs, key = JobQueue(lambda: LabProcess(Preview(config)), most, kept.tidy), new_key()
     server = _bound(HOST, request.port)
     try:

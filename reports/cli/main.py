@@ -6,15 +6,18 @@ Verbs are those of `VERBS`, and entry points of the group "lsmlab.verbs" of othe
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points, version
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TextIO, cast
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.printable import printable
 from lsmlab.sim.results.stopping import INTERRUPTED, stoppable
 
 VERBS: Final = {
@@ -45,6 +48,8 @@ VERBS: Final = {
 
 Only the module of the called one is imported.
 """
+_BAR: Final = r"\r|\x1b\[[KA]"
+"""Control sequences of progress bars."""
 EXIT_FAILED, EXIT_INPUT, EXIT_PIPE = 1, 2, 141
 
 
@@ -56,6 +61,11 @@ def main(argv: list[str] | None = None) -> int:
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     _make_streams_writable()
+    with _printable_streams():
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     try:
         with stoppable():
             code = _dispatch(arguments)
@@ -79,6 +89,39 @@ def _make_streams_writable() -> None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+
+
+class _PrintableStream:
+    """A text stream that shows control characters as escapes: names in files of others reach the terminal through it."""
+
+    def __init__(self, stream: Any, kept: str = "") -> None:
+        """`kept`: pattern of control sequences that are written as they are."""
+        self._stream, self._kept = stream, re.compile(f"({kept})") if kept else None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a text; return the number of its characters."""
+        parts = self._kept.split(text) if self._kept is not None else [text]
+        self._stream.write("".join(part if i % 2 else printable(part) for i, part in enumerate(parts)))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts."""
+        for line in lines:
+            self.write(line)
+
+
+@contextmanager
+def _printable_streams() -> Iterator[None]:
+    """Let all texts of a command pass `printable`; a progress bar may still return to the begin of its line."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = cast(TextIO, _PrintableStream(before[0])), cast(TextIO, _PrintableStream(before[1], _BAR))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.reports.cli.arguments import LineParser
 from lsmlab.reports.cli.running import draw
 from lsmlab.sim.results.comparison_text import aligned
+from lsmlab.sim.results.csvtext import write_csv
 from lsmlab.sim.results.jsontext import to_json
 from lsmlab.sim.studies.sweep.query import (
     LABELS,
@@ -84,9 +84,7 @@ def _print(rows: Rows, arguments: argparse.Namespace) -> int:
         sys.stdout.write(to_json({"rows": rows}))
     elif arguments.csv:
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        writer = csv.DictWriter(sys.stdout, columns, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        write_csv(sys.stdout, columns, rows)
     else:
         sys.stdout.write(_text(rows, named=bool(arguments.show or arguments.sql)))
     return 0

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
 from lsmlab.reports.cli.arguments import RunOptions
+from lsmlab.reports.limits import PAGE_S, limited
 from lsmlab.sim.results.rundir import dated_directory, display_path, make_directory, named_directory, unused_directory
 from lsmlab.sim.runs.estimate import CostEstimate, duration_text
 from lsmlab.sim.runs.executor import Executor
@@ -96,7 +97,8 @@ def draw(page: Callable[[], Path | None], label: str = "Report", *, quiet: bool 
     raises it instead.
     """
     try:
-        path = page()
+        with limited("the page", PAGE_S):
+            path = page()
     except Exception as error:
         if os.environ.get("LSMLAB_TRACEBACK", "0") not in ("", "0"):
             raise

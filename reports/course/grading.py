@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 import re
@@ -14,6 +13,7 @@ from typing import Any
 from lsmlab.models.errors import InputError
 from lsmlab.reports.course.exercises import ExerciseTask, Sheet, right_answers, sheet, sheet_markdown
 from lsmlab.sim.results.comparison_text import in_columns
+from lsmlab.sim.results.csvtext import write_csv
 from lsmlab.sim.yaml_text import read_yaml, to_yaml
 
 
@@ -144,9 +144,7 @@ def as_csv(grades: Sequence[Grade], *, key: bool) -> str:
     """Return the verdicts as CSV with a head."""
     records = as_records(grades, key=key)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
+    write_csv(text, list(records[0]) if records else [], records)
     return text.getvalue()
 
 

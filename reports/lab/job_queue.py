@@ -14,13 +14,15 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.reports.lab.process import EndedError, LabProcess
-from lsmlab.reports.lab.work import LabTask, Preview
+from lsmlab.reports.lab.work import LabTask, Preview, limit_s
 from lsmlab.sim.runs.estimate import duration_text
 
 MOST_TABS: Final = 50
 """Tabs whose state is remembered; the state of the oldest idle tab is dropped."""
 PREVIEW_LIMIT_S: Final = 15.0
 """Wall time after which a preview is ended; its CPU time is limited too (`preview.LONGEST_S`)."""
+_GRACE_S: Final = 30.0
+"""Time after its limit in which a task may end by itself."""
 _ESTIMATED_FROM: Final = 0.03
 """Finished share from which the time left is estimated."""
 _TAB: Final = re.compile(r"[0-9a-f-]{8,40}")
@@ -108,6 +110,8 @@ class JobQueue:
                 return
             if current is not None:
                 self._stop(current)
+            if sum(job.status.active for job in self._jobs.values()) >= MOST_TABS:
+                raise InputError(f"{MOST_TABS} tasks of other tabs are waiting; try again when some have ended")
             job = _Job(title, task, Status("waiting", title), finish)
             self._jobs[tab] = job
             self._jobs.move_to_end(tab)
@@ -178,8 +182,10 @@ class JobQueue:
                     job.status = replace(job.status, share=value, left=left_text(value, time.monotonic() - job.began_s))
 
         try:
-            page = process.do(job.task, share)
+            page = process.do(job.task, share, limit_s(job.task) + _GRACE_S)
             job.finish(page)
+        except TimeoutError:
+            return Status("failed", job.title, error=f"takes longer than {duration_text(limit_s(job.task))}: use the command")
         except (InputError, EndedError) as error:
             return Status("failed", job.title, error=str(error))
         except Exception as error:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
-from lsmlab.reports.lab.work import LabTask
+from lsmlab.reports.lab.work import LabTask, limit_s
+from lsmlab.reports.limits import limited
 from lsmlab.sim.runs.worker import begin_local_worker
 
 Share = Callable[[float], None]
@@ -71,8 +72,10 @@ class LabProcess:
 
     def _answer(self, share: Share, timeout_s: float | None) -> Any:
         """Return the result of the task, or its error; a message before that is the finished share."""
+        begun_s = time.monotonic()
         while True:
-            if not self._pipe.poll(timeout_s):
+            left_s = None if timeout_s is None else max(0.0, timeout_s - (time.monotonic() - begun_s))
+            if not self._pipe.poll(left_s):
                 raise TimeoutError
             ended, content = self._pipe.recv()
             if ended:
@@ -110,7 +113,8 @@ def _result(pipe: Connection, task: LabTask) -> Any:
             pipe.send((False, now_s / end_s))
 
     try:
-        return task.do(progress)
+        with limited("this task", limit_s(task)):
+            return task.do(progress)
     except Exception as error:
         from lsmlab.models.errors import InputError
 

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import lsmlab
+from lsmlab.reports.limits import PAGE_S
 
+LONGEST_S = 2 * 3600.0
+"""Wall time after which a simulation of the laboratory is ended; longer ones are for `lsmlab run`."""
 Progress = Callable[[float, float], None]
 """Gets the simulated time and the end of a run, in seconds."""
 
@@ -70,3 +73,8 @@ class DrawComparison:
 
 
 LabTask = Preview | WholeRun | Import | DrawComparison
+
+
+def limit_s(task: LabTask) -> float:
+    """Return the longest time of a task: one tab may not keep the worker processes from the others."""
+    return {Preview: PAGE_S, WholeRun: LONGEST_S, Import: PAGE_S, DrawComparison: PAGE_S}[type(task)]

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from lsmlab.models.errors import InputError
+from lsmlab.sim.configuration.trust import REMEDY, is_trusted
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
 PARTS: Final = ("picker", "cutter", "throttle", "scheduler", "tuner", "filter")
@@ -53,6 +55,16 @@ ConfigFolder = Path | MemoryFolder
 """Folder of configuration groups."""
 
 
+def read_inside(path: Path, folder: Path) -> str:
+    """Return the text of a YAML file of a folder of configuration groups.
+
+    Raises InputError if it cannot be read, or leads out of the folder: another's folder must not name the user's files.
+    """
+    if not is_trusted() and not Path(realpath(path)).is_relative_to(realpath(folder)):
+        raise InputError(f"{path}: leads out of the folder {folder}; {REMEDY}")
+    return read_yaml_text(path)
+
+
 @dataclass(frozen=True, slots=True)
 class GroupEntry:
     """One file of a configuration group."""
@@ -64,7 +76,7 @@ class GroupEntry:
     @property
     def text(self) -> str:
         """Text of the YAML file, comments included."""
-        return read_yaml_text(self.path)
+        return read_inside(self.path, self.path.parents[self.group.count("/") + 1])
 
     def description(self) -> str:
         """Return the value of `description`, or else the first comment line."""
@@ -100,12 +112,19 @@ def entries(group: str, config_dirs: Sequence[Path] = ()) -> list[GroupEntry]:
 
 def inherited(entry: GroupEntry, config_dirs: Sequence[Path] = ()) -> list[GroupEntry]:
     """Return the entry and the entries of its group that its `defaults` include; the first overrides the others."""
+    return _layers(entry, config_dirs, ())
+
+
+def _layers(entry: GroupEntry, config_dirs: Sequence[Path], around: tuple[Path, ...]) -> list[GroupEntry]:
+    """Return the entry and what it includes; `around`: the entries that include it. Raises InputError for a circle."""
+    if entry.path in around:
+        raise InputError(f"{entry.path}: defaults: includes itself; remove the entry that leads back to it")
     layers = [entry]
     for name in reversed(_defaults(entry)):
         for folder in _folders(config_dirs):
             path = folder / entry.group / f"{name}.yaml"
             if path.exists():
-                layers += inherited(GroupEntry(entry.group, name, path), config_dirs)
+                layers += _layers(GroupEntry(entry.group, name, path), config_dirs, (*around, entry.path))
                 break
     return [*_parameters(entry, config_dirs), *layers]
 
@@ -140,7 +159,8 @@ def _defaults(entry: GroupEntry) -> list[str]:
     """Return the names of the entries of the same group in the `defaults` of this entry."""
     content = parse_yaml(entry.text, entry.path)
     listed = content.get("defaults", []) if isinstance(content, dict) else []
-    return [name for name in listed if isinstance(name, str) and name != "_self_"]
+    names = [name for name in listed if isinstance(name, str) and name != "_self_"] if isinstance(listed, list) else []
+    return list(dict.fromkeys(names))
 
 
 def _folders(config_dirs: Sequence[Path]) -> list[Path]:

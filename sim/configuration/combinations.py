@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,12 @@ from lsmlab.sim.yaml_text import read_yaml
 GROUP: Final = "comparison"
 """Folder of configs with the files of variants."""
 _KEYS: Final = ("description", "overrides", "variants", "settings")
+_BRACES: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+"""Braces that stand for themselves, and names of values."""
+_LONGEST_VALUE: Final = 1000
+"""Largest length of a setting's value in characters."""
+_MOST: Final = 100_000
+"""Largest number of configurations of a command."""
 _OF_A_VARIANT: Final = ("description", "overrides", "parents")
 
 
@@ -50,9 +57,11 @@ class VariantsFile:
             for name, overrides in self.variants.items():
                 chosen = {"variant": name, **({"setting": setting} if setting else {})}
                 try:
-                    formatted = [text.format_map(values) for text in overrides]
+                    formatted = [_filled(text, values) for text in overrides]
                 except KeyError as error:
                     raise InputError(f"variant {name}: setting {setting or 'none'} has no value for {error}") from None
+                except InputError as error:
+                    raise InputError(f"variant {name}: {error}") from None
                 result.append(Combination([*self.overrides, *setting_overrides, *formatted], chosen))
         return result
 
@@ -62,6 +71,20 @@ class VariantsFile:
             "description": self.description, "variants": list(self.variants), "settings": list(self.settings),
             "parents": {name: list(of) for name, of in self.parents.items()},
         }  # fmt: skip
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    """Return an override with a setting's values in place of their names in braces, and without the second of two braces.
+
+    Python's own formats are not read: a width or an attribute in them would let a file use up memory, or read objects.
+    Raises KeyError for a name without a value, InputError for other braces.
+
+    >>> _filled("engine.cutter={{_target_: {cutter}}}", {"cutter": "my.Cutter"})
+    'engine.cutter={_target_: my.Cutter}'
+    """
+    if re.search("[{}]", _BRACES.sub("", text)):
+        raise InputError(f"{text[:60]}: write {{name}} for a value of the setting, and {{{{ and }}}} for braces")
+    return _BRACES.sub(lambda found: values[found[1]] if found[1] else found[0][0], text)
 
 
 def combinations(overrides: Sequence[str], variants: VariantsFile | None) -> list[Combination]:
@@ -84,12 +107,16 @@ def expand(overrides: Sequence[str]) -> list[tuple[list[str], dict[str, str]]]:
     """
     fixed: list[str] = []
     swept: dict[str, list[str]] = {}
+    number = 1
     prepared = prepare(overrides)
     for text, override in zip(prepared, parsed(prepared), strict=True):
         if override.is_sweep_override():
             if not override.is_discrete_sweep():
                 raise InputError(f"{text}: compare needs a list of values, such as a,b,c")
-            swept[override.get_key_element()] = list(override.sweep_string_iterator())
+            values = swept[override.get_key_element()] = list(itertools.islice(override.sweep_string_iterator(), _MOST + 1))
+            number *= len(values)
+            if number > _MOST:
+                raise InputError(f"{text}: more than {_MOST:,} combinations; give fewer values, or take points by 'lsmlab sweep'")
         else:
             fixed.append(text)
     products = itertools.product(*swept.values())
@@ -122,12 +149,20 @@ def read_variants(name: str) -> VariantsFile:
     settings = {
         str(one): (
             _texts(about, path, f"settings.{one}"),
-            {str(k): str(v) for k, v in about.items() if k != "overrides"} if isinstance(about, Mapping) else {},
+            _setting_values(about, path, f"settings.{one}"),
         )
         for one, about in (content.get("settings") or {}).items()
     }
     common = _texts({"overrides": content.get("overrides") or []}, path, "overrides")
     return VariantsFile(str(content.get("description", "")), common, variants, parents, settings)
+
+
+def _setting_values(about: object, path: Path, where: str) -> dict[str, str]:
+    values = {k: str(v) for k, v in about.items() if k != "overrides"} if isinstance(about, Mapping) else {}
+    for key, value in values.items():
+        if len(value) > _LONGEST_VALUE:
+            raise InputError(f"{path}: {where}.{key}: longer than {_LONGEST_VALUE} characters; write a shorter value")
+    return values
 
 
 def _path(name: str) -> Path:

@@ -6,6 +6,7 @@ composed tree, in a few milliseconds. All functions may be called from several t
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import re
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from lsmlab.models.errors import InputError
 from lsmlab.models.version import Version
 from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder, MemoryFolder, is_group, packaged_folder
+from lsmlab.sim.configuration.interpolations import check_interpolations
 from lsmlab.sim.configuration.overrides import (
     HYDRA_LOCK,
     override_key,
@@ -68,6 +70,11 @@ class _Tree:
     hydra: Mapping[str, Any]
     """The node `hydra`."""
 
+    @property
+    def interpolates(self) -> bool:
+        """Whether a value refers to another one."""
+        return b"${" in self.config
+
     def with_values(self, values: Sequence[Override]) -> DictConfig:
         """Return a copy with the values set, by Hydra's rules. Raises Hydra's errors."""
         from hydra._internal.config_loader_impl import ConfigLoaderImpl
@@ -90,7 +97,10 @@ def compose(overrides: Sequence[str] = (), folders: Sequence[str | ConfigFolder]
         try:
             prepared = with_drive(prepare(overrides))
             tree, values = _chosen(prepared, places)
-            plain = OmegaConf.to_container(tree.with_values(values), resolve=True, throw_on_missing=True)
+            composed = tree.with_values(values)
+            if tree.interpolates or any("${" in text for text in prepared):
+                check_interpolations(cast(dict[str, Any], OmegaConf.to_container(composed, resolve=False)))
+            plain = OmegaConf.to_container(composed, resolve=True, throw_on_missing=True)
         except Exception as error:
             raise translated(error, overrides, places) from error
     config = cast(dict[str, Any], plain)
@@ -172,6 +182,8 @@ def translated(error: Exception, overrides: Sequence[str], folders: Sequence[str
     if isinstance(error, ValueError) and "Config group override" in str(error):
         empty = [o for o in overrides if "." not in override_key(o) and o.partition("=")[2].lower() in ("null", "")]
         return InputError(f"{(empty or ['override'])[0]}: a group needs the name of an entry; see 'lsmlab list'")
+    if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP):
+        return InputError(f"{Path(error.filename or '').name[:60]}…: no such entry; {error.strerror}: see 'lsmlab list'")
     match = re.match(r"Could not (?:override|append|delete)[^']*'([^']+)'", str(error))
     if match is None:
         return error

@@ -17,7 +17,7 @@ from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from lsmlab.models.errors import InputError
-from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder, MemoryFolder
+from lsmlab.sim.configuration.catalogue import IN_MEMORY, ConfigFolder, MemoryFolder, read_inside
 from lsmlab.sim.configuration.trust import FOREIGN, MEMORY, REMEDY, TRUSTED, names_hydra
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 from omegaconf import OmegaConf
@@ -87,6 +87,11 @@ class ForeignFolder(TrustedFolder):
                 raise InputError(f"{path}: defaults: {place}: chooses Hydra's own settings; {REMEDY}")
             if "${" in place or ".." in re.split(r"[\s/@]+", f"{place} {entry}"):
                 raise InputError(f"{path}: defaults: {place}: {entry}: may not lead out of the folder; {REMEDY}")
+
+
+    def text(self, path: Path) -> str:
+        """Return the text of a file. Raises InputError if it cannot be read, or is a link to a file outside the folder."""
+        return read_inside(path, Path(self.path))
 
 
 class FolderInMemory(ForeignFolder):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.not_simulated import reason_text
+from lsmlab.models.text.printable import printable
 
 _COMPOSITION: Final = ("hydra", "omegaconf", "yaml", "antlr4", "hydra_plugins", "optuna")
 """Packages that compose a configuration or start runs: their errors are about the user's input."""
@@ -22,6 +23,8 @@ _PACKAGES: Final = {
 _OPTIONS: Final = "engine.options."
 _RATE_KEYS: Final = ("workload.scale", "workload.rate")
 """Packages that contain Hydra's launchers and sweepers."""
+_BUILT_IN: Final = (ValueError, TypeError, AssertionError, KeyError, AttributeError, RecursionError, ArithmeticError)
+"""Errors that Hydra and OmegaConf raise for bad input, besides their own."""
 _LENGTH: Final = 400
 """Largest length of a message in characters."""
 
@@ -42,7 +45,7 @@ def _from_composition(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or not isinstance(error, ValueError | TypeError | AssertionError | KeyError | AttributeError):
+    if trace is None or not isinstance(error, _BUILT_IN):
         return False
     return str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0] in _COMPOSITION
 
@@ -129,5 +132,5 @@ def _after(text: str, mark: str) -> str:
 
 
 def _flat(text: str) -> str:
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     return line if len(line) <= _LENGTH else line[: _LENGTH - 1] + "…"

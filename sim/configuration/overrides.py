@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
 _SEARCH_PATH: Final = "hydra.searchpath"
+_LONGEST: Final = 100_000
+"""Largest length of an override in characters: an initial tree of 2,000 files."""
+_DEEPEST: Final = 20
+"""Largest depth of brackets: the time of Hydra's parser grows steeply with it."""
+_BRACKETS: Final = re.compile(r"[\[\](){}]")
 _QUOTES: Final = ("'", '"')
 MACHINE: Final = "machine"
 """Short for `PARAMETERS`, on the command line."""
@@ -29,11 +34,28 @@ HYDRA_LOCK: Final = threading.RLock()
 
 
 def parsed(overrides: Sequence[str]) -> list[Override]:
-    """Parse overrides by Hydra's grammar. May be called from several threads. Raises Hydra's OverrideParseException."""
+    """Parse overrides by Hydra's grammar. May be called from several threads. Raises Hydra's OverrideParseException.
+
+    Raises InputError for an override that is too long or nested too deeply for Hydra's parser.
+    """
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
+    for text in overrides:
+        _check_size(text)
     with HYDRA_LOCK:
         return OverridesParser.create().parse_overrides(list(overrides))
+
+
+def _check_size(text: str) -> None:
+    depth = deepest = 0
+    for sign in _BRACKETS.findall(text):
+        depth += 1 if sign in "[{(" else -1
+        deepest = max(deepest, depth)
+    if len(text) > _LONGEST or deepest > _DEEPEST:
+        raise InputError(
+            f"{text[:60]}…: an override of more than {_LONGEST:,} characters or {_DEEPEST} levels of brackets; write it into an "
+            "entry of --config-dir"
+        )
 
 
 def prepare(overrides: Sequence[str]) -> list[str]:

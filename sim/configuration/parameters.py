@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import parse_quantity
-from lsmlab.sim.configuration.catalogue import ConfigFolder, MemoryFolder, packaged_folder
+from lsmlab.sim.configuration.catalogue import ConfigFolder, MemoryFolder, packaged_folder, read_inside
 from lsmlab.sim.configuration.overrides import PARAMETERS, override_key
 from lsmlab.sim.yaml_text import parse_yaml, read_yaml_text
 
@@ -73,7 +73,7 @@ def read_parameters(name: str, folders: Sequence[ConfigFolder] = ()) -> Paramete
             if file in folder.files:
                 return _read(name, Path(folder.name, file), folder.files[file])
         elif (folder / file).is_file():
-            return _read(name, folder / file, read_yaml_text(folder / file))
+            return _read(name, folder / file, read_inside(folder / file, folder))
         else:
             known |= {path.stem for path in (folder / "parameters").glob("*.yaml")}
     raise InputError(

@@ -5,6 +5,6 @@
 - Several runs, or the column families of one, side by side: comparison_text.
 - Columns, types and meanings of every table: schema. As DataFrames: frames. Finished jobs and sums over them: job_sums.
 - Tree at a given time, from version edits: tree_replay.
-- Files: rundir, parquet and jsontext write them; leftovers names and removes unfinished ones;
+- Files: rundir, parquet, jsontext and csvtext write them; leftovers names and removes unfinished ones;
   stopping keeps Ctrl-C and SIGTERM away while files change. reading reads files.
 """

@@ -74,7 +74,12 @@ class RunStore:
         for path in folder.iterdir():
             path.chmod(0o444)  # folders of results have hard links to these files
         target = self.root / key
-        if target.exists() and (replace or self.find(key) is None):
+        known = self.find(key) is not None
+        if replace and known:  # file by file: another command may read the run at this moment
+            move_files(folder, target)
+            shutil.rmtree(self.root / FAILED / key, ignore_errors=True)
+            return target
+        if target.exists() and not known:
             with self.staging() as old, contextlib.suppress(FileNotFoundError):
                 target.rename(old / key)
         try:
@@ -88,7 +93,8 @@ class RunStore:
     def fail(self, key: str, reason: str) -> None:
         """Write the reason of a failure to failed/<key>/error.txt; the next command with this run tries it again."""
         folder = make_directory(self.root / FAILED / key)
-        (folder / ERROR).write_text(f"{reason}\n", encoding="utf-8")
+        with contextlib.suppress(FileNotFoundError):  # another process has just finished the run
+            (folder / ERROR).write_text(f"{reason}\n", encoding="utf-8")
 
     def about(self, key: str) -> dict[str, Any]:
         """Return the content of a finished run's run.json: key, seed, version, code digest, wall_s and so on."""

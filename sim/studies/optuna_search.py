@@ -258,6 +258,13 @@ def _interrupted(trial: optuna.trial.FrozenTrial) -> bool:
     return trial.state == TrialState.FAIL and _ERROR not in trial.user_attrs
 
 
+def failures(study: optuna.Study) -> int:
+    """Return the number of points that were not possible; those of an interrupted batch do not count."""
+    from optuna.trial import TrialState
+
+    return sum(not _interrupted(t) for t in study.get_trials(deepcopy=False, states=(TrialState.FAIL,)))
+
+
 def _drop_unfinished(study: optuna.Study) -> None:
     """Mark the points of an interrupted batch as failed; the same points are drawn again."""
     from optuna.trial import TrialState

@@ -33,6 +33,7 @@ from lsmlab.sim.studies.optuna_search import (
     PointTried,
     SearchProblem,
     best_points,
+    failures,
     history,
     importances,
     open_study,
@@ -181,7 +182,7 @@ def tune(request: TuningRequest, runs: Settings, folder: Path) -> Tuning:
     states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
     return Tuning(
         baseline.name, list(goals), [metric.name for metric in metrics], limits_text(limits), list(request.space),
-        PointCounts(states.count("COMPLETE"), states.count("PRUNED"), states.count("FAIL")),
+        PointCounts(states.count("COMPLETE"), states.count("PRUNED"), failures(study)),
         [(name, list(values)) for name, values in front], best, verdict, importances(study, problem),
         history(study, problem), command_of("tune", request), options,
     )  # fmt: skip

@@ -12,6 +12,8 @@ from lsmlab.models.text.files import read_text
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+_LARGEST: Final = 1e15
+"""Bound of seconds and of operations in a second."""
 
 
 def read_series(path: Path) -> Floats:
@@ -31,7 +33,7 @@ def read_series(path: Path) -> Floats:
                 raise InputError(f"{path}:{number}: {','.join(row)!r} is not 'seconds,operations'") from None
     if not rows:
         raise InputError(f"{path}: has no line 'seconds,operations'; each line is a second and its operations")
-    if not np.isfinite(rows).all():
+    if not (np.abs(rows) < _LARGEST).all():
         raise InputError(f"{path}: has infinite numbers; each line is a second and its operations")
     seconds = np.array([s for s, _ in rows])
     if len(rows) > 1 and float(np.median(np.diff(seconds))) != 1.0:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.errors import InputError, reading_error
+from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.catalogue import entries
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.configuration.overrides import literal
+from lsmlab.sim.setting import tree_rows
 
 _SHARED_FLAGS: Final = (
     "key_size", "value_size", "value_size_distribution_type", "value_size_min", "value_size_max", "num", "shards",
@@ -147,17 +147,4 @@ def _keys(value: object) -> list[str]:
 
 def _tree(value: object, directory: Path) -> list[dict[str, Any]]:
     """Return the rows of an initial tree, from a list in the case file or from a CSV file in its folder."""
-    if isinstance(value, str):
-        path = directory / value
-        try:
-            with path.open(newline="", encoding="utf-8-sig") as stream:
-                return [{k: v for k, v in row.items() if k and v} for row in csv.DictReader(stream)]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise InputError(
-                f"initial_tree: {path} cannot be read ({reading_error(error)}); name a CSV file or write a list"
-            ) from None
-    if isinstance(value, list) and all(isinstance(row, Mapping) for row in value):
-        return [dict(row) for row in value]
-    raise InputError(
-        "initial_tree: must be a list of files such as {level: 1, size_bytes: 4MiB}, or a CSV file of them"
-    )
+    return [dict(row) for row in tree_rows(str(directory / value) if isinstance(value, str) else value)]

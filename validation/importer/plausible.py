@@ -68,6 +68,9 @@ def _jobs(log: RocksDbLog, jobs: LogJobs) -> None:
 
 def _counters(log: RocksDbLog) -> None:
     for dump in log.dumps:
+        if dump.impossible is not None:
+            line, number = dump.impossible
+            raise InputError(f"{log.place(line)}: {number[:40]} is no number of a store; {_DAMAGED}")
         if dump.uptime_s:
             keys, ingested = dump.db.get("cumulative_keys", 0.0), dump.db.get("cumulative_ingest_bytes", 0.0)
             _refuse_rate(f"{log.place(dump.line)}: the statistics", ingested, keys, max(dump.uptime_s, 0.1))

@@ -16,6 +16,8 @@ _LATENCIES: Final = {
     "seek": "rocksdb.db.seek.micros",
 }  # fmt: skip
 """Histograms of the calls of clients, by the name of the call."""
+_LEAST_S: Final = 0.01
+"""Shortest time of which a rate is known."""
 _LATER: Final = 1.02
 _LATER_S: Final = 2.0
 """Uptime beyond this multiple of the time since the LOG's version line, and these seconds, is that of an earlier open."""
@@ -72,7 +74,7 @@ def _covered_s(reading: Reading, found: Sequence[StoreStatistics]) -> float | No
         if shown_s is None:
             return None
         total_s += shown_s
-    return total_s if total_s > 0.0 else None
+    return total_s if total_s > _LEAST_S else None
 
 
 def _block_cache(reading: Reading) -> dict[str, Any] | None:

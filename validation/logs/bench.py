@@ -8,14 +8,32 @@ from typing import Final
 
 NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 """Regular expression of a number as RocksDB prints it."""
+_LARGEST: Final = 1e18
+"""Largest number of a store: a byte per nanosecond for thirty years. A counter of 64 bits that went below 0 has more."""
 _BENCH: Final = re.compile(
     rf"^\s*(\w+)\s+:\s+{NUMBER} micros/op (?:({NUMBER}) ops/sec)?;?(?:\s+({NUMBER}) seconds (\d+) operations;)?"
 )
-_SETUP: Final = re.compile(r"^\s*(RocksDB|Keys|Values|Entries): +(?:version )?([\d.]+)")
+_SETUP: Final = re.compile(r"^\s*(RocksDB|Keys|Values|Entries): +(?:version )?(\d{1,15}(?:\.\d{1,9}){0,3})(?!\d)")
 _TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : ({NUMBER})\s*$")
+_NEEDED: Final = frozenset(("COUNT", "SUM"))
+"""Numbers that a histogram has."""
 _HISTOGRAM: Final = re.compile(r"^\s*(rocksdb\.[\w.]+) P50 : (.*)")
-_PERCENTILES: Final = re.compile(r"Percentiles: P50: (\S+) P75: \S+ (?:P90: \S+ )?P99: (\S+) P99\.9: (\S+) P99\.99: (\S+)")
-_LONGEST: Final = re.compile(r"Max: ([0-9.]+)")
+_PERCENTILES: Final = re.compile(
+    rf"Percentiles: P50: ({NUMBER}) P75: \S+ (?:P90: \S+ )?P99: ({NUMBER}) P99\.9: ({NUMBER}) P99\.99: ({NUMBER})(?!\S)"
+)
+_LONGEST: Final = re.compile(rf"Max: ({NUMBER})(?!\S)")
+
+
+class ImpossibleNumber(ValueError):  # noqa: N818  (a state of the text, which its readers handle)
+    """A number that no store can have."""
+
+
+def number_of(text: str) -> float:
+    """Return the number of a text of RocksDB. Raises ImpossibleNumber for one above every counter, ValueError for no number."""
+    value = float(text)
+    if not abs(value) <= _LARGEST:
+        raise ImpossibleNumber(text)
+    return value
 
 
 @dataclass
@@ -50,26 +68,32 @@ class BenchReader:
         """Tickers and histograms by open of the store, in order; only of opens that have them."""
 
     def take(self, text: str, time_us: int | None = None, opening: int = 0) -> bool:
-        """Read one line of an open at a time; return True if it is a result, setting, ticker or histogram."""
+        """Read one line of an open at a time; return True if it is a result, setting, ticker or histogram.
+
+        A line with a number that no store can have is left out.
+        """
+        try:
+            return self._take(text, time_us, opening)
+        except ValueError:
+            return False
+
+    def _take(self, text: str, time_us: int | None, opening: int) -> bool:
         if "micros/op" in text and (found := _BENCH.search(text)):
-            rate, seconds, operations = found[2], found[3], found[4]
-            self.benchmarks.append(
-                Benchmark(
-                    found[1], float(rate) if rate else None, float(seconds) if seconds else None,
-                    int(operations) if operations else None,
-                )
-            )  # fmt: skip
+            rate, seconds, operations = (number_of(number) if number else None for number in found.groups()[1:])
+            self.benchmarks.append(Benchmark(found[1], rate, seconds, int(operations) if operations is not None else None))
             return True
         if found := _SETUP.match(text):
             self.setup[found[1]] = found[2]
             return True
         if "rocksdb." in text:
             if found := _TICKER.search(text):
-                self._of(opening, time_us).tickers[found[1]] = float(found[2])
+                self._of(opening, time_us).tickers[found[1]] = number_of(found[2])
                 return True
             if found := _HISTOGRAM.search(text):
                 pairs = re.findall(rf"(P\d+|COUNT|SUM) : ({NUMBER})", f"P50 : {found[2]}")
-                self._of(opening, time_us).histograms[found[1]] = {name: float(value) for name, value in pairs}
+                values = {name: number_of(value) for name, value in pairs}
+                if values.keys() >= _NEEDED:  # a damaged line may have lost them
+                    self._of(opening, time_us).histograms[found[1]] = values
                 return True
         return False
 

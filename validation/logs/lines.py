@@ -28,6 +28,8 @@ _NOT_DAMAGED: Final = re.compile(
     r"(?:\[JOB \d+\] )?(?:Level-0 commit (?:flush result of )?table #\d+.* started|Level-0 flush table #\d+: started|"
     r"Compaction error|Flushing|Column family|Level summary: )"
 )
+_ENDLESS: Final = re.compile(r"\d{19}")
+"""Digits of a number above `records.LARGEST`."""
 
 KNOWN_EVENTS: Final = frozenset(
     (
@@ -101,6 +103,8 @@ def read_line(message: str, time_us: int, thread: str, number: int, opening: int
     text = message[head.end() :]
     for kind in _KINDS.get(text.split(" ", 1)[0], ()):
         if found := kind.PATTERN.match(text):
+            if _ENDLESS.search(text):
+                return None
             values = {name: _CONVERTERS.get(name, int)(value) for name, value in found.groupdict().items()}
             family = sys.intern(head[1] or "default")
             record: Record = kind(time_us, sys.intern(thread), number, opening, family, **values)

@@ -11,9 +11,10 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.text.files import read_text
 
 _ADDED: Final = re.compile(
-    r"AddFile: (\d+) (\d+) (\d+) '([0-9A-Fa-f]*)' seq:\d+, type:\d+ \.\. '([0-9A-Fa-f]*)' seq:\d+, type:\d+"
+    r"AddFile: (\d{1,2}) (\d{1,18}) (\d{1,18}) '((?:[0-9A-Fa-f]{2})*)' seq:\d+, type:\d+ \.\. "
+    r"'((?:[0-9A-Fa-f]{2})*)' seq:\d+, type:\d+"
 )
-_DELETED: Final = re.compile(r"DeleteFile: (\d+) (\d+)")
+_DELETED: Final = re.compile(r"DeleteFile: (\d{1,2}) (\d{1,18})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)

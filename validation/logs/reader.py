@@ -23,15 +23,17 @@ from lsmlab.validation.logs.event_times import EventTimes
 from lsmlab.validation.logs.files import GAP_US, POINTER, VERSION, LogHead, apart, in_time_order
 from lsmlab.validation.logs.hash_set import HashSet
 from lsmlab.validation.logs.lines import KNOWN_EVENTS, Line, looks_damaged, parse_event, read_line, split_line
-from lsmlab.validation.logs.records import Event, JobLine, LogPart, Opening, RocksDbLog, StallLine, SwitchLine
+from lsmlab.validation.logs.records import LARGEST, Event, JobLine, LogPart, Opening, RocksDbLog, StallLine, SwitchLine
 from lsmlab.validation.logs.stats import StatsReader
 
 _LEVELDB: Final = re.compile(r"^\S+ [0-9a-f]+ (?:Level-0 table #\d+|Delete type=\d #\d+)", re.MULTILINE)
 _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
 _WHOLE_SECOND_US: Final = 10**6
+_LINES_TO_BEGIN: Final = 1_000_000
+"""Lines of a file, of which at least one must belong to a LOG: the LOG of a host program begins with its own messages."""
 _LINES_TO_CONFIRM: Final = 3
 """Lines after a version line within which the clock has accepted its time."""
-_SST_FILES: Final = re.compile(r"SST files in (.*) dir, Total Num: (\d+)")
+_SST_FILES: Final = re.compile(r"SST files in (.*) dir, Total Num: (\d{1,9})(?!\d)")
 
 
 def read_log(path: Path) -> RocksDbLog:
@@ -67,6 +69,11 @@ def _read(heads: Sequence[LogHead]) -> RocksDbLog:
             if head.lines is None or number in head.lines:
                 count = number - first + 1
                 parser.take(text, parser.log.lines + count)
+                if count == _LINES_TO_BEGIN and not parser.begun:
+                    raise InputError(
+                        f"{head.path}: no line of RocksDB among the first {_LINES_TO_BEGIN:,}; give its LOG, or extract "
+                        "RocksDB's lines, such as with grep rocksdb"
+                    )
         parser.end(count, source, lines)
     return parser.finish()
 
@@ -151,6 +158,11 @@ class _Parser:
         self.skipping = False
         """Whether the current lines belong to a repeated statistics dump; they have no time stamp of their own to show
         it."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether a line belonged to a LOG, or to db_bench's output."""
+        return bool(self.log.records or self.log.openings or self.stats.dumps or self.stats.bench.setup)
 
     def begin(self, head: LogHead) -> None:
         """Begin the next file of a history."""
@@ -345,7 +357,7 @@ class _Parser:
         name, job = data.get("event"), data.get("job", -1)
         if not complete:
             troubles["cut_events"] += 1
-        if not isinstance(name, str) or not isinstance(job, int):
+        if not isinstance(name, str) or not isinstance(job, int) or not -1 <= job < LARGEST:
             troubles["unreadable_events"] += 1
             return
         if name not in KNOWN_EVENTS:

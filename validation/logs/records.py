@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeGuard
 
 from lsmlab.validation.logs.record_list import Record, RecordList
 
@@ -21,8 +21,28 @@ _FULL: Final = (
     r"of estimated pending compaction bytes \d+"
 )
 """Conditions of which RocksDB slows down or stops writes."""
+LARGEST: Final = 10**18
+"""Bound of the numbers of a store: counts, bytes and microseconds. A larger one is damaged, or -1 without a sign."""
+MOST_LEVELS: Final = 100
+"""Bound of the levels of a store."""
+_MOST_DIGITS: Final = 19
 _RATE: Final = re.compile(r" rate (\d+)$")
 _PENDING: Final = re.compile(r"estimated pending compaction bytes (\d+)")
+
+
+def whole_number(text: object) -> int | None:
+    """Return the whole number that a text is; None for other texts, and for one that no store can have.
+
+    >>> whole_number("12"), whole_number("\u00b2"), whole_number("9" * 30)
+    (12, None, None)
+    """
+    short = isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS
+    return int(str(text)) if short else None
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number that a store can have."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +55,26 @@ class Event(Record):
     """Fields of the JSON; if it was cut off, those that could be recovered."""
 
     def whole(self, name: str) -> int | None:
-        """Return an integer field; None if the field is missing or not an integer."""
+        """Return an integer field; None if the field is missing, not an integer, or no number that a store can have."""
         value = self.data.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        return value if is_count(value) else None
+
+    def level(self, name: str) -> int | None:
+        """Return the number of a level; None if the field is missing, or no store has so many levels."""
+        value = self.whole(name)
+        return value if value is not None and value < MOST_LEVELS else None
+
+    def number(self, name: str) -> float | None:
+        """Return a number, such as a score; None if the field is missing, or no number that a store can have."""
+        value = self.data.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+            return None
+        return float(value)
 
     def counts(self, name: str) -> tuple[int, ...] | None:
         """Return a field that is a list of integers, such as lsm_state or files_L0; None if it is not such a list."""
         value = self.data.get(name)
-        if not isinstance(value, list) or not all(isinstance(n, int) for n in value):
+        if not isinstance(value, list) or not all(map(is_count, value)):
             return None
         return tuple(value)
 
@@ -117,7 +149,7 @@ class MovingLine(TextLine):
     level: int
     size_bytes: int
 
-    PATTERN: ClassVar = re.compile(r"Moving #(?P<file>\d+) to level-(?P<level>\d+) (?P<size_bytes>\d+) bytes")
+    PATTERN: ClassVar = re.compile(r"Moving #(?P<file>\d+) to level-(?P<level>\d{1,2}) (?P<size_bytes>\d+) bytes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
 
 _GIB: Final = 2.0**30
+_LEAST_S: Final = 0.01
+"""Shortest time of which a rate is known."""
 
 
 def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
@@ -135,7 +137,7 @@ def operations(counters: Mapping[str, float], until_s: float, tickers: Mapping[s
     """
     names = ("cumulative_keys", "cumulative_writes")
     writes = next((n for name in names if (n := counters.get(name))), tickers.get("rocksdb.number.keys.written"))
-    if not writes or not until_s:
+    if not writes or until_s < _LEAST_S:
         return {}
     ingested = counters.get("cumulative_ingest_bytes")
     return {

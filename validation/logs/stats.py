@@ -11,15 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
-from lsmlab.validation.logs.bench import NUMBER, BenchReader
+from lsmlab.validation.logs.bench import NUMBER, BenchReader, ImpossibleNumber, number_of
 
 _UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 _COUNTS: Final = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 """RocksDB prints counts of entries with decimal suffixes (util/string_util.cc:NumberToString)."""
+_MOST_FILES: Final = 10**9
+"""Largest number of files of a level."""
 _SECTION: Final = re.compile(r"\*\* (DB Stats|Compaction Stats \[(.*?)\]|File Read Latency Histogram By Level.*?) \*\*")
 _UPTIME: Final = re.compile(rf"Uptime\(secs\): ({NUMBER}) total, ({NUMBER}) interval")
 _HEADER: Final = re.compile(r"(Level|Priority)\s+Files\s+Size.*")
-_ROW: Final = re.compile(r"(?:^|\s)(L\d+|Sum|Int|Low|High|User|Bottom)\s+(\d+/\d+\s.*)")
+_ROW: Final = re.compile(r"(?:^|\s)(L\d{1,2}|Sum|Int|Low|High|User|Bottom)\s+(\d+/\d+\s.*)")
 _ROW_START: Final = re.compile(r"\s*(?:L\d+|Sum|Int|Low|High|User|Bottom)\s")
 _DB: Final = tuple(
     re.compile(f"(Cumulative|Interval) {line}".replace("BYTES", "N [KMGT]?B").replace("COUNT", "N[KMGT]?").replace("N", NUMBER))
@@ -87,6 +89,8 @@ class StatsDump:
     families: dict[str, FamilyStats] = field(default_factory=dict)
     unreadable: int = 0
     """Number of rows that do not fit their header, and of damaged lines."""
+    impossible: tuple[int, str] | None = None
+    """Line and text of the first number that no store can have."""
 
 
 class StatsReader:
@@ -111,6 +115,14 @@ class StatsReader:
 
     def take(self, text: str, time_us: int | None, opening: int, line: int = 0) -> bool:
         """Read one line; return True if it belongs to a dump or to db_bench's results."""
+        try:
+            return self._take(text, time_us, opening, line)
+        except ImpossibleNumber as error:
+            if self._dump is not None:
+                self._dump.impossible = self._dump.impossible or (line, str(error))
+            return True
+
+    def _take(self, text: str, time_us: int | None, opening: int, line: int) -> bool:
         for mark, reader in _READERS:
             if mark in text:
                 if self._dump is None or (mark == "Stats" and self._complete()):
@@ -143,8 +155,9 @@ class StatsReader:
         assert self._dump is not None
         if not found:
             return self._damaged()
+        total_s, interval_s = number_of(found[1]), number_of(found[2])
         if self._dump.uptime_s is None:
-            self._dump.uptime_s, self._dump.interval_s = float(found[1]), float(found[2])
+            self._dump.uptime_s, self._dump.interval_s = total_s, interval_s
         return True
 
     def _table(self, text: str) -> bool:
@@ -163,8 +176,10 @@ class StatsReader:
         try:
             for column in self._header[1:]:
                 words = 2 if column == "Size" and at + 1 < len(cells) and cells[at + 1] in _UNITS else 1
-                values[column] = cells[at] if column == "Files" else float(_amount(" ".join(cells[at : at + words])))
+                values[column] = _files(cells[at]) if column == "Files" else float(_amount(" ".join(cells[at : at + words])))
                 at += words
+        except ImpossibleNumber:
+            raise
         except (IndexError, ValueError):
             at = -1
         if at != len(cells):
@@ -180,7 +195,10 @@ class StatsReader:
         for line in _DB:
             if found := line.search(text):
                 prefix = found[1].lower()
-                db |= {f"{prefix}_{name}": _amount(value) for name, value in found.groupdict().items()}
+                values = {f"{prefix}_{name}": _amount(value) for name, value in found.groupdict().items()}
+                if min(values.values()) < 0:
+                    return self._damaged()
+                db |= values
                 return True
         if not re.search(r"(?:Cumulative|Interval) (?:compaction|writes_|WAL_)", text):
             return self._damaged()
@@ -191,12 +209,12 @@ class StatsReader:
         if family is None:
             return False
         if found := _FLUSH.search(text):
-            family.flush_bytes = float(found[1]) * _UNITS["GB"]
+            family.flush_bytes = number_of(found[1]) * _UNITS["GB"]
         elif found := _STALLS.search(text):
             if found["old"] is None and "cf-l0" not in text and "memtable-limit" not in text:
                 return True  # stalls of the whole database, by the write buffer manager
-            counts = {name: int(n) for n, name in re.findall(r"(\d+) ([\w ]+?)(?=,|$)", found["old"] or "")}
-            counts |= {name: int(n) for name, n in re.findall(r"([\w-]+): (\d+)", found["new"] or "")}
+            counts = {name: int(n) for n, name in re.findall(r"(?<!\d)(\d{1,18}) ([\w ]+?)(?=,|$)", found["old"] or "")}
+            counts |= {name: int(n) for name, n in re.findall(r"([\w-]+): (\d{1,18})(?!\d)", found["new"] or "")}
             family.stall_counts = {ours: counts[theirs] for theirs, ours in _CAUSES.items() if theirs in counts}
             if len(family.stall_counts) < len(THROTTLE_CAUSES):
                 self._damaged()
@@ -223,17 +241,29 @@ _READERS: Final = (
 """Text that identifies a kind of line, and the method that reads it."""
 
 
+def _files(cell: str) -> str:
+    """Return the cell "files/files in compaction". Raises ImpossibleNumber for more than a store can have."""
+    for number in cell.split("/"):
+        if number_of(number) > _MOST_FILES:
+            raise ImpossibleNumber(number)
+    return cell
+
+
 def _amount(text: str) -> float:
-    """Convert a number with a decimal suffix (139K), a unit of bytes (64.00 MB), or hours and minutes before the seconds."""
+    """Convert a number with a decimal suffix (139K), a unit of bytes (64.00 MB), or hours and minutes before the seconds.
+
+    Raises ValueError for a text that is no number, and for one that no counter can have.
+    """
     if ":" in text:
-        hours, minutes, seconds = text.split(":")
-        return int(hours) * 3600 + int(minutes) * 60 + float(seconds)
+        hours, minutes, seconds = map(number_of, text.split(":"))
+        return int(hours) * 3600 + int(minutes) * 60 + seconds
     number, _, unit = text.partition(" ")
     if unit:
-        return float(number) * _UNITS[unit]
+        return number_of(number) * _UNITS[unit]
     factor = _COUNTS.get(number[-1:])
     digits = number[:-1] if factor else number
-    return (int(digits) if digits.isdigit() else float(digits)) * (factor or 1)
+    value = number_of(digits)
+    return (int(digits) if digits.isdigit() else value) * (factor or 1)
 
 
 def total_stalls(dump: StatsDump) -> dict[str, int]:

@@ -17,8 +17,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from lsmlab.models.errors import InputError
+from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.papers.claim import KINDS, Claim, PaperSetting
 from lsmlab.validation.papers.expression import Expression, places
 from lsmlab.validation.papers.released import Counterpart
@@ -79,10 +79,7 @@ def settings_of(papers: Sequence[Paper]) -> list[tuple[str, PaperSetting]]:
 
 def read_paper(path: Path) -> Paper:
     """Return the paper of a file; its name is the paper's. Raises InputError with file, claim and position."""
-    try:
-        data: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); install the package again") from None
+    data: Mapping[str, Any] = read_yaml(path)
     settings = {name: _setting(f"{path.name}: {name}", name, text, data) for name, text in data["settings"].items()}
     claims = tuple(_claim(f"{path.name}: {id_}", id_, row, data["texts"], settings) for id_, row in data["claims"].items())
     counterparts = tuple(_counterpart(path, row) for row in data.get("released", ()))

@@ -16,7 +16,6 @@ tables_2/ describes the runs of public_runs_2 in the same way; they are a set of
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import statistics
@@ -26,7 +25,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from lsmlab.models.errors import InputError, reading_error
+from lsmlab.models.errors import InputError
+from lsmlab.models.text.csv_rows import csv_records
 from lsmlab.models.text.files import read_text
 from lsmlab.sim.yaml_text import read_yaml
 from lsmlab.validation.casefiles.public.template import Row, filled, number, value_of
@@ -130,11 +130,7 @@ def rows(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of one of the tables. Raises InputError if the file is missing or no CSV file."""
     if not path.is_file():
         raise InputError(f"{path}: no such file; put the public runs into the folder ../shared/data/public_runs")
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            yield from csv.DictReader(file)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read ({reading_error(error)}); give a CSV file") from None
+    yield from csv_records(path)
 
 
 def _groups(table: Iterable[dict[str, str]], about: Mapping[str, Any]) -> list[list[Row]]:

@@ -23,6 +23,7 @@ from lsmlab.validation.logs.history.witness import (
 )
 from lsmlab.validation.logs.record_list import Record
 from lsmlab.validation.logs.records import (
+    MOST_LEVELS,
     DeletedLine,
     DroppingLine,
     Event,
@@ -34,6 +35,7 @@ from lsmlab.validation.logs.records import (
     ReleasedLine,
     RocksDbLog,
     StartSummary,
+    whole_number,
 )
 
 _NEAR_US: Final = 10**6
@@ -147,12 +149,12 @@ class _Builder:
     def _compaction_started(self, event: Event) -> None:
         job = self._begin(event, "compaction")
         job.reason = str(event.data.get("compaction_reason", ""))
-        score = event.data.get("score")
-        job.score = float(score) if isinstance(score, int | float) else 0.0
+        job.score = event.number("score") or 0.0
         inputs: dict[int, tuple[int, ...]] = {}
         for name in event.data:
-            if name.startswith("files_L") and name[7:].isdigit():
-                inputs[int(name[7:])] = event.counts(name) or ()
+            level = whole_number(name[7:]) if name.startswith("files_L") else None
+            if level is not None and level < MOST_LEVELS:
+                inputs[level] = event.counts(name) or ()
         job.read_bytes = event.whole("input_data_size") or 0
         summary = self.summaries.pop(event.thread, None)
         level = self._texts(event).level
@@ -265,7 +267,7 @@ class _Builder:
         line = self._installed(event)
         if line is not None and aborted(job, event, line):
             return
-        levels = [event.whole("output_level"), text_lines.level]
+        levels = [event.level("output_level"), text_lines.level]
         most_frequent = self.result.most_frequent
         job.output_level = most_frequent(levels, default=job.output_level)
         counts = [event.whole("num_output_files"), len(job.outputs) or None, len(text_lines.files) or None]

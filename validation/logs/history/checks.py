@@ -13,7 +13,7 @@ from typing import Final
 from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls
 from lsmlab.validation.logs.history.tree import commits
-from lsmlab.validation.logs.records import Event, RocksDbLog
+from lsmlab.validation.logs.records import Event, RocksDbLog, whole_number
 from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
 
 _GIB: Final = 2.0**30
@@ -167,5 +167,4 @@ def _silent_stalls(log: RocksDbLog, stalls: LogStalls) -> int:
 
 
 def _option(log: RocksDbLog, name: str) -> int | None:
-    text = log.options.get(name, "").strip()
-    return int(text) if text.isdigit() and int(text) > 0 else None
+    return whole_number(log.options.get(name, "").strip()) or None

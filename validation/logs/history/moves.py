@@ -33,7 +33,7 @@ class Moves:
         for m in moved:
             result.files.setdefault(m.file, LogFile(m.file, m.size_bytes))
         sizes = sum(m.size_bytes for m in moved) if moved else None
-        levels = [event.whole("destination_level"), moved[0].level if moved else None]
+        levels = [event.level("destination_level"), moved[0].level if moved else None]
         job.output_level = result.most_frequent(levels, default=-1)
         job.moved_bytes = result.most_frequent([event.whole("total_files_size"), sizes])
         job.output_files = result.most_frequent([event.whole("files"), len(files) if moved else None])

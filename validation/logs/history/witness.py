@@ -9,17 +9,17 @@ from typing import Final
 from lsmlab.models.options.fields import Compression
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 from lsmlab.validation.logs.record_list import Record
-from lsmlab.validation.logs.records import Event, InstalledLine, JobLine
+from lsmlab.validation.logs.records import Event, InstalledLine, JobLine, is_count, whole_number
 
-_INPUTS: Final = re.compile(r"(\d+)@(\d+)")
-_TO_LEVEL: Final = re.compile(r"files to L(\d+)")
+_INPUTS: Final = re.compile(r"(\d+)@(\d{1,2})(?!\d)")
+_TO_LEVEL: Final = re.compile(r"files to L(\d{1,2})(?!\d)")
 _COMPACTED: Final = re.compile(r"Compacted .*=> (\d+) bytes")
 _GENERATED: Final = re.compile(r"Generated table #(\d+): (\d+) keys, (\d+) bytes")
 _FLUSHED: Final = re.compile(r"Level-0 flush table #(\d+): (\d+) bytes (.*)")
 _FLUSH_TIMES: Final = re.compile(r"Flush lasted (\d+) microseconds, and (\d+) cpu microseconds")
 _RECORDS: Final = re.compile(r"records in: (\d+), records dropped: (\d+)")
 _LISTED: Final = re.compile(r"(\d+)\((\d+)([KMG]?B)\)")
-_MEGABYTES: Final = re.compile(r"MB in\(([\d.]+), ([\d.]+)")
+_MEGABYTES: Final = re.compile(r"MB in\((\d+(?:\.\d+)?), (\d+(?:\.\d+)?)")
 _ABORTED: Final = re.compile(
     r"Shutdown in progress|Column family dropped|Corruption|IO error|Aborted|Incomplete|Busy|paused"
 )
@@ -88,7 +88,7 @@ def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
     if not _ABORTED.search(line.text):
         return False
     job.status = "aborted"
-    job.output_level = event.whole("output_level") or job.output_level
+    job.output_level = event.level("output_level") or job.output_level
     job.output_files = event.whole("num_output_files") or len(job.outputs)
     job.write_bytes = event.whole("total_output_size") or 0
     job.entries_in = event.whole("num_input_records") or 0
@@ -129,9 +129,7 @@ def file_of(event: Event, number: int, size: int) -> LogFile:
 
     def whole(name: str) -> int | None:
         value = numbers.get(name)
-        if isinstance(value, str) and value.isdigit():
-            return int(value)
-        return value if isinstance(value, int) else None
+        return whole_number(value) if isinstance(value, str) else value if is_count(value) else None
 
     return LogFile(
         number,

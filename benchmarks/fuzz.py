@@ -1,0 +1,678 @@
+"""Fuzzing of all readers of foreign input: python benchmarks/fuzz.py [--inputs 5000] [--seed 1] [--kind log ...] [--keep DIR].
+
+Small valid inputs are damaged and given to the readers, in this process. An input passes if it gives an answer, or one line
+that names the error (InputError). Reported are: other exceptions; inputs that take longer than a limit; answers that no store
+can have (`absurdities`); and facts that differ from those of the undamaged input, where the change must keep them (`forms`)
+or may only remove some (`cuts`). The same seed gives the same inputs; the exit code is 1 if there is a find.
+
+The LOG and its changes are those of the tests: tests/log_sample.py, log_mutations.py, log_forms.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import cycle, islice, pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from log_forms import COLLECTORS, CONTENT, ENCODINGS, HOSTS  # noqa: E402
+from log_mutations import MUTATIONS  # noqa: E402
+from log_sample import Sample  # noqa: E402
+from lsmlab.models.errors import InputError  # noqa: E402
+from lsmlab.models.options.options import resolve_options  # noqa: E402
+from lsmlab.models.options.options_file import read_options  # noqa: E402
+from lsmlab.models.version import Version  # noqa: E402
+from lsmlab.models.workloads.make import make_workload  # noqa: E402
+from lsmlab.models.workloads.trace import TraceColumn, read_trace  # noqa: E402
+from lsmlab.reports.course.grading import as_csv, as_table, grade, read_answers  # noqa: E402
+from lsmlab.sim.configuration.combinations import combinations, expand, read_variants  # noqa: E402
+from lsmlab.sim.configuration.compose import compose  # noqa: E402
+from lsmlab.sim.configuration.messages import one_line  # noqa: E402
+from lsmlab.sim.configuration.parameters import read_parameters  # noqa: E402
+from lsmlab.sim.setting import Setting  # noqa: E402
+from lsmlab.sim.setup import set_up  # noqa: E402
+from lsmlab.sim.studies.baseline import read_baseline  # noqa: E402
+from lsmlab.sim.studies.plan.plan_file import read_plan  # noqa: E402
+from lsmlab.sim.yaml_text import to_yaml  # noqa: E402
+from lsmlab.validation.casefiles.case import read_case  # noqa: E402
+from lsmlab.validation.casefiles.curves import read_series  # noqa: E402
+from lsmlab.validation.importer.importing import ImportRequest, read_store  # noqa: E402
+from lsmlab.validation.logs.bench_output import bench_output  # noqa: E402
+from lsmlab.validation.logs.manifest import parse_manifest  # noqa: E402
+
+LIMIT_S: Final = 5.0
+"""CPU time of one input, above which it counts as a loop without end; usual is 0.01 to 0.1 s."""
+NUMBERS: Final = (
+    "0", "-1", "1", "-0.0", "1e400", "-1e308", "1e308", "nan", "inf", "18446744073709551615",
+    "9223372036854775808", "4294967296", "99999999999999999999999999", "0.000000000001", "true", "null", "", "1e-320", "0x10",
+    "1_000", "1:30", "\u0663", "\xb2", "9" * 5000,
+)  # fmt: skip
+PIECES: Final = (
+    " ", "a", "0a", "[", "[a", "{", '{"', "{a:", "a=", ",", ";", "Options.", "\x1b[2J", " L0 1/0 ", "Level ", "0.", "é",
+    "\0", "\r", '"', "'", "\\", "${a}", "${", "\u2028", "*a ", "&a ", "- ", ": ", "#", "2023/11/14-22:13:20.000013 7001 ",
+    "EVENT_LOG_v1 ", "=", "%s", "{0:>9}",
+)  # fmt: skip
+VALUES: Final = (
+    "[]", "{}", "[[1]]", "{a: 1}", "[1, a]", "text", '"', "!!python/name:os.system", "${oc.env:HOME}", "${seed}", "???",
+)  # fmt: skip
+Text = str
+Reader = Callable[[Path], object]
+
+
+class LateError(Exception):
+    """An input took longer than `LIMIT_S`."""
+
+
+class WrongError(Exception):
+    """An answer that no store can have, or another one than that of the undamaged input."""
+
+
+@dataclass(frozen=True)
+class Find:
+    """An input with an answer that is none."""
+
+    kind: str
+    number: int
+    what: str
+    content: bytes
+
+
+# Changes of any text.
+
+
+def damaged(text: Text, rng: random.Random) -> bytes:
+    """Damage a text in one to three ways: bytes, cuts, lines, numbers, pieces that readers know, repetitions."""
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        text = rng.choice(DAMAGES)(text, rng) if text else text
+    raw = text.encode("utf-8", "surrogateescape")
+    if rng.random() < 0.05 and raw:
+        return rng.choice(MUTATIONS[:-1])(raw, rng) if raw.count(b"\n") > 30 else raw
+    return raw
+
+
+def _at(text: Text, rng: random.Random) -> int:
+    return rng.randrange(len(text)) if text else 0
+
+
+def other_number(text: Text, rng: random.Random) -> Text:
+    """Replace a number by an absurd one."""
+    places = [i for i, c in enumerate(text) if c.isdigit() and (i == 0 or not text[i - 1].isalnum())]
+    if not places:
+        return text + rng.choice(NUMBERS)
+    start = end = rng.choice(places)
+    while end < len(text) and (text[end].isdigit() or text[end] == "."):
+        end += 1
+    return text[:start] + rng.choice(NUMBERS) + text[end:]
+
+
+def other_digit(text: Text, rng: random.Random) -> Text:
+    """Replace a digit."""
+    places = [i for i, c in enumerate(text) if c in "0123456789"]
+    at = rng.choice(places) if places else 0
+    return text[:at] + rng.choice("0123456789-.eE+,") + text[at + 1 :]
+
+
+def more(text: Text, rng: random.Random) -> Text:
+    """Insert a piece that a reader may know, once or many times."""
+    at = _at(text, rng)
+    return text[:at] + rng.choice(PIECES) * rng.choice((1, 1, 1, 2, 50, 5000)) + text[at:]
+
+
+def less(text: Text, rng: random.Random) -> Text:
+    """Remove a part."""
+    at = _at(text, rng)
+    return text[:at] + text[at + rng.choice((1, 3, 30, 300)) :]
+
+
+def moved_line(text: Text, rng: random.Random) -> Text:
+    """Move, repeat or remove a line."""
+    lines = text.split("\n")
+    line = lines.pop(rng.randrange(len(lines)))
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        lines.insert(rng.randrange(len(lines) + 1), line)
+    return "\n".join(lines)
+
+
+def other_value(text: Text, rng: random.Random) -> Text:
+    """Replace what follows the sign of an assignment."""
+    lines = text.split("\n")
+    at = rng.randrange(len(lines))
+    for sign in ("=", ":", ","):
+        if sign in lines[at]:
+            value = rng.choice((*NUMBERS, *VALUES))
+            lines[at] = f"{lines[at].partition(sign)[0]}{sign} {value}"
+            break
+    return "\n".join(lines)
+
+
+def other_name(text: Text, rng: random.Random) -> Text:
+    """Replace a word by another one of the text, or by none."""
+    words = text.split(" ")
+    words[rng.randrange(len(words))] = rng.choice((*words[:50], "", "5", "on", "~", "..", "__class__"))
+    return " ".join(words)
+
+
+DAMAGES: Final = (other_number, other_number, other_digit, more, less, moved_line, other_value, other_name)
+
+
+# Checks.
+
+
+def absurdities(value: object, where: str = "") -> Iterator[str]:
+    """Yield what no store can have: numbers that are not finite, negative amounts and times, shares and rates beyond physics."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from absurdities(inner, f"{where}.{key}")
+    elif isinstance(value, list | tuple):
+        for number, inner in enumerate(value):
+            yield from absurdities(inner, f"{where}[{number}]")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        name = where.rpartition(".")[2]
+        if not math.isfinite(value):
+            yield f"{where} = {value}"
+        elif value < 0 and (name.startswith(_AMOUNTS) or name.endswith(("_s", "_bytes", "_count", "_per_s"))):
+            yield f"{where} = {value} is negative"
+        elif name in ("stall_fraction", "cpu_fraction") and value > 1.0 + 1e-9:
+            yield f"{where} = {value} of the time"
+        elif name.endswith("ops_per_s") and value > 1e8:
+            yield f"{where} = {value:g}/s"
+        elif name == "duration_s" and value > 50 * 365.25 * 86_400:
+            yield f"{where} = {value:g} s"
+
+
+_AMOUNTS: Final = ("flush_", "compaction_", "stall_", "live_", "operations", "files", "longest_", "write_amp", "user_")
+
+
+def check_store(path: Path) -> dict[str, Any]:
+    """Import a store, with tables and configuration, and check the answer; return its summary."""
+    store = read_store(ImportRequest(logs=(path,)))
+    summary = store.summary
+    tables = store.tables[0]
+    store.in_memory("fuzz")
+    found = list(absurdities({k: v for k, v in summary.items() if k not in ("import", "options", "bottleneck")}))
+    length, stalled = summary.get("duration_s"), summary.get("stall_seconds") or {}
+    stops = sum(s or 0.0 for cause, s in stalled.items() if cause.endswith("stop"))
+    if length is not None and stops > length * (1 + 1e-6) + 1e-3:
+        found.append(f"stopped for {stops:g} of {length:g} s")
+    if (longest := summary.get("longest_stall_s")) and length is not None and longest > length * (1 + 1e-6) + 1e-3:
+        found.append(f"longest stall {longest:g} of {length:g} s")
+    for schema, columns in tables:
+        for name, column in columns.items():
+            if column.dtype.kind == "f" and name.endswith("_s") and len(column) and column[column == column].size:
+                least = float(column[column == column].min())
+                if least < -3600.0 and name != "uptime_s":
+                    found.append(f"{schema.name}.{name} = {least:g}")
+    if found:
+        raise WrongError("; ".join(found[:3]))
+    return summary
+
+
+def check_options(path: Path) -> None:
+    """Read and resolve options, and check them."""
+    found = read_options(path)
+    resolved = resolve_options(found.version or Version(7, 8), "library", found.overrides)
+    if wrong := [name for name, value in found.overrides.items() if isinstance(value, float) and not math.isfinite(value)]:
+        raise WrongError(f"options {wrong} are not finite")
+    assert resolved.options is not None
+
+
+# Kinds: each makes an input of a seed, and reads it.
+
+
+@cache
+def sample() -> Sample:
+    """Return a LOG of 150 lines with stalls, moves and statistics."""
+    return Sample().run(6)
+
+
+@cache
+def large_sample() -> Sample:
+    """Return a LOG of 400 lines."""
+    return Sample().run(20)
+
+
+def log_damage(folder: Path, rng: random.Random) -> Path:
+    """Return a damaged LOG, some of them compressed."""
+    raw = sample().text.encode()
+    if rng.random() < 0.5:
+        for _ in range(rng.choice((1, 1, 2))):
+            raw = rng.choice(MUTATIONS)(raw, rng) if raw.count(b"\n") > 30 else raw
+    else:
+        raw = damaged(raw.decode(), rng)
+    return written(folder, "LOG", raw)
+
+
+def statistics_text() -> str:
+    """Return the last statistics of the LOG and lines of db_bench, without anything else."""
+    lines = large_sample().lines
+    start = max(i for i, line in enumerate(lines) if "DUMPING STATS" in line)
+    return "\n".join(["fillrandom   :       7.238 micros/op 138151 ops/sec;   14.2 MB/s", *lines[start + 1 :], *_TICKERS, ""])
+
+
+_TICKERS: Final = (
+    "STATISTICS:", "rocksdb.block.cache.miss COUNT : 12", "rocksdb.number.keys.written COUNT : 90000",
+    "rocksdb.db.write.micros P50 : 5.0 P95 : 9.0 P99 : 12.0 P100 : 99.0 COUNT : 90000 SUM : 500000",
+    "Microseconds per write:", "Count: 90000 Average: 7.2381  StdDev: 44.00", "Min: 1  Median: 6.2  Max: 9999",
+    "Percentiles: P50: 6.20 P75: 8.20 P99: 13.11 P99.9: 30.11 P99.99: 91.11",
+)  # fmt: skip
+CASE: Final = (ROOT / "validation" / "demo" / "own-run" / "case.yaml").read_text(encoding="utf-8").replace(
+    "../../recordings", str(ROOT / "validation" / "recordings")
+)
+OPTIONS_FILE: Final = (ROOT / "validation" / "demo" / "OPTIONS").read_text(encoding="utf-8")
+STRINGS: Final = (
+    "write_buffer_size=33554432;max_write_buffer_number=6;compression=kLZ4Compression;block_based_table_factory={block_size=4K;filter_policy="
+    "bloomfilter:10:false};compaction_options_universal={size_ratio=2;min_merge_width=3};max_bytes_for_level_multiplier_additional="
+    "1:1:2;level_compaction_dynamic_level_bytes=true",
+    "bluestore_rocksdb_options = compression=kNoCompression,max_write_buffer_number=64,min_write_buffer_number_to_merge=32,"
+    "recycle_log_file_num=4,write_buffer_size=16777216",
+    "rocksdb_default_cf_options=write_buffer_size=64m;target_file_size_base=32m;level0_slowdown_writes_trigger=-1\n"
+    "rocksdb-max-background-jobs = 4",
+)  # fmt: skip
+VARIANTS: Final = """description: two engines
+overrides: [workload.num=20k, workload.duration=1s]
+variants:
+  A: {overrides: ["engine.description={T} of {{x}}"]}
+  B: {overrides: [engine=rocksdb, "keys={{mode: sampled}}"], parents: [A]}
+settings:
+  s: {overrides: [device=nvme], T: 5}
+  t: {overrides: [device=sata, "device.write_cap=20MiB/s"], T: 64MiB}
+"""
+SHEET: Final = "lesson: 1\nstudent: Eve\nanswers:\n  in_place: 1.5\n  lsm: 1e3\n  writes: 1\n"
+PARAMETERS: Final = """version: 1
+host: {write_op: 2us, flush_job_start: 1ms}
+devices:
+  nvme: {write_latency: 20us}
+limits: {write_bandwidth: 120MB/s}
+standard_errors:
+  host: {write_op: 0.1}
+"""
+ENTRY: Final = """# @package _global_
+description: mine
+defaults:
+  - override /device: sata
+  - override /workload: overwrite
+engine:
+  options: {write_buffer_size: 4MiB, max_write_buffer_number: 3}
+device: {write_cap: 20MiB/s}
+workload: {num: 20k, duration: 1s, value_size: 100}
+seed: 3
+save: {events: false}
+initial_tree: [{level: 1, size_bytes: 4kB}]
+"""
+PLAN: Final = (ROOT / "validation" / "demo" / "plan.yaml").read_text(encoding="utf-8")
+TRACE: Final = "seconds,operations\n0,100\n1,300\n# a remark\n2,40\n5,60.5\n"
+TREE: Final = "level,size_bytes,files,smallest,largest\n0,1MB,2,0,49999\n1,20kB,3,,\n2,40kB,3,100,20000\n"
+SERIES: Final = "secs_elapsed,interval_qps\n0,0\n1,1500\n2,1400\n3,1200.5\n"
+OVERRIDES: Final = (
+    "device=nvme,sata", "engine.options.write_buffer_size=64MiB", "initial_tree=[{level:1,size_bytes:8kB,files:2}]",
+    "keys={mode:sampled}", "seed=range(1,5)", "workload.value_size=choice(1,2)", "device.write_cap='20MiB/s'",
+    "engine.version=7.10", "workload@prefill=fillseq", "engine.options={write_buffer_size:4MiB,max_write_buffer_number:3}",
+    "device.page_cache=1GiB", "workload.num=20k",
+)  # fmt: skip
+MANIFEST: Final = """VersionEdit {
+  LogNumber: 9
+  AddFile: 0 12 1048576 '0000000000000001' seq:1, type:1 .. '00000000000000FF' seq:9, type:1
+  DeleteFile: 1 7
+}
+"""
+
+
+def written(folder: Path, name: str, content: bytes) -> Path:
+    """Write an input and return its path."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def long_runs(folder: Path, rng: random.Random) -> Path:
+    """Return a LOG with a long line of one piece: hard for patterns whose time is the square of a line's length."""
+    head = rng.choice(("", "2023/11/14-22:13:20.000013 7001 ", *(line[:60] for line in rng.sample(sample().lines, 3))))
+    piece = rng.choice(PIECES)
+    return written(folder, "LOG", f"{head}{piece * (200_000 // len(piece))}\n".encode())
+
+
+def read_long(path: Path) -> None:
+    """Read a text as a LOG, and as options."""
+    for reader in (check_store, read_options):
+        try:
+            reader(path)
+        except InputError:
+            continue
+
+
+def read_statistics(path: Path) -> None:
+    """Read statistics as a store, and as db_bench's output."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if wrong := list(absurdities({"stall_s": bench_output(text).stall_s})):
+        raise WrongError(wrong[0])
+    check_store(path)
+
+
+def read_tree(path: Path) -> None:
+    """Prepare a run that begins with a tree."""
+    set_up(Setting.of({**_base(), "initial_tree": str(path)}))
+
+
+@cache
+def _base() -> dict[str, Any]:
+    return compose(["workload=overwrite", "workload.num=50k", "workload.duration=1s"])
+
+
+_TRACE_CLASS: Final = "lsmlab.models.workloads.generic.Trace"
+
+
+def read_trace_file(path: Path) -> None:
+    """Read a trace, and the workload with it."""
+    read_trace(path, TraceColumn.OPERATIONS)
+    values = {**compose(["workload=constant"])["workload"], "_target_": _TRACE_CLASS, "file": str(path)}
+    values.pop("rate", None)
+    make_workload({k: v for k, v in values.items() if k not in ("description", "source")})
+
+
+def read_entry(path: Path) -> None:
+    """Compose an experiment of a foreign folder, and prepare its run."""
+    set_up(Setting.of(compose(["experiment=mine"], [path.parent.parent])))
+
+
+def read_overrides(path: Path) -> None:
+    """Expand and compose overrides of a command line."""
+    texts = [text for text in path.read_text(encoding="utf-8", errors="replace").split("\n") if text][:3]
+    for overrides, _ in expand(texts)[:1]:
+        set_up(Setting.of(compose(["workload.num=20k", "workload.duration=1s", *overrides])))
+
+
+def read_run(path: Path) -> None:
+    """Take a run's configuration, and prepare the same run with a change."""
+    set_up(Setting.of(read_baseline(str(path.parent)).compose(["device=sata"])))
+
+
+def read_all_variants(path: Path) -> None:
+    """Read variants, and make their configurations."""
+    combinations(["seed=1,2"], read_variants(str(path)))
+
+
+def config_text() -> str:
+    """Return the configuration of a run."""
+    return to_yaml(compose(["workload.num=20k", "workload.duration=1s"]))
+
+
+def read_sheet(path: Path) -> None:
+    """Grade a sheet."""
+    found = grade(read_answers(path))
+    table = as_csv(found, key=False)
+    if any(cell[:1] in "=+@" for line in table.splitlines() for cell in line.replace('"', "").split(",")[:1] if cell):
+        raise WrongError("a cell of the table begins as a formula")
+    as_table(found, key=True)
+
+
+# Facts.
+
+TOTALS: Final = (
+    "flush_count", "flush_bytes", "compaction_count", "compaction_read_bytes", "compaction_write_bytes", "trivial_move_count",
+    "entries_flushed", "operations", "live_bytes",
+)  # fmt: skip
+
+
+def facts_of(path: Path) -> tuple[dict[str, Any], dict[str, Any], Counter[str]]:
+    """Return the amounts of a LOG, its options, and its counts of damage."""
+    store = read_store(ImportRequest(logs=(path,)))
+    summary = store.summary
+    amounts = {name: summary.get(name) for name in TOTALS}
+    amounts |= {f"stalls by {cause}": n for cause, n in summary["stall_count"].items()}
+    amounts |= {"duration_s": summary["duration_s"]}
+    try:
+        options = dict(read_options(path).overrides)
+    except InputError:
+        options = {}
+    options["engine_version"] = summary.get("engine_version") or None
+    return amounts, options, Counter({**store.reading.log.troubles, **store.reading.problems})
+
+
+@cache
+def true_facts() -> tuple[dict[str, Any], dict[str, Any], Counter[str]]:
+    """Return the facts of the undamaged LOG."""
+    with tempfile.TemporaryDirectory() as folder:
+        return facts_of(written(Path(folder), "LOG", large_sample().text.encode()))
+
+
+OTHERS: Final = ("", "2023/11/14-22:13:20.000013 7001 [/other.cc:7] nothing to see", "mydb: ready", "# note")
+"""Lines of other programs."""
+
+
+def log_forms(folder: Path, rng: random.Random) -> Path:
+    """Return the LOG in another form: locale, fork, host program, log collector, encoding, line ends, lines of others between."""
+    content, host, collector = rng.choice(CONTENT), rng.choice(HOSTS), rng.choice(COLLECTORS)
+    stamps = content.name in ("whole seconds", "no thread ids")
+    lines = collector.change((HOSTS[0] if stamps else host).change(content.change(large_sample().lines)))
+    if collector.name == "none" and host.name == "none" and rng.random() < 0.5:
+        for _ in range(rng.randrange(1, 20)):
+            at = rng.randrange(len(lines))
+            if "2023/" in lines[at][:5]:  # before a message, not inside a table
+                lines.insert(at, rng.choice(OTHERS))
+    ends = rng.choice(("\n", "\n", "\r\n"))
+    return written(folder, "LOG", (ends.join(lines) + ends).encode(rng.choice(ENCODINGS), errors="replace"))
+
+
+def log_cuts(folder: Path, rng: random.Random) -> Path:
+    """Return a part of the LOG: lines at the begin, at the end or between are left out."""
+    lines = list(large_sample().lines)
+    for _ in range(rng.choice((1, 1, 2))):
+        at, n = rng.randrange(len(lines)), rng.choice((1, 1, 2, 10, 60))
+        match rng.randrange(3):
+            case 0:
+                lines = lines[at:] or lines
+            case 1:
+                lines = lines[: at + 1]
+            case _:
+                del lines[at : at + n]
+    return written(folder, "LOG", ("\n".join(lines) + "\n").encode())
+
+
+def same_facts(path: Path) -> None:
+    """Check that a form has the facts of the plain LOG or fewer."""
+    amounts, options, _ = facts_of(path)
+    true_amounts, true_options, _ = true_facts()
+    wrong = [
+        f"{name}: {value}, not {true_amounts.get(name)}" for name, value in amounts.items()
+        if value is not None and not _near(value, true_amounts.get(name), 1.0 if name == "duration_s" else 0.0)
+    ]  # fmt: skip
+    _refuse(wrong + _other_options(options, true_options))
+
+
+def fewer_facts(path: Path) -> None:
+    """Check that a part of a LOG has no more of anything than the whole, and no other options; more only with damage counted."""
+    amounts, options, damage = facts_of(path)
+    true_amounts, true_options, true_damage = true_facts()
+    wrong = [
+        f"{name}: {value}, above {true_amounts.get(name)}" for name, value in amounts.items()
+        if value is not None and true_amounts.get(name) is not None and value > true_amounts[name] * (1 + 1e-9) + 1e-3
+    ]  # fmt: skip
+    _refuse(wrong * (damage == true_damage) + _other_options(options, true_options))
+
+
+def _other_options(options: Mapping[str, Any], true: Mapping[str, Any]) -> list[str]:
+    return [f"{k}={v}, not {true.get(k)}" for k, v in options.items() if v is not None and v != true.get(k)]
+
+
+def _near(value: float, true: float | None, tolerance: float) -> bool:
+    return true is not None and abs(value - true) <= tolerance + 1e-6 * abs(true)
+
+
+def _refuse(wrong: Sequence[str]) -> None:
+    if wrong:
+        raise WrongError("; ".join(wrong[:3]))
+
+
+def options_cuts(folder: Path, rng: random.Random) -> Path:
+    """Return an OPTIONS file in another form, or with lines left out: comments, blanks, order inside a section."""
+    lines = OPTIONS_FILE.split("\n")
+    for _ in range(rng.randrange(1, 8)):
+        at = rng.randrange(len(lines))
+        if lines[at].lstrip().startswith("["):
+            continue
+        match rng.randrange(4):
+            case 0:
+                del lines[at]
+            case 1:
+                lines.insert(at, rng.choice(("", "  # a remark", "  an_option_of_a_fork=7")))
+            case 2:
+                lines[at] = f"\t{lines[at].strip()}  "
+            case _:
+                lines[at] = lines[at].replace("=", " = ", 1)
+    text = rng.choice(("\n", "\r\n")).join(lines)
+    return written(folder, "OPTIONS", text.encode(rng.choice(("utf-8", "utf-8-sig", "utf-16"))))
+
+
+@cache
+def true_options() -> dict[str, Any]:
+    """Return the options of the undamaged file."""
+    return read_options(OPTIONS_FILE).overrides
+
+
+def same_options(path: Path) -> None:
+    """Check that a changed file has no other options."""
+    _refuse(_other_options(read_options(path).overrides, true_options()))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of inputs."""
+
+    share: int
+    """Share of all inputs."""
+    read: Reader
+    """Reader, which raises what it finds."""
+    make: Callable[[Path, random.Random], Path]
+    """Function that writes an input into a folder and returns its path."""
+
+
+def of_text(share: int, read: Reader, name: str, *texts: str) -> Kind:
+    """Return the kind of damaged texts, in a file of this name; `UNDAMAGED` has the texts."""
+    UNDAMAGED.extend((read, name, text) for text in texts)
+    return Kind(share, read, lambda folder, rng: written(folder, name, damaged(rng.choice(texts), rng)))
+
+
+UNDAMAGED: Final[list[tuple[Reader, str, str]]] = []
+"""Reader, file name and text of the inputs that are damaged: each is read without an error."""
+KINDS: Final[dict[str, Kind]] = {
+    "log": Kind(6, check_store, log_damage),
+    "log forms": Kind(3, same_facts, log_forms),
+    "log cuts": Kind(4, fewer_facts, log_cuts),
+    "long runs": Kind(1, read_long, long_runs),
+    "statistics": of_text(3, read_statistics, "stats.txt", statistics_text()),
+    "options": of_text(3, check_options, "OPTIONS", OPTIONS_FILE),
+    "options forms": Kind(2, same_options, options_cuts),
+    "option strings": of_text(3, check_options, "options.txt", *STRINGS),
+    "trace": of_text(2, read_trace_file, "trace.csv", TRACE),
+    "tree": of_text(2, read_tree, "tree.csv", TREE),
+    "series": of_text(1, read_series, "report.csv", SERIES),
+    "variants": of_text(2, read_all_variants, "variants.yaml", VARIANTS),
+    "sheet": of_text(1, read_sheet, "sheet.yaml", SHEET),
+    "parameters": of_text(1, lambda path: read_parameters(str(path)), "mine.yaml", PARAMETERS),
+    "entry": of_text(3, read_entry, "experiment/mine.yaml", ENTRY),
+    "run": of_text(1, read_run, "config.yaml", config_text()),
+    "plan": of_text(1, read_plan, "plan.yaml", PLAN),
+    "case": of_text(1, lambda path: read_case(path.parent), "case.yaml", CASE),
+    "overrides": of_text(2, read_overrides, "overrides", *map("\n".join, pairwise(OVERRIDES))),
+    "manifest": of_text(1, lambda path: parse_manifest(path.read_text(errors="replace")), "MANIFEST.txt", MANIFEST),
+}
+
+
+def tried(kind: str, number: int, seed: int, folder: Path) -> Find | None:
+    """Make and read one input; return what was found."""
+    path = KINDS[kind].make(folder, random.Random(f"{seed} {kind} {number}"))
+    before_s = time.process_time()
+    signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+    try:
+        KINDS[kind].read(path)
+    except InputError as error:
+        what = "" if one_line(error) else "an error without text"
+    except LateError:
+        what = f"longer than {LIMIT_S:g} s: {_place()}"
+    except WrongError as error:
+        what = str(error)
+    except Exception as error:
+        what = "" if one_line(error) else f"{type(error).__name__}: {str(error)[:100]}: {_place()}"
+    else:
+        what = ""
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    if not what and time.process_time() - before_s > LIMIT_S:
+        what = f"took {time.process_time() - before_s:.1f} s"
+    return Find(kind, number, what, path.read_bytes()) if what else None
+
+
+def _place() -> str:
+    """Return the innermost place of the present exception in LSMLab."""
+    frames = traceback.extract_tb(sys.exc_info()[2])
+    own = [f for f in frames if f.filename.startswith(str(ROOT)) and f.filename != __file__ and ".venv" not in f.filename]
+    last = (own or frames)[-1]
+    return f"{Path(last.filename).name}:{last.lineno}"
+
+
+def _late(_signal: int, _frame: FrameType | None) -> None:
+    raise LateError
+
+
+def fuzz(
+    inputs: int, seed: int, kinds: Sequence[str] = tuple(KINDS), keep: Path | None = None,
+    said: Callable[[Find], None] = lambda _find: None,
+) -> list[Find]:  # fmt: skip
+    """Try inputs, by turns of all kinds, and return the finds, each also to `said`. `keep`: folder for the inputs of finds."""
+    turns = [kind for kind in kinds for _ in range(KINDS[kind].share)]
+    random.Random(seed).shuffle(turns)
+    finds = []
+    before = signal.signal(signal.SIGPROF, _late)
+    warnings.simplefilter("error", RuntimeWarning)  # NumPy's, of numbers that are none
+    try:
+        for number, kind in enumerate(islice(cycle(turns), inputs)):
+            with tempfile.TemporaryDirectory() as folder:
+                found = tried(kind, number, seed, Path(folder))
+            if found is None:
+                continue
+            finds.append(found)
+            said(found)
+            if keep is not None:
+                written(keep, f"{kind.replace(' ', '-')}-{number}", found.content)
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    return finds
+
+
+def main() -> int:
+    """Run the fuzzer; return 1 if there is a find."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--inputs", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kind", action="append", choices=list(KINDS), help="only this kind; may be repeated")
+    parser.add_argument("--keep", type=Path, help="folder for the inputs of finds")
+    given = parser.parse_args()
+    begun_s = time.monotonic()
+    finds = fuzz(
+        given.inputs, given.seed, given.kind or tuple(KINDS), given.keep,
+        lambda find: print(f"{find.kind} {find.number}: {find.what}", flush=True),
+    )  # fmt: skip
+    took = f"{time.monotonic() - begun_s:.0f} s"
+    print(f"{given.inputs:,} inputs of {len(given.kind or KINDS)} kinds, seed {given.seed}: {len(finds)} finds, {took}")
+    return 1 if finds else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
