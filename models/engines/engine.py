@@ -27,6 +27,7 @@ from lsmlab.models.policies.rocksdb.parts import (
 from lsmlab.models.policies.rocksdb.subcompactions import planned_parts, subcompaction_cuts
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
+from lsmlab.models.tree.blobs import BlobFiles
 from lsmlab.models.tree.blocks import BlockFormat
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.memtable import mean_node_bytes, memtable_capacity
@@ -108,6 +109,8 @@ class Engine:
         )
         self.compression_ratio = settings.compression_ratio if compresses(self.options) else 1.0
         """Compressed bytes over uncompressed bytes of blocks that are compressed; 1 if no level has compression."""
+        self.blob_compression_ratio = settings.compression_ratio if self.options.blob_compression_type.compresses else 1.0
+        """Compressed bytes over uncompressed bytes of a blob; 1 without compression of blobs."""
         bits = self.parts.filter.make(self._base).bits_per_key
         last = _table_format(self.options, self.table_filter, self.compression_ratio)
         levels = range(self.options.num_levels)
@@ -164,7 +167,8 @@ class Engine:
 
     def new_tree(self) -> Tree:
         """Return an empty tree."""
-        return Tree(num_levels=self.options.num_levels)
+        counts_garbage = self.version >= since.BLOB_GARBAGE_COUNTED
+        return Tree(num_levels=self.options.num_levels, blobs=BlobFiles(counts_garbage=counts_garbage))
 
     def memtable_entries(self, key_bytes: int, value_bytes: int, delete_share: float) -> float:
         """Writes that fill a memtable (behaviour/write-path.md, Bytes of a put; When a memtable is full)."""
