@@ -164,6 +164,11 @@ class Content:
         size = self.file_bytes(float(counts[-1]), float(stream.cumulative_bytes[-1]))
         return size - self._shorter_tail(keys, blobs)
 
+    @property
+    def table_put(self) -> float:
+        """Data-block bytes of a put in an SST file, with a blob index in place of a value in a blob file."""
+        return self.entry.put if self.apart is None else self.apart.levels[-1].put
+
     def blob_bytes(self, keys: KeyArray) -> float:
         """Record bytes of the large values of `keys`; 0 in a store without blob files."""
         return 0.0 if self.apart is None else float(self.apart.values.blobs(keys)[1].sum())

@@ -43,6 +43,15 @@ class JobSums:
         """Return the sum of a column of whole numbers."""
         return int(self[name].sum())
 
+    def moved(self, direction: str) -> int:
+        """Return the bytes of SST files and blob records; `direction`: "read" or "write"."""
+        return self.whole(f"{direction}_bytes") + self.blob_bytes(direction)
+
+    def blob_bytes(self, direction: str) -> int:
+        """Return the bytes of blob records alone; 0 for jobs of a store without blob files."""
+        name = f"blob_{direction}_bytes"
+        return self.whole(name) if name in self._jobs else 0
+
     def real(self, name: str, minus: str | None = None) -> float:
         """Return the sum of a column of floats in the order of the rows, or of its difference to column `minus`."""
         values = self[name] if minus is None else self[name] - self[minus]

@@ -82,6 +82,7 @@ def measured(
     last = int(np.flatnonzero(inside)[-1])
     ended = (np.asarray(jobs["end_s"]) > from_s) & (np.asarray(jobs["end_s"]) <= to_s)
     written, kinds = np.asarray(jobs["write_bytes"], dtype=np.float64), np.asarray(jobs["kind"])
+    written = written + np.asarray(jobs.get("blob_write_bytes", 0.0))
     flushed = float(written[ended & (kinds == "flush")].sum())
     compacted = float(written[ended & (kinds == "compaction")].sum())
     per_s = total("write_bytes_") / seconds
@@ -92,7 +93,9 @@ def measured(
         "write_p99_s": float(np.median(p99)) if len(p99) else None,
         "write_amplification": (flushed + compacted) / flushed if flushed else None,
         "stalled": total("stall_") / seconds,
-        "space_bytes": float(sum(np.asarray(series[n])[last] for n in series if n.startswith("level_bytes_"))),
+        "space_bytes": float(
+            sum(np.asarray(series[n])[last] for n in series if n.startswith("level_bytes_") or n == "blob_bytes")
+        ),
         "written_per_s": per_s,
         "life_years": endurance_bytes / per_s / _YEAR_S if endurance_bytes and per_s > 0.0 else None,
     }
