@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 from lsmlab.models import since
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
+from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import Compression, RocksDbOptions
 from lsmlab.models.options.ignored import ignored_options, texts_given, texts_in_force
 from lsmlab.models.options.options import resolve_options, value_of
@@ -128,6 +129,12 @@ class Engine:
         until the next install (RocksDB pull request 13294)."""
         self.parts.check(self._base)
         self._assemble()
+        holds_blobs = self.picker.holds_blobs and not self.picker.values_in_wal and not self.flush_keeps_versions
+        if self.options.enable_blob_files and not holds_blobs:
+            raise InputError(
+                f"engine.options.enable_blob_files: {self.name} keeps its values in another way; set it to false, or choose an "
+                "engine with RocksDB's flushes and compactions, such as engine=rocksdb"
+            )
 
     def _assemble(self) -> None:
         """Make the policies and everything else that depends on options that may change."""

@@ -1,7 +1,7 @@
 """Blob files of a column family (RocksDB's integrated BlobDB): what they hold, who refers to them, and when they go.
 
 An SST file keeps, for each carried key, the number of the blob file with its value (`SortedFile.blobs`). A blob file keeps
-what it was written with and how much of it is garbage, as RocksDB's MANIFEST does (behaviour/blob-files.md).
+what it was written with and how much of it is garbage, as RocksDB's MANIFEST does (behaviour/blob-files.md, Garbage and links).
 """
 
 from __future__ import annotations

@@ -82,6 +82,14 @@ class ValuesApart:
         number: FloatArray = share * self._sample.weights(codes)
         return number, number * (self._overhead + self._ratio * size)
 
+    def per_read(self, codes: KeyArray) -> tuple[float, float]:
+        """Return (blobs, mean record bytes of a blob) of a read of one entry; `codes`: a sample of the keys that are read."""
+        share, size = self._large(codes)
+        number = float(share.sum())
+        if number == 0.0:
+            return 0.0, 0.0
+        return number / len(codes), self._overhead + self._ratio * float((share * size).sum()) / number
+
     def table_values(self, codes: KeyArray) -> FloatArray:
         """Mean bytes of the values that an SST file holds for each code whose large values are apart, blob indexes included."""
         share, _ = self._large(codes)
@@ -90,10 +98,6 @@ class ValuesApart:
             small = np.where(self._values.single(codes), self._values.of(codes), small)
         found: FloatArray = share * self.reference + (1.0 - share) * small
         return found
-
-    def mean_record_bytes(self) -> float:
-        """Mean bytes of the record of a blob."""
-        return self._overhead + self._ratio * self.mean.large_bytes
 
     def value_bytes(self, sums: BlobSums) -> float:
         """Uncompressed value bytes of blobs."""

@@ -1,6 +1,7 @@
 """Blob files of a job: which values it moves out of SST files, which blobs it relocates, and the garbage that it leaves.
 
-See (behaviour/blob-files.md). The functions return None for a column family that has no blob files and writes none.
+See (behaviour/blob-files.md, Which values leave; Relocation). The functions return None for a column family that has no blob
+files and writes none.
 """
 
 from __future__ import annotations
