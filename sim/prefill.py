@@ -83,6 +83,9 @@ def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None
     """Move the tree of `filled` to `family`; file creation times count from `end_s`, the new time 0."""
     for file in filled.files():
         file.created_s -= end_s
+    for blob_file in filled.tree.blobs.files:
+        blob_file.created_s -= end_s
+        blob_file.kept_until_s -= end_s
     tree = filled.tree
     tree.begin_version()
     tree.move_levels(family.picker.levels_at_open([level for level in range(tree.num_levels) if tree.file_count(level)]))

@@ -49,11 +49,24 @@ class BlobFile:
     """What no SST file refers to any more."""
     linked: dict[int, SortedFile] = field(default_factory=dict)
     """SST files, by number, whose oldest blob file this is."""
+    created_s: float = 0.0
+    """Simulated time at which the file was written."""
+    kept_until_s: float = math.nan
+    """Time until which the real file keeps its last blobs, once no carried key has a blob in it; NaN before."""
 
     @property
     def size_bytes(self) -> int:
         """Size of the file on the device."""
         return round(self.total.record_bytes) + _FILE_BYTES
+
+    @property
+    def lifetime_factor(self) -> float:
+        """Time until n blobs are overwritten over that until a sample of k of them is: ln n / ln k, at a constant rate.
+
+        The share that is left falls exponentially, and the last blob goes when the share is 1/n.
+        """
+        blobs, keys = self.total.blobs, self.total.keys
+        return math.log(blobs) / math.log(keys) if 1 < keys < blobs else 1.0
 
     @property
     def live_share(self) -> float:
@@ -67,6 +80,8 @@ class BlobEdit(NamedTuple):
     added: Sequence[BlobFile] = ()
     garbage: Mapping[int, BlobSums] = {}
     """New garbage by blob file number."""
+    collects: bool = False
+    """Whether the job relocates the blobs of old files, so that these do not wait until their last blob is overwritten."""
 
 
 NO_BLOBS: Final = BlobEdit()
@@ -112,12 +127,13 @@ class BlobFiles:
         return self.files[count].number if count < len(self.files) else math.inf
 
     def apply(
-        self, edit: BlobEdit, removed: Iterable[SortedFile], added: Iterable[SortedFile]
+        self, edit: BlobEdit, removed: Iterable[SortedFile], added: Iterable[SortedFile], now_s: float = 0.0
     ) -> list[BlobFile]:
         """Apply the version edit of a job with its `removed` and `added` SST files; return the blob files that go.
 
         A blob file goes if no SST file has it as its oldest one, and either all of its blobs are garbage or it is older than
-        every blob file with such a link (VersionBuilder::SaveBlobFilesTo).
+        every blob file with such a link (VersionBuilder::SaveBlobFilesTo). A sample of its keys is overwritten before the last of
+        all keys is; the file stays until then (`BlobFile.lifetime_factor`), as if it had a link.
         """
         if not self.files and not edit.added:
             return []
@@ -135,14 +151,17 @@ class BlobFiles:
             for number, more in edit.garbage.items():
                 file = by_number[number]
                 file.garbage = plus(file.garbage, more)
+                if file.garbage.keys >= file.total.keys and not edit.collects:
+                    file.kept_until_s = file.created_s + file.lifetime_factor * (now_s - file.created_s)
         self.stamp += 1
-        return self._drop()
+        return self._drop(math.inf if edit.collects else now_s)
 
-    def _drop(self) -> list[BlobFile]:
-        first = next((i for i, file in enumerate(self.files) if file.linked), len(self.files))
+    def _drop(self, now_s: float) -> list[BlobFile]:
+        held = [bool(file.linked) or now_s < file.kept_until_s for file in self.files]
+        first = held.index(True) if True in held else len(held)
         gone = [
             file for i, file in enumerate(self.files)
-            if i < first or (not file.linked and file.garbage.keys >= file.total.keys)
+            if i < first or (not held[i] and file.garbage.keys >= file.total.keys)
         ]  # fmt: skip
         if gone:
             numbers = {file.number for file in gone}

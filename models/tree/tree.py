@@ -210,11 +210,11 @@ class Tree:
 
     def install_blobs(
         self, removed: Sequence[tuple[int, Sequence[SortedFile]]], added: Sequence[tuple[int, Sequence[SortedFile]]],
-        edit: BlobEdit = NO_BLOBS,
+        edit: BlobEdit = NO_BLOBS, now_s: float = 0.0,
     ) -> list[BlobFile]:  # fmt: skip
         """Apply the part of a version edit that concerns blob files; return those that go (`BlobFiles.apply`)."""
         gone, come = ([f for _, files in groups for f in files] for groups in (removed, added))
-        return self.blobs.apply(edit, gone, come)
+        return self.blobs.apply(edit, gone, come, now_s)
 
     def begin_version(self) -> None:
         """Begin a new version: RocksDB rebuilds the priority lists, so every pick cursor returns to the start."""

@@ -17,7 +17,9 @@ def apply_edit(
 ) -> tuple[list[SortedFile], list[BlobFile]]:  # fmt: skip
     """Apply the version edit of a job: remove files, add files. Return the unreferenced SST files and blob files."""
     unreferenced = family.tree.install(removed, added, placement)
-    dropped = family.tree.install_blobs(removed, added, blobs) if family.tree.blobs or blobs.added else []
+    dropped = []
+    if family.tree.blobs or blobs.added:
+        dropped = family.tree.install_blobs(removed, added, blobs, family.database.env.now)
     moved = {file.number for _, files in removed for file in files}
     for level, files in added:
         family.written_bytes[level] += sum(file.size_bytes for file in files if file.number not in moved)

@@ -49,6 +49,8 @@ class BlobWork:
     """Sum of these."""
     uncopied_bytes: float = 0.0
     """Value bytes of the job's entries that it neither reads nor writes, because they stay in their blob files."""
+    collects: bool = False
+    """Whether the job relocates the blobs of old files."""
     device_bytes: float = 0.0
     """Bytes that the job reads from the device with readahead."""
     point_reads: float = 0.0
@@ -62,7 +64,7 @@ class BlobWork:
     @property
     def edit(self) -> BlobEdit:
         """Part of the version edit of the job."""
-        return BlobEdit(self.files, self.garbage)
+        return BlobEdit(self.files, self.garbage, self.collects)
 
     @property
     def write_bytes(self) -> int:
@@ -120,6 +122,7 @@ def compaction_blobs(
     )  # fmt: skip
     outside = minus(_total(held), work.read)
     work.uncopied_bytes = apart.values.value_bytes(outside) - apart.values.reference * outside.blobs
+    work.collects = options.enable_blob_garbage_collection
     work.device_bytes, work.point_reads = _device_reads(family, relocated)
     return work
 
@@ -166,7 +169,7 @@ def _write(
             cuts = cut_by_size(record_bytes, float(family.options.blob_file_size))
             for first, after in _spans(cuts, len(places)):
                 total = BlobSums(after - first, float(blobs[first:after].sum()), float(record_bytes[first:after].sum()))
-                file = BlobFile(next(family.database.file_numbers), total)
+                file = BlobFile(next(family.database.file_numbers), total, created_s=family.database.env.now)
                 numbers[places[first:after]] = file.number
                 files.append(file)
         written.append(files)
