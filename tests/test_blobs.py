@@ -12,6 +12,10 @@ from draining import check_entries, contradictions, drain
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.tree.blobs import BlobEdit, BlobFile, BlobFiles, BlobSums
+from lsmlab.reports.figures.amplification import written_per_user_byte
+from lsmlab.reports.figures.levels import level_sizes
+from lsmlab.reports.run_data import load_run
+from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.results import Result
@@ -371,3 +375,14 @@ def test_what_cannot_be_is_refused(overrides: tuple[str, ...], message: str) -> 
     """Releases and engines without blob files, and values out of range, are errors that name the option."""
     with pytest.raises(InputError, match=message):
         store(*overrides)
+
+
+def test_the_page_draws_blob_files(tmp_path: Path) -> None:
+    """Lines of their bytes and garbage beside the levels, and their part of the bytes written per user byte."""
+    store(GC).save(tmp_path)
+    found = load_run(tmp_path)
+    lines = [str(trace.get("name")) for trace in level_sizes(found, Timeline.of(found.times_s)).traces]
+    parts = {name: value for name, value, _ in written_per_user_byte(found)}
+
+    assert ["blob files", "garbage in blob files"] == [name for name in lines if "blob" in name]
+    assert pytest.approx(1.0, rel=0.3) == parts["blob files"]
