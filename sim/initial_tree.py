@@ -49,7 +49,7 @@ def _place(family: ColumnFamily, phase: Phase, rows: Sequence[TreeFile], rng: np
         levels.append((level, files))
     for level, files in reversed(levels):
         for file in reversed(files):
-            blobs = blobs_of_preload(family, file.keys, level)
+            blobs = blobs_of_preload(family, file.keys, level, rng)
             if blobs is not None:
                 file.set_blobs(blobs)
     newest = next(family.database.file_numbers)

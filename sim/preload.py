@@ -112,7 +112,7 @@ def _tree(
     place = rng.choice(len(sizes), size=len(keys), p=shares / shares.sum()) if len(sizes) > 1 else np.zeros(len(keys), int)
     parts = [keys[place == i] for i in range(len(sizes))]
     levels = [(level, part) for (level, _), part in zip(sizes, parts, strict=True) if len(part)]
-    blobs = {level: blobs_of_preload(family, part, level) for level, part in reversed(levels)}  # the deepest are the oldest
+    blobs = {level: blobs_of_preload(family, part, level, rng) for level, part in reversed(levels)}  # the deepest are the oldest
     return [(level, _files(family, part, level, blobs[level])) for level, part in levels]
 
 

@@ -16,6 +16,16 @@ def finished(jobs: Mapping[str, Any], *names: str) -> dict[str, NDArray[Any]]:
     return {name: np.asarray(jobs[name])[rows] for name in names}
 
 
+def moved_bytes(jobs: Mapping[str, Any], direction: str) -> NDArray[Any]:
+    """Return the bytes of SST files and blob records of each job, from the columns of jobs.parquet.
+
+    `direction`: "read" or "write".
+    """
+    own: NDArray[Any] = np.asarray(jobs[f"{direction}_bytes"])
+    blobs = jobs.get(f"blob_{direction}_bytes")
+    return own if blobs is None else own + np.asarray(blobs)
+
+
 class JobSums:
     """Counts and sums over finished jobs, from the columns of jobs.parquet."""
 

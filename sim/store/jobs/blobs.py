@@ -127,16 +127,22 @@ def compaction_blobs(
     return work
 
 
-def blobs_of_preload(family: FamilyContext, keys: KeyArray, level: int) -> BlobNumbers | None:
+def blobs_of_preload(
+    family: FamilyContext, keys: KeyArray, level: int, rng: np.random.Generator
+) -> BlobNumbers | None:
     """Return the blob file numbers of the keys of a level of a tree that was built before the run.
 
-    The values lie in the order of the keys, in files of blob_file_size, without garbage.
+    As after a load in random order, each flush has written a blob file with values of random keys. There is no garbage.
     """
     apart = family.content.apart
     if apart is None or not writes_blobs(family, level):
         return None
     numbers = np.zeros(len(keys), dtype=np.int64)
-    _write(family, keys, _can_leave(apart.values, keys, None), numbers, [])
+    leaving = rng.permutation(np.flatnonzero(_can_leave(apart.values, keys, None)))
+    file_bytes = min(float(family.options.blob_file_size), float(family.options.write_buffer_size))
+    cuts = cut_by_size(apart.values.blobs(keys[leaving])[1], file_bytes) if len(leaving) else []
+    for first, after in _spans(cuts, len(leaving)):
+        numbers[leaving[first:after]] = next(family.database.file_numbers)
     return numbers
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, format_seconds, parse_quantity
+from lsmlab.sim.results.job_sums import moved_bytes
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
@@ -81,8 +82,7 @@ def measured(
 
     last = int(np.flatnonzero(inside)[-1])
     ended = (np.asarray(jobs["end_s"]) > from_s) & (np.asarray(jobs["end_s"]) <= to_s)
-    written, kinds = np.asarray(jobs["write_bytes"], dtype=np.float64), np.asarray(jobs["kind"])
-    written = written + np.asarray(jobs.get("blob_write_bytes", 0.0))
+    written, kinds = moved_bytes(jobs, "write").astype(np.float64), np.asarray(jobs["kind"])
     flushed = float(written[ended & (kinds == "flush")].sum())
     compacted = float(written[ended & (kinds == "compaction")].sum())
     per_s = total("write_bytes_") / seconds
