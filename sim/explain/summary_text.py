@@ -250,11 +250,14 @@ def _blobs(summary: Mapping[str, Any]) -> list[str]:
     found = summary.get("blobs")
     if not found:
         return []
-    text = (
-        f"{found['files']:,}, {format_bytes(found['bytes'])} with {format_bytes(found['garbage_bytes'])} of garbage "
-        f"(space amp {found['space_amplification']:.2f})"
-    )
-    return [_row("blob files", text)]
+    parts = []
+    if found["bytes"] is not None:
+        parts.append(f"{found['files']:,}, {format_bytes(found['bytes'])}")
+    if found["garbage_bytes"] is not None:
+        parts.append(f"{format_bytes(found['garbage_bytes'])} of garbage")
+    if found["space_amplification"] is not None:
+        parts.append(f"space amp {found['space_amplification']:.2f}")
+    return [_row("blob files", ", ".join(parts))] if parts else []
 
 
 def _jobs(summary: Mapping[str, Any]) -> list[str]:

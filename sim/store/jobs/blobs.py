@@ -139,7 +139,8 @@ def blobs_of_preload(
         return None
     numbers = np.zeros(len(keys), dtype=np.int64)
     leaving = rng.permutation(np.flatnonzero(_can_leave(apart.values, keys, None)))
-    file_bytes = min(float(family.options.blob_file_size), float(family.options.write_buffer_size))
+    memtable_bytes = family.options.write_buffer_size * family.latest_options.blob_compression_ratio
+    file_bytes = min(float(family.options.blob_file_size), memtable_bytes)
     cuts = cut_by_size(apart.values.blobs(keys[leaving])[1], file_bytes) if len(leaving) else []
     for first, after in _spans(cuts, len(leaving)):
         numbers[leaving[first:after]] = next(family.database.file_numbers)
