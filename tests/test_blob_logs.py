@@ -99,7 +99,7 @@ def test_the_summary_counts_blobs_as_rocksdb_does(text: str, tmp_path: Path) -> 
     assert (20, 2.0 * 2**30, 0.5 * 2**30) == (blobs["files"], blobs["bytes"], blobs["garbage_bytes"])
     assert pytest.approx(4 / 3) == blobs["space_amplification"]
     assert found["live_bytes"] > 2.0 * 2**30
-    assert "blob files      20, 2 GiB" in summary_text({**found, "drop_count": 0})
+    assert "blob files      20, 2.0 GiB, 512.0 MiB of garbage, space amp 1.33" in summary_text({**found, "drop_count": 0})
 
 
 def test_values_have_the_size_that_they_have_in_memtables(text: str, tmp_path: Path) -> None:

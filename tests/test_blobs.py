@@ -328,7 +328,7 @@ def test_the_terminal_has_rocksdbs_columns_and_line() -> None:
 
     assert "KeyDrop Rblob(GB) Wblob(GB)\n" in text
     assert "\nblob files      " in text
-    assert "of garbage (space amp " in text
+    assert " of garbage, space amp " in text
 
 
 def test_the_series_follows_blob_files() -> None:

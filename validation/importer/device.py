@@ -135,7 +135,7 @@ def _periods(observation: Observation, earlier: Earlier) -> Array | None:
     flushes = _flushes(observation)
     if not flushes:
         return None
-    full_bytes = _LEAST_SHARE * float(np.median([job.all_write_bytes for job in flushes]))
+    full_bytes = _LEAST_SHARE * float(np.median([job.write_bytes for job in flushes]))
     periods = fsync_periods.busy_periods(observation.jobs, _flush_cpu_s(earlier), observation.read_copy_s, full_bytes)
     return periods if len(periods) >= _FEWEST else None
 

@@ -78,7 +78,7 @@ def _flushed_by_sums(dump: StatsDump) -> float | None:
     rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None]
     if not rows or not all(row.get("W-Amp") and row.get("Write(GB)") for row in rows):
         return None
-    return sum(_all_written(row) / row["W-Amp"] for row in rows) * _GIB
+    return sum(_all_written(row) / float(row["W-Amp"]) for row in rows) * _GIB
 
 
 def _all_written(row: Mapping[str, Any]) -> float:
