@@ -17,7 +17,7 @@ from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import batch_bytes
 from lsmlab.models.tree.sst import TAIL_BYTES, expected_block, expected_file_bytes
 from lsmlab.models.tree.table_format import TableFormat
-from lsmlab.models.tree.values_apart import ValuesApart, reference_bytes
+from lsmlab.models.tree.values_apart import LargeValues, ValuesApart, reference_bytes, table_value_bytes
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import FamilyShare
@@ -158,7 +158,11 @@ def _delete_share(workload: Workload) -> float:
 
 def _entries_per_file(engine: Engine, workload: Workload, shape: WriteShape) -> float:
     """Return the entries of the smallest file that needs enough sampled keys: a flushed memtable or a target-size file."""
-    per_file = engine.smallest_file_bytes / max(1.0, workload.entry_bytes * engine.compression_ratio)
+    value_bytes = workload.value_bytes
+    if engine.options.enable_blob_files:
+        mean, reference = _large_values(engine, workload)
+        value_bytes = table_value_bytes(mean, reference)
+    per_file = engine.smallest_file_bytes / max(1.0, (workload.key_size + value_bytes) * engine.compression_ratio)
     return max(1.0, min(per_file, shape.memtable_entries))
 
 
@@ -203,15 +207,19 @@ def _content(engine: Engine, before: Engine, workload: Workload, sample: KeySamp
 
 
 def _values_apart(engine: Engine, workload: Workload, sample: KeySample, varied: KeyedSizes | None) -> ValuesApart:
+    mean, reference = _large_values(engine, workload)
+    return ValuesApart(
+        sample, mean, key_bytes=workload.key_size, least_bytes=engine.options.min_blob_size, reference=reference,
+        compression_ratio=engine.blob_compression_ratio, values=varied,
+    )  # fmt: skip
+
+
+def _large_values(engine: Engine, workload: Workload) -> tuple[LargeValues, int]:
+    """Return the values of a workload by whether they leave into blob files, and the bytes of a reference to a blob."""
     options = engine.options
     mean = large_values(workload.values, options.min_blob_size)
-    ratio = engine.blob_compression_ratio
-    record_bytes = RECORD_HEADER_BYTES + workload.key_size + ratio * mean.large_bytes
-    file_bytes = min(float(options.blob_file_size), options.write_buffer_size)
-    return ValuesApart(
-        sample, mean, key_bytes=workload.key_size, least_bytes=options.min_blob_size,
-        reference=reference_bytes(record_bytes, file_bytes), compression_ratio=ratio, values=varied,
-    )  # fmt: skip
+    record_bytes = RECORD_HEADER_BYTES + workload.key_size + engine.blob_compression_ratio * mean.large_bytes
+    return mean, reference_bytes(record_bytes, min(float(options.blob_file_size), options.write_buffer_size))
 
 
 def _levels(engine: Engine, workload: Workload, value_bytes: float) -> list[EntryBytes]:

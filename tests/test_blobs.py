@@ -19,7 +19,7 @@ from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.results import Result
-from running import SMALL, configuration, phase_of, run, simulate
+from running import SMALL, configuration, phase_of, run, set_up, simulate
 
 BLOBS = "engine.options.enable_blob_files=true"
 GC = "engine.options.enable_blob_garbage_collection=true"
@@ -117,6 +117,15 @@ def test_a_sample_has_the_blob_files_of_all_keys(overrides: tuple[str, ...]) -> 
     assert pytest.approx(exact.summary["write_amplification"], rel=0.02) == sampled.summary["write_amplification"]
     assert pytest.approx(blobs_of(exact)["files"], rel=0.15) == blobs_of(sampled)["files"]
     assert pytest.approx(blobs_of(exact)["garbage_bytes"], rel=0.2) == blobs_of(sampled)["garbage_bytes"]
+
+
+def test_a_file_of_references_has_as_many_samples_as_another() -> None:
+    """A small SST file of references holds many entries; the sample is not chosen as if they were values."""
+    large = ("workload.value_size=16000", "workload.num=100000", "engine.options.target_file_size_base=64KiB",
+             "engine.options.write_buffer_size=64MiB", "keys.samples_per_file=100")  # fmt: skip
+    plain, apart = (set_up(*STORE, *large, *options).families[0].sample.rate for options in ((), (BLOBS,)))
+
+    assert apart < plain
 
 
 def test_the_lifetime_of_all_keys_follows_from_a_sample() -> None:

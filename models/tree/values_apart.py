@@ -36,6 +36,11 @@ class LargeValues(NamedTuple):
     """Mean size of the others; 0 without any."""
 
 
+def table_value_bytes(mean: LargeValues, reference: float) -> float:
+    """Mean size in bytes of a value in an SST file, with a reference in place of each large one."""
+    return mean.share * reference + (1.0 - mean.share) * mean.small_bytes
+
+
 class ValuesApart:
     """Converter from key arrays to blobs and to entries without them; one per column family, beside its `Content`.
 
@@ -54,7 +59,7 @@ class ValuesApart:
         """
         self.mean = mean
         self.reference = reference
-        self.table_value_bytes = mean.share * reference + (1.0 - mean.share) * mean.small_bytes
+        self.table_value_bytes = table_value_bytes(mean, reference)
         """Mean size in bytes of a value in an SST file, blob indexes included."""
         self._sample = sample
         self._overhead = RECORD_HEADER_BYTES + key_bytes

@@ -110,11 +110,9 @@ def compaction_blobs(
         leaving = (numbers == IN_TABLE) & _can_leave(apart.values, keys, tombstones)
     kept = apart.values.sums(keys, numbers)
     relocated = apart.values.sums(keys[moves], before[moves])
-    held: dict[int, BlobSums] = {}
-    for file in inputs:
-        if file.blobs is not None:
-            for number, sums in apart.values.sums(file.keys, file.blobs).items():
-                held[number] = plus(held.get(number, NO_SUMS), sums)
+    held: Mapping[int, BlobSums] = {}
+    if referring := [(file.keys, file.blobs) for file in inputs if file.blobs is not None]:
+        held = apart.values.sums(*(np.concatenate(column) for column in zip(*referring, strict=True)))
     garbage = {number: minus(sums, kept.get(number, NO_SUMS)) for number, sums in held.items()}
     work = BlobWork(
         numbers, _write(family, keys, leaving, numbers, bounds),
