@@ -64,6 +64,11 @@ PARTS_BY_ANCHORS: Final = Version(7, 6)
 ROUND_ROBIN_PARTS: Final = Version(7, 6)
 TWO_PARTS: Final = Version(8, 4)
 
+# ---- blob files ----
+
+BLOB_GARBAGE_COUNTED: Final = Version(6, 23)
+BLOB_FORCE_BY_ELIGIBLE: Final = Version(9, 7)
+
 # ---- universal and FIFO compaction ----
 
 UNIVERSAL_PERIODIC: Final = Version(6, 6)

@@ -40,6 +40,8 @@ CONSUMER_NAMES: Final = {
 LEVELS: Final = ("#3C8DC5", "#E58FB5", "#B55CA5", "#8A6FD1", "#A5704F", "#4FA3A5", "#A0A53C", "#6C7A86")
 """Colour by level, L0 first; levels beyond the last colour start again with the colour of L1."""
 
+BLOBS: Final = "#7A5C2E"
+"""Colour of blob files."""
 WRITE: Final = "#009E73"
 READ: Final = "#8A6FD1"
 SCAN: Final = "#D55E00"

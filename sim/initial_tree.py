@@ -12,6 +12,7 @@ from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.sim.phase import Phase
 from lsmlab.sim.setting import OPEN_ENDED, TreeFile
 from lsmlab.sim.store.column_family import ColumnFamily
+from lsmlab.sim.store.jobs.blobs import blobs_of_preload, writes_blobs
 
 
 def place_files(phase: Phase, rows: Sequence[TreeFile], seed: np.random.SeedSequence) -> None:
@@ -46,6 +47,11 @@ def _place(family: ColumnFamily, phase: Phase, rows: Sequence[TreeFile], rng: np
                         f"initial_tree: two files of level {level} overlap; change their bounds (only L0 files may overlap)"
                     )
         levels.append((level, files))
+    for level, files in reversed(levels):
+        for file in reversed(files):
+            blobs = blobs_of_preload(family, file.keys, level, rng)
+            if blobs is not None:
+                file.set_blobs(blobs)
     newest = next(family.database.file_numbers)
     for number, file in enumerate(reversed([f for _, files in levels for f in files]), newest):
         file.number = number  # L0's newest file, listed first, gets the highest number
@@ -90,7 +96,8 @@ def _file(
     rng: np.random.Generator,
 ) -> SortedFile:  # fmt: skip
     content = family.content
-    one = content.levels[row.level]
+    apart = content.apart if writes_blobs(family, row.level) else None
+    one = (content if apart is None else apart).levels[row.level]
     entries = max(1.0, (row.size_bytes - one.fixed) / (one.put + one.tail))
     begin, end = np.searchsorted(codes, (span[0] << 1, (span[1] << 1) | 1), side="left")
     if end == begin:  # no sampled key between the bounds: take the sampled key before them

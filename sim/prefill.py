@@ -41,7 +41,9 @@ def prefill(phase: Phase, before: Prefill, seed: np.random.SeedSequence, progres
     for family, filled in zip(phase.families, inner.families, strict=True):
         _take_over(family, filled, inner.env.now)
     for database in phase.databases:
-        last = max((f.number for family in database.families for f in family.files()), default=0)
+        numbers = [f.number for family in database.families for f in family.files()]
+        numbers += [f.number for family in database.families for f in family.tree.blobs.files]
+        last = max(numbers, default=0)
         database.file_numbers = itertools.count(last + 1)
     phase.machine.cache.take_over(inner.machine.cache)
     phase.machine.device.begin(inner.machine.device.state)
@@ -51,7 +53,7 @@ def prefill(phase: Phase, before: Prefill, seed: np.random.SeedSequence, progres
         "operations": sum(g.served for g in inner.clients.groups),
         "duration_s": end_s,
         "settling_s": inner.env.now - end_s,
-        "live_bytes": sum(family.tree.total_bytes() for family in inner.families),
+        "live_bytes": sum(family.tree.total_bytes() + family.tree.blobs.size_bytes for family in inner.families),
         "files_per_level": [
             sum(f.tree.file_count(i) for f in inner.families) for i in range(inner.families[0].tree.num_levels)
         ],
@@ -81,6 +83,9 @@ def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None
     """Move the tree of `filled` to `family`; file creation times count from `end_s`, the new time 0."""
     for file in filled.files():
         file.created_s -= end_s
+    for blob_file in filled.tree.blobs.files:
+        blob_file.created_s -= end_s
+        blob_file.kept_until_s -= end_s
     tree = filled.tree
     tree.begin_version()
     tree.move_levels(family.picker.levels_at_open([level for level in range(tree.num_levels) if tree.file_count(level)]))

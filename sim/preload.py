@@ -8,11 +8,12 @@ from itertools import repeat
 from typing import Final
 
 import numpy as np
-from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.files import BlobNumbers, KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream
 from lsmlab.models.workloads.base import Workload
 from lsmlab.sim.store.column_family import ColumnFamily
+from lsmlab.sim.store.jobs.blobs import blobs_of_preload
 
 Levels = list[tuple[int, list[SortedFile]]]
 """(level, files) of a tree, files in key order."""
@@ -110,7 +111,9 @@ def _tree(
     shares = np.array([size for _, size in sizes], dtype=np.float64)
     place = rng.choice(len(sizes), size=len(keys), p=shares / shares.sum()) if len(sizes) > 1 else np.zeros(len(keys), int)
     parts = [keys[place == i] for i in range(len(sizes))]
-    return [(level, _files(family, part, level)) for (level, _), part in zip(sizes, parts, strict=True) if len(part)]
+    levels = [(level, part) for (level, _), part in zip(sizes, parts, strict=True) if len(part)]
+    blobs = {level: blobs_of_preload(family, part, level, rng) for level, part in reversed(levels)}  # the deepest are the oldest
+    return [(level, _files(family, part, level, blobs[level])) for level, part in levels]
 
 
 def _known(
@@ -160,15 +163,17 @@ def _from_the_last_level(family: ColumnFamily, total_bytes: float) -> list[tuple
     return [*upper, (last, max(total_bytes - sum(b for _, b in upper), 0.5 * total_bytes))]
 
 
-def _files(family: ColumnFamily, keys: KeyArray, level: int) -> list[SortedFile]:
-    stream, entries = family.content.stream(keys, None)
+def _files(family: ColumnFamily, keys: KeyArray, level: int, blobs: BlobNumbers | None) -> list[SortedFile]:
+    stream, entries = family.content.stream(keys, None, blobs=blobs)
     target = family.latest_options.target_file_bytes(family.tree, level)
     cuts = set(_even_cuts(stream, target))
     picker = family.latest_options.picker
     if picker.divides_levels:
         borders = picker.borders(keys, float(entries[-1]) / len(keys), level)
         cuts |= {i for i in keys.searchsorted(borders).tolist() if 0 < i < len(keys)}
-    return family.content.files(stream, entries, None, sorted(cuts), family.database.file_numbers, 0.0, level=level)
+    return family.content.files(
+        stream, entries, None, sorted(cuts), family.database.file_numbers, 0.0, level=level, blobs=blobs
+    )
 
 
 def _even_cuts(stream: MergedStream, target_bytes: int) -> list[int]:

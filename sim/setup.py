@@ -10,15 +10,18 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.engine import Engine
-from lsmlab.models.tree.content import Content, EntryBytes
+from lsmlab.models.errors import InputError
+from lsmlab.models.tree.blobs import RECORD_HEADER_BYTES
+from lsmlab.models.tree.content import Apart, Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import batch_bytes
 from lsmlab.models.tree.sst import TAIL_BYTES, expected_block, expected_file_bytes
 from lsmlab.models.tree.table_format import TableFormat
+from lsmlab.models.tree.values_apart import LargeValues, ValuesApart, reference_bytes, table_value_bytes
 from lsmlab.models.workloads.arrivals import ClosedLoop
 from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import FamilyShare
-from lsmlab.models.workloads.values import FixedSize, KeyedSizes
+from lsmlab.models.workloads.values import FixedSize, KeyedSizes, large_values
 from lsmlab.sim.process_memory import check_memory
 from lsmlab.sim.setting import KeySettings, Setting
 from lsmlab.sim.store.write_shape import WriteShape, mean_shape
@@ -46,7 +49,12 @@ class FamilySetup:
 
     def entry_in(self, table_format: TableFormat) -> EntryBytes:
         """Bytes per entry of files of any table format, such as those of a prefill with options of its own."""
-        return _entry_bytes(table_format, self.workload)
+        return _entry_bytes(table_format, self.workload, self.table_value_bytes)
+
+    @property
+    def table_value_bytes(self) -> float:
+        """Mean size in bytes of a value in an SST file: a blob index where the value is in a blob file."""
+        return self.workload.value_bytes if self.content.apart is None else self.content.apart.values.table_value_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,7 +116,8 @@ def set_up(setting: Setting, like: Mapping[str, KeySample] | None = None) -> Set
     check_memory(setting.config["workload"], workload, samples)
     families = tuple(
         FamilySetup(
-            name, one, _content(one, views[name], samples[name]), shapes[name], views[name], samples[name], shares[name]
+            name, one, _content(one, of_prefill[name], views[name], samples[name]), shapes[name], views[name], samples[name],
+            shares[name],
         )
         for name, one in engines.items()
     )
@@ -149,7 +158,11 @@ def _delete_share(workload: Workload) -> float:
 
 def _entries_per_file(engine: Engine, workload: Workload, shape: WriteShape) -> float:
     """Return the entries of the smallest file that needs enough sampled keys: a flushed memtable or a target-size file."""
-    per_file = engine.smallest_file_bytes / max(1.0, workload.entry_bytes * engine.compression_ratio)
+    value_bytes = workload.value_bytes
+    if engine.options.enable_blob_files:
+        mean, reference = _large_values(engine, workload)
+        value_bytes = table_value_bytes(mean, reference)
+    per_file = engine.smallest_file_bytes / max(1.0, (workload.key_size + value_bytes) * engine.compression_ratio)
     return max(1.0, min(per_file, shape.memtable_entries))
 
 
@@ -177,14 +190,45 @@ def _expected_writes(workload: Workload) -> float:
     return total
 
 
-def _content(engine: Engine, workload: Workload, sample: KeySample) -> Content:
+def _content(engine: Engine, before: Engine, workload: Workload, sample: KeySample) -> Content:
+    """Return the content of a column family; `before`: the engine that fills it before the run."""
     varied = None if isinstance(workload.values, FixedSize) else KeyedSizes(workload.values, sampled=not sample.exact)
-    entries = {one: _entry_bytes(one, workload) for one in dict.fromkeys(engine.table_formats)}
-    return Content(sample, [entries[one] for one in engine.table_formats], varied, workload.value_bytes)
+    writer = next((one for one in (engine, before) if one.options.enable_blob_files), None)
+    apart = None
+    if writer is not None:
+        if before.options.enable_blob_files and before.options.min_blob_size != writer.options.min_blob_size:
+            raise InputError(
+                f"prefill.options.min_blob_size: {before.options.min_blob_size} must equal the run's, "
+                f"{writer.options.min_blob_size}: a run has one border between values in SST files and in blob files"
+            )
+        values = _values_apart(writer, workload, sample, varied)
+        apart = Apart(values, _levels(engine, workload, values.table_value_bytes))
+    return Content(sample, _levels(engine, workload, workload.value_bytes), varied, workload.value_bytes, apart)
 
 
-def _entry_bytes(table_format: TableFormat, workload: Workload) -> EntryBytes:
-    key, value = round(workload.key_size), workload.value_bytes
+def _values_apart(engine: Engine, workload: Workload, sample: KeySample, varied: KeyedSizes | None) -> ValuesApart:
+    mean, reference = _large_values(engine, workload)
+    return ValuesApart(
+        sample, mean, key_bytes=workload.key_size, least_bytes=engine.options.min_blob_size, reference=reference,
+        compression_ratio=engine.blob_compression_ratio, values=varied,
+    )  # fmt: skip
+
+
+def _large_values(engine: Engine, workload: Workload) -> tuple[LargeValues, int]:
+    """Return the values of a workload by whether they leave into blob files, and the bytes of a reference to a blob."""
+    options = engine.options
+    mean = large_values(workload.values, options.min_blob_size)
+    record_bytes = RECORD_HEADER_BYTES + workload.key_size + engine.blob_compression_ratio * mean.large_bytes
+    return mean, reference_bytes(record_bytes, min(float(options.blob_file_size), options.write_buffer_size))
+
+
+def _levels(engine: Engine, workload: Workload, value_bytes: float) -> list[EntryBytes]:
+    entries = {one: _entry_bytes(one, workload, value_bytes) for one in dict.fromkeys(engine.table_formats)}
+    return [entries[one] for one in engine.table_formats]
+
+
+def _entry_bytes(table_format: TableFormat, workload: Workload, value: float) -> EntryBytes:
+    key = round(workload.key_size)
     population = float(workload.shard().population)
     # the deepest level holds most bytes; its entries: distinct keys of `population` random writes
     entries = population * (1.0 - np.exp(-1.0))
@@ -201,6 +245,6 @@ def _entry_bytes(table_format: TableFormat, workload: Workload) -> EntryBytes:
     ratio = table_format.compression_ratio
     return EntryBytes(
         put=put * ratio, expansion=1.0 / ratio, tombstone=lambda: entry_bytes(0.0) * ratio,
-        tail=max(0.0, (whole - many * put - TAIL_BYTES) / many), fixed=TAIL_BYTES, raw_put=workload.entry_bytes,
+        tail=max(0.0, (whole - many * put - TAIL_BYTES) / many), fixed=TAIL_BYTES, raw_put=workload.key_size + value,
         raw_tombstone=float(key), offset=lambda: entry_bytes(OFFSET_BYTES), table_format=table_format,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from lsmlab.sim import configure
 from lsmlab.sim.configuration.catalogue import MemoryFolder
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import read_parameters
-from lsmlab.sim.results.schema.run_tables import JOB_WAITS, JOBS
+from lsmlab.sim.results.schema.run_tables import JOB_BLOBS, JOB_WAITS, JOBS
 from lsmlab.validation.importer.estimates import Observation
 from lsmlab.validation.importer.importing import ESTIMATORS, ImportRequest, estimate, read_store
 from lsmlab.validation.importer.reading import Reading, read
@@ -98,7 +98,7 @@ def test_tables_have_the_simulators_columns(imported: Path, sample: Sample) -> N
     series = pq.read_table(imported / "series.parquet").to_pandas()
     levels = pq.read_table(imported / "levels.parquet").to_pandas()
 
-    assert {c.name for c in JOBS.columns} - {c.name for c in JOB_WAITS} <= set(jobs.columns)
+    assert {c.name for c in JOBS.columns} - {c.name for c in (*JOB_WAITS, *JOB_BLOBS)} <= set(jobs.columns)
     assert sample.totals["flush_bytes"] == jobs[jobs.kind == "flush"].write_bytes.sum()
     assert sample.totals["compaction_read_bytes"] == jobs[jobs.kind == "compaction"].read_bytes.sum()
     assert sample.totals["compaction_write_bytes"] + sample.totals["flush_bytes"] == levels.write_bytes.sum()

@@ -90,7 +90,7 @@ def test_defaults_are_silent(version: Version | None) -> None:
         ("merge_operator", "nullptr", True), ("merge_operator", "None", True), ("merge_operator", "(nil)", True),
         ("merge_operator", "", True), ("merge_operator", "{id=StringAppendOperator;delimiter=;}", False),
         ("row_cache", "0x7f14d3ffb220", False), ("row_cache", "0000000000000000", True),
-        ("enable_blob_files", "0", True), ("enable_blob_files", "FALSE", True), ("enable_blob_files", "1", False),
+        ("inplace_update_support", "0", True), ("inplace_update_support", "FALSE", True), ("inplace_update_support", "1", False),
         ("memtable_prefix_bloom_size_ratio", "0.000000", True), ("memtable_prefix_bloom_size_ratio", "0.1", False),
         ("memtable_factory", "{id=SkipListFactory;lookahead=0;}", True), ("memtable_factory", "HashSkipListRepFactory", False),
         ("table_factory", "BlockBasedTable (0x55ed1dd39a20)", True), ("table_factory", "PlainTable", False),
@@ -123,24 +123,24 @@ def test_options_of_all_column_families_are_named(tmp_path: Path) -> None:
 
 def test_a_run_says_what_it_leaves_out(tmp_path: Path) -> None:
     """Summary, terminal and page name the options; the intervals do not cover those of large or unknown effect."""
-    given = ["enable_blob_files=true", "use_fsync=1", "of_a_fork=7"]
+    given = ["inplace_update_support=true", "use_fsync=1", "of_a_fork=7"]
     config = lsmlab.configure(
         [*QUICK, f"engine.not_simulated={given}", "engine.options.manual_wal_flush=true"]
     )
     result = lsmlab.run(config)
     found = result.summary["not_simulated"]
-    names = ["enable_blob_files", "manual_wal_flush", "of_a_fork", "use_fsync"]
+    names = ["inplace_update_support", "manual_wal_flush", "of_a_fork", "use_fsync"]
     assert [one["name"] for one in found] == names
     assert json.loads(json.dumps(found)) == found
     terminal = " ".join(summary_text(result.summary).split())
-    assert "warning: enable_blob_files=true is not simulated, which has a large effect" in terminal
+    assert "warning: inplace_update_support=true is not simulated, which has a large effect" in terminal
     assert "note: use_fsync=1 is not simulated, which has a small effect" in terminal
     result.save(tmp_path / "run")
     headline, sentences = confidence(load_run(tmp_path / "run"))
     assert headline == "A simulation with doubts"
     text = " ".join(sentences)
     assert all(f"{name}=" in text for name in names)
-    assert "They do not cover enable_blob_files, manual_wal_flush, of_a_fork, which the model does not simulate." in text
+    assert "They do not cover inplace_update_support, manual_wal_flush, of_a_fork, which the model does not simulate." in text
 
 
 def test_a_plain_store_leaves_nothing_out() -> None:
@@ -159,8 +159,9 @@ def test_bad_lists_are_refused(value: str) -> None:
 
 def test_an_option_that_rocksdb_has_cannot_be_set_in_silence() -> None:
     """An override of an option that is not simulated is refused with the reason."""
-    with pytest.raises(InputError, match=r"enable_blob_files: no such key; RocksDB has this option, .*large effect.*blob files"):
-        lsmlab.configure(["engine.options.enable_blob_files=true"])
+    said = r"inplace_update_support: no such key; RocksDB has this option, .*large effect.*memtable"
+    with pytest.raises(InputError, match=said):
+        lsmlab.configure(["engine.options.inplace_update_support=true"])
 
 
 def test_a_log_header_goes_the_same_way() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from lsmlab.models.tree.blobs import BlobFiles
 from lsmlab.sim import configure
 from lsmlab.sim.machine.page_cache import PageCache
 from running import run
@@ -35,6 +36,7 @@ class _Tree:
     """Tree of 400 bytes."""
 
     linked_bytes = 0
+    blobs = BlobFiles()
 
     def total_bytes(self) -> int:
         """Return the bytes of all files."""

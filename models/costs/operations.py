@@ -152,6 +152,25 @@ def point_read_cpu(searched: Searched, host: Host) -> Cost:
     )
 
 
+def blob_read_cpu(calls: float, requests: float, record_bytes: float, decompress_bytes: float, host: Host) -> Cost:
+    """Return the CPU time of reads of blobs: a call, a checksum and a decompression each (BlobFileReader::GetBlob).
+
+    `calls`: blobs that are not in the block cache; `requests`: those that come from the device; `decompress_bytes`: uncompressed
+    bytes of a compressed blob, in bytes that LZ4 decompresses in the same time. A call is assumed to cost as that of a block.
+    """
+    return Cost(
+        of_host(read_speed=calls * _CALL_S),
+        of_host(calls, checksum_byte=record_bytes),
+        of_host(1.0 / host.cpu_speed, decompress_byte=calls * decompress_bytes),
+        *blob_requests(requests).groups,
+    )
+
+
+def blob_requests(requests: float) -> Cost:
+    """Return the CPU time of the requests of blobs to the device."""
+    return Cost(of_host(read_request=requests))
+
+
 def block_requests(searched: Searched) -> Cost:
     """Return the CPU time of the requests of data blocks to the device."""
     return Cost(of_host(read_request=searched.requests))

@@ -149,6 +149,24 @@ class RocksDbOptions:
     periodic_compaction_seconds: int = quantity("seconds", 0, high=_U64)
     compaction_options_universal: UniversalOptions = field(default_factory=UniversalOptions)
     compaction_options_fifo: FifoOptions = field(default_factory=FifoOptions)
+    # blob files
+    enable_blob_files: bool = False
+    """Whether large values live in blob files, apart from the SST files (6.18 and later)."""
+    min_blob_size: int = quantity("bytes", 0, high=_U64)
+    """Smallest value that lives in a blob file."""
+    blob_file_size: int = quantity("bytes", 256 * _MIB, low=1, high=_U64)
+    blob_compression_type: Compression = Compression.NONE
+    blob_file_starting_level: int = quantity("count", 0, high=_I32)
+    """7.4 and later: level from which on outputs have their large values in blob files."""
+    enable_blob_garbage_collection: bool = False
+    blob_garbage_collection_age_cutoff: float = quantity("ratio", 0.25, high=1.0)
+    """Share of the blob files, the oldest ones, whose blobs move to new files when a compaction meets them."""
+    blob_garbage_collection_force_threshold: float = quantity("ratio", 1.0, high=1.0)
+    """6.26 and later: share of garbage in old blob files from which on the SST files with links to the oldest are compacted."""
+    blob_compaction_readahead_size: int = quantity("bytes", 0, high=_U64)
+    """6.27 and later."""
+    use_blob_cache: bool = False
+    """7.4 and later: whether blobs are kept in the block cache (the object `blob_cache`; db_bench's flag)."""
     # input and output
     compaction_readahead_size: int = quantity("bytes", 0, high=_U64)
     writable_file_max_buffer_size: int = quantity("bytes", _MIB, low=1, high=_U64)

@@ -67,7 +67,6 @@ def _large(default: str, reason: str) -> NotSimulated:
 _LABEL: Final = "names, messages and logs only"
 _OPEN: Final = "acts while a store opens, recovers or closes, which a run does not do"
 _CHECK: Final = "a check that finds nothing in a sound store"
-_BLOB: Final = "counts only with enable_blob_files"
 _PARTS: Final = "counts only with partition_filters or an index of two levels"
 _FOLLOWER: Final = "for a follower that reads the files of another store"
 _OBJECT: Final = "files show an address only"
@@ -191,14 +190,8 @@ _DATABASE: Final[Mapping[str, NotSimulated]] = {
 }
 
 _FAMILY: Final[Mapping[str, NotSimulated]] = {
-    "blob_cache": _none(_BLOB),
-    "blob_compaction_readahead_size": _none(_BLOB),
-    "blob_compression_type": _none(_BLOB),
-    "blob_direct_write_partitions": _none(_BLOB),
-    "blob_file_size": _none(_BLOB),
-    "blob_file_starting_level": _none(_BLOB),
-    "blob_garbage_collection_age_cutoff": _none(_BLOB),
-    "blob_garbage_collection_force_threshold": _none(_BLOB),
+    "blob_cache": _none("files show an address only; use_blob_cache says whether there is one"),
+    "blob_direct_write_partitions": _none("counts only with enable_blob_direct_write"),
     "block_protection_bytes_per_key": _small("0", "CPU for checksums of the keys in cached blocks"),
     "bloom_locality": _small("0", "cache lines of the memtable's filter"),
     "bottommost_compression_opts": _large(_COLONS, "as compression_opts, for the last level"),
@@ -221,8 +214,6 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "default_write_temperature": _small("kUnknown", _TIER),
     "disallow_memtable_writes": _none("an application that only ingests files into the family"),
     "enable_blob_direct_write": _large("false", "writers write large values into blob files, past the memtable"),
-    "enable_blob_files": _large("false", "large values go to blob files, which compactions write seldom"),
-    "enable_blob_garbage_collection": _none(_BLOB),
     "experimental_allow_mempurge": _large("false", "memtables are cleaned in memory instead of flushed"),
     "experimental_mempurge_threshold": _large("0", "memtables are cleaned in memory instead of flushed"),
     "force_consistency_checks": _none(_CHECK),
@@ -247,14 +238,13 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "memtable_verify_per_key_checksum_on_seek": _small("false", "CPU for checksums of entries in the memtable"),
     "memtable_whole_key_filtering": _none("counts only with memtable_prefix_bloom_size_ratio"),
     "merge_operator": _large("none", "merge operands stay apart until a compaction or a read joins them; loads here have none"),
-    "min_blob_size": _none(_BLOB),
     "min_tombstones_for_range_conversion": _small("0", "scans turn runs of deletion marks into range deletions"),
     "paranoid_file_checks": _large("false", "each new file is read again after it was written"),
     "paranoid_memory_checks": _small("false", "CPU to check the order of keys in the memtable"),
     "persist_user_defined_timestamps": _small("true", "flushes remove time stamps of the application from keys"),
     "preclude_last_level_data_seconds": _large("0", "young data stay above the last level"),
     "prefix_extractor": _small("none", "filters hold prefixes too; scans within a prefix skip files"),
-    "prepopulate_blob_cache": _none(_BLOB),
+    "prepopulate_blob_cache": _small("kDisable/0", "flushes put their blobs into the blob cache"),
     "preserve_internal_time_seconds": _small("0", "sequence numbers stay in old entries, which compress less"),
     "purge_redundant_kvs_while_flush": _none(_OLD),
     "read_triggered_compaction_threshold": _large("0", "files that are read often are compacted"),

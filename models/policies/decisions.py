@@ -228,6 +228,9 @@ class Picker(ABC):
         """
         return np.zeros(len(keys), dtype=np.bool_)
 
+    holds_blobs: ClassVar[bool] = True
+    """Whether trees of the picker may have blob files; not with files of which slices are compacted one by one (LDC)."""
+
     @property
     def values_in_wal(self) -> bool:
         """Return whether L0 files contain offsets into the WAL, from which compactions read values (TRIAD). Default: no."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
@@ -67,6 +67,7 @@ class LdcPicker(LevelDbPicker):
     """
 
     settings: LdcPicking
+    holds_blobs: ClassVar[bool] = False
 
     @property
     def threshold(self) -> int:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
+from lsmlab.models.tree.blobs import IN_TABLE
+from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream, Tombstones
 from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT, TableFormat
+from lsmlab.models.tree.values_apart import ValuesApart
 from numpy.typing import NDArray
 
 _MOST_KEPT: Final = 65_536
@@ -48,16 +50,34 @@ class EntryBytes:
     """Table format of files with entries of these sizes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Entries whose large values live in blob files."""
+
+    values: ValuesApart
+    levels: Sequence[EntryBytes]
+    """Bytes per entry by level, as `Content.levels`, with the mean value that stays in the SST file."""
+
+    def entry_bytes(self, codes: KeyArray) -> NDArray[np.float64]:
+        """Data-block bytes per entry of each code. Shape (len(codes),)."""
+        entry = self.levels[-1]
+        per_byte = entry.put / max(1.0, entry.raw_put)
+        return entry.put + (self.values.table_values(codes) - self.values.table_value_bytes) * per_byte
+
+
 class Content:
     """Converter from key arrays to files with sizes. One per run: all shards share it."""
 
     def __init__(
-        self, sample: KeySample, levels: Sequence[EntryBytes], values: Any = None, mean_value_bytes: float = 0.0
-    ) -> None:
+        self, sample: KeySample, levels: Sequence[EntryBytes], values: Any = None, mean_value_bytes: float = 0.0,
+        apart: Apart | None = None,
+    ) -> None:  # fmt: skip
         """Take the carried keys and the bytes per entry of each level.
 
-        `values.of(codes)` gives value sizes in bytes where they vary with the key; None where all puts have one size.
+        `values.of(codes)` gives value sizes in bytes where they vary with the key; None where all puts have one size. `apart`:
+        entries of a store with blob files; None for another store.
         """
+        self.apart = apart
         self.sample = sample
         self.levels = levels
         """Bytes per entry of the files that jobs write to a level; levels differ in their filters only."""
@@ -65,6 +85,7 @@ class Content:
         """Bytes per entry of the last level."""
         self._values = values
         self._mean_value = mean_value_bytes
+        self._mean_table_value = mean_value_bytes if apart is None else apart.values.table_value_bytes
         self._uniform = sample.weight if values is None and not len(sample.hot) else None
         self._cumulative = np.empty((2, 0))
         """Entries and data bytes of the first i puts of uniform keys, for all streams of the run but the longest."""
@@ -78,17 +99,18 @@ class Content:
         return (entries - deletions) * self.entry.raw_put + deletions * self.entry.raw_tombstone
 
     def stream(
-        self, keys: KeyArray, tombstones: Tombstones, *, compressed: bool = True
+        self, keys: KeyArray, tombstones: Tombstones, *, compressed: bool = True, blobs: BlobNumbers | None = None
     ) -> tuple[MergedStream, NDArray[np.float64]]:
         """Return the merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,).
 
-        `compressed`: false for files of a level without compression in a store that compresses others.
+        `compressed`: false for files of a level without compression in a store that compresses others. `blobs`: blob file of
+        the value of each key; None if all values are in the stream.
         """
         if not compressed and self.entry.expansion != 1.0:
-            stream, entries = self.stream(keys, tombstones)
+            stream, entries = self.stream(keys, tombstones, blobs=blobs)
             return MergedStream(keys, stream.cumulative_bytes * self.entry.expansion), entries
         n = len(keys)
-        if self._uniform is not None and tombstones is None:
+        if self._uniform is not None and tombstones is None and blobs is None:
             if n > _MOST_KEPT:
                 entries = np.arange(n + 1, dtype=np.float64) * self._uniform
                 return MergedStream(keys, entries * self.entry.put), entries
@@ -103,6 +125,9 @@ class Content:
             # the block overhead of an entry does not depend on its value, so sizes differ by the value alone
             per_byte = self.entry.put / max(1.0, self.entry.raw_put)
             sizes += (np.asarray(self._values.of(keys), dtype=np.float64) - self._mean_value) * per_byte
+        if self.apart is not None and blobs is not None:
+            apart = blobs != IN_TABLE
+            sizes[apart] = self.apart.entry_bytes(keys[apart])
         if tombstones is not None:
             sizes[tombstones] = self.entry.tombstone()
         entries = np.zeros(n + 1)
@@ -119,20 +144,40 @@ class Content:
 
     def bytes_of(self, keys: int) -> int | None:
         """Size in bytes of one file with puts of `keys` keys, 0 without keys; None if it depends on which keys they are."""
-        if self._uniform is None:
+        if self._uniform is None or self.apart is not None:
             return None
         entries = keys * self._uniform
         return self.file_bytes(entries, entries * self.entry.put) if entries else 0
 
     def total_bytes(self, parts: Iterable[KeyArray]) -> int:
-        """Size in bytes of one file with puts of all keys; `parts`: the keys in ascending order. 0 without keys."""
-        if self._uniform is not None:
+        """Size in bytes of one file with puts of all keys; `parts`: the keys in ascending order. 0 without keys.
+
+        In a store with blob files, large values are not in the file (`blob_bytes`).
+        """
+        if self._uniform is not None and self.apart is None:
             return self.bytes_of(sum(len(keys) for keys in parts)) or 0
         keys = np.concatenate([NO_KEYS, *parts])
         if not len(keys):
             return 0
-        stream, counts = self.stream(keys, None)
-        return self.file_bytes(float(counts[-1]), float(stream.cumulative_bytes[-1]))
+        blobs = None if self.apart is None else (self.apart.values.leaving(keys) > 0.0).astype(np.int64)
+        stream, counts = self.stream(keys, None, blobs=blobs)
+        size = self.file_bytes(float(counts[-1]), float(stream.cumulative_bytes[-1]))
+        return size - self._shorter_tail(keys, blobs)
+
+    @property
+    def table_put(self) -> float:
+        """Data-block bytes of a put in an SST file, with a blob index in place of a value in a blob file."""
+        return self.entry.put if self.apart is None else self.apart.levels[-1].put
+
+    def blob_bytes(self, keys: KeyArray) -> float:
+        """Record bytes of the large values of `keys`; 0 in a store without blob files."""
+        return 0.0 if self.apart is None else float(self.apart.values.blobs(keys)[1].sum())
+
+    def _shorter_tail(self, keys: KeyArray, blobs: BlobNumbers | None, level: int = -1) -> int:
+        """Bytes by which index and filter of a file are smaller than with all values in the file: its blocks hold more keys."""
+        if self.apart is None or blobs is None:
+            return 0
+        return round(self.entries(keys[blobs != IN_TABLE]) * (self.levels[level].tail - self.apart.levels[level].tail))
 
     @property
     def table_formats(self) -> tuple[TableFormat, ...]:
@@ -155,10 +200,11 @@ class Content:
         inputs: Sequence[SortedFile] = (),
         *,
         level: int,
+        blobs: BlobNumbers | None = None,
     ) -> list[SortedFile]:
         """Cut the stream into files of a level that end at `cuts` (ascending positions; 0 and the end are implied).
 
-        `inputs`: files of the compaction that writes the stream; none for a flush.
+        `inputs`: files of the compaction that writes the stream; none for a flush. `blobs`: as for `stream`.
         """
         keys = stream.keys
         oldest = min([f.smallest_seqno for f in inputs], default=0)
@@ -184,9 +230,17 @@ class Content:
             file.largest_seqno = newest - _spread(file.number, _SCATTER_LARGEST)
             if tombstones is not None:
                 self._note_tombstones(file, tombstones[start:end])
+            if blobs is not None:
+                self._note_blobs(file, blobs[start:end], level)
             files.append(file)
             start = end
         return files
+
+    def _note_blobs(self, file: SortedFile, blobs: BlobNumbers, level: int) -> None:
+        shorter = self._shorter_tail(file.keys, blobs, level)
+        file.set_blobs(blobs.copy())
+        file.size_bytes = max(1, file.size_bytes - shorter)
+        file.compensated_bytes = max(1, file.compensated_bytes - shorter)
 
     def _note_tombstones(self, file: SortedFile, flags: NDArray[np.bool_]) -> None:
         if not flags.any():
@@ -196,7 +250,7 @@ class Content:
         extra = 2.0 * file.deletions - file.entries
         # The mean value is that of the whole store, not of this file (behaviour/leveled-compaction.md, Compensated size).
         if extra >= 0.0:
-            file.compensated_bytes = file.size_bytes + round(extra * self._mean_value * 2.0)
+            file.compensated_bytes = file.size_bytes + round(extra * self._mean_table_value * 2.0)
 
 
 def _spread(file_number: int, multiplier: int) -> int:

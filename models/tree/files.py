@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 KeyArray = NDArray[np.int64]
 """Key codes in ascending order. A code is a key's place in the key order: codes compare as keys do."""
 
+BlobNumbers = NDArray[np.int64]
+"""Number of the blob file that holds the value of each of some keys; 0: the value is in the SST file."""
+
 NO_KEYS: Final[KeyArray] = np.empty(0, dtype=np.int64)
 
 
@@ -58,6 +61,10 @@ class SortedFile:
     """Slices of a frozen file that no compaction has merged yet."""
     table_format: TableFormat = DEFAULT_TABLE_FORMAT
     """Table options with which the file was written."""
+    blobs: BlobNumbers | None = None
+    """Blob file of the value of each of `keys`; None if all values are in this file."""
+    oldest_blob: int = 0
+    """Lowest number among `blobs` that is not 0: the blob file to which this file is linked; 0 without one."""
 
     @property
     def compaction_bytes(self) -> int:
@@ -68,6 +75,12 @@ class SortedFile:
     def compaction_entries(self) -> float:
         """Entries that a compaction of the file reads: the file's and its slices'."""
         return self.entries + sum(s.entries for s in self.slices) if self.slices else self.entries
+
+    def set_blobs(self, numbers: BlobNumbers) -> None:
+        """Note the blob file of the value of each of `keys`."""
+        apart = numbers[numbers != 0]
+        if len(apart):
+            self.blobs, self.oldest_blob = numbers, int(apart.min())
 
     def __post_init__(self) -> None:
         if self.compensated_bytes < 0:

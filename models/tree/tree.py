@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from lsmlab.models.tree.blobs import NO_BLOBS, BlobEdit, BlobFile, BlobFiles
 from lsmlab.models.tree.files import NO_KEYS, Slice, SortedFile, slice_of
 from lsmlab.models.tree.level import Level
 
@@ -41,6 +42,8 @@ class Tree:
     """Frozen files by number: in no level, with slices that no compaction has merged yet (`link`)."""
     linked_bytes: int = 0
     """Bytes of these slices."""
+    blobs: BlobFiles = field(default_factory=BlobFiles)
+    """Blob files with values of the SST files; none in a store that keeps all values in SST files."""
     cursor: list[int] = field(default_factory=list)
     """Per level: position in the level's priority list from which the next pick of this version starts.
 
@@ -205,6 +208,14 @@ class Tree:
         below.links_changed()
         return links
 
+    def install_blobs(
+        self, removed: Sequence[tuple[int, Sequence[SortedFile]]], added: Sequence[tuple[int, Sequence[SortedFile]]],
+        edit: BlobEdit = NO_BLOBS, now_s: float = 0.0,
+    ) -> list[BlobFile]:  # fmt: skip
+        """Apply the part of a version edit that concerns blob files; return those that go (`BlobFiles.apply`)."""
+        gone, come = ([f for _, files in groups for f in files] for groups in (removed, added))
+        return self.blobs.apply(edit, gone, come, now_s)
+
     def begin_version(self) -> None:
         """Begin a new version: RocksDB rebuilds the priority lists, so every pick cursor returns to the start."""
         self.version += 1
@@ -214,6 +225,7 @@ class Tree:
         """Drop the keys of all files, most of the memory of a large tree; bounds, sizes and entries stay."""
         for file in self.files():
             file.keys = NO_KEYS
+            file.blobs = None
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the tree does not hold."""
@@ -224,6 +236,8 @@ class Tree:
                 assert len(run), "an empty run was kept"
                 run.check()
         assert len({f.number for f in self.l0}) == len(self.l0)
+        if self.blobs:
+            self.blobs.check(list(self.files()))
         if self.frozen or self.linked_bytes:
             slices = [s for f in self.files() for s in f.slices]
             numbers = [s.source.number for s in slices]

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import KeyArray
+from lsmlab.models.tree.values_apart import LargeValues
 from lsmlab.models.workloads.hashes import splitmix_64
 from numpy.typing import NDArray
 
@@ -154,6 +155,10 @@ class KeyedSizes:
     values: ValueSizes
     sampled: bool
 
+    def single(self, codes: KeyArray) -> NDArray[np.bool_]:
+        """Whether each code is a single key, with a size of its own. Shape (len(codes),)."""
+        return (codes & 1) == 1 if self.sampled else np.ones(len(codes), dtype=np.bool_)
+
     def of(self, codes: KeyArray) -> NDArray[np.float64]:
         """Value sizes in bytes. Shape (len(codes),)."""
         u = ((splitmix_64(codes) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
@@ -161,10 +166,29 @@ class KeyedSizes:
         return np.where(codes & 1, sizes, self.values.mean_bytes) if self.sampled else sizes
 
 
+def large_values(values: ValueSizes, least_bytes: float) -> LargeValues:
+    """Return the share of values of at least `least_bytes` (and not empty), and the mean sizes on both sides.
+
+    A distribution is integrated numerically, so the shares are right to about 1e-5.
+    """
+    edges = _edges()
+    sizes, widths = values.quantile((edges[1:] + edges[:-1]) / 2), np.diff(edges)
+    large = sizes >= max(1.0, least_bytes)
+    share, rest = (float(widths[part].sum()) / float(widths.sum()) for part in (large, ~large))
+    means = [
+        float(np.sum(sizes[part] * widths[part]) / np.sum(widths[part])) if part.any() else 0.0 for part in (large, ~large)
+    ]
+    return LargeValues(1.0 if rest == 0.0 else share, *means)
+
+
+def _edges() -> NDArray[np.float64]:
+    """Edges of intervals of (0, 1): half evenly spaced, half on a log scale towards 0, where Pareto's sizes are largest."""
+    return np.concatenate((np.geomspace(1e-12, 1e-3, 200_001), np.linspace(1e-3, 1.0, 200_001)[1:]))
+
+
 @lru_cache(maxsize=64)
 def _pareto_mean(sizes: ParetoSize) -> float:
-    # half of the points are evenly spaced, half on a log scale towards 0, where the sizes are largest
-    edges = np.concatenate((np.geomspace(1e-12, 1e-3, 200_001), np.linspace(1e-3, 1.0, 200_001)[1:]))
+    edges = _edges()
     widths = np.diff(edges)
     mean = float(np.sum(sizes.quantile((edges[1:] + edges[:-1]) / 2) * widths))
     if not math.isfinite(mean):

@@ -13,6 +13,7 @@ from lsmlab.reports.palette import stall_color, stall_name
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.delaying_jobs import job_name
 from lsmlab.sim.explain.sentences import binding_cap, count, reason_text, stall_group_text
+from lsmlab.sim.results.job_sums import moved_bytes
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -106,7 +107,7 @@ def _lost(run: RunData, row: int) -> str:
 
 
 def _waited_for(run: RunData, row: int, in_chain: NDArray[np.bool_]) -> str:
-    moved = float(run.jobs["read_bytes"][in_chain].sum() + run.jobs["write_bytes"][in_chain].sum())
+    moved = sum(float(moved_bytes(run.jobs, direction)[in_chain].sum()) for direction in ("read", "write"))
     levels = " and ".join(f"L{level:.0f}" for level in np.unique(run.jobs["output_level"][in_chain]) if level >= 0)
     jobs = "1 job" if in_chain.sum() == 1 else f"{in_chain.sum()} jobs"
     if run.stalls["unfinished"][row]:
@@ -127,7 +128,7 @@ def _wait_sentence(run: RunData, row: int) -> str:
     wait_s = float(jobs["device_s"][job] - jobs["device_alone_s"][job]) / max(1, int(jobs["subcompactions"][job]))
     if wait_s < _LEAST_WAIT * (end_s - start_s):
         return ""
-    moving = (jobs["read_bytes"] + jobs["write_bytes"]) > 0
+    moving = (moved_bytes(jobs, "read") + moved_bytes(jobs, "write")) > 0
     others = int((moving & (jobs["start_s"] < end_s) & (jobs["end_s"] > start_s)).sum()) - 1
     shared = f", which it shared with {others} other job{'' if others == 1 else 's'}" if others > 0 else ""
     cap = binding_cap((run.summary.get("bottleneck") or {}).get("uses") or {})

@@ -7,7 +7,7 @@ from typing import Final
 
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.base import Figure, Trace
-from lsmlab.reports.palette import CONSUMERS, level_color
+from lsmlab.reports.palette import BLOBS, CONSUMERS, level_color
 from lsmlab.reports.parts import Table
 from lsmlab.reports.run_data import RunData, number
 
@@ -17,6 +17,9 @@ _FACTS: Final[tuple[tuple[str, str, Callable[[float], str]], ...]] = (
     ("Write amplification (flushes and compactions)", "write_amplification", numbers.ratio),
     ("Read amplification (blocks read per lookup)", "read_amplification", numbers.ratio),
     ("Space amplification", "space_amplification", numbers.ratio),
+    ("Blob files at the end", "blobs.bytes", numbers.size),
+    ("Garbage in them", "blobs.garbage_bytes", numbers.size),
+    ("Space amplification of blob files, as RocksDB prints it", "blobs.space_amplification", numbers.ratio),
     ("Amplification inside the device", "device.flash_write_amplification", numbers.ratio),
     ("Written to the device", "device_bytes_written", numbers.size),
     ("Read from the device", "device_bytes_read", numbers.size),
@@ -54,7 +57,7 @@ def amplification(run: RunData) -> Figure:
 
 
 def written_per_user_byte(run: RunData) -> list[tuple[str, float, str]]:
-    """Return (name, bytes written per user byte, colour) of the WAL and of each level, L0 first."""
+    """Return (name, bytes written per user byte, colour) of the WAL, of each level, L0 first, and of blob files."""
     user = run.number("user_bytes_written") or float(run.column("user_bytes").sum())
     if not user:
         return []
@@ -67,7 +70,8 @@ def written_per_user_byte(run: RunData) -> list[tuple[str, float, str]]:
         if written:
             level = int(row["level"])
             parts.append((f"L{level}", written / user, CONSUMERS["flush"] if level == 0 else level_color(level)))
-    return parts
+    blobs = sum(number(row, "blob_write_bytes") or 0.0 for row in run.summary.get("levels") or [])
+    return [*parts, ("blob files", blobs / user, BLOBS)] if blobs else parts
 
 
 def _table(run: RunData) -> str:

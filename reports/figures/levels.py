@@ -10,12 +10,14 @@ from lsmlab.reports import numbers
 from lsmlab.reports.figures.bands import BANDS_AXIS, DATA_AXIS, bands_behind
 from lsmlab.reports.figures.base import Figure, Mark, Trace, byte_unit, line, marks, time_axis
 from lsmlab.reports.figures.over_time import mean_with_range
-from lsmlab.reports.palette import STALLS, TRIGGERS, level_color
+from lsmlab.reports.palette import BLOBS, DASHES, STALLS, TRIGGERS, level_color
 from lsmlab.reports.run_data import RunData, number
 from lsmlab.reports.timeline import Timeline
 
 _SIZE = "level_bytes_"
 """Columns of the sizes of levels: this and the number of the level."""
+_BLOBS = {"blob_bytes": "blob files", "blob_garbage_bytes": "garbage in blob files"}
+"""Columns of stores with blob files, with the names of their lines."""
 _L0_TRIGGERS = (
     ("compaction", "level0_file_num_compaction_trigger"),
     ("slowdown", "level0_slowdown_writes_trigger"),
@@ -63,15 +65,20 @@ def level_sizes(run: RunData, timeline: Timeline) -> Figure:
     """Draw the size of each level on a logarithmic scale, its target at the end of the run, and the compaction debt."""
     sizes = {level: timeline.mean(run.column(f"{_SIZE}{level}")) for level in _levels(run)}
     sizes = {level: y for level, y in sizes.items() if y.any()}
-    unit_bytes, unit = byte_unit(max((float(np.nanmax(y)) for y in sizes.values()), default=0.0))
+    blobs = {name: timeline.mean(run.column(column)) for column, name in _BLOBS.items() if column in run.series}
+    unit_bytes, unit = byte_unit(max((float(np.nanmax(y)) for y in (*sizes.values(), *blobs.values())), default=0.0))
     traces = [
         line(timeline.end_s, np.where(y > 0, y, np.nan) / unit_bytes, f"L{level}", level_color(level), width=2.2,
              hovertemplate=f"%{{y:.3~g}} {unit}")
         for level, y in sizes.items()
     ]  # fmt: skip
+    traces += [
+        line(timeline.end_s, np.where(y > 0, y, np.nan) / unit_bytes, name, BLOBS, dash=dash, hovertemplate=f"%{{y:.3~g}} {unit}")
+        for (name, y), dash in zip(blobs.items(), DASHES, strict=False)
+    ]
     targets = _targets(run, list(sizes), unit_bytes)
     debt = _debt(run, timeline)
-    caption = "Size of each level on a logarithmic scale"
+    caption = f"Size of each level{', of the blob files and of their garbage' if blobs else ''} on a logarithmic scale"
     caption += "; a dashed line is the target of the level at the end of the run." if targets else "."
     if debt:
         caption += " Below: pending compaction bytes, with the limits at which the store slows or stops writes."

@@ -109,7 +109,7 @@ class TunerLoop:
 
     def _note_flush(self, job: JobRecord) -> None:
         if job.kind == "flush":
-            self._flushes.append(FlushDone(job.write_bytes, job.merged_s - job.start_s))
+            self._flushes.append(FlushDone(job.write_bytes + job.blob_write_bytes, job.merged_s - job.start_s))
 
     def _ask(self) -> None:
         changes = self._tuner.observe(self._interval())

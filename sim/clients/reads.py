@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import simpy
-from lsmlab.models.costs.operations import Searched, block_requests, point_read_cpu, read_depth, scan_cpu
+from lsmlab.models.costs.operations import (
+    Searched,
+    blob_read_cpu,
+    blob_requests,
+    block_requests,
+    point_read_cpu,
+    read_depth,
+    scan_cpu,
+)
 from lsmlab.models.devices.conditions import BlockCache
 from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
@@ -24,6 +32,7 @@ from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.workloads.base import Clients
 from lsmlab.models.workloads.choosers import Chooser, ChooserState, InsertCursor, Popularity
 from lsmlab.models.workloads.reads import (
+    BLOB_FILES,
     PAGE_BYTES,
     BlockGroup,
     BlockPlace,
@@ -68,6 +77,15 @@ class _Opened(NamedTuple):
     """Bytes of these requests."""
     memory_share: float = 1.0
     """Share of reads whose table opens need no request to the device."""
+
+
+class _BlobReads(NamedTuple):
+    """Blobs that reads find."""
+
+    per_entry: float = 0.0
+    """Blobs per entry that a read finds in the tables."""
+    record_bytes: float = 0.0
+    """Mean bytes of their records."""
 
 
 class TreeReads:
@@ -137,6 +155,8 @@ class TreeReads:
         self._runs: Sequence[ScannedRuns] = ()
         """Sorted runs of `_sampled` in version `_runs_version` of its tree."""
         self._runs_version = -1
+        self._blobs = _BlobReads()
+        """Blobs of the last sample, in `_sampled`."""
         self._gets = _gets_share(self._readers)
         """Share of gets in all reads of the clients."""
         self._memtables: list[float] = []
@@ -206,7 +226,21 @@ class TreeReads:
         }
         for level in {place.level for place in found}:
             self._written_bytes[level] = self._all_written(level)
+        if self._blobs.per_entry > 0.0 and self._own.engine.options.use_blob_cache:
+            found[BlockPlace(BLOB_FILES)] = self._blob_group()
         return found or {BlockPlace(0): BlockGroup(0.0, 1.0)}
+
+    def _blob_group(self) -> BlockGroup:
+        """Return the live blobs of a shard and how often reads access them, as the blocks of this run that their bytes fill."""
+        per_read = self._gets * self.lookups.found
+        per_read += (1.0 - self._gets) * sum(share * length for length, share in self._scans)
+        live_bytes = sum(f.tree.blobs.total_bytes - f.tree.blobs.garbage_bytes for f in self._families) / len(self._families)
+        return BlockGroup(per_read * self._blob_blocks, max(1.0, live_bytes / self._format.block_size))
+
+    @property
+    def _blob_blocks(self) -> float:
+        """Blocks of the block cache that the blobs of one entry fill."""
+        return self._blobs.per_entry * self._blobs.record_bytes / self._format.block_size
 
     def _sorted_runs(self) -> Sequence[ScannedRuns]:
         """Return the sorted runs of the sampled tree, computed once for each sample of keys and version of the tree."""
@@ -294,7 +328,30 @@ class TreeReads:
             ) * opened.memory_share,
             blocks=blocks,
         )
-        return get, self._relative_size(searched_blocks)
+        return self._with_blobs(get, found.found, beyond_pages), self._relative_size(searched_blocks)
+
+    def _with_blobs(self, cost: ReadCost, entries: float, beyond_pages: float) -> ReadCost:
+        """Return the cost of a read that also reads the blobs of `entries` that it finds in the tables."""
+        number = entries * self._blobs.per_entry
+        if number == 0.0:
+            return cost
+        host, engine, record_bytes = self._setup.host, self._own.engine, self._blobs.record_bytes
+        cached = engine.options.use_blob_cache
+        uncached = self._uncached(BLOB_FILES) if cached else 1.0
+        calls, requests = number * uncached, number * uncached * beyond_pages
+        codec = CODECS[engine.options.blob_compression_type].decompress
+        decompress_bytes = codec * record_bytes / engine.blob_compression_ratio
+        whole, part = divmod(number, 1.0)
+        return replace(
+            cost,
+            cpu_s=cost.cpu_s + blob_read_cpu(calls, requests, record_bytes, decompress_bytes, host).seconds(host),
+            request_cpu_s=cost.request_cpu_s + blob_requests(requests).seconds(host),
+            device_reads=cost.device_reads + requests,
+            device_bytes=cost.device_bytes + requests * (record_bytes + self._unit_bytes),  # it begins anywhere in a page
+            memory_share=cost.memory_share
+            * (1.0 - uncached * beyond_pages) ** whole * (1.0 - part * uncached * beyond_pages),
+            blocks=cost.blocks + (entries * self._blob_blocks if cached else 0.0),
+        )
 
     def _scan_costs(self, in_memory: Searched, beyond_pages: float) -> tuple[list[tuple[float, ReadCost]], float]:
         """Return the costs of scans by length, and the mean size of their blocks; arguments as for `_get_cost`."""
@@ -330,7 +387,7 @@ class TreeReads:
                 memory_share=opened.memory_share * in_memory_share,
                 blocks=sum(inside + firsts for inside, firsts in blocks),
             )
-            scans.append((share, scan))
+            scans.append((share, self._with_blobs(scan, length, beyond_pages)))
         return scans, self._relative_size(seeks)
 
     def _scanned(self, run: ScannedRuns, beyond_pages: float = 1.0) -> ScannedRun:
@@ -349,8 +406,19 @@ class TreeReads:
         self._runs_version = -1
         self.lookups = found = look_up(family, self._codes)
         self._blocks = found.found + found.in_wal + sum(part.false_positive_blocks for part in found.formats)
+        self._blobs = self._found_blobs()
         self._block_sum += self._blocks
         self._block_weight += 1.0
+
+    def _found_blobs(self) -> _BlobReads:
+        """Return the blobs of the entries that reads of the sampled keys find; not all large values may be apart yet."""
+        apart, tree = self._own.content.apart, self._sampled.tree
+        if apart is None or not tree.blobs:
+            return _BlobReads()
+        blobs = sum(file.total.blobs - file.garbage.blobs for file in tree.blobs.files)
+        large = tree.live_entries() * apart.values.mean.share
+        per_entry, record_bytes = apart.values.per_read(self._codes)
+        return _BlobReads(per_entry * min(1.0, blobs / large) if large else 0.0, record_bytes)
 
     def _requests(self, table_format: TableFormat, blocks: float) -> tuple[float, float]:
         """(Requests, bytes) to read consecutive blocks of a table from the device."""

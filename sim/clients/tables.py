@@ -25,7 +25,7 @@ class Tables(NamedTuple):
 def tables_of(own: FamilySetup, table_format: TableFormat, population: float) -> Tables:
     """Return the sizes of tables of one format with the entries of a column family."""
     block = expected_block(
-        round(own.workload.key_size), own.workload.value_bytes, population=population, entries=population,
+        round(own.workload.key_size), own.table_value_bytes, population=population, entries=population,
         block_format=table_format.block_format,
     )  # fmt: skip
     return Tables(own.entry_in(table_format), block.entries)

@@ -50,7 +50,7 @@ def chain_of(stall: StallInterval, find: Find, running: Sequence[JobRecord]) -> 
         jobs.append(job.job)
         if job.kind == "compaction":
             levels.add(job.output_level)
-            size_bytes += job.write_bytes
+            size_bytes += job.write_bytes + job.blob_write_bytes
             compactions += 1
         number = job.parent
     return Chain(tuple(reversed(jobs)), len(levels), size_bytes, compactions)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.clients.latency import Floats
+from lsmlab.sim.results.job_sums import moved_bytes
 from lsmlab.sim.store.recorder import RowIndex
 from numpy.typing import NDArray
 
@@ -69,7 +70,8 @@ class JobTable:
         self._jobs = jobs
         self._start_s = np.asarray(jobs["start_s"], dtype=np.float64)
         self._end_s = np.asarray(jobs["end_s"], dtype=np.float64)
-        self._bytes = np.asarray(jobs["read_bytes"], dtype=np.float64) + np.asarray(jobs["write_bytes"])
+        self._read_bytes, self._write_bytes = (moved_bytes(jobs, direction) for direction in ("read", "write"))
+        self._bytes = self._read_bytes.astype(np.float64) + self._write_bytes
         numbers = np.asarray(jobs["job"], dtype=np.int64)
         self._span = int(numbers.max(initial=0)) + 1
         self._index = RowIndex(np.asarray(jobs["shard"], dtype=np.int64) * self._span + numbers)
@@ -88,8 +90,8 @@ class JobTable:
         jobs, (waits_s, alone_s) = self._jobs, self._waits(row)
         return DelayingJob(
             job=int(jobs["job"][row]), name=self._name(row), start_s=float(self._start_s[row]),
-            end_s=float(self._end_s[row]), held_s=held_s, read_bytes=int(jobs["read_bytes"][row]),
-            write_bytes=int(jobs["write_bytes"][row]), waits_s=waits_s, device_alone_s=alone_s,
+            end_s=float(self._end_s[row]), held_s=held_s, read_bytes=int(self._read_bytes[row]),
+            write_bytes=int(self._write_bytes[row]), waits_s=waits_s, device_alone_s=alone_s,
         )  # fmt: skip
 
     def _name(self, row: int) -> str:

@@ -88,9 +88,10 @@ def growths(
     sizes = np.array([np.asarray(series[name], dtype=np.float64)[later] for name in levels])
     last = max((i for i in range(len(levels)) if sizes[i].any()), default=0)
     duration_s = float(summary["duration_s"])
-    flushed = float(summary["flush_bytes"]) / duration_s
-    compacted = float(summary["compaction_write_bytes"]) / duration_s
-    file_bytes = float(summary["flush_bytes"]) / max(1.0, float(summary["flush_count"]))
+    blobs = summary.get("blobs") or {"flush_write_bytes": 0, "compaction_write_bytes": 0}  # they are in no level
+    flushed = float(summary["flush_bytes"] - blobs["flush_write_bytes"]) / duration_s
+    compacted = float(summary["compaction_write_bytes"] - blobs["compaction_write_bytes"]) / duration_s
+    file_bytes = flushed * duration_s / max(1.0, float(summary["flush_count"]))
     flushed_files = flushed / file_bytes if file_bytes else 0.0
     above = sizes[:last].sum(axis=0) if last else np.zeros(int(later.sum()))
     column = {name: np.asarray(series[name], dtype=np.float64)[later] for name in ("backlog_ops", "pending_bytes", "l0_files")}
@@ -203,7 +204,7 @@ def round_bytes(setup: Setup) -> float:
     """Return the bytes that L0 of all shards gathers between two compactions: the step in which a tree changes."""
     family = main_family(setup)
     trigger = max(1, family.engine.options.level0_file_num_compaction_trigger)
-    return setup.workload.shards * trigger * family.shape.memtable_entries * family.content.entry.put
+    return setup.workload.shards * trigger * family.shape.memtable_entries * family.content.table_put
 
 
 def is_leveled(setup: Setup) -> bool:
@@ -217,7 +218,8 @@ def _unsettled(series: Mapping[str, Any], summary: Mapping[str, Any], step_bytes
     if not writes.any():
         return None
     duration_s = float(summary["duration_s"])
-    later_bytes = float(summary["flush_bytes"]) * float(writes[len(writes) // 2 :].sum() / writes.sum())
+    flushed = summary["flush_bytes"] - (summary.get("blobs") or {"flush_write_bytes": 0})["flush_write_bytes"]
+    later_bytes = float(flushed) * float(writes[len(writes) // 2 :].sum() / writes.sum())
     rounds = later_bytes / step_bytes if step_bytes > 0.0 else 0.0
     if len(writes) < _FEWEST_SECONDS:
         return f"the run is short: a trend needs {_FEWEST_SECONDS} s"

@@ -21,7 +21,7 @@ _PERCENTILES: Final = {
 _COLUMNS: Final = {
     "Level": 5, "Files": 8, "Size": 11, "Score": 5, "Read(GB)": 8, "Rn(GB)": 7, "Rnp1(GB)": 8, "Write(GB)": 9,
     "Wnew(GB)": 8, "Moved(GB)": 9, "W-Amp": 5, "Rd(MB/s)": 8, "Wr(MB/s)": 8, "Comp(sec)": 9, "CompMergeCPU(sec)": 17,
-    "Comp(cnt)": 9, "Avg(sec)": 8, "KeyIn": 7, "KeyDrop": 7,
+    "Comp(cnt)": 9, "Avg(sec)": 8, "KeyIn": 7, "KeyDrop": 7, "Rblob(GB)": 9, "Wblob(GB)": 9,
 }  # fmt: skip
 """Column names of RocksDB's table and their widths in characters.
 
@@ -43,6 +43,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         *_latency(summary),
         *_stalls(summary),
         *_amplification(summary),
+        *_blobs(summary),
     ]
     lines += [*_jobs(summary), *_device(summary), *_overload(summary), *_settled(summary), *_intervals(summary)]
     families = summary.get("column_families")
@@ -242,6 +243,21 @@ def _amplification(summary: Mapping[str, Any]) -> list[str]:
         if value is not None:
             parts.append(f"{kind} {value:.2f}")
     return [_row("amplification", ", ".join(parts))] if parts else []
+
+
+def _blobs(summary: Mapping[str, Any]) -> list[str]:
+    """Return RocksDB's line on blob files; none for a store without them."""
+    found = summary.get("blobs")
+    if not found:
+        return []
+    parts = []
+    if found["bytes"] is not None:
+        parts.append(f"{found['files']:,}, {format_bytes(found['bytes'])}")
+    if found["garbage_bytes"] is not None:
+        parts.append(f"{format_bytes(found['garbage_bytes'])} of garbage")
+    if found["space_amplification"] is not None:
+        parts.append(f"space amp {found['space_amplification']:.2f}")
+    return [_row("blob files", ", ".join(parts))] if parts else []
 
 
 def _jobs(summary: Mapping[str, Any]) -> list[str]:

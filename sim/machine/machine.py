@@ -20,7 +20,7 @@ from lsmlab.sim.machine.device_station import DeviceStation
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
-from lsmlab.sim.machine.page_cache import PageCache
+from lsmlab.sim.machine.page_cache import PageCache, StoredFile
 from lsmlab.sim.machine.queues import Events as Events
 from lsmlab.sim.machine.space import DeviceSpace, Faults
 from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Step, StepProgress
@@ -228,7 +228,7 @@ class Machine:
                 waits.core_wait_s += wake_ups_s
                 yield env.timeout(wake_ups_s)
             if step.point_reads > 0.0:
-                yield from self._point_reads(step.point_reads, consumer, waits)
+                yield from self._point_reads(step, consumer, waits)
             if step.ends_file and step.write_bytes > 0:
                 yield from self._small_writes(FILE_WRITES, consumer)
             progress.done(step)
@@ -332,10 +332,11 @@ class Machine:
             waits.device_s += self.env.now - since_s
         return self.device.write(part.write_bytes, consumer)
 
-    def _point_reads(self, count: float, consumer: Consumer, waits: JobWaits) -> Events:
-        """Read `count` blocks one after the other: takes the sum of their latencies, or the transfer time if longer."""
-        since_s, waiting_s = self.env.now, count * self.device.grant.client_read_latency_s
-        yield self.env.all_of([self.device.read(count * PAGE_BYTES, consumer), self.env.timeout(waiting_s)])
+    def _point_reads(self, step: Step, consumer: Consumer, waits: JobWaits) -> Events:
+        """Read values one after the other: takes the sum of their latencies, or the transfer time if longer."""
+        since_s, waiting_s = self.env.now, step.point_reads * self.device.grant.client_read_latency_s
+        size_bytes = step.point_reads * step.point_read_bytes
+        yield self.env.all_of([self.device.read(size_bytes, consumer), self.env.timeout(waiting_s)])
         waits.device_s += self.env.now - since_s
         waits.device_alone_s += self.env.now - since_s  # a read of one block has the same latency alone
 
@@ -410,11 +411,17 @@ class Machine:
             yield self.env.timeout(cost_s)
 
     def deleted(self, files: Sequence[SortedFile]) -> None:
-        """Free the page cache of deleted files and trim their bytes on the device."""
-        self.cache.deleted(files)
-        self.discard(sum([file.size_bytes for file in files]))
+        """Free the page cache of deleted SST files and trim their bytes on the device, and those of WALs that go with them."""
+        self.files_deleted(files)
         for wal_bytes in [file.wal_bytes for file in files if file.wal_bytes]:
             self.wal_deleted(wal_bytes)
+
+    def files_deleted(self, files: Sequence[StoredFile]) -> None:
+        """Free the page cache of deleted files and trim their bytes on the device."""
+        if not files:
+            return
+        self.cache.deleted(files)
+        self.discard(sum([file.size_bytes for file in files]))
         if discards := self.device.device.file_discards:
             self.device.count_small(writes=discards * len(files))
 

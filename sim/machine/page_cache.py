@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
+
+
+class StoredFile(Protocol):
+    """SST file or blob file."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Size on the device."""
 
 
 class PageCache:
@@ -31,7 +40,7 @@ class PageCache:
         """Begin with the pages that are in memory when the databases are opened again, perhaps with other options."""
         self._files, self._used = before._files, before._used
 
-    def add_written(self, files: Iterable[SortedFile]) -> None:
+    def add_written(self, files: Iterable[StoredFile]) -> None:
         """Add files that have been written, unless writes pass the cache."""
         if not self._direct_writes:
             for file in files:
@@ -53,11 +62,11 @@ class PageCache:
                 self._add(file)
         return missing
 
-    def cached_bytes(self, files: Iterable[SortedFile]) -> int:
+    def cached_bytes(self, files: Iterable[StoredFile]) -> int:
         """Bytes of `files` that are in memory."""
         return sum(self._files.get(id(file), 0) for file in files) if self._files else 0
 
-    def deleted(self, files: Iterable[SortedFile]) -> None:
+    def deleted(self, files: Iterable[StoredFile]) -> None:
         """Free the pages of deleted files."""
         if self._files:
             self._used -= sum(self._files.pop(id(file), 0) for file in files)
@@ -66,10 +75,10 @@ class PageCache:
         """Share of the bytes of `trees`, all trees of the run, that reads find in memory; 1 for empty trees."""
         if self._direct_reads:
             return 0.0
-        wanted_bytes = sum(tree.total_bytes() + tree.linked_bytes for tree in trees)
+        wanted_bytes = sum(tree.total_bytes() + tree.linked_bytes + tree.blobs.size_bytes for tree in trees)
         return min(1.0, self._used / wanted_bytes) if wanted_bytes else 1.0
 
-    def _add(self, file: SortedFile) -> None:
+    def _add(self, file: StoredFile) -> None:
         if self.room_bytes <= 0:
             return
         self._used += file.size_bytes - self._files.pop(id(file), 0)

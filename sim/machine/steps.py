@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
+from lsmlab.models.devices.capped import PAGE_BYTES
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.sim.machine.space import DeviceSpace
 
@@ -32,7 +33,9 @@ class Step(NamedTuple):
     ends_file: bool = False
     """Whether this step completes an output file; the fsync of the file follows."""
     point_reads: float = 0.0
-    """Number of values that the step reads from WALs, one block after the other."""
+    """Number of values that the step reads from WALs or blob files, one after the other."""
+    point_read_bytes: float = PAGE_BYTES
+    """Bytes of each of these reads."""
 
 
 @dataclass(slots=True)
@@ -136,9 +139,9 @@ def split_at_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bo
     return cut
 
 
-def with_point_reads(steps: Sequence[Step], count: float) -> list[Step]:
-    """Return the same steps with `count` point reads distributed evenly over them."""
-    return [step._replace(point_reads=count / len(steps)) for step in steps]
+def with_point_reads(steps: Sequence[Step], count: float, each_bytes: float = PAGE_BYTES) -> list[Step]:
+    """Return the same steps with `count` point reads of `each_bytes` distributed evenly over them."""
+    return [step._replace(point_reads=count / len(steps), point_read_bytes=each_bytes) for step in steps]
 
 
 def compaction_steps(

@@ -16,6 +16,16 @@ def finished(jobs: Mapping[str, Any], *names: str) -> dict[str, NDArray[Any]]:
     return {name: np.asarray(jobs[name])[rows] for name in names}
 
 
+def moved_bytes(jobs: Mapping[str, Any], direction: str) -> NDArray[Any]:
+    """Return the bytes of SST files and blob records of each job, from the columns of jobs.parquet.
+
+    `direction`: "read" or "write".
+    """
+    own: NDArray[Any] = np.asarray(jobs[f"{direction}_bytes"])
+    blobs = jobs.get(f"blob_{direction}_bytes")
+    return own if blobs is None else own + np.asarray(blobs)
+
+
 class JobSums:
     """Counts and sums over finished jobs, from the columns of jobs.parquet."""
 
@@ -42,6 +52,15 @@ class JobSums:
     def whole(self, name: str) -> int:
         """Return the sum of a column of whole numbers."""
         return int(self[name].sum())
+
+    def moved(self, direction: str) -> int:
+        """Return the bytes of SST files and blob records; `direction`: "read" or "write"."""
+        return self.whole(f"{direction}_bytes") + self.blob_bytes(direction)
+
+    def blob_bytes(self, direction: str) -> int:
+        """Return the bytes of blob records alone; 0 for jobs of a store without blob files."""
+        name = f"blob_{direction}_bytes"
+        return self.whole(name) if name in self._jobs else 0
 
     def real(self, name: str, minus: str | None = None) -> float:
         """Return the sum of a column of floats in the order of the rows, or of its difference to column `minus`."""

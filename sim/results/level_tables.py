@@ -42,14 +42,16 @@ def _level_row(level: int, families: Sequence[ColumnFamily], jobs: JobSums) -> d
     outputs = jobs.where("output_level", level)
     into = outputs.where("kind", "compaction", "flush")
     merges = into.where("kind", "compaction")
-    flushed = into.where("kind", "flush").whole("write_bytes")
+    flushes = into.where("kind", "flush")
+    flushed, flushed_blobs = flushes.whole("write_bytes"), flushes.blob_bytes("write")
     within = merges.where("start_level", level)
     read_within = within.whole("read_bytes")
     read_output = merges.whole("read_bytes_output_level") - within.whole("read_bytes_output_level")
     read_above = merges.whole("read_bytes") - read_within - read_output
     read_same = read_output + read_within
     written = into.whole("write_bytes")
-    base = flushed if level == 0 else read_above
+    blobs = _blob_columns(families, into)
+    base = flushed + flushed_blobs if level == 0 else read_above + blobs.get("blob_read_bytes", 0)
     target = sum(float(s.latest_options.picker.level_targets(s.tree)[level]) for s in families) if level else math.inf
     return {
         "level": level,
@@ -62,7 +64,8 @@ def _level_row(level: int, families: Sequence[ColumnFamily], jobs: JobSums) -> d
         "read_output_bytes": read_same,
         "write_bytes": written,
         "moved_bytes": outputs.where("kind", "trivial_move").whole("moved_bytes"),
-        "w_amp": written / base if base else 0.0,
+        **blobs,
+        "w_amp": (written + blobs.get("blob_write_bytes", 0)) / base if base else 0.0,
         "jobs": len(into),
         "busy_s": into.real("merged_s", minus="start_s"),
         "cpu_s": into.real("cpu_s"),
@@ -70,6 +73,13 @@ def _level_row(level: int, families: Sequence[ColumnFamily], jobs: JobSums) -> d
         "entries_dropped": merges.real("entries_in", minus="entries_out"),
         "files_busy": sum(int(f.busy) for s in families for f in s.tree.files_of(level)),
     }
+
+
+def _blob_columns(families: Sequence[ColumnFamily], into: JobSums) -> dict[str, int]:
+    """Return the blob bytes of jobs whose output level is a row's; nothing in a store without blob files."""
+    if not any(family.tree.blobs.stamp for family in families):
+        return {}
+    return {"blob_read_bytes": into.blob_bytes("read"), "blob_write_bytes": into.blob_bytes("write")}
 
 
 def _score(family: ColumnFamily, level: int) -> float:
@@ -86,31 +96,37 @@ def compaction_stats(families: Sequence[ColumnFamily], jobs: JobSums) -> list[di
     rows = [_stats_row(f"L{r['level']}", r, r["w_amp"]) for r in levels]
     total: dict[str, Any] = {key: sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
     total["score"] = 0.0
-    flushed = jobs.where("kind", "flush").whole("write_bytes")
-    rows.append(_stats_row("Sum", total, total["write_bytes"] / flushed if flushed else 0.0))
+    flushed = jobs.where("kind", "flush").moved("write")
+    written = total["write_bytes"] + total.get("blob_write_bytes", 0)
+    rows.append(_stats_row("Sum", total, written / flushed if flushed else 0.0))
     return rows
 
 
 def _stats_row(name: str, r: dict[str, Any], w_amp: float) -> dict[str, Any]:
+    """Return a row; as in RocksDB, Read and the two rates include blobs, Write does not."""
     busy = r["busy_s"]
+    read, written = (r[f"{name}_bytes"] + r.get(f"blob_{name}_bytes", 0) for name in ("read", "write"))
+    names = {"Rblob(GB)": "blob_read_bytes", "Wblob(GB)": "blob_write_bytes"}
+    blobs = {column: r[name] / _GIB for column, name in names.items() if name in r}
     return {
         "Level": name,
         "Files": f"{r['files']}/{r['files_busy']}",
         "Size": r["bytes"],
         "Score": r["score"],
-        "Read(GB)": r["read_bytes"] / _GIB,
+        "Read(GB)": read / _GIB,
         "Rn(GB)": r["read_upper_bytes"] / _GIB,
         "Rnp1(GB)": r["read_output_bytes"] / _GIB,
         "Write(GB)": r["write_bytes"] / _GIB,
         "Wnew(GB)": (r["write_bytes"] - r["read_output_bytes"]) / _GIB,
         "Moved(GB)": r["moved_bytes"] / _GIB,
         "W-Amp": w_amp,
-        "Rd(MB/s)": r["read_bytes"] / _MIB / busy if busy else 0.0,
-        "Wr(MB/s)": r["write_bytes"] / _MIB / busy if busy else 0.0,
+        "Rd(MB/s)": read / _MIB / busy if busy else 0.0,
+        "Wr(MB/s)": written / _MIB / busy if busy else 0.0,
         "Comp(sec)": busy,
         "CompMergeCPU(sec)": r["cpu_s"],
         "Comp(cnt)": r["jobs"],
         "Avg(sec)": busy / r["jobs"] if r["jobs"] else 0.0,
         "KeyIn": r["entries_in"],
         "KeyDrop": r["entries_dropped"],
+        **blobs,
     }

@@ -19,7 +19,7 @@ from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
 from lsmlab.sim.results.job_sums import JobSums
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
-from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
+from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_BLOBS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (
     Table,
     client_series,
@@ -169,7 +169,8 @@ def _series(
 
 def _jobs_table(families: Sequence[ColumnFamily]) -> Table:
     logs = [f.recorder.jobs.columns() for f in families]
-    names = [c.name for c in JOBS.columns if c in JOB_WAITS or not c.optional]
+    blobs = any(log[c.name].any() for log in logs for c in JOB_BLOBS)
+    names = [c.name for c in JOBS.columns if c in JOB_WAITS or not c.optional or (blobs and c in JOB_BLOBS)]
     table = logs[0] if len(logs) == 1 else {name: np.concatenate([log[name] for log in logs]) for name in names}
     table = {name: table[name] for name in names} | {
         c.name: np.maximum(table[c.name], 0.0) for c in JOB_WAITS  # a difference of times may be -1e-12 s

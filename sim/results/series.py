@@ -128,6 +128,10 @@ def transfer_series(log: TransferLog, seconds: Floats) -> Table:
     return table
 
 
+_BLOBS: Final = ("blob_files", "blob_bytes", "blob_garbage_bytes")
+"""Columns of stores with blob files."""
+
+
 def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
     """Return the state at the end of each second, over all column families of all shards.
 
@@ -150,8 +154,10 @@ def state_series(recorders: Sequence[StoreRecorder], seconds: Floats) -> Table:
         for level_states, *names in zip(recorder.level_states, sizes, files, strict=False):
             level = _rows(level_states, 3)
             steps += [(name, level[0], values) for name, values in zip(names, level[1:], strict=True) if len(values)]
+        blobs = _rows(recorder.blob_states, 4)
+        steps += [(name, blobs[0], values) for name, values in zip(_BLOBS, blobs[1:], strict=True) if len(values)]
         for name, times, values in steps:  # one column at a time: a long run has many rows
-            table[name] += step_values(times, values, at)
+            table[name] = table.get(name, 0.0) + step_values(times, values, at)
         table[rate] = np.minimum(table[rate], step_values(states[0], states[4], at, np.inf))
     table[rate][np.isinf(table[rate])] = 0.0
     return table

@@ -81,6 +81,7 @@ def summarise(
     return {
         **_throughput(clients, duration_s),
         **_work(jobs),
+        **_blobs(families, jobs),
         "read_amplification": None,
         "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
         "live_bytes": live,
@@ -118,9 +119,9 @@ def _throughput(clients: ClientLoad, duration_s: float) -> dict[str, Any]:
 def _work(jobs: JobSums) -> dict[str, Any]:
     """Return counts, bytes and write amplification of background jobs."""
     kinds = jobs.count("kind")
-    flush_bytes = jobs.where("kind", "flush").whole("write_bytes")
+    flush_bytes = jobs.where("kind", "flush").moved("write")
     merges = jobs.where("kind", "compaction")
-    compaction_bytes = merges.whole("write_bytes")
+    compaction_bytes = merges.moved("write")
     reasons = jobs.count("reason") - jobs.where("kind", "flush").count("reason")
     return {
         "flush_count": kinds["flush"],
@@ -133,9 +134,29 @@ def _work(jobs: JobSums) -> dict[str, Any]:
         "discarded_bytes": jobs.where("kind", "discarded").whole("write_bytes"),
         "halted_s": jobs.real("halted_s"),
         "job_reasons": dict(sorted(reasons.items())),
-        "compaction_read_bytes": merges.whole("read_bytes"),
+        "compaction_read_bytes": merges.moved("read"),
         "compaction_write_bytes": compaction_bytes,
         "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
+    }
+
+
+def _blobs(families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, Any]:
+    """Return the key `blobs`: blob files at the end and bytes of their jobs; nothing for a store without blob files."""
+    if not any(family.tree.blobs.stamp for family in families):
+        return {}
+    states = [family.tree.blobs for family in families]
+    size, garbage = sum(state.size_bytes for state in states), sum(state.garbage_bytes for state in states)
+    merges = jobs.where("kind", "compaction")
+    return {
+        "blobs": {
+            "files": sum(len(state.files) for state in states),
+            "bytes": size,
+            "garbage_bytes": garbage,
+            "space_amplification": size / (size - garbage) if size > garbage else 0.0,
+            "flush_write_bytes": jobs.where("kind", "flush").blob_bytes("write"),
+            "compaction_read_bytes": merges.blob_bytes("read"),
+            "compaction_write_bytes": merges.blob_bytes("write"),
+        }
     }
 
 
@@ -159,8 +180,10 @@ def _space(families: Sequence[ColumnFamily]) -> tuple[float, float]:
     live = unique = 0.0
     for family in families:
         files = family.files()
-        live += sum(f.size_bytes for f in files)
-        unique += family.content.total_bytes(live_keys(files))
+        live += sum(f.size_bytes for f in files) + family.tree.blobs.size_bytes
+        keys = live_keys(files) if family.content.apart is None else list(live_keys(files))
+        unique += family.content.total_bytes(keys)
+        unique += sum(family.content.blob_bytes(part) for part in keys) if isinstance(keys, list) else 0.0
     return live, unique
 
 
@@ -236,11 +259,12 @@ def family_summaries(setup: Setup, families: Sequence[ColumnFamily], jobs: JobSu
 
 def _family_summary(setup: FamilySetup, families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, Any]:
     flushes, compactions = (jobs.where("kind", kind) for kind in ("flush", "compaction"))
-    flush_bytes, compaction_bytes = (kind.whole("write_bytes") for kind in (flushes, compactions))
+    flush_bytes, compaction_bytes = (kind.moved("write") for kind in (flushes, compactions))
     return {
         "write_share": setup.share.writes,
         "read_share": setup.share.reads,
-        "live_bytes": sum(f.tree.total_bytes() for f in families),
+        **_blobs(families, jobs),
+        "live_bytes": sum(f.tree.total_bytes() + f.tree.blobs.size_bytes for f in families),
         "live_entries": sum(f.tree.live_entries() for f in families),
         "preloaded_entries": sum(f.recorder.entries_preloaded for f in families),
         "dropped_entries": sum(f.recorder.entries_dropped_by_drop for f in families),

@@ -15,10 +15,13 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Picker, StallInputs
 from lsmlab.models.policies.tuning import Changes
+from lsmlab.models.tree.blobs import NO_BLOBS, BlobEdit
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.machine.page_cache import StoredFile
+from lsmlab.sim.store.jobs.blobs import files_without_garbage
 from lsmlab.sim.store.jobs.compacting import Compacting
 from lsmlab.sim.store.jobs.context import DatabaseContext
 from lsmlab.sim.store.jobs.flushing import Flushing
@@ -156,10 +159,14 @@ class ColumnFamily:
 
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
         """Start with a tree of these files. `levels`: (level, files) pairs."""
-        apply_edit(self, NO_JOB, added=levels)
+        apart = self.content.apart
+        held = [] if apart is None else [(f.keys, f.blobs) for _, files in levels for f in files]
+        blobs = NO_BLOBS if apart is None else BlobEdit(files_without_garbage(apart.values, held))
+        apply_edit(self, NO_JOB, added=levels, blobs=blobs)
         self.recorder.entries_preloaded = sum(f.entries for _, files in levels for f in files)
         for _, files in levels:
             self._begin_with(files)
+        self._begin_with(self.tree.blobs.files)
         self.install()
 
     def start_with_tree(self, tree: Tree) -> None:
@@ -169,9 +176,10 @@ class ColumnFamily:
         self.recorder.entries_preloaded = tree.live_entries()
         self.events.edited(opening_edit(tree, self.database.env.now))
         self._begin_with(self.files())
+        self._begin_with(self.tree.blobs.files)
         self.install()
 
-    def _begin_with(self, files: Sequence[SortedFile]) -> None:
+    def _begin_with(self, files: Sequence[StoredFile]) -> None:
         self.database.machine.cache.add_written(files)
         self.database.machine.space.take(sum([f.size_bytes for f in files]))
 

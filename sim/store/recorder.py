@@ -117,6 +117,10 @@ class StoreRecorder:
         """Last row of `states`, without its time."""
         self.level_states = [array("d") for _ in range(num_levels)]
         """Of each level: rows of (time, bytes, files), one per change."""
+        self.blob_states = array("d")
+        """Rows of (time, blob files, their bytes, bytes of garbage), one per change; none without blob files."""
+        self._blob_stamp = 0
+        """`BlobFiles.stamp` of the last row."""
         self._levels = [(0, 0)] * num_levels
         """Last rows of `level_states`, without their times."""
         self._version: tuple[Tree, int] | None = None
@@ -144,6 +148,7 @@ class StoreRecorder:
         """Free the states, from which the series per second was made."""
         self.states = array("d")
         self.level_states = [array("d") for _ in self.level_states]
+        self.blob_states = array("d")
 
     def _installed(
         self, now_s: float, tree: Tree, inputs: StallInputs, throttle: ThrottleState, blocked: bool
@@ -159,6 +164,9 @@ class StoreRecorder:
                 if now != before:
                     rows.extend((now_s, *now))
             self._levels = levels
+            if tree.blobs.stamp != self._blob_stamp:
+                self._blob_stamp = tree.blobs.stamp
+                self.blob_states.extend((now_s, len(tree.blobs.files), tree.blobs.size_bytes, tree.blobs.garbage_bytes))
         self._follow(now_s, throttle.cause, blocked)
         if throttle.cause is not None:
             self.stall_counts[throttle.cause] += 1

@@ -57,6 +57,12 @@ class JobRecord:
     cpu_s: float = 0.0
     subcompactions: int = 1
     moved_bytes: int = 0
+    blob_files: int = 0
+    """New blob files."""
+    blob_read_bytes: int = 0
+    """Record bytes of relocated blobs; not in `read_bytes`."""
+    blob_write_bytes: int = 0
+    """Record bytes of the new blob files; not in `write_bytes`."""
     halted_s: float = 0.0
     """Time between start and end in which the scheduler had halted the job."""
     pool: str = "low"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lsmlab.models.tree.blobs import NO_BLOBS, BlobEdit, BlobFile
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Placement, Tree
 from lsmlab.sim.store.jobs.context import FamilyContext
@@ -12,16 +13,19 @@ from lsmlab.sim.store.records import NO_JOB, Files, VersionEdit
 
 def apply_edit(
     family: FamilyContext, job: int, removed: Sequence[Files] = (), added: Sequence[Files] = (),
-    placement: Placement = Placement.REPLACE,
-) -> list[SortedFile]:  # fmt: skip
-    """Apply the version edit of a job: remove files, add files. Return the unreferenced files (`Tree.install`)."""
+    placement: Placement = Placement.REPLACE, blobs: BlobEdit = NO_BLOBS,
+) -> tuple[list[SortedFile], list[BlobFile]]:  # fmt: skip
+    """Apply the version edit of a job: remove files, add files. Return the unreferenced SST files and blob files."""
     unreferenced = family.tree.install(removed, added, placement)
+    dropped = []
+    if family.tree.blobs or blobs.added:
+        dropped = family.tree.install_blobs(removed, added, blobs, family.database.env.now)
     moved = {file.number for _, files in removed for file in files}
     for level, files in added:
         family.written_bytes[level] += sum(file.size_bytes for file in files if file.number not in moved)
     if family.events.edited:
         family.events.edited(VersionEdit(family.database.env.now, job, removed, added, unreferenced=unreferenced))
-    return unreferenced
+    return unreferenced, dropped
 
 
 def apply_link(family: FamilyContext, job: int, level: int, output: int, files: Sequence[SortedFile]) -> None:

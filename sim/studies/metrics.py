@@ -67,6 +67,8 @@ METRICS: Final = (
            note="bytes written per user byte"),
     Metric("space_amplification", "space amp", "{:.2f}".format, error_of="live_bytes", unit="ratio",
            title="space amplification", note="bytes stored per live byte"),
+    Metric("blobs.space_amplification", "blob space amp", "{:.2f}".format, unit="ratio", title="blob files: space amplification",
+           note="as RocksDB prints it"),
     Metric("device.write_bytes_per_s", "device writes", _per_s, error_of="device_bytes_written", unit="bytes/s"),
     Metric("device.utilisation", "device busy", "{:.0%}".format, share=True, unit="share", title="device use",
            note="busy share of the time", judged=False),

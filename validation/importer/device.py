@@ -151,7 +151,7 @@ def streams(observation: Observation, _: Earlier) -> Estimates:
     found = []
     for kind, name in (("flush", "flush_bytes_per_s"), ("compaction", "compaction_write_bytes_per_s")):
         jobs = observation.reading.jobs.done(kind)
-        rates = [j.write_bytes / busy_s(j) for j in jobs if j.write_bytes and busy_s(j) > 1e-3]
+        rates = [j.all_write_bytes / busy_s(j) for j in jobs if j.all_write_bytes and busy_s(j) > 1e-3]
         if len(rates) >= _FEWEST:
             values = np.array(rates)
             error = float(MEDIAN_BY_MEAN * values.std() / math.sqrt(len(values)))
@@ -167,7 +167,7 @@ def throughput(observation: Observation, earlier: Earlier) -> Estimates:
     `direct_limits`.
     """
     reading = observation.reading
-    jobs = [j for j in reading.jobs.done("flush", "compaction") if j.write_bytes]
+    jobs = [j for j in reading.jobs.done("flush", "compaction") if j.all_write_bytes]
     if not jobs:
         return Estimates(notes=("device: the LOG contains no flush or compaction from which to infer its speed",))
     if not observation.buffered_writes and len(observation.jobs.jobs) >= max(FEWEST_JOBS, _TIMED * len(jobs)):
@@ -175,12 +175,12 @@ def throughput(observation: Observation, earlier: Earlier) -> Estimates:
     start, end = job_spans(jobs, reading)
     edges = grid(float(end.max()))
     busy = spread(start, end, end - start, edges) / edges[1]  # mean number of running jobs
-    written = spread(start, end, np.array([float(j.write_bytes) for j in jobs]), edges) / edges[1]
+    written = spread(start, end, np.array([float(j.all_write_bytes) for j in jobs]), edges) / edges[1]
     wal_bytes_per_s = observation.wal_bytes_per_s
     written[: len(wal_bytes_per_s)] += wal_bytes_per_s[: len(written)]
     means, jobs_at_work = windows(written, busy, max(1, round(WINDOW_S / float(edges[1]))))
     limit = _limit(means, jobs_at_work, bursts(observation, earlier))
-    read = spread(start, end, np.array([float(j.read_bytes) for j in jobs]), edges) / edges[1]
+    read = spread(start, end, np.array([float(j.all_read_bytes) for j in jobs]), edges) / edges[1]
     if limit is not None:
         return Estimates((limit, _reads(read, busy)))
     least = (_at_least(written, means),) if earlier["device.write_bandwidth"] is None else ()

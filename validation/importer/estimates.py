@@ -190,10 +190,10 @@ class Observation:
         With report_bg_io_stats RocksDB subtracts reads and writes from a compaction's CPU time
         (CompactionJob::ProcessKeyValueCompaction), but prints only the time of writes.
         """
-        timed = [job for job in self.reading.jobs.done("compaction") if job.writing_s and job.write_bytes]
+        timed = [job for job in self.reading.jobs.done("compaction") if job.writing_s and job.all_write_bytes]
         if not timed or not self.buffered_reads or not self.buffered_writes:
             return 0.0
-        return _READ_BY_WRITE * float(np.median([(job.writing_s or 0.0) / job.write_bytes for job in timed]))
+        return _READ_BY_WRITE * float(np.median([(job.writing_s or 0.0) / job.all_write_bytes for job in timed]))
 
 
 def observe(reading: Reading, workload: InferredWorkload) -> Observation:

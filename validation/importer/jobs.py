@@ -68,14 +68,15 @@ def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
     entry_bytes = observation.entry_bytes_of(job)
     if observation.buffered_writes:
         copying_s += job.writing_s or 0.0
+    moved_bytes = job.all_read_bytes + job.all_write_bytes
     cost = job_costs.compaction_cpu(
         _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_out,
-        raw_bytes=job.entries_in * entry_bytes if codecs else job.read_bytes,
+        raw_bytes=job.entries_in * entry_bytes if codecs else job.all_read_bytes,
         runs=sum(len(files) if level == 0 else 1 for level, files in job.inputs.items()),
         compress_bytes=job.entries_out * entry_bytes * codecs.compress,
         decompress_bytes=job.entries_in * entry_bytes * codecs.decompress,
-        compression_ratio=codecs.ratio(job.read_bytes + job.write_bytes, (job.entries_in + job.entries_out) * entry_bytes),
-        file_bytes=job.read_bytes + job.write_bytes,
+        compression_ratio=codecs.ratio(moved_bytes, (job.entries_in + job.entries_out) * entry_bytes),
+        file_bytes=moved_bytes,
         slept_files=len(job.outputs) if observation.buffered_writes else 0.0,
     )  # fmt: skip
     return cost, (job.cpu_s or 0.0) + copying_s
@@ -154,8 +155,8 @@ def _flush(job: LogJob, observation: Observation) -> Cost:
     raw_bytes, codecs = job.entries_in * observation.entry_bytes_of(job), _Codecs.of(job, observation)
     return job_costs.flush_cpu(
         _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_in, raw_bytes=raw_bytes,
-        compression_ratio=codecs.ratio(job.write_bytes, raw_bytes), compress_bytes=raw_bytes * codecs.compress,
-        file_bytes=job.write_bytes,
+        compression_ratio=codecs.ratio(job.all_write_bytes, raw_bytes), compress_bytes=raw_bytes * codecs.compress,
+        file_bytes=job.all_write_bytes,
     )  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def _jobs(log: RocksDbLog, jobs: LogJobs) -> None:
                 f"{log.place(job.line)}: job {job.job} began {format_seconds(-start_s)} before the store was opened; "
                 f"{_DAMAGED}"
             )
-        moved, entries = float(max(job.read_bytes, job.write_bytes)), float(job.entries_in)
+        moved, entries = float(max(job.all_read_bytes, job.all_write_bytes)), float(job.entries_in)
         length_s = max(end_s - start_s, _LEAST_S)
         if job.kind in ("flush", "compaction") and job.done:
             _refuse_rate(f"{log.place(job.line)}: job {job.job}", moved, entries, length_s)

@@ -17,7 +17,7 @@ from lsmlab.sim.explain.stall_analysis import StallData, lost_operations
 from lsmlab.sim.explain.stall_division import Slots
 from lsmlab.sim.results.schema.columns import TableSchema, column_array
 from lsmlab.sim.results.schema.log_tables import COMPACTION_TABLES, LEVELS, LOG_JOBS, STATISTICS
-from lsmlab.sim.results.schema.run_tables import JOBS, LATENCY, SERIES, STALLS
+from lsmlab.sim.results.schema.run_tables import JOB_BLOBS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import Table, spread, step_values
 from lsmlab.sim.store.records import CAUSES, JobRecord, StallInterval
 from lsmlab.validation.importer.device import job_spans
@@ -129,7 +129,8 @@ def job_records(reading: Reading) -> list[JobRecord]:
             entries_in=float(job.entries_in), entries_out=float(job.entries_out), score=job.score,
             parent=before.job if follows and before is not None and before.job != job.job else -1,
             shard=job.opening * len(names) + names.index(job.column_family), cpu_s=job.cpu_s or 0.0,
-            subcompactions=job.subcompactions, moved_bytes=job.moved_bytes, unfinished=job.status == "unfinished",
+            subcompactions=job.subcompactions, moved_bytes=job.moved_bytes, blob_files=job.blob_files,
+            blob_read_bytes=job.blob_read_bytes, blob_write_bytes=job.blob_write_bytes, unfinished=job.status == "unfinished",
         )  # fmt: skip
         records.append(record)
         if job.kind in ("flush", "compaction"):
@@ -141,9 +142,11 @@ def jobs_table(reading: Reading, records: Sequence[JobRecord]) -> Table:
     """Return the columns of jobs.parquet (`LOG_JOBS`): those of a simulated run, and those that only a LOG has."""
     pairs = list(zip(records, reading.jobs.jobs, strict=True))
     simulated = {c.name for c in JOBS.columns} & {f.name for f in fields(JobRecord)}
+    blobs = any(record.blob_files or record.blob_read_bytes for record in records)
     return {
         c.name: column_array([getattr(record if c.name in simulated else job, c.name) for record, job in pairs], c.dtype)
         for c in LOG_JOBS.columns
+        if blobs or c not in JOB_BLOBS
     }
 
 

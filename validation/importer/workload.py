@@ -10,12 +10,16 @@ from functools import partial
 from typing import Final
 
 import numpy as np
+from lsmlab.models.tree.blobs import RECORD_HEADER_BYTES
+from lsmlab.models.tree.memtable import encoded_entry_bytes
 from lsmlab.models.tree.sst import expected_block
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 from lsmlab.validation.logs.records import RocksDbLog
 
+_ALL_APART: Final = 0.98
+"""Share of the values in blob files from which on all of them count as large."""
 _SEVERAL: Final = 1.5
 """Least writes per fsync of the WAL that show several synced threads."""
 _SEQUENCE_BYTES: Final = 8
@@ -39,7 +43,9 @@ class InferredWorkload:
     value_bytes: float | None = None
     """Mean bytes of a value."""
     value_range_bytes: tuple[float, float] | None = None
-    """Smallest and largest mean value size of an SST file."""
+    """Smallest and largest mean value size of an SST file; None where values are in blob files."""
+    table_value_bytes: float | None = None
+    """Mean bytes of a value in an SST file, if it differs from `value_bytes` because of blob files."""
     compression_ratio: float | None = None
     """Compressed over uncompressed bytes of compressed data blocks; None if the LOG shows no compressed file."""
     writes: float = 0.0
@@ -130,6 +136,8 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
         found.value_bytes = sum(size for size, _ in values) / puts if puts else 0.0
         means = [size / n for size, n in values if n > 0]
         found.value_range_bytes = (min(means), max(means)) if means else None
+        if any(job.blobs for job in reading.jobs.jobs):
+            _blob_sizes(found, flushes)
         return
     setup = reading.log.bench_setup
     if "Keys" in setup and "Values" in setup:
@@ -149,6 +157,35 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
         mean = sum(size for size, _ in payload) / sum(n for _, n in payload)
         found.key_bytes, found.value_bytes = _ASSUMED_KEY, max(0.0, mean - _ASSUMED_KEY)
         found.notes.append("the LOG does not contain table properties: keys of 16 bytes are assumed, the rest is value")
+
+
+def _blob_sizes(found: InferredWorkload, flushes: Sequence[LogJob]) -> None:
+    """Replace the mean value size, which the SST files have as that of blob indexes where values are in blob files.
+
+    The size follows from the bytes in the memtables; without these, from the records of blob files, which may be compressed.
+    """
+    found.table_value_bytes, found.value_range_bytes = found.value_bytes, None
+    key = found.key_bytes or 0.0
+    full = [job for job in flushes if job.payload_bytes and job.entries_in > job.deletes_in]
+    puts = sum(job.entries_in - job.deletes_in for job in full)
+    blobs, records = sum(job.blobs for job in flushes), sum(job.blob_write_bytes for job in flushes)
+    if puts:
+        overhead = encoded_entry_bytes(round(key), 0)
+        payload = sum((job.payload_bytes or 0) - job.deletes_in * overhead for job in full)
+        found.value_bytes = max(0.0, payload / puts - overhead - 1.0)  # a longer value takes a longer varint
+    elif blobs:
+        found.value_bytes = max(0.0, records / blobs - RECORD_HEADER_BYTES - key)
+    else:
+        found.notes.append(
+            "workload: values are in blob files, and no flush shows their size; set workload.value_size to that of your values"
+        )
+        return
+    written = sum(job.entries_out for job in flushes)
+    if blobs and blobs < _ALL_APART * written:
+        found.notes.append(
+            f"workload: {blobs / written:.0%} of the values are in blob files; the load has one value size, so all of them or "
+            "none are in the simulated ones. Set workload.value_size_distribution_type, value_size_min and value_size_max"
+        )
 
 
 def _compression_ratio(found: InferredWorkload, reading: Reading) -> float | None:
@@ -203,7 +240,8 @@ def _before(found: InferredWorkload, reading: Reading) -> None:
     made = {f.number for job in reading.jobs.jobs for f in job.outputs}
     old = [f for number, f in reading.jobs.files.items() if number not in made]
     files = opening.sst_files if opening is not None and opening.sst_files is not None else len(old)
-    entry = (found.key_bytes or 16.0) + (found.value_bytes or 100.0)
+    in_table = found.value_bytes if found.table_value_bytes is None else found.table_value_bytes
+    entry = (found.key_bytes or 16.0) + (in_table or 100.0)
     if old:
         found.entries_before = files * sum(f.size_bytes for f in old) / len(old) / entry
     elif files:

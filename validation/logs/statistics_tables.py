@@ -65,13 +65,13 @@ def _written(dump: StatsDump) -> float | None:
     families = list(dump.families.values())
     if len(families) == 1 and (total := dump.db.get("cumulative_compaction_write_bytes")):
         return total
-    sums = [row["Write(GB)"] for family in families if (row := family.row("Sum")) is not None and "Write(GB)" in row]
+    sums = [_all_written(row) for family in families if (row := family.row("Sum")) is not None and "Write(GB)" in row]
     return float(sum(sums)) * _GIB if families and len(sums) == len(families) else None
 
 
 def _flushed(family: FamilyStats) -> float:
     return family.flush_bytes or next(
-        (r.get("Write(GB)", 0.0) * _GIB for r in family.priorities if r.get("Priority") == "High"), 0.0
+        (_all_written(r) * _GIB for r in family.priorities if r.get("Priority") == "High"), 0.0
     )
 
 
@@ -80,7 +80,12 @@ def _flushed_by_sums(dump: StatsDump) -> float | None:
     rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None]
     if not rows or not all(row.get("W-Amp") and row.get("Write(GB)") for row in rows):
         return None
-    return sum(float(row["Write(GB)"] / row["W-Amp"]) for row in rows) * _GIB
+    return sum(_all_written(row) / float(row["W-Amp"]) for row in rows) * _GIB
+
+
+def _all_written(row: Mapping[str, Any]) -> float:
+    """Return the GiB that a row's jobs wrote to SST files and blob files."""
+    return float(row.get("Write(GB)", 0.0) + row.get("Wblob(GB)", 0.0))
 
 
 def _stall_s(log: RocksDbLog, dump: StatsDump) -> float | None:

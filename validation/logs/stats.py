@@ -36,6 +36,9 @@ _DB: Final = tuple(
 )
 """Lines of the DB statistics; the groups are the names of `StatsDump.db`."""
 _FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative ({NUMBER}), interval {NUMBER}")
+_BLOBS: Final = re.compile(
+    rf"Blob file count: (\d+), total size: ({NUMBER}) GB(?:, garbage size: ({NUMBER}) GB, space amp: ({NUMBER}))?"
+)
 _STALLS: Final = re.compile(r"Stalls\(count\): (?P<old>.*)|^(?:.*\s)?Write Stall \(count\): (?P<new>.*)")
 _CAUSES: Final = {
     "level0_slowdown": "l0_slowdown",
@@ -64,6 +67,8 @@ class FamilyStats:
     """Rows of the table by thread priority: Low (compactions), High (flushes)."""
     flush_bytes: float | None = None
     """"Flush(GB): cumulative" in bytes; RocksDB prints it to 0.001 GB."""
+    blobs: dict[str, float] = field(default_factory=dict)
+    """Blob files of the present version: files, bytes, and since 7.0 garbage_bytes and space_amplification."""
     stall_counts: dict[str, int] = field(default_factory=dict)
     """Cumulative stall counters by cause, with the cause names of summary.json."""
 
@@ -210,6 +215,10 @@ class StatsReader:
             return False
         if found := _FLUSH.search(text):
             family.flush_bytes = number_of(found[1]) * _UNITS["GB"]
+        elif found := _BLOBS.search(text):
+            family.blobs = {"files": int(found[1]), "bytes": number_of(found[2]) * _UNITS["GB"]}
+            if found[3] is not None:
+                family.blobs |= {"garbage_bytes": number_of(found[3]) * _UNITS["GB"], "space_amplification": number_of(found[4])}
         elif found := _STALLS.search(text):
             if found["old"] is None and "cf-l0" not in text and "memtable-limit" not in text:
                 return True  # stalls of the whole database, by the write buffer manager
@@ -235,6 +244,7 @@ _READERS: Final = (
     ("Cumulative ", StatsReader._db),
     ("Interval ", StatsReader._db),
     ("Flush(GB)", StatsReader._family_line),
+    ("Blob file count: ", StatsReader._family_line),
     ("Stalls(count)", StatsReader._family_line),
     ("Write Stall (count)", StatsReader._family_line),
 )

@@ -10,6 +10,7 @@ from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
 from lsmlab.models.policies.rocksdb import l0
 from lsmlab.models.policies.rocksdb.compression import level_compression
+from lsmlab.models.policies.rocksdb.forced_blob_gc import forced_blob_gc, marked_files
 from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, key_range
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, bottommost_bytes, order_by_score
 from lsmlab.models.policies.rocksdb.priority import PriorityLists
@@ -62,13 +63,15 @@ class LeveledPicker(Picker):
         return self._derived(tree).targets
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Return whether some level has a score >= 1 (LevelCompactionPicker::NeedsCompaction)."""
+        """Return whether some level has a score >= 1, or garbage of blobs must go (LevelCompactionPicker::NeedsCompaction)."""
         if self.options.disable_auto_compactions:
             return False
         scores = self.scores(tree)
-        if scope is Scope.ANY:
-            return max(scores) >= 1
-        return scores[0] >= 1 if scope is Scope.L0 else max(scores[1:], default=0.0) >= 1
+        if scope is Scope.L0:
+            return scores[0] >= 1
+        if max(scores if scope is Scope.ANY else scores[1:], default=0.0) >= 1:
+            return True
+        return bool(tree.blobs) and bool(marked_files(tree, self.options, self.version))
 
     def pending_bytes(self, tree: Tree) -> int:
         """Estimated pending compaction bytes (behaviour/leveled-compaction.md, Pending compaction bytes)."""
@@ -126,7 +129,10 @@ class LeveledPicker(Picker):
     ) -> Pick:
         """Choose the next compaction (LevelCompactionBuilder::PickCompaction)."""
         targets = self._targets(tree)
-        return self._from_seed(tree, running, targets, self._initial(tree, running, targets, scope))
+        seed = self._initial(tree, running, targets, scope)
+        if seed is None and tree.blobs and scope is not Scope.L0:
+            return forced_blob_gc(tree, running, self.options, self.version) or NOTHING
+        return self._from_seed(tree, running, targets, seed)
 
     def pick_level(self, tree: Tree, running: Sequence[RunningJob], level: int) -> Pick:
         """Return the compaction from `level` at any score; never an intra-L0 compaction."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Version of the contract. A table or key that is added, removed, renamed or changes its meaning increases it by one."""
 DTYPES: Final = ("float64", "float32", "int64", "int32", "int16", "int8", "bool", "string", "list<int64>")
 

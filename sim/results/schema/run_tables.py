@@ -44,6 +44,13 @@ SERIES: Final = TableSchema(
         Column("running_compactions", "float64", "count", f"running compactions, without paused ones, {_SECOND}"),
         Column("level_bytes_<level>", "float64", "bytes", f"size of the level {_SECOND}"),
         Column("level_files_<level>", "float64", "count", f"files of the level {_SECOND}"),
+        *(
+            Column(name, "float64", unit, f"{meaning} {_SECOND}; missing in a store without blob files", 3, optional=True)
+            for name, unit, meaning in (
+                ("blob_files", "count", "blob files"), ("blob_bytes", "bytes", "size of all blob files"),
+                ("blob_garbage_bytes", "bytes", "garbage in blob files"),
+            )
+        ),
         Column(
             "option_<name>", "float64", "of the option",
             "value of an option that a tuner changes, at the end of the second, mean over shards",
@@ -64,6 +71,16 @@ JOB_WAITS: Final = tuple(
     )
 )  # fmt: skip
 """What a job waited for; waits that are not over at the end of the run are missing."""
+
+JOB_BLOBS: Final = tuple(
+    Column(name, "int64", unit, f"{meaning}; missing in a store without blob files", 3, optional=True)
+    for name, unit, meaning in (
+        ("blob_files", "count", "new blob files"),
+        ("blob_read_bytes", "bytes", "records of blobs that the job relocated; not in read_bytes"),
+        ("blob_write_bytes", "bytes", "records of the new blob files; not in write_bytes, except of a discarded job"),
+    )
+)
+"""What a job did to blob files."""
 
 JOBS: Final = TableSchema(
     "jobs",
@@ -104,6 +121,7 @@ JOBS: Final = TableSchema(
         Column("cpu_s", "float64", "s", "CPU time"),
         Column("subcompactions", "int64", "count", "threads of the job"),
         Column("moved_bytes", "int64", "bytes", "size of the files that were moved or linked without rewriting"),
+        *JOB_BLOBS,
         Column("halted_s", "float64", "s", "time between start and end during which a scheduler paused the job"),
         Column("pool", "string", "", "thread pool: high or low"),
         Column(

@@ -9,6 +9,7 @@ from typing import Final
 from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Link, Move, Pick, is_deep
 from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, StartCompaction
+from lsmlab.models.tree.blobs import NO_BLOBS
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.store.jobs.context import FamilyContext
@@ -201,7 +202,7 @@ class Compacting:
             gate.threads = len(work.parts)
         share = machine.faults.next_compaction(database.env.now) if work.output_bytes else None
         if share is not None:
-            job.progress.fails_after_bytes = min(share, _BEFORE_END) * work.output_bytes
+            job.progress.fails_after_bytes = min(share, _BEFORE_END) * sum(work.file_sizes)
         yield from machine.start_job()
         consumer = Consumer.L0 if job.running.start_level == 0 else Consumer.DEEPER
         priority = database.io_priority(job.view.kind)
@@ -209,7 +210,7 @@ class Compacting:
         if job.progress.failure is not None or (gate is not None and gate.discarded):
             return
         since_s = database.env.now
-        yield from machine.finish_files(math.ceil(len(work.outputs) / len(work.parts)))
+        yield from machine.finish_files(math.ceil(len(work.file_sizes) / len(work.parts)))
         job.progress.waits.sync_wait_s += database.env.now - since_s
         if gate is not None:
             gate.threads = 1
@@ -249,11 +250,18 @@ class Compacting:
         del self.jobs[job.number]
         self._remember_round_robin(pick)
         cached_bytes = database.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
-        unreferenced = apply_edit(family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement)
+        blobs = NO_BLOBS if work.blobs is None else work.blobs.edit
+        unreferenced, dropped = apply_edit(
+            family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement, blobs
+        )
+        if dropped:
+            cached_bytes += database.machine.cache.cached_bytes(dropped)
         logs = [f.wal_bytes for f in unreferenced if f.wal_bytes]
-        family.purge.retire(Obsolete(len(unreferenced) + len(logs), cached_bytes, sum(logs)))
+        family.purge.retire(Obsolete(len(unreferenced) + len(dropped) + len(logs), cached_bytes, sum(logs)))
         database.machine.deleted(unreferenced)
+        database.machine.files_deleted(dropped)
         database.machine.cache.add_written(work.outputs)
+        database.machine.cache.add_written(blobs.added)
         family.events.job_ended(compaction_job_record(job, pick, work, database.number, merged_s, database.env.now))
         family.install_after(job.number, job.engine)
 
@@ -263,8 +271,9 @@ class Compacting:
         groups = pick.inputs[:1] if isinstance(pick, Link) else pick.inputs
         files = sorted((f for _, group in groups for f in group), key=lambda f: f.lo)
         if isinstance(pick, Drop):
-            apply_edit(family, job.number, pick.inputs)
+            _, dropped = apply_edit(family, job.number, pick.inputs)
             database.machine.deleted(files)
+            database.machine.files_deleted(dropped)
             family.events.dropped(files)
         elif isinstance(pick, Link):
             self._lock(pick, busy=False)

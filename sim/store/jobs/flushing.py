@@ -9,6 +9,7 @@ from typing import Any
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import JobView
+from lsmlab.models.tree.blobs import NO_BLOBS
 from lsmlab.models.tree.merge import merge_runs
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import JobWaits, StepProgress
@@ -109,7 +110,7 @@ class Flushing:
         if flush.progress.failure is not None:
             return
         since_s = database.env.now
-        yield from machine.finish_files(1)
+        yield from machine.finish_files(1 if flush.work.blobs is None else 1 + len(flush.work.blobs.files))
         flush.progress.waits.sync_wait_s += database.env.now - since_s
         if file is not None and family.latest_options.picker.values_in_wal:
             file.wal_bytes = sum(m.wal_bytes for m in flush.memtables)  # the WALs live as long as the file
@@ -188,8 +189,10 @@ class Flushing:
                     flush.freed_wal_bytes += wal_bytes
             if file is not None:
                 record.output_level = family.latest_options.picker.flush_level(family.tree, file.lo, file.hi)
-                apply_edit(family, record.job, added=[(record.output_level, [file])])
+                blobs = NO_BLOBS if flush.work.blobs is None else flush.work.blobs.edit
+                apply_edit(family, record.job, added=[(record.output_level, [file])], blobs=blobs)
                 database.machine.cache.add_written([file])
+                database.machine.cache.add_written(blobs.added)
             record.end_s = database.env.now
             family.events.job_ended(record)
             family.install_after(job, began_with or flush.engine)
@@ -214,4 +217,6 @@ class Flushing:
             entries_in=sum(m.entries for m in picked), entries_out=file.entries if file is not None else 0.0,
             parent=parent, shard=database.number, cpu_s=work.cpu_s, pool=view.pool.value,
             waits=JobWaits(slot_wait_s=view.slot_wait_s),
+            blob_files=0 if work.blobs is None else len(work.blobs.files),
+            blob_write_bytes=0 if work.blobs is None else work.blobs.write_bytes,
         )  # fmt: skip

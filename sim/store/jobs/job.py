@@ -13,6 +13,7 @@ from lsmlab.models.policies.scheduling import JobState, JobView
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.steps import StepProgress
+from lsmlab.sim.store.jobs.blobs import BlobWork
 from lsmlab.sim.store.jobs.work import CompactionWork
 from lsmlab.sim.store.records import JobRecord
 
@@ -95,7 +96,17 @@ def compaction_job_record(
         output_files=len(work.outputs), read_bytes=work.input_bytes,
         read_bytes_output_level=sum([f.size_bytes for f in same]), write_bytes=work.output_bytes,
         entries_in=work.entries_in, entries_out=work.entries_out, cpu_s=work.cpu_s, subcompactions=len(work.parts),
+        **_blob_amounts(work.blobs),
     )  # fmt: skip
+
+
+def _blob_amounts(blobs: BlobWork | None) -> dict[str, int]:
+    """Return the blob files and blob bytes of a job, as fields of its record."""
+    if blobs is None:
+        return {}
+    return {
+        "blob_files": len(blobs.files), "blob_read_bytes": round(blobs.read.record_bytes), "blob_write_bytes": blobs.write_bytes
+    }  # fmt: skip
 
 
 def discarded_record(job: Job, shard: int, end_s: float) -> JobRecord:
@@ -115,7 +126,7 @@ def failed_flush_record(record: JobRecord, done: StepProgress, end_s: float) -> 
     assert done.failure is not None
     return replace(
         record, kind="discarded", reason=done.failure.value, merged_s=end_s, end_s=end_s, output_files=0,
-        write_bytes=round(done.write_bytes), entries_in=0.0, entries_out=0.0, cpu_s=0.0,
+        write_bytes=round(done.write_bytes), entries_in=0.0, entries_out=0.0, cpu_s=0.0, blob_files=0, blob_write_bytes=0,
     )  # fmt: skip
 
 
@@ -152,5 +163,6 @@ def unfinished_record(record: JobRecord, share: float) -> JobRecord:
         record, unfinished=True, output_files=0, moved_bytes=0, read_bytes=round(share * record.read_bytes),
         read_bytes_output_level=round(share * record.read_bytes_output_level),
         write_bytes=round(share * record.write_bytes), entries_in=share * record.entries_in,
-        entries_out=share * record.entries_out, cpu_s=share * record.cpu_s,
+        entries_out=share * record.entries_out, cpu_s=share * record.cpu_s, blob_files=0,
+        blob_read_bytes=round(share * record.blob_read_bytes), blob_write_bytes=round(share * record.blob_write_bytes),
     )  # fmt: skip

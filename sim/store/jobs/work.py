@@ -9,11 +9,12 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
+from lsmlab.models.devices.capped import PAGE_BYTES
 from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.content import Content
-from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
+from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyArray, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.steps import (
@@ -25,6 +26,7 @@ from lsmlab.sim.machine.steps import (
     with_file_ends,
     with_point_reads,
 )
+from lsmlab.sim.store.jobs.blobs import BlobWork, compaction_blobs, flush_blobs
 from lsmlab.sim.store.jobs.context import FamilyContext
 from numpy.typing import NDArray
 
@@ -44,6 +46,7 @@ class FlushWork:
     file: SortedFile | None
     steps: list[Step]
     cpu_s: float
+    blobs: BlobWork | None = None
 
 
 @dataclass(slots=True)
@@ -57,6 +60,16 @@ class CompactionWork:
     entries_in: float
     entries_out: float
     cpu_s: float
+    blobs: BlobWork | None = None
+
+    @property
+    def file_sizes(self) -> list[int]:
+        """Bytes of all files that the job writes: SST files, then blob files."""
+        return [f.size_bytes for f in self.outputs] + _blob_sizes(self.blobs)
+
+
+def _blob_sizes(blobs: BlobWork | None) -> list[int]:
+    return [] if blobs is None else [f.size_bytes for f in blobs.files]
 
 
 def flush_work(family: FamilyContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
@@ -69,13 +82,18 @@ def flush_work(family: FamilyContext, keys: KeyArray, tombstones: Tombstones, en
     content, host = family.content, family.database.machine.host
     engine = family.latest_options
     in_wal, compression = engine.picker.values_in_wal, engine.flush_compression(family.tree)
+    blobs = flush_blobs(family, keys, tombstones)
+    numbers = None if blobs is None else blobs.numbers
     stream, entries = (
-        content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compression.compresses)
+        content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compression.compresses, blobs=numbers)
     )
-    files = content.files(stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now, level=0)
+    files = content.files(
+        stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now, level=0, blobs=numbers
+    )
     if files and engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
-    size = files[0].size_bytes if files else 0
+    sizes = [f.size_bytes for f in files] + _blob_sizes(blobs)
+    size = sum(sizes)
     raw = content.raw_bytes(entries_in, entries_in * _deleted_share(files))
     written_bytes = raw * files[0].entries / entries_in if files and entries_in else 0.0
     cpu_s = flush_cpu(
@@ -84,10 +102,10 @@ def flush_work(family: FamilyContext, keys: KeyArray, tombstones: Tombstones, en
         compress_bytes=written_bytes * CODECS[compression].compress, file_bytes=size,
     ).seconds(host)  # fmt: skip
     piece = _piece_bytes(family)
-    steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(family, 1, size, 0.0, cpu_s)
+    steps = flush_steps(cpu_s, size, piece) if piece is not None else _even_steps(family, max(1, len(sizes)), size, 0.0, cpu_s)
     if piece is not None:
-        steps = with_file_ends(steps, [size])
-    return FlushWork(files[0] if files else None, steps, cpu_s)
+        steps = with_file_ends(steps, sizes or [0])
+    return FlushWork(files[0] if files else None, steps, cpu_s, blobs)
 
 
 def _keep_versions(content: Content, file: SortedFile, entries: float, data_bytes: float) -> None:
@@ -104,25 +122,33 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     inputs = [f for _, files in pick.inputs for f in files]
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
     compression = family.latest_options.output_compression(tree, pick)
-    stream, entries = content.stream(keys, tombstones, compressed=compression.compresses)
+    bounds = family.latest_options.subcompaction_bounds(tree, pick, keys, database.free_slots)
+    blobs = compaction_blobs(family, pick, keys, tombstones, bounds)
+    numbers = None if blobs is None else blobs.numbers
+    stream, entries = content.stream(keys, tombstones, compressed=compression.compresses, blobs=numbers)
     input_bytes = sum([f.compaction_bytes for f in inputs])
     entries_in = sum([f.compaction_entries for f in inputs])
-    bounds = family.latest_options.subcompaction_bounds(tree, pick, keys, database.free_slots)
     groups = [
-        _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, start)
+        _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, numbers, start)
         for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True)
     ]
     outputs = [f for files in groups for f in files]
     missing = family.database.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
     total = sum([f.size_bytes for f in outputs])
-    slept_files = len(outputs) if database.machine.sleeps_in_fsync else 0
+    sizes = [[f.size_bytes for f in files] for files in groups]
+    if blobs is not None:
+        sizes = [own + [f.size_bytes for f in new] for own, new in zip(sizes, blobs.written, strict=True)]
+        missing += round(blobs.device_bytes)
+    moved_bytes = 0.0 if blobs is None else blobs.read.record_bytes + sum(_blob_sizes(blobs))
+    slept_files = sum(map(len, sizes)) if database.machine.sleeps_in_fsync else 0
     cpu_s = _compaction_cpu_s(
-        family, pick, compression, len(runs), entries_in, float(entries[-1]), input_bytes + total, slept_files
-    )
+        family, pick, compression, len(runs), entries_in, float(entries[-1]), input_bytes + total + moved_bytes, slept_files,
+        0.0 if blobs is None else blobs.uncopied_bytes,
+    )  # fmt: skip
     parts = [
-        _steps(family, files, runs, share, share * missing, share * cpu_s)
-        for files, share in zip(groups, _shares(groups, total), strict=True)
+        _steps(family, own, runs, share, share * missing, share * cpu_s)
+        for own, share in zip(sizes, _shares(groups, total), strict=True)
     ]
     if (halt_bytes := database.halt_bytes) is not None:
         whole = database.machine.style.whole_files
@@ -131,12 +157,17 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)
         parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, _shares(groups, total), strict=True)]
-    return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum([f.entries for f in outputs]), cpu_s)
+    if blobs is not None and blobs.point_reads:
+        each_bytes = blobs.read.record_bytes / blobs.read.blobs + PAGE_BYTES  # a record begins anywhere in a page
+        parts = [
+            with_point_reads(p, s * blobs.point_reads, each_bytes) for p, s in zip(parts, _shares(groups, total), strict=True)
+        ]
+    return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum([f.entries for f in outputs]), cpu_s, blobs)
 
 
 def _outputs(
     family: FamilyContext, pick: Compaction, inputs: Sequence[SortedFile], part: MergedStream, entries: NDArray[np.float64],
-    tombstones: Tombstones, start: int,
+    tombstones: Tombstones, blobs: BlobNumbers | None, start: int,
 ) -> list[SortedFile]:  # fmt: skip
     """Return the output files of one subcompaction, which writes the keys from position `start` of the job on."""
     database = family.database
@@ -144,9 +175,11 @@ def _outputs(
         entries = entries - entries[0]
     if tombstones is not None:
         tombstones = tombstones[start : start + len(part.keys)]
+    if blobs is not None:
+        blobs = blobs[start : start + len(part.keys)]
     cuts = _cuts(family, pick, part) if len(part.keys) else ()
     return family.content.files(
-        part, entries, tombstones, cuts, database.file_numbers, database.env.now, inputs, level=pick.output_level
+        part, entries, tombstones, cuts, database.file_numbers, database.env.now, inputs, level=pick.output_level, blobs=blobs
     )
 
 
@@ -181,11 +214,12 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
 
 def _compaction_cpu_s(
     family: FamilyContext, pick: Compaction, compression: Compression, runs: int, entries_in: float, entries_out: float,
-    file_bytes: float, slept_files: int,
+    file_bytes: float, slept_files: int, uncopied_bytes: float,
 ) -> float:  # fmt: skip
+    """`uncopied_bytes`: value bytes of the entries that stay in blob files."""
     host, engine = family.database.machine.host, family.latest_options
     deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
-    raw = family.content.raw_bytes(entries_in, deletions)
+    raw = family.content.raw_bytes(entries_in, deletions) - uncopied_bytes
     raw_entry = raw / entries_in if entries_in else 0.0
     inputs = _compressed_inputs(family, pick)
     compressed_in = sum(entries for _, entries in inputs) / entries_in if entries_in else 0.0
@@ -289,20 +323,20 @@ def _runs(pick: Compaction) -> list[list[int]]:
 
 
 def _steps(
-    family: FamilyContext, files: Sequence[SortedFile], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
+    family: FamilyContext, file_sizes: Sequence[int], runs: Sequence[Sequence[int]], share: float, read_bytes: float,
     cpu_s: float,
 ) -> list[Step]:  # fmt: skip
-    """Return the steps of one subcompaction, which reads `share` of every sorted run."""
-    size = sum([f.size_bytes for f in files])
+    """Return the steps of one subcompaction, which reads `share` of every sorted run and writes files of `file_sizes`."""
+    size = sum(file_sizes)
     piece = _piece_bytes(family)
     if piece is not None:
         sizes = [[share * size for size in run] for run in runs]
         ahead = family.database.machine.style.readahead_bytes
         steps = compaction_steps(sizes, read_bytes, cpu_s, size, readahead_bytes=ahead, piece_bytes=piece)
-        return with_file_ends(steps, [f.size_bytes for f in files])
+        return with_file_ends(steps, file_sizes)
     if size == 0:
         return [Step(read_bytes, cpu_s, 0.0)]
-    return _even_steps(family, len(files), size, read_bytes, cpu_s)
+    return _even_steps(family, len(file_sizes), size, read_bytes, cpu_s)
 
 
 def _piece_bytes(family: FamilyContext) -> float | None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, format_seconds, parse_quantity
+from lsmlab.sim.results.job_sums import moved_bytes
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
@@ -81,7 +82,7 @@ def measured(
 
     last = int(np.flatnonzero(inside)[-1])
     ended = (np.asarray(jobs["end_s"]) > from_s) & (np.asarray(jobs["end_s"]) <= to_s)
-    written, kinds = np.asarray(jobs["write_bytes"], dtype=np.float64), np.asarray(jobs["kind"])
+    written, kinds = moved_bytes(jobs, "write").astype(np.float64), np.asarray(jobs["kind"])
     flushed = float(written[ended & (kinds == "flush")].sum())
     compacted = float(written[ended & (kinds == "compaction")].sum())
     per_s = total("write_bytes_") / seconds
@@ -92,7 +93,9 @@ def measured(
         "write_p99_s": float(np.median(p99)) if len(p99) else None,
         "write_amplification": (flushed + compacted) / flushed if flushed else None,
         "stalled": total("stall_") / seconds,
-        "space_bytes": float(sum(np.asarray(series[n])[last] for n in series if n.startswith("level_bytes_"))),
+        "space_bytes": float(
+            sum(np.asarray(series[n])[last] for n in series if n.startswith("level_bytes_") or n == "blob_bytes")
+        ),
         "written_per_s": per_s,
         "life_years": endurance_bytes / per_s / _YEAR_S if endurance_bytes and per_s > 0.0 else None,
     }

@@ -15,6 +15,7 @@ from lsmlab.validation.logs.history.moves import Moves
 from lsmlab.validation.logs.history.witness import (
     JobText,
     aborted,
+    blob_bytes_read,
     file_of,
     flush_times_s,
     listed_files,
@@ -210,6 +211,20 @@ class _Builder:
         else:
             self.result.problems["orphan_files"] += 1
 
+    def _blob_file_created(self, event: Event) -> None:
+        running = self.active.get((event.opening, event.job))
+        if running and str(event.data.get("status", "OK")).startswith("OK"):
+            job = running[-1]
+            job.blob_files += 1
+            job.blobs += event.whole("total_blob_count") or 0
+            job.blob_write_bytes += event.whole("total_blob_bytes") or 0
+
+    def _blobs_of_lines(self, job: LogJob, text_lines: JobText) -> None:
+        """Set the blob files of a job from its text lines, if it has no events of them (before 6.25, or lost)."""
+        if job.blob_files < len(text_lines.blob_files):
+            job.blob_files = len(text_lines.blob_files)
+            job.blobs, job.blob_write_bytes = (sum(column) for column in zip(*text_lines.blob_files.values(), strict=True))
+
     def _recovered(self, event: Event, info: LogFile, family: str) -> None:
         job = LogJob(event.job, "recovery", event.opening, event.thread, event.time_us, event.time_us, family)
         job.output_level, job.outputs, job.output_files, job.write_bytes = 0, [info], 1, info.size_bytes
@@ -245,6 +260,7 @@ class _Builder:
                 self.result.files[number] = LogFile(number, size)
                 job.outputs.append(self.result.files[number])
         job.output_files = len(job.outputs)
+        self._blobs_of_lines(job, text_lines)
         self.places.update((f.number, 0) for f in job.outputs)
         job.write_bytes = sum(f.size_bytes for f in job.outputs)
         job.entries_out = sum(f.entries or 0 for f in job.outputs)
@@ -264,6 +280,7 @@ class _Builder:
         job.subcompactions = event.whole("num_subcompactions") or 1
         _io_times(job, event)
         text_lines = self._texts(event)
+        self._blobs_of_lines(job, text_lines)
         line = self._installed(event)
         if line is not None and aborted(job, event, line):
             return
@@ -283,6 +300,7 @@ class _Builder:
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
+            job.blob_read_bytes = blob_bytes_read(line.text)
 
     def _installed(self, event: Event) -> InstalledLine | None:
         """Return the line of the end of a compaction before its event: that of its thread, or with the same files per level."""
@@ -341,6 +359,7 @@ _EVENTS: Final = {
     "compaction_finished": _Builder._compaction_finished,
     "table_file_creation": _Builder._created,
     "table_file_deletion": _Builder._deleted,
+    "blob_file_creation": _Builder._blob_file_created,
     "trivial_move": _Builder._trivial_move,
     "recovery_started": _Builder._recovery,
     "recovery_finished": _Builder._recovery,

@@ -142,6 +142,14 @@ class LogJob:
     read_bytes: int = 0
     write_bytes: int = 0
     moved_bytes: int = 0
+    blob_files: int = 0
+    """New blob files."""
+    blobs: int = 0
+    """Blobs in them."""
+    blob_write_bytes: int = 0
+    """Bytes of their records; not in `write_bytes`."""
+    blob_read_bytes: int = 0
+    """Bytes of the records that a compaction read, exact to 0.1 MiB; not in `read_bytes`."""
     entries_in: int = 0
     entries_out: int = 0
     deletes_in: int = 0
@@ -170,6 +178,16 @@ class LogJob:
     """Line number of the job's last event."""
     deleted_us: array[int] = field(default_factory=partial(array, "q"))
     """Times at which the job deleted its input files."""
+
+    @property
+    def all_read_bytes(self) -> int:
+        """Bytes read from SST files and blob files."""
+        return self.read_bytes + self.blob_read_bytes
+
+    @property
+    def all_write_bytes(self) -> int:
+        """Bytes written to SST files and blob files."""
+        return self.write_bytes + self.blob_write_bytes
 
     @property
     def writing_s(self) -> float | None:

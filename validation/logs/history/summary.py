@@ -77,10 +77,15 @@ def summarise_log(
     end = min(end_us, zero + round(until_s * 1e6)) if until_s is not None else end_us
     inside = [j for j in jobs.jobs if j.done and j.end_us is not None and j.end_us <= end]
     duration_s = max(1e-6, (end - zero) / 1e6)
+    levels, blobs = _levels(jobs, inside, end), _blobs(log, inside, end)
+    if blobs:  # the files of all levels are not all files
+        of_blobs = blobs["blobs"]["bytes"]
+        levels["live_bytes"] = None if None in (levels["live_bytes"], of_blobs) else levels["live_bytes"] + of_blobs
     return {
         "duration_s": duration_s,
         **_work(inside),
-        **_levels(jobs, inside, end),
+        **levels,
+        **blobs,
         **_stalls(log, stalls, end, duration_s if writes_until_s is None else max(1e-6, min(duration_s, writes_until_s))),
         **_operations(log, end),
         **_families(jobs, inside, stalls, end),
@@ -119,8 +124,8 @@ def _families(jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: i
 def _work(inside: Sequence[LogJob]) -> dict[str, Any]:
     flushes = [j for j in inside if j.kind == "flush"]
     merges = [j for j in inside if j.kind == "compaction"]
-    flushed = sum(j.write_bytes for j in flushes)
-    written = sum(j.write_bytes for j in merges)
+    flushed = sum(j.write_bytes + j.blob_write_bytes for j in flushes)
+    written = sum(j.write_bytes + j.blob_write_bytes for j in merges)
     return {
         "flush_count": len(flushes),
         "flush_bytes": flushed,
@@ -129,11 +134,37 @@ def _work(inside: Sequence[LogJob]) -> dict[str, Any]:
         "drop_count": sum(j.kind == "drop" for j in inside),
         "recovery_count": sum(j.kind == "recovery" for j in inside),
         "recovery_bytes": sum(j.write_bytes for j in inside if j.kind == "recovery"),
-        "compaction_read_bytes": sum(j.read_bytes for j in merges),
+        "compaction_read_bytes": sum(j.read_bytes + j.blob_read_bytes for j in merges),
         "compaction_write_bytes": written,
         "write_amplification": (flushed + written) / flushed if flushed else None,
         "entries_flushed": sum(j.entries_in for j in flushes),
         "pairs": pair_rows(merges),
+    }
+
+
+def _blobs(log: RocksDbLog, inside: Sequence[LogJob], end_us: int) -> dict[str, Any]:
+    """Return the key `blobs`, as a simulated run has it; nothing for a LOG without blob files.
+
+    Files, bytes and garbage are those of the last statistics dump, rounded to 0.1 GB; None without one.
+    """
+    if not any(job.blob_files for job in inside):
+        return {}
+    dumps = [dump for dump in log.dumps if dump.time_us is None or dump.time_us <= end_us]
+    told = [family.blobs for family in dumps[-1].families.values() if family.blobs] if dumps else []
+    state = {
+        name: sum(one[name] for one in told) if told and all(name in one for one in told) else None
+        for name in ("files", "bytes", "garbage_bytes")
+    }
+    size, garbage = state["bytes"], state["garbage_bytes"]
+    flushes, merges = ([j for j in inside if j.kind == kind] for kind in ("flush", "compaction"))
+    return {
+        "blobs": {
+            **state,
+            "space_amplification": size / (size - garbage) if size and garbage is not None and size > garbage else None,
+            "flush_write_bytes": sum(j.blob_write_bytes for j in flushes),
+            "compaction_read_bytes": sum(j.blob_read_bytes for j in merges),
+            "compaction_write_bytes": sum(j.blob_write_bytes for j in merges),
+        }
     }
 
 
@@ -174,17 +205,17 @@ def level_work(inside: Sequence[LogJob], level: int) -> dict[str, Any]:
     read = sum(j.read_bytes for j in merges)
     from_itself = sum(s or 0 for s in same)
     known = all(j.input_bytes or not j.inputs for j in merges)
-    flushed = sum(j.write_bytes for j in into if j.kind == "flush")
-    written = sum(j.write_bytes for j in into)
+    flushed = sum(j.write_bytes + j.blob_write_bytes for j in into if j.kind == "flush")
+    written, blobs = sum(j.write_bytes for j in into), sum(j.blob_write_bytes for j in into)
     above = read - from_itself
-    base = flushed if level == 0 else above
+    base = flushed if level == 0 else above + sum(j.blob_read_bytes for j in merges)
     return {
         "read_bytes": read,
         "read_upper_bytes": above if known else None,
         "read_output_bytes": from_itself if known else None,
         "write_bytes": written,
         "moved_bytes": sum(j.moved_bytes for j in inside if j.kind == "trivial_move" and j.output_level == level),
-        "w_amp": written / base if base and known else None,
+        "w_amp": (written + blobs) / base if base and known else None,
         "jobs": len(into),
         "busy_s": sum(busy_s(j) for j in into),
         "cpu_s": sum(j.cpu_s or 0.0 for j in into),

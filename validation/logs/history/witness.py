@@ -15,6 +15,8 @@ _INPUTS: Final = re.compile(r"(\d+)@(\d{1,2})(?!\d)")
 _TO_LEVEL: Final = re.compile(r"files to L(\d{1,2})(?!\d)")
 _COMPACTED: Final = re.compile(r"Compacted .*=> (\d+) bytes")
 _GENERATED: Final = re.compile(r"Generated table #(\d+): (\d+) keys, (\d+) bytes")
+_BLOB_FILE: Final = re.compile(r"Generated blob file #(\d+): (\d+) total blobs, (\d+) total bytes")
+_BLOB_MEGABYTES: Final = re.compile(r"MB in\([\d.]+, [\d.]+ \+([\d.]+) blob\)")
 _FLUSHED: Final = re.compile(r"Level-0 flush table #(\d+): (\d+) bytes (.*)")
 _FLUSH_TIMES: Final = re.compile(r"Flush lasted (\d+) microseconds, and (\d+) cpu microseconds")
 _RECORDS: Final = re.compile(r"records in: (\d+), records dropped: (\d+)")
@@ -40,6 +42,8 @@ class JobText:
     write_bytes: int | None = None
     files: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Output files: file number to (entries, bytes); the lines of a flush do not give the entries (0)."""
+    blob_files: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """New blob files: file number to (blobs, bytes of their records)."""
     failed: bool = False
     """Whether the status of a flush is not OK."""
 
@@ -55,6 +59,8 @@ class JobText:
             self.write_bytes = int(found[1])
         elif found := _GENERATED.match(text):
             self.files[int(found[1])] = (int(found[2]), int(found[3]))
+        elif found := _BLOB_FILE.match(text):
+            self.blob_files[int(found[1])] = (int(found[2]), int(found[3]))
         elif found := _FLUSHED.match(text):
             self.files[int(found[1])] = (0, int(found[2]))
             self.failed |= "OK" not in found[3]
@@ -78,6 +84,12 @@ def megabytes_read(text: str) -> tuple[int, int] | None:
     """Return bytes read from upper levels and from the output level, in a "compacted to:" line (exact to 0.1 MB)."""
     found = _MEGABYTES.search(text)
     return (round(float(found[1]) * _UNITS["MB"]), round(float(found[2]) * _UNITS["MB"])) if found else None
+
+
+def blob_bytes_read(text: str) -> int:
+    """Return the bytes read from blob files, in a "compacted to:" line (exact to 0.1 MB); 0 without blob files."""
+    found = _BLOB_MEGABYTES.search(text)
+    return round(float(found[1]) * _UNITS["MB"]) if found else 0
 
 
 def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:

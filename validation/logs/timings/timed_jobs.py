@@ -93,8 +93,8 @@ def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float]) ->
         end_s=seconds(job.end_us),
         records=float(job.entries_in),
         raw_bytes=float(job.entries_in * entry_bytes(job)),
-        read_bytes=float(job.read_bytes),
-        output_bytes=float(job.write_bytes) if merges else 0.0,
+        read_bytes=float(job.all_read_bytes),
+        output_bytes=float(job.all_write_bytes) if merges else 0.0,
         runs=max(1, sum(len(files) if level == 0 else 1 for level, files in job.inputs.items())),
         dropped=float(job.entries_in - job.entries_out) if merges else 0.0,
         parts=job.subcompactions,
@@ -103,6 +103,9 @@ def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float]) ->
         write_s=job.write_s or 0.0,
         prepare_s=job.prepare_s,
         sync_s=job.sync_s,
-        files=[(seconds(file.created_us), float(file.size_bytes)) for file in job.outputs],
+        files=[
+            *((seconds(file.created_us), float(file.size_bytes)) for file in job.outputs),
+            *((seconds(job.end_us), float(job.blob_write_bytes)) for _ in (1,) if job.blob_write_bytes),
+        ],
         deleted_s=[seconds(time_us) for time_us in job.deleted_us],
     )

@@ -1,0 +1,145 @@
+"""LOGs of stores with blob files: jobs, statistics and sizes of values (behaviour/blob-files.md, What is printed)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import log_sample
+import pytest
+from log_sample import ENTRIES, KEY_BYTES, Sample, write_log
+from lsmlab.sim import configure
+from lsmlab.sim.explain.summary_text import summary_text
+from lsmlab.validation.importer.importing import ImportRequest, read_store
+from lsmlab.validation.importer.reading import read
+from lsmlab.validation.importer.workload import infer_workload
+from lsmlab.validation.logs.history.builder import jobs_of
+from lsmlab.validation.logs.history.summary import summarise_log
+from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.stats import StatsReader
+
+VALUE = 4000
+RECORD = 32 + KEY_BYTES + VALUE
+INDEX = 10
+READ_MIB = 1.5
+"""MiB that each compaction reads from blob files."""
+
+
+LINE = "Blob file count: 20, total size: 2.0 GB, garbage size: 0.5 GB, space amp: 1.3"
+
+
+class BlobSample(Sample):
+    """A LOG of a store whose flushes write one blob file each, and whose compactions relocate 300 blobs."""
+
+    events = True
+    """Whether the LOG has events of blob files, or only the text lines of releases before 6.25."""
+
+    def created(self, size: int, entries: int) -> int:
+        """Add a blob file before each table file: all values of a flush, or 300 of a compaction."""
+        merges = "Generated table" in self.lines[-1]
+        blobs = 300 if merges else entries
+        self.file += 1
+        if merges:
+            self.lines[-1] = self.lines[-1].replace(f"table #{self.file}", f"table #{self.file + 1}")
+        if self.events:
+            self.event({
+                "cf_name": "default", "job": self.job, "event": "blob_file_creation", "file_number": self.file,
+                "total_blob_count": blobs, "total_blob_bytes": blobs * RECORD, "file_checksum": "",
+                "file_checksum_func_name": "Unknown", "status": "OK",
+            })  # fmt: skip
+        self.say(
+            f"[db/blob/blob_file_builder.cc:387] [default] [JOB {self.job}] Generated blob file #{self.file}: "
+            f"{blobs} total blobs, {blobs * RECORD} total bytes"
+        )
+        return super().created(size, entries)
+
+
+@pytest.fixture(params=[True, False], ids=["events", "lines"])
+def text(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return a LOG with blob files in events, or in text lines only."""
+    monkeypatch.setattr(log_sample, "VALUE_BYTES", INDEX)
+    monkeypatch.setitem(log_sample.FAMILY, "enable_blob_files", "true")
+    monkeypatch.setitem(log_sample.FAMILY, "min_blob_size", "1000")
+    monkeypatch.setitem(log_sample.FAMILY, "enable_blob_garbage_collection", "true")
+    sample = BlobSample()
+    sample.events = request.param
+    plain = sample.run(24).text
+    payload = ENTRIES * (KEY_BYTES + 8 + 1 + 2 + VALUE)
+    return (
+        plain.replace(f'"total_data_size": {ENTRIES * (KEY_BYTES + 100)}', f'"total_data_size": {payload}')
+        .replace(f'"total_data_size": {ENTRIES * (KEY_BYTES + INDEX)}', f'"total_data_size": {payload}')
+        .replace(" +0.0 blob) out(", f" +{READ_MIB} blob) out(")
+        .replace("Stalls(count)", f"{LINE}\n\nStalls(count)")
+    )
+
+
+def test_jobs_have_their_blob_files(text: str, tmp_path: Path) -> None:
+    """Each flush has one blob file with its entries; compactions have those of all subcompactions, and what they read."""
+    jobs = jobs_of(read_log(write_log(tmp_path, text.encode())))
+    flushes, merges = jobs.done("flush"), jobs.done("compaction")
+
+    assert {} == {kind: n for kind, n in jobs.problems.items() if n}
+    assert all(job.blob_files == 1 and job.blob_write_bytes == job.entries_out * RECORD for job in flushes)
+    assert all(job.blob_write_bytes == job.blob_files * 300 * RECORD for job in merges)
+    assert all(job.blob_files == job.output_files for job in merges)
+    assert all(job.blob_read_bytes == READ_MIB * 2**20 for job in merges)
+
+
+def test_the_summary_counts_blobs_as_rocksdb_does(text: str, tmp_path: Path) -> None:
+    """W-Amp, bytes of flushes and compactions include blobs; the state is that of the last dump."""
+    log = read_log(write_log(tmp_path, text.encode()))
+    jobs, found = jobs_of(log), summarise_log(log)
+    flushed, written = (
+        sum(job.write_bytes + job.blob_write_bytes for job in jobs.done(kind)) for kind in ("flush", "compaction")
+    )
+    blobs: dict[str, Any] = found["blobs"]
+
+    assert (flushed, written) == (found["flush_bytes"], found["compaction_write_bytes"])
+    assert pytest.approx((flushed + written) / flushed) == found["write_amplification"]
+    assert (20, 2.0 * 2**30, 0.5 * 2**30) == (blobs["files"], blobs["bytes"], blobs["garbage_bytes"])
+    assert pytest.approx(4 / 3) == blobs["space_amplification"]
+    assert found["live_bytes"] > 2.0 * 2**30
+    assert "blob files      20, 2.0 GiB, 512.0 MiB of garbage, space amp 1.33" in summary_text({**found, "drop_count": 0})
+
+
+def test_values_have_the_size_that_they_have_in_memtables(text: str, tmp_path: Path) -> None:
+    """Table properties show the size of references; the load has that of the values, and the store its options."""
+    path = write_log(tmp_path, text.encode())
+    workload = infer_workload(read([path]))
+    folder = read_store(ImportRequest(logs=(path,), device=None)).in_memory("LOG")
+    config = configure(["experiment=imported"], folders=[folder])
+
+    assert workload.value_bytes == pytest.approx(VALUE, abs=2.0)
+    assert workload.table_value_bytes == pytest.approx(INDEX)
+    assert config["workload"]["value_size"] == pytest.approx(VALUE, abs=2.0)
+    assert config["engine"]["options"]["enable_blob_files"] in (True, "true")
+    assert config["engine"]["options"]["min_blob_size"] == 1000
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("Blob file count: 3, total size: 1.5 GB", {"files": 3, "bytes": 1.5 * 2**30}),
+        (
+            "Blob file count: 12, total size: 4.0 GB, garbage size: 1.0 GB, space amp: 1.3",
+            {"files": 12, "bytes": 4.0 * 2**30, "garbage_bytes": 2.0**30, "space_amplification": 1.3},
+        ),
+    ],
+)
+def test_the_line_of_blob_files_is_read(line: str, expected: dict[str, float]) -> None:
+    """Since 6.19 with count and size, since 7.0 with garbage and space amp."""
+    reader = StatsReader()
+    reader.begin(0, 0, 1)
+    for one in ("** Compaction Stats [default] **", line):
+        reader.take(one, 0, 0)
+
+    assert expected == reader.dumps[0].families["default"].blobs
+    assert 0 == reader.dumps[0].unreadable
+
+
+def test_wblob_counts_in_statistics_alone() -> None:
+    """Of a table without a LOG, W-Amp and bytes written include the column Wblob."""
+    from lsmlab.validation.logs.statistics_tables import _all_written
+
+    assert 3.5 == _all_written({"Write(GB)": 1.0, "Wblob(GB)": 2.5})
+    assert 1.0 == _all_written({"Write(GB)": 1.0})
