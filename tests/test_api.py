@@ -15,7 +15,11 @@ from lsmlab.reports.numbers import on_page
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
 from plotly.graph_objects import Figure
 
-QUICK = ["workload.num=20k", "workload.duration=2s", "engine.options.write_buffer_size=256KiB"]
+QUICK = [
+    "workload.num=20k", "workload.duration=2s", "engine.options.write_buffer_size=256KiB", "host.job_start=4ms",
+    "host.file_overhead=2ms",
+]  # fmt: skip
+"""A small store whose jobs take long to start, so that it stalls."""
 BAD = {
     "device=nvmee": "did you mean device=nvme?",
     "device=nvme,sata": "several values",

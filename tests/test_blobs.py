@@ -25,7 +25,7 @@ BLOBS = "engine.options.enable_blob_files=true"
 GC = "engine.options.enable_blob_garbage_collection=true"
 STORE = (
     *SMALL, "workload=overwrite", "workload.value_size=1000", "workload.num=30000", "workload.duration=3s",
-    "engine.options.blob_file_size=1MiB",
+    "engine.options.blob_file_size=1MiB", "host.job_start=4ms", "host.file_overhead=2ms",
 )  # fmt: skip
 EXACT = "keys.mode=exact"
 RECORD = 32 + 16 + 1000

@@ -24,6 +24,7 @@ from lsmlab.sim.store.write_controller import WriteController
 from running import SMALL, configuration, run
 
 MIB = 1 << 20
+SLOW_JOBS = ("host.job_start=4ms", "host.file_overhead=2ms")
 
 
 def simulate(families: str, loads: str, *more: str, checks: bool = True) -> Result:
@@ -283,7 +284,7 @@ def test_a_family_may_have_keys_of_its_own_number() -> None:
 def test_keys_of_a_family_are_filled_before_the_run() -> None:
     """The prefill writes the same keys: at the start of the run each family holds its own number of keys."""
     loads = "{default:{writes:1},counters:{writes:1,num:5000}}"
-    result = simulate("{counters:{}}", loads, "prefill=fillrandom", "prefill.num=200000", "workload.num=200000")
+    result = simulate("{counters:{}}", loads, "prefill=fillrandom", "prefill.num=200000", "workload.num=200000", *SLOW_JOBS)
     families = result.summary["column_families"]
 
     assert 4900 < families["counters"]["preloaded_entries"] < 11_000  # each key once or twice, in two levels

@@ -20,6 +20,7 @@ READS = (
 )  # fmt: skip
 READS_AND_WRITES = (
     *FILLED, "workload=readwhilewriting", "workload.benchmark_write_rate_limit=4MB/s", "engine.options.cache_size=8KiB",
+    "host.job_start=4ms", "host.file_overhead=2ms",
 )  # fmt: skip
 FILTERS, NO_FILTERS_BEFORE = "engine.options.bloom_bits=10", "prefill.options.bloom_bits=0"
 FEW = "workload.num=1000"

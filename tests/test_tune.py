@@ -42,7 +42,7 @@ pytest.importorskip("optuna")
 STALLED = [
     "device=sata", "limits.write_cap=60MiB/s", "workload.duration=2s", "workload.threads=1", "workload.value_size=400",
     "workload.num=100k", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
-    "engine.options.max_bytes_for_level_base=4MiB",
+    "engine.options.max_bytes_for_level_base=4MiB", "host.job_start=4ms", "host.file_overhead=2ms",
 ]  # fmt: skip
 SPACE = ["engine.options.write_buffer_size=512KiB..8MiB", "engine.options.max_background_jobs=2,4"]
 

@@ -294,7 +294,7 @@ def test_scale_multiplies_all_rates(name: str, rates: str) -> None:
         ("diurnal", {"low_rate": 2, "high_rate": 1}, r"workload: low_rate"),
         ("peaks_valleys", {"peak": 0, "valley": 0}, r"workload: valley and peak: one of them must be longer"),
         ("trace", {"file": ""}, r"workload: file: "),
-        ("trace", {"file": "no/such.csv"}, r"workload: no/such\.csv: cannot read"),
+        ("trace", {"file": "no/such.csv"}, r"workload: no/such\.csv cannot be read"),
     ],
 )
 def test_bad_input_names_the_key(name: str, changes: dict[str, Any], message: str) -> None:

@@ -37,7 +37,7 @@ SLOW, FAST = "workload.benchmark_write_rate_limit=10MB/s", "workload.benchmark_w
 
 def loaded(*overrides: str) -> Result:
     """Return a load, simulated once per process."""
-    return simulate(*LOAD, *overrides)
+    return simulate(*LOAD, "host.job_start=4ms", "host.file_overhead=2ms", *overrides)
 
 
 def settled() -> Phase:
