@@ -35,7 +35,7 @@
 #   behind: >-
 #     Run: live_bytes and space_amplification of both runs. Neither store is settled after half a minute from empty.
 #   small: >-
-#     Run: `assert longest_stop(drives[20][1], "l0_stop") > longest[20][16]`, at 20 MB/s.
+#     Run: `assert longest_stop(drives[10][1], "l0_stop") > longest[10][16]`, at 10 MB/s.
 #   rates: >-
 #     Run: `assert longest[10][16] > 4 * longest[80][16]`.
 # ---
@@ -177,7 +177,7 @@ drives = {
 }  # fmt: skip
 longest = {cap: {size: longest_stop(run, "memtable_stop") for size, run in row.items()} for cap, row in drives.items()}
 assert longest[10][16] > 4 * longest[80][16]
-assert longest_stop(drives[20][1], "l0_stop") > longest[20][16]
+assert longest_stop(drives[10][1], "l0_stop") > longest[10][16]
 course.slider(
     {
         f"{cap} MB/s": course.bars({f"{size} MiB": s for size, s in row.items()}, title="", caption="", unit="s")
