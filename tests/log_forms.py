@@ -42,29 +42,25 @@ def _comma(line: str) -> str:
     return line[:start] + _FLOAT.sub(",", line[start:])
 
 
-def _ceph(found: re.Match[str]) -> str:
-    year, month, day, time, micros, thread, message = found.groups()
-    return f"{year}-{month}-{day}T{time}.{micros}+0000 7f14e{thread}  4 rocksdb: {message}"
+def stamped(template: str) -> Callable[[re.Match[str]], str]:
+    """Return what writes a message by a template with the parts of its stamp, its `thread` and its `message`.
+
+    `short_year` has two digits, `millis` three; `quoted` is the message as a JSON string.
+    """
+
+    def write(found: re.Match[str]) -> str:
+        parts = dict(zip(("year", "month", "day", "time", "micros", "thread", "message"), found.groups(), strict=True))
+        further = {"short_year": parts["year"][2:], "millis": parts["micros"][:3], "quoted": json.dumps(parts["message"])}
+        return template.format_map({**parts, **further})
+
+    return write
 
 
-def _tikv(found: re.Match[str]) -> str:
-    year, month, day, time, micros, _, message = found.groups()
-    return f"[{year}/{month}/{day} {time}.{micros[:3]} +08:00] [INFO] [rocksdb.rs:120] [{json.dumps(message)}]"
-
-
-def _cockroach(found: re.Match[str]) -> str:
-    year, month, day, time, micros, _, message = found.groups()
-    return f"I{year[2:]}{month}{day} {time}.{micros} 97 storage/engine/rocksdb.go:93  [n1] {message}"
-
-
-def _arangodb(found: re.Match[str]) -> str:
-    year, month, day, time, micros, _, message = found.groups()
-    return f"{year}-{month}-{day}T{time}.{micros[:3]}Z [4711] INFO [9cf23] {{rocksdb}} rocksdb: {message}"
-
-
-def _logfmt(found: re.Match[str]) -> str:
-    year, month, day, time, micros, _, message = found.groups()
-    return f'time="{year}-{month}-{day}T{time}.{micros}Z" level=info msg={json.dumps(message)}'
+CEPH = stamped("{year}-{month}-{day}T{time}.{micros}+0000 7f14e{thread}  4 rocksdb: {message}")
+TIKV = stamped("[{year}/{month}/{day} {time}.{millis} +08:00] [INFO] [rocksdb.rs:120] [{quoted}]")
+COCKROACHDB = stamped("I{short_year}{month}{day} {time}.{micros} 97 storage/engine/rocksdb.go:93  [n1] {message}")
+ARANGODB = stamped("{year}-{month}-{day}T{time}.{millis}Z [4711] INFO [9cf23] {{rocksdb}} rocksdb: {message}")
+LOGFMT = stamped('time="{year}-{month}-{day}T{time}.{micros}Z" level=info msg={quoted}')
 
 
 def _structured(lines: Sequence[str]) -> list[str]:
@@ -102,8 +98,8 @@ CONTENT = (
 """What RocksDB itself, a fork or the locale print."""
 HOSTS = (
     Form("none", list),
-    Form("Ceph", _messages(_ceph)), Form("TiKV", _messages(_tikv), 1e-3), Form("CockroachDB", _messages(_cockroach)),
-    Form("ArangoDB", _messages(_arangodb), 1e-3), Form("logfmt", _messages(_logfmt)), Form("structured", _structured),
+    Form("Ceph", _messages(CEPH)), Form("TiKV", _messages(TIKV), 1e-3), Form("CockroachDB", _messages(COCKROACHDB)),
+    Form("ArangoDB", _messages(ARANGODB), 1e-3), Form("logfmt", _messages(LOGFMT)), Form("structured", _structured),
 )  # fmt: skip
 """Programs that put their own stamp in place of RocksDB's."""
 COLLECTORS = (

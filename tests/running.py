@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim import simulation
@@ -15,6 +15,9 @@ from lsmlab.sim.results.results import Result
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import Setup
 from lsmlab.sim.setup import set_up as set_up_setting
+
+SLOW_JOBS: Final = ("host.job_start=4ms", "host.file_overhead=2ms")
+"""Jobs that start late and end each file late, so that small stores stall."""
 
 
 def configuration(*overrides: str) -> dict[str, Any]:

@@ -14,10 +14,10 @@ from lsmlab.plots import ComparisonPlots, RunPlots
 from lsmlab.reports.numbers import on_page
 from lsmlab.sim.results.schema.run_tables import RUN_TABLES
 from plotly.graph_objects import Figure
+from running import SLOW_JOBS
 
 QUICK = [
-    "workload.num=20k", "workload.duration=2s", "engine.options.write_buffer_size=256KiB", "host.job_start=4ms",
-    "host.file_overhead=2ms",
+    "workload.num=20k", "workload.duration=2s", "engine.options.write_buffer_size=256KiB", *SLOW_JOBS,
 ]  # fmt: skip
 """A small store whose jobs take long to start, so that it stalls."""
 BAD = {

@@ -20,13 +20,13 @@ from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.studies.intervals import Knowledge, knowledge_of
-from running import SMALL, configuration, phase_of, run, set_up, simulate
+from running import SLOW_JOBS, SMALL, configuration, phase_of, run, set_up, simulate
 
 BLOBS = "engine.options.enable_blob_files=true"
 GC = "engine.options.enable_blob_garbage_collection=true"
 STORE = (
     *SMALL, "workload=overwrite", "workload.value_size=1000", "workload.num=30000", "workload.duration=3s",
-    "engine.options.blob_file_size=1MiB", "host.job_start=4ms", "host.file_overhead=2ms",
+    "engine.options.blob_file_size=1MiB", *SLOW_JOBS,
 )  # fmt: skip
 EXACT = "keys.mode=exact"
 RECORD = 32 + 16 + 1000

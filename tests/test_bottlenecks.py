@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from lsmlab.sim.explain.bottleneck import Bottleneck
-from running import simulate
+from running import SLOW_JOBS, simulate
 
 STORE = (
     "engine.version=7.8", "workload.value_size=400", "workload.num=2M", "engine.options.write_buffer_size=8MiB",
     "engine.options.target_file_size_base=8MiB", "engine.options.max_bytes_for_level_base=32MiB", "workload.duration=5s",
-    "host.job_start=4ms", "host.file_overhead=2ms",
+    *SLOW_JOBS,
 )  # fmt: skip
 JOBS = "engine.options.max_background_jobs={}"
 LOW_OPEN_LOOP = (

@@ -21,10 +21,9 @@ from lsmlab.sim.results.results import Result
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
 from lsmlab.sim.store.write_controller import WriteController
-from running import SMALL, configuration, run
+from running import SLOW_JOBS, SMALL, configuration, run
 
 MIB = 1 << 20
-SLOW_JOBS = ("host.job_start=4ms", "host.file_overhead=2ms")
 
 
 def simulate(families: str, loads: str, *more: str, checks: bool = True) -> Result:

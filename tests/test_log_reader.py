@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from log_forms import CEPH, COCKROACHDB, OWN, stamped
 from log_sample import ENTRIES, Sample, write_log
 from lsmlab.models.errors import InputError
 from lsmlab.validation.importer.reading import Reading, read
@@ -17,32 +18,8 @@ from lsmlab.validation.logs.records import Event, OptionsChange
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 PUBLIC = DATA / "public_runs"
-OWN = re.compile(r"(\d{4})/(\d\d)/(\d\d)-(\d\d:\d\d:\d\d)\.(\d{6}) (\S+) (.*)")
-
-
-def ceph(found: re.Match[str]) -> str:
-    """Format a line as Ceph does, with its own time stamp, thread and subsystem."""
-    year, month, day, time, micros, thread, message = found.groups()
-    return f"{year}-{month}-{day}T{time}.{micros}+0000 7f14e{thread}  4 rocksdb: {message}"
-
-
-def tikv(found: re.Match[str]) -> str:
-    """Format a line as TiKV does: a quoted string with milliseconds."""
-    year, month, day, time, micros, _, message = found.groups()
-    quoted = message.replace("\\", "\\\\").replace('"', '\\"')
-    return f'[{year}/{month}/{day} {time}.{micros[:3]} +08:00] [INFO] [<unknown>] ["{quoted}"]'
-
-
-def cockroach(found: re.Match[str]) -> str:
-    """Format a line as CockroachDB does, without separators in the date."""
-    year, month, day, time, micros, _, message = found.groups()
-    return f"I{year[2:]}{month}{day} {time}.{micros} 97 storage/engine/rocksdb.go:93  [n1] {message}"
-
-
-def java(found: re.Match[str]) -> str:
-    """Format a line as a Java logger does."""
-    year, month, day, time, micros, thread, message = found.groups()
-    return f"{year}-{month}-{day} {time},{micros[:3]} INFO  [pool-{thread}] o.r.Logger - {message}"
+TIKV = stamped("[{year}/{month}/{day} {time}.{millis} +08:00] [INFO] [<unknown>] [{quoted}]")
+JAVA = stamped("{year}-{month}-{day} {time},{millis} INFO  [pool-{thread}] o.r.Logger - {message}")
 
 
 def syslog(found: re.Match[str]) -> str:
@@ -57,7 +34,7 @@ def assert_totals(sample: Sample, reading: Reading) -> None:
     assert {} == dict(reading.problems)
 
 
-@pytest.mark.parametrize("wrap", [ceph, tikv, cockroach, java, syslog])
+@pytest.mark.parametrize("wrap", [CEPH, TIKV, COCKROACHDB, JAVA, syslog])
 def test_a_host_programs_prefix(wrap: Callable[[re.Match[str]], str], tmp_path: Path) -> None:
     """Messages inside a host program's log are read with their times."""
     sample = Sample().run(20)

@@ -11,7 +11,7 @@ from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.sim.clients.lookups import by_format
 from lsmlab.sim.runs.estimate import estimate
 from lsmlab.sim.runs.key import run_key
-from running import SMALL, configuration, run, set_up, simulate
+from running import SLOW_JOBS, SMALL, configuration, run, set_up, simulate
 
 FILLED = (*SMALL, "prefill=fillrandom", "prefill.value_size=100", "prefill.num=200000")
 READS = (
@@ -20,7 +20,7 @@ READS = (
 )  # fmt: skip
 READS_AND_WRITES = (
     *FILLED, "workload=readwhilewriting", "workload.benchmark_write_rate_limit=4MB/s", "engine.options.cache_size=8KiB",
-    "host.job_start=4ms", "host.file_overhead=2ms",
+    *SLOW_JOBS,
 )  # fmt: skip
 FILTERS, NO_FILTERS_BEFORE = "engine.options.bloom_bits=10", "prefill.options.bloom_bits=0"
 FEW = "workload.num=1000"

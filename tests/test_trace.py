@@ -16,10 +16,11 @@ from lsmlab.reports.run_data import RunData, load_run
 from lsmlab.reports.trace.counters import immutable_bytes, l0_curve
 from lsmlab.reports.trace.document import trace_events
 from report_fixture import write_run
+from running import SLOW_JOBS
 
 QUICK = [
     "workload.num=20k", "workload.duration=1s", "engine.options.write_buffer_size=256KiB", "device=sata",
-    "host.job_start=4ms", "host.file_overhead=2ms",
+    *SLOW_JOBS,
 ]  # fmt: skip
 """A small store whose jobs take long to start, so that it stalls."""
 

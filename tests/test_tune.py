@@ -36,13 +36,14 @@ from lsmlab.sim.studies.optuna_search import (
 from lsmlab.sim.studies.study import Outcome, RunRow, Study
 from lsmlab.sim.studies.sweep.space import parse_space
 from lsmlab.sim.studies.tune import PointCounts, Tuning, _Check, helps
+from running import SLOW_JOBS
 
 pytest.importorskip("optuna")
 
 STALLED = [
     "device=sata", "limits.write_cap=60MiB/s", "workload.duration=2s", "workload.threads=1", "workload.value_size=400",
     "workload.num=100k", "engine.options.write_buffer_size=1MiB", "engine.options.target_file_size_base=1MiB",
-    "engine.options.max_bytes_for_level_base=4MiB", "host.job_start=4ms", "host.file_overhead=2ms",
+    "engine.options.max_bytes_for_level_base=4MiB", *SLOW_JOBS,
 ]  # fmt: skip
 SPACE = ["engine.options.write_buffer_size=512KiB..8MiB", "engine.options.max_background_jobs=2,4"]
 

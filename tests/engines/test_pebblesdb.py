@@ -14,7 +14,7 @@ from lsmlab.models.policies.pebblesdb.picker import PebblesPicker
 from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.phase import Phase
 from lsmlab.sim.results.results import Result
-from running import phase_of, simulate
+from running import SLOW_JOBS, phase_of, simulate
 
 pytestmark = pytest.mark.xdist_group("pebblesdb")  # one process computes the runs that these tests share
 
@@ -37,7 +37,7 @@ SLOW, FAST = "workload.benchmark_write_rate_limit=10MB/s", "workload.benchmark_w
 
 def loaded(*overrides: str) -> Result:
     """Return a load, simulated once per process."""
-    return simulate(*LOAD, "host.job_start=4ms", "host.file_overhead=2ms", *overrides)
+    return simulate(*LOAD, *SLOW_JOBS, *overrides)
 
 
 def settled() -> Phase:
