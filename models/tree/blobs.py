@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.models.tree.files import BlobNumbers, KeyArray, SortedFile
+from lsmlab.models.tree.files import IN_TABLE, BlobNumbers, KeyArray, SortedFile
 
-IN_TABLE: Final = 0
-"""Blob file number of a value that is in its SST file."""
 RECORD_HEADER_BYTES: Final = 32
 """BlobLogRecord::kHeaderSize; the key and the value follow."""
 _FILE_BYTES: Final = 30 + 32

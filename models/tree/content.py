@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.models.tree.blobs import IN_TABLE
-from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyArray, SortedFile
+from lsmlab.models.tree.files import IN_TABLE, NO_KEYS, BlobNumbers, KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream, Tombstones
 from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT, TableFormat

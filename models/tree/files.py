@@ -13,7 +13,8 @@ KeyArray = NDArray[np.int64]
 """Key codes in ascending order. A code is a key's place in the key order: codes compare as keys do."""
 
 BlobNumbers = NDArray[np.int64]
-"""Number of the blob file that holds the value of each of some keys; 0: the value is in the SST file."""
+"""Number of the blob file that holds the value of each of some keys; `IN_TABLE`: the value is in the SST file."""
+IN_TABLE: Final = 0
 
 NO_KEYS: Final[KeyArray] = np.empty(0, dtype=np.int64)
 
@@ -78,7 +79,7 @@ class SortedFile:
 
     def set_blobs(self, numbers: BlobNumbers) -> None:
         """Note the blob file of the value of each of `keys`."""
-        apart = numbers[numbers != 0]
+        apart = numbers[numbers != IN_TABLE]
         if len(apart):
             self.blobs, self.oldest_blob = numbers, int(apart.min())
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from lsmlab.models.tree.blobs import IN_TABLE, RECORD_HEADER_BYTES, BlobSums
-from lsmlab.models.tree.files import BlobNumbers, KeyArray
+from lsmlab.models.tree.blobs import RECORD_HEADER_BYTES, BlobSums
+from lsmlab.models.tree.files import IN_TABLE, BlobNumbers, KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.memtable import varint_length
 from numpy.typing import NDArray

@@ -32,9 +32,9 @@ PAGE_BYTES: Final = 4096.0
 
 
 NO_LEVEL: Final = -1
+"""In place of a level: frozen files (LDC), or tables whose level does not matter."""
 BLOB_FILES: Final = -2
 """Place of blobs in a block cache that they share with blocks, beside the numbers of levels."""
-"""In place of a level: frozen files (LDC), or tables whose level does not matter."""
 
 
 class TableClass(NamedTuple):

@@ -25,6 +25,9 @@ class ValueSizes(Protocol):
     def quantile(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sizes at the fractions `u` of (0, 1), of the same shape."""
 
+    def __hash__(self) -> int:
+        """Equal distributions have equal hashes, so that their integrals are computed once."""
+
 
 @dataclass(frozen=True, slots=True)
 class FixedSize:
@@ -166,6 +169,7 @@ class KeyedSizes:
         return np.where(codes & 1, sizes, self.values.mean_bytes) if self.sampled else sizes
 
 
+@lru_cache(maxsize=64)
 def large_values(values: ValueSizes, least_bytes: float) -> LargeValues:
     """Return the share of values of at least `least_bytes` (and not empty), and the mean sizes on both sides.
 

@@ -16,7 +16,6 @@ from lsmlab.validation.calibrate.solve import Array, Equation, Values
 from lsmlab.validation.calibrate.terms import DurationRow, keys_of, relative
 from lsmlab.validation.logs.history.fills import Fill
 
-"""Constant that lengthens a write beyond its CPU time; its time is not linear in it."""
 _LEAST_FREE: Final = 0.05
 """Least share of the device's time that background requests leave, in an estimate of a read's wait."""
 _FEWEST_FILLS: Final = 8

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.tree.blobs import (
-    IN_TABLE,
     NO_SUMS,
     BlobEdit,
     BlobFile,
@@ -23,7 +22,7 @@ from lsmlab.models.tree.blobs import (
     plus,
     references,
 )
-from lsmlab.models.tree.files import BlobNumbers, KeyArray
+from lsmlab.models.tree.files import IN_TABLE, BlobNumbers, KeyArray
 from lsmlab.models.tree.merge import Tombstones
 from lsmlab.models.tree.values_apart import ValuesApart
 from lsmlab.sim.machine.make import KERNEL_READAHEAD_BYTES
@@ -45,8 +44,6 @@ class BlobWork:
     """New garbage by blob file number."""
     relocated: Mapping[int, BlobSums] = field(default_factory=dict)
     """Blobs that move to other files, by the number of the blob file that holds them now."""
-    read: BlobSums = NO_SUMS
-    """Sum of these."""
     uncopied_bytes: float = 0.0
     """Value bytes of the job's entries that it neither reads nor writes, because they stay in their blob files."""
     collects: bool = False
@@ -55,6 +52,11 @@ class BlobWork:
     """Bytes that the job reads from the device with readahead."""
     point_reads: float = 0.0
     """Blobs that it reads from the device one by one."""
+
+    @property
+    def read(self) -> BlobSums:
+        """Blobs that the job reads: the relocated ones."""
+        return _total(self.relocated)
 
     @property
     def files(self) -> list[BlobFile]:
@@ -116,7 +118,7 @@ def compaction_blobs(
     garbage = {number: minus(sums, kept.get(number, NO_SUMS)) for number, sums in held.items()}
     work = BlobWork(
         numbers, _write(family, keys, leaving, numbers, bounds),
-        {number: sums for number, sums in garbage.items() if sums.keys}, relocated, _total(relocated),
+        {number: sums for number, sums in garbage.items() if sums.keys}, relocated,
     )  # fmt: skip
     outside = minus(_total(held), work.read)
     work.uncopied_bytes = apart.values.value_bytes(outside) - apart.values.reference * outside.blobs
