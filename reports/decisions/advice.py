@@ -48,6 +48,7 @@ _TITLES: Final = {
     "migration": "What options that reorganize all files would bring",
     "machine": "What other hardware would bring",
     "policies": "What other policies would bring",
+    "application": "What a change of the application would bring",
 }
 
 

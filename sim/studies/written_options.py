@@ -15,7 +15,7 @@ from lsmlab.models.text.files import read_text
 from lsmlab.models.version import Version
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.baseline import Baseline
-from lsmlab.sim.studies.candidates import OPTIONS
+from lsmlab.sim.studies.present import OPTIONS
 
 FILE = "OPTIONS"
 
