@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,16 @@ STORES: Mapping[Bottleneck, Sequence[str]] = {
 
 def present(*overrides: str, **summary: Any) -> Present:
     """Return the present state of a store, without a run of it."""
+    config, options = composed(overrides)
+    return Present.of({"options": options, "cpu": {"cores": config["host"]["cores"]}, **summary}, config)
+
+
+@cache
+def composed(overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the configuration of a store, and its options in force."""
     config = compose(list(overrides))
-    engine = make_engines(config["engine"])["default"]
-    known = {"options": plain(asdict(engine.options)), "cpu": {"cores": config["host"]["cores"]}, **summary}
-    return Present.of(known, config)
+    options: dict[str, Any] = plain(asdict(make_engines(config["engine"])["default"].options))
+    return config, options
 
 
 def names(found: Sequence[CandidateChange]) -> list[str]:
@@ -171,7 +178,7 @@ def test_reads_decide_about_candidates_for_reads() -> None:
 
 def test_no_candidate_names_an_unknown_option() -> None:
     """Each key of the table is an option that the model simulates, or a key of a configuration; so are those with an effort."""
-    config = compose([])
+    config, _ = composed(())
     code = "\n".join(p.read_text() for top in ("models", "sim") for p in (ROOT / top).rglob("*.py") if "options" not in p.parts)
     for row in ROWS:
         for key in row.changes:
@@ -263,3 +270,26 @@ def test_a_log_without_some_options_has_candidates_of_the_others() -> None:
 
     assert "max_write_buffer_number=4" in found
     assert not any("write_buffer_size" in name for name in found)
+
+
+def test_forced_flushes_ask_for_a_larger_budget() -> None:
+    """Memtables that are flushed before they are full need room in the shared budget, or in the WALs."""
+    calm = {"bottleneck": {"resource": "l0_compaction", "lost_by_cause": {"l0_slowdown": 1.0}}}
+    small = present("engine.options.db_write_buffer_size=4MiB", flush_count=100, flush_bytes=100 << 20, **calm)
+    full = present("engine.options.db_write_buffer_size=4MiB", flush_count=100, flush_bytes=6000 << 20, **calm)
+    counted = {"default": {"flush_reasons": {"Write Buffer Full": 1, "WAL Full": 9}}}
+    forced = present("+engine.families.b.options.num_levels=5", column_families=counted, **calm)
+
+    assert Symptom.SMALL_FLUSHES in needs(small.summary)
+    assert Symptom.SMALL_FLUSHES not in needs(full.summary)
+    assert "db_write_buffer_size=16MiB" in names(promising(candidates(small), needs(small.summary), 3))
+    assert "max_total_wal_size=4GiB" in names(promising(candidates(forced), needs(forced.summary), 3))
+
+
+def test_values_are_written_in_their_units() -> None:
+    """Sizes and rates have units, counts have none, however large."""
+    huge = ("engine.options.level0_slowdown_writes_trigger=65536", "engine.options.level0_stop_writes_trigger=65536")
+    found = names(candidates(present(*huge, "engine.options.rate_limiter_bytes_per_sec=33MB/s", **READS)))
+
+    assert "level0_slowdown_writes_trigger=131072 level0_stop_writes_trigger=131072" in found
+    assert {"block_size=16KiB", "write_buffer_size=128MiB", "rate_limiter_bytes_per_sec=132MB/s"} <= set(found)

@@ -147,7 +147,7 @@ def first_tries(run: RunData) -> list[CandidateChange]:
     chosen: dict[frozenset[str], CandidateChange] = {}
     needed: list[Relief] = [Bottleneck(resource), *_cause(resource, found.get("lost_by_cause") or {})]
     for need in needed:
-        for change in relieving(tried, need):
+        for change in relieving(tried, need, needed):
             chosen.setdefault(frozenset(change.keys), change)
     return list(chosen.values())[:_MOST]
 

@@ -41,6 +41,8 @@ class Symptom(StrEnum):
     """Writers were stopped or slowed by files in L0."""
     PENDING_STALL = "pending"
     """Writers were stopped or slowed by compaction debt."""
+    SMALL_FLUSHES = "small_flushes"
+    """Most flushes are of memtables that were not full: a shared budget, or old WALs, forced them."""
     READS = "reads"
     """No write stall, and a load with reads: their cost decides."""
     CLIENTS = "clients"
@@ -67,6 +69,8 @@ class Row:
     where: Condition = anywhere
     """Where it makes sense, beside the conditions of its options (`in_effect`)."""
     kind: ChangeKind = ChangeKind.OPTIONS
+    restart: bool = False
+    """Whether it makes an object of the store, such as a block cache, or does without it."""
 
 
 def times(factor: float) -> Value:

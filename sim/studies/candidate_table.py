@@ -75,6 +75,7 @@ _COMPRESSION, _MIGRATION = ChangeKind.COMPRESSION, ChangeKind.MIGRATION
 _MACHINE, _POLICIES = ChangeKind.MACHINE, ChangeKind.POLICIES
 _U, _F = "compaction_options_universal", "compaction_options_fifo"
 _ROOM: Final[Set[Relief]] = {_B.MEMTABLES, _MEMTABLE}
+_BUDGET: Final[Set[Relief]] = {*_ROOM, Symptom.SMALL_FLUSHES}
 _WORK: Final[Set[Relief]] = {
     _B.DEVICE_BANDWIDTH, _B.WRITE_CAP, _B.READ_CAP, _B.LIMITER, _B.CORES, _B.SLOTS, _B.L0_COMPACTION, _B.COMPACTION_SPEED,
     _L0, _PENDING,
@@ -96,10 +97,32 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({"min_write_buffer_number_to_merge": at_least(2)}, "merges memtables before the flush", where=three_memtables),
     ),
     "shared memory": (  # of the memtables of all families, and the WALs that they keep alive
-        Row({"db_write_buffer_size": times(4)}, "memtables fill before the shared budget does", _ROOM, {*_WORK, _B.SYNC}),
-        Row({"db_write_buffer_size": to(0)}, "no shared budget of memtables", _ROOM, {*_WORK, _B.SYNC}),
-        Row({"arena_block_size": at_most(64 * _KIB)}, "small memtables take less of the budget", _ROOM, where=shared_memtables),
-        Row({"max_total_wal_size": longer_wals}, "old WALs force fewer flushes of small memtables", _ROOM, {*_WORK, _B.SYNC}),
+        Row({"db_write_buffer_size": times(4)}, "memtables fill before the shared budget does", _BUDGET, {*_WORK, _B.SYNC}),
+        Row({"db_write_buffer_size": to(0)}, "no shared budget of memtables", _BUDGET, {*_WORK, _B.SYNC}),
+        Row({"arena_block_size": at_most(64 * _KIB)}, "small memtables take less of the budget", _BUDGET, where=shared_memtables),
+        Row({"max_total_wal_size": longer_wals}, "old WALs force fewer flushes of small memtables", _BUDGET, {*_WORK, _B.SYNC}),
+    ),
+    "reads": (
+        Row({"bloom_bits": from_none(10)}, "filters spare reads of files without the key", {_READS}, {_B.READ_CAP, *_REQUESTS}),
+        Row({"cache_size": times(4)}, "more blocks in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}),
+        Row({"cache_size": times(16)}, "more blocks in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}),
+        Row({"cache_size": from_none(256 * _MIB)}, "blocks in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}, restart=True),
+        Row({"max_open_files": to(-1)}, "tables stay open, with index and filter in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}),
+        Row({"block_size": at_most(4 * _KIB)}, "a point read fetches fewer bytes", {_READS}, {_B.READ_CAP}),
+        Row({"block_size": at_least(16 * _KIB)}, "a smaller index, and fewer blocks per scan", {_READS}),
+    ),
+    "l0": (
+        Row({"level0_slowdown_writes_trigger": times(2), "level0_stop_writes_trigger": times(2)}, "writers are slowed later",
+            {_B.THROTTLE, _L0}),
+        Row({"level0_file_num_compaction_trigger": times(2)}, "larger L0 compactions, fewer rewrites", set(), _WORK),
+        Row({"level0_file_num_compaction_trigger": halved(2)}, "smaller L0 compactions", {_B.LOCKED_FILES, _READS}),
+        Row({"disable_auto_compactions": to(False)}, "compactions keep the number of files small", {_B.MEMTABLES, _READS}),
+    ),
+    "pending": (
+        Row({"soft_pending_compaction_bytes_limit": times(4), "hard_pending_compaction_bytes_limit": times(4)},
+            "writers are slowed later", {_B.THROTTLE, _PENDING}),
+        Row({"soft_pending_compaction_bytes_limit": to(0), "hard_pending_compaction_bytes_limit": to(0)},
+            "compaction debt never slows writers", {_B.THROTTLE, _PENDING}),
     ),
     "jobs": (
         Row({"max_background_jobs": times(2)}, "more compactions side by side", {_B.SLOTS, _L0, _PENDING}),
@@ -111,20 +134,7 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({"max_subcompactions": at_least(4)}, "L0 compactions with several threads",
             {_B.SLOTS, _B.L0_COMPACTION, _B.COMPACTION_SPEED, _B.LOCKED_FILES, _L0, _PENDING}),
     ),
-    "l0": (
-        Row({"level0_slowdown_writes_trigger": times(2), "level0_stop_writes_trigger": times(2)}, "writers are slowed later",
-            {_B.THROTTLE, _L0}),
-        Row({"delayed_write_rate": times(2)}, "milder slowdowns", {_B.THROTTLE, _L0, _PENDING}),
-        Row({"level0_file_num_compaction_trigger": times(2)}, "larger L0 compactions, fewer rewrites", set(), _WORK),
-        Row({"level0_file_num_compaction_trigger": halved(2)}, "smaller L0 compactions", {_B.LOCKED_FILES, _READS}),
-        Row({"disable_auto_compactions": to(False)}, "compactions keep the number of files small", {_B.MEMTABLES, _READS}),
-    ),
-    "pending": (
-        Row({"soft_pending_compaction_bytes_limit": times(4), "hard_pending_compaction_bytes_limit": times(4)},
-            "writers are slowed later", {_B.THROTTLE, _PENDING}),
-        Row({"soft_pending_compaction_bytes_limit": to(0), "hard_pending_compaction_bytes_limit": to(0)},
-            "compaction debt never slows writers", {_B.THROTTLE, _PENDING}),
-    ),
+    "slowdowns": (Row({"delayed_write_rate": times(2)}, "milder slowdowns", {_B.THROTTLE, _L0, _PENDING}),),
     "levels": (
         Row({"max_bytes_for_level_base": times(4)}, "fewer rewrites between the upper levels", set(), _WORK),
         Row({"max_bytes_for_level_base": as_large_as_l0}, "base level as large as L0", set(), _WORK),
@@ -160,10 +170,11 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({"rate_limiter_bytes_per_sec": times(4)}, "a higher limit of flushes and compactions", {_B.LIMITER}),
         Row({"rate_limiter_bytes_per_sec": times(10), "rate_limiter_auto_tuned": to(True)},
             "a limit that follows the work, up to ten times the present one", {_B.LIMITER}, where=limiter),
-        Row({"rate_limiter_bytes_per_sec": to(0)}, "no limit of flushes and compactions", {_B.LIMITER}),
+        Row({"rate_limiter_bytes_per_sec": to(0)}, "no limit of flushes and compactions", {_B.LIMITER}, restart=True),
         Row({"rate_limiter_mode": to("kWritesOnly")}, "the limit counts writes only", {_B.LIMITER}),
         Row({"rate_limiter_bytes_per_sec": above_present_writes, "rate_limiter_auto_tuned": to(True)},
-            "flushes and compactions in a steady stream leave the drive to reads", {_READS}, where=all_of(no_limiter, reads)),
+            "flushes and compactions in a steady stream leave the drive to reads", {_READS}, where=all_of(no_limiter, reads),
+            restart=True),
     ),
     "compression": (
         Row({"compression": to("kLZ4Compression")}, "fewer bytes for CPU time, if the data compress by half", {_B.ERROR},
@@ -180,15 +191,6 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({"use_direct_io_for_flush_and_compaction": flipped}, "writes past the page cache, or through it", set(),
             {_B.DEVICE_BANDWIDTH, _B.SYNC, _READS}),
         Row({"use_direct_reads": flipped}, "reads past the page cache, or through it", set(), {_B.READ_CAP, _READS}),
-    ),
-    "reads": (
-        Row({"bloom_bits": from_none(10)}, "filters spare reads of files without the key", {_READS}, {_B.READ_CAP, *_REQUESTS}),
-        Row({"cache_size": times(4)}, "more blocks in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}),
-        Row({"cache_size": times(16)}, "more blocks in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}),
-        Row({"cache_size": from_none(256 * _MIB)}, "blocks in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}),
-        Row({"max_open_files": to(-1)}, "tables stay open, with index and filter in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}),
-        Row({"block_size": at_most(4 * _KIB)}, "a point read fetches fewer bytes", {_READS}, {_B.READ_CAP}),
-        Row({"block_size": at_least(16 * _KIB)}, "a smaller index, and fewer blocks per scan", {_READS}),
     ),
     "device": (
         Row({"device": to("sata")}, "a faster drive", _DRIVE, where=drive("hdd"), kind=_MACHINE),

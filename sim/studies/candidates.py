@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from lsmlab.models.engines.make import DEFAULT_FAMILY
-from lsmlab.models.options.fields import DATABASE_OPTIONS
+from lsmlab.models.options.fields import DATABASE_OPTIONS, RocksDbOptions
 from lsmlab.models.options.values import option_types
 from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.explain.holder_sentences import QueueFor, queue_for
+from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.studies.candidate_rows import ChangeKind, Relief, Row, Symptom
 from lsmlab.sim.studies.candidate_table import TABLE, in_effect
 from lsmlab.sim.studies.present import OPTIONS, RATES, Present
@@ -20,8 +21,8 @@ _FAMILIES: Final = "++engine.families."
 """Head of an override of a column family's option, which the configuration need not have yet."""
 _MIB: Final = 1 << 20
 _SIZES: Final = {"TiB": 1 << 40, "GiB": 1 << 30, "MiB": _MIB, "KiB": 1 << 10}
-_LEAST_SIZE: Final = 1 << 16
-"""Whole numbers from here on are sizes, not counts."""
+_BYTES: Final = frozenset(f.name for f in fields(RocksDbOptions) if getattr(f.metadata.get("quantity"), "kind", "") == "bytes")
+"""Options in bytes."""
 _LEAST_SHARE: Final = 0.25
 """Share of the stalled time, or of all stalls, from which a resource or a column family counts beside the first."""
 AT_ONCE: Final = "SetOptions, no restart"
@@ -35,6 +36,8 @@ IN_CODE: Final = {"rate_limiter_bytes_per_sec": "RateLimiter::SetBytesPerSecond"
 """Functions that change an option of an object at once."""
 _NEW_FILES: Final = frozenset(("block_size", "bloom_bits"))
 """Options of table files, which old files get when they are compacted."""
+_SMALL: Final = 0.125
+"""Mean flush over memtable size below which most memtables were not full; overwritten keys and compression make it smaller."""
 _STALLS: Final = {"memtables": "memtable", "l0": "l0", "pending": "pending"}
 """Kind of stall that a topic concerns."""
 _WHERE: Final = {
@@ -55,6 +58,8 @@ class CandidateChange:
     """What it gives more of, or ends."""
     spares: frozenset[Relief] = frozenset()
     """What it needs less of."""
+    restart: bool = False
+    """Whether it makes an object of the store, or does without it."""
 
     @property
     def effort(self) -> str:
@@ -64,6 +69,7 @@ class CandidateChange:
             fixed = sorted(options & AT_START)
             calls = " and ".join(IN_CODE[name] for name in sorted(options & IN_CODE.keys()))
             effort = f"{calls}, no restart" if options <= IN_CODE.keys() else AT_ONCE
+            effort = "restart with another object in the code" if self.restart else effort
             effort = f"restart: only then does RocksDB read {' and '.join(fixed)}" if fixed else effort
             old = self.kind is ChangeKind.COMPRESSION or options & _NEW_FILES
             return effort + ("; old files change when they are compacted" if old else "")
@@ -146,7 +152,8 @@ def _change(about: str, row: Row, present: Present) -> CandidateChange | None:
     if not texts:
         return None
     family = f"column family {present.name}: " if present.family else ""
-    return CandidateChange(tuple(texts), f"{family}{row.why}", row.kind, about, frozenset(row.relieves), frozenset(row.spares))
+    return CandidateChange(tuple(texts), f"{family}{row.why}", row.kind, about, frozenset(row.relieves), frozenset(row.spares),
+                           row.restart)  # fmt: skip
 
 
 def stalled_families(summary: Mapping[str, Any]) -> tuple[str, ...]:
@@ -166,28 +173,42 @@ _QUEUES: Final[Mapping[QueueFor, Relief]] = {
 }  # fmt: skip
 
 
-def needs(summary: Mapping[str, Any]) -> list[Relief]:
-    """Return what a run needs relief from: its bottleneck, the costliest cause of its stalls, then further resources.
+def _has_small_flushes(summary: Mapping[str, Any]) -> bool:
+    """Return whether most flushes were of memtables that were not full; of one family, their mean size tells."""
+    families = (summary.get("column_families") or {}).values()
+    reasons = [count for family in families for count in (family.get("flush_reasons") or {}).items()]
+    if reasons:
+        return sum(n for reason, n in reasons if reason == WRITE_BUFFER_FULL) < 0.5 * sum(n for _, n in reasons)
+    size, flushes = float((summary.get("options") or {}).get("write_buffer_size") or 0.0), int(summary.get("flush_count") or 0)
+    return float(summary.get("flush_bytes") or 0.0) < _SMALL * size * flushes
 
-    Without a bottleneck: what operations queue for, and reads.
+
+def needs(summary: Mapping[str, Any]) -> list[Relief]:
+    """Return what a run needs relief from: its bottleneck, the costliest causes of its stalls, then further resources.
+
+    Without a bottleneck: what operations queue for, the causes of the few stalls, and reads.
     """
     found = summary.get("bottleneck") or {}
     resource = Bottleneck(found.get("resource") or Bottleneck.UNKNOWN)
+    causes = found.get("lost_by_cause") or summary.get("stall_seconds") or summary.get("stall_count") or {}
+    total = sum(value or 0.0 for value in causes.values())
+    large = sorted((name for name in causes if total and (causes[name] or 0.0) >= _LEAST_SHARE * total), key=lambda n: -causes[n])
+    kinds = [symptom for name in large for symptom in _OF_STALLS if name.startswith(symptom)]
     if resource is Bottleneck.NONE:
         queue = queue_for(summary)
-        return [*([_QUEUES[queue]] if queue else []), *([Symptom.READS] if summary.get("read_ops_per_s") else [])]
-    causes = found.get("lost_by_cause") or summary.get("stall_seconds") or summary.get("stall_count") or {}
-    cause = max(causes, key=lambda name: causes[name] or 0.0, default="")
-    kinds = [symptom for symptom in _OF_STALLS if cause.startswith(symptom) and causes[cause]]
+        reads = [Symptom.READS] if summary.get("read_ops_per_s") else []
+        return list(dict.fromkeys((*([_QUEUES[queue]] if queue else []), *kinds, *reads)))
     others = [Bottleneck(name) for name, share in (found.get("shares") or {}).items() if share >= _LEAST_SHARE]
-    return list(dict.fromkeys((resource, *kinds, *others)))
+    forced = [Symptom.SMALL_FLUSHES] if _has_small_flushes(summary) else []
+    return list(dict.fromkeys((resource, *forced, *kinds, *others)))
 
 
-def relieving(found: Sequence[CandidateChange], need: Relief) -> list[CandidateChange]:
-    """Return the changes that relieve a need, those of different keys first."""
+def relieving(found: Sequence[CandidateChange], need: Relief, needed: Sequence[Relief] = ()) -> list[CandidateChange]:
+    """Return the changes that relieve a need: those of different keys first, of these those that relieve more of `needed`."""
     mine = [change for change in found if need in change.relieves]
     keys = [frozenset(change.keys) for change in mine]
-    return sorted(mine, key=lambda change: keys[: mine.index(change)].count(frozenset(change.keys)))
+    again = {change.overrides: keys[:place].count(keys[place]) for place, change in enumerate(mine)}
+    return sorted(mine, key=lambda change: (again[change.overrides], -len(change.relieves & set(needed))))
 
 
 def promising(found: Sequence[CandidateChange], needed: Sequence[Relief], count: int) -> list[CandidateChange]:
@@ -195,7 +216,7 @@ def promising(found: Sequence[CandidateChange], needed: Sequence[Relief], count:
 
     First those that relieve what the store needs (`needs`), then those that spare it, then one of each topic in turn.
     """
-    first = [change for need in needed for change in relieving(found, need)]
+    first = [change for need in needed for change in relieving(found, need, needed)]
     spare = [change for need in needed for change in found if need in change.spares]
     topics: dict[str, list[CandidateChange]] = {}
     for change in found:
@@ -244,6 +265,6 @@ def _text(key: str, value: object) -> str:
         return str(value).lower()
     if value and key.rpartition(".")[2] in RATES and isinstance(value, int | float):
         return f"{int(value) // _MIB}MiB/s" if value % _MIB == 0 else f"{value / 1e6:g}MB/s"
-    if isinstance(value, int) and value >= _LEAST_SIZE:
+    if key in _BYTES and isinstance(value, int) and value:
         return next((f"{value // size}{unit}" for unit, size in _SIZES.items() if value % size == 0), str(value))
     return f"{value:g}" if isinstance(value, float) else str(value)
