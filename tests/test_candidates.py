@@ -208,6 +208,7 @@ def test_each_row_is_offered_somewhere() -> None:
          "engine.options.compaction_pri=kByCompensatedSize", "engine.options.max_bytes_for_level_base=1GiB",
          "engine.options.level_compaction_dynamic_level_bytes=false"),
         (UNIVERSAL, "engine.options.num_levels=1", "engine.options.max_write_buffer_number=3",
+         "engine.options.level0_file_num_compaction_trigger=12",
          "engine.options.compaction_readahead_size=0"),
         ("+engine.families.b.options.num_levels=5",),
     )  # fmt: skip

@@ -116,6 +116,7 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
             {_B.THROTTLE, _L0}),
         Row({"level0_file_num_compaction_trigger": times(2)}, "larger L0 compactions, fewer rewrites", set(), _WORK),
         Row({"level0_file_num_compaction_trigger": halved(2)}, "smaller L0 compactions", {_B.LOCKED_FILES, _READS}),
+        Row({"level0_file_num_compaction_trigger": at_most(4)}, "L0 compactions begin earlier", {_B.LOCKED_FILES, _READS, _L0}),
         Row({"disable_auto_compactions": to(False)}, "compactions keep the number of files small", {_B.MEMTABLES, _READS}),
     ),
     "pending": (
@@ -171,6 +172,8 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({"rate_limiter_bytes_per_sec": times(10), "rate_limiter_auto_tuned": to(True)},
             "a limit that follows the work, up to ten times the present one", {_B.LIMITER}, where=limiter),
         Row({"rate_limiter_bytes_per_sec": to(0)}, "no limit of flushes and compactions", {_B.LIMITER}, restart=True),
+        Row({"rate_limiter_bytes_per_sec": times(0.5)}, "flushes and compactions leave more of the drive to reads", {_READS},
+            where=reads),
         Row({"rate_limiter_mode": to("kWritesOnly")}, "the limit counts writes only", {_B.LIMITER}),
         Row({"rate_limiter_bytes_per_sec": above_present_writes, "rate_limiter_auto_tuned": to(True)},
             "flushes and compactions in a steady stream leave the drive to reads", {_READS}, where=all_of(no_limiter, reads),
