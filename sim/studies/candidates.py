@@ -176,7 +176,7 @@ _QUEUES: Final[Mapping[QueueFor, Relief]] = {
 def _has_small_flushes(summary: Mapping[str, Any]) -> bool:
     """Return whether most flushes were of memtables that were not full; of one family, their mean size tells."""
     families = (summary.get("column_families") or {}).values()
-    reasons = [count for family in families for count in (family.get("flush_reasons") or {}).items()]
+    reasons: list[tuple[str, int]] = [count for family in families for count in (family.get("flush_reasons") or {}).items()]
     if reasons:
         return sum(n for reason, n in reasons if reason == WRITE_BUFFER_FULL) < 0.5 * sum(n for _, n in reasons)
     size, flushes = float((summary.get("options") or {}).get("write_buffer_size") or 0.0), int(summary.get("flush_count") or 0)
