@@ -5,16 +5,17 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from known_errors import NVME, known_errors
+from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.options_writer import edited_options, new_options
-from lsmlab.models.options.values import read_value
+from lsmlab.models.options.values import plain, read_value
 from lsmlab.models.version import Version
 from lsmlab.reports.answers.what_helps import effect
 from lsmlab.reports.cli.main import main
@@ -26,12 +27,14 @@ from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.advise import Advice, AdviceRequest, Tried, _effort, advised, pairs, ranked, tried, useful
+from lsmlab.sim.studies.baseline import Baseline
 from lsmlab.sim.studies.candidate_rows import ChangeKind
 from lsmlab.sim.studies.candidates import CandidateChange, candidates, condition, promising
 from lsmlab.sim.studies.differences import Repeats, differences
 from lsmlab.sim.studies.goals import GOALS, GoalLimits, goal_metric, memory_bytes, read_goal, read_limits
 from lsmlab.sim.studies.metrics import value_of
 from lsmlab.sim.studies.present import Present
+from lsmlab.sim.studies.written_options import write_options
 from running import run
 
 ROOT = Path(__file__).parents[1]
@@ -309,6 +312,35 @@ def test_a_new_options_file_is_read_back() -> None:
         for name in ("write_buffer_size", "max_background_jobs", "block_size", "max_bytes_for_level_multiplier",
                      "compaction_options_universal.max_size_amplification_percent")
     )  # fmt: skip
+
+
+FAMILIES = ("+engine.families.w.name=a.b", "+engine.families.w.options.write_buffer_size=1MiB")
+
+
+@pytest.mark.parametrize("own_file", [False, True])
+def test_an_option_of_a_family_is_in_its_section(tmp_path: Path, own_file: bool) -> None:
+    """The OPTIONS file has a change in the section of its family, and a change of the group in each that follows it."""
+    overrides = [*FAMILIES]
+    if own_file:
+        given = new_options(Version(8, 11), {"write_buffer_size": "64MiB"}, {"a.b": {"write_buffer_size": "1MiB"}})
+        (tmp_path / "MINE").write_text(given.text)
+        overrides.append(f"engine.options_file={tmp_path / 'MINE'}")
+    baseline = Baseline("x", tuple(overrides))
+    options = asdict(make_engines(baseline.compose()["engine"])["default"].options)
+    changes = [
+        "++engine.families.w.options.write_buffer_size=4MiB", "engine.options.write_buffer_size=128MiB",
+        "engine.options.num_levels=5", "engine.options.max_background_jobs=8",
+    ]  # fmt: skip
+    written = write_options(baseline, changes, {"options": plain(options), "engine_version": "8.11"}, tmp_path)
+    assert written is not None
+    database, default, family = (tmp_path / "OPTIONS").read_text().partition("[DBOptions]")[2].split("[CFOptions")
+
+    assert [("w.write_buffer_size", 1 << 20, 4 << 20), ("write_buffer_size", 64 << 20, 128 << 20)] == written.changes[:2]
+    assert "max_background_jobs=8" in database
+    assert {"write_buffer_size=134217728", "num_levels=5"} <= set(default.split())
+    assert '"a.b"]' in family
+    assert {"write_buffer_size=4194304", "num_levels=5"} <= set(family.split())
+    assert "max_background_jobs" not in family
 
 
 def test_rocksdb_loads_the_file(tmp_path: Path) -> None:
