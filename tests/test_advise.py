@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from known_errors import NVME, known_errors
+from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.options_writer import edited_options, new_options
 from lsmlab.models.options.values import plain, read_value
@@ -22,14 +22,19 @@ from lsmlab.reports.cli.main import main
 from lsmlab.reports.decisions.advice import ADVISE
 from lsmlab.reports.differences import in_words, verdict_text
 from lsmlab.sim.configuration.compose import compose
+from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.executor import InProcess
 from lsmlab.sim.runs.store import default_store
 from lsmlab.sim.studies.advise import Advice, AdviceRequest, Tried, _effort, advised, pairs, ranked, tried, useful
-from lsmlab.sim.studies.candidates import CandidateChange, ChangeKind, candidates, condition, most_stalled, promising
+from lsmlab.sim.studies.baseline import Baseline
+from lsmlab.sim.studies.candidate_rows import ChangeKind
+from lsmlab.sim.studies.candidates import CandidateChange, candidates, condition, promising
 from lsmlab.sim.studies.differences import Repeats, differences
 from lsmlab.sim.studies.goals import GOALS, GoalLimits, goal_metric, memory_bytes, read_goal, read_limits
 from lsmlab.sim.studies.metrics import value_of
+from lsmlab.sim.studies.present import Present
+from lsmlab.sim.studies.written_options import write_options
 from running import run
 
 ROOT = Path(__file__).parents[1]
@@ -57,8 +62,7 @@ def advice(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_candidates_change_something() -> None:
     """Each candidate composes, differs from the present state, and no two are the same."""
     config = compose(STALLED)
-    options = run(config).summary["options"]
-    found = candidates(options, config, 16)
+    found = candidates(Present.of(run(config).summary, config))
 
     assert 20 <= len(found)
     assert len(found) == len({c.overrides for c in found})
@@ -182,13 +186,13 @@ def test_a_pair_must_gain_more_than_its_parts() -> None:
 def test_cheap_changes_come_first() -> None:
     """SetOptions comes before a restart in words, and both before what moves the data, whatever its gain."""
     config = compose(["device=sata", *STALLED[1:]])
-    found = candidates(run(config).summary["options"], config, 16)
+    found = candidates(Present.of(run(config).summary, config))
     efforts = {c.name: c.effort for c in found}
     kinds = [ChangeKind.POLICIES, ChangeKind.MACHINE, ChangeKind.MIGRATION, ChangeKind.OPTIONS]
     several = [trialled(f"{kind.value}=1", 0.9 - 0.1 * kinds.index(kind), kind) for kind in kinds]
 
     assert "SetOptions, no restart" == efforts["write_buffer_size=2MiB"]
-    assert efforts["enable_pipelined_write=true"].startswith("restart: ")
+    assert efforts["compaction_pri=kRoundRobin"].startswith("restart: ")
     assert efforts["compaction_style=kCompactionStyleUniversal"].startswith("restart and reorganization")
     assert "a new drive, to which the data move" == efforts["device=nvme"]
     assert ["options", "migration", "machine", "policies"] == [t.kind for t in advised(several)]
@@ -202,16 +206,16 @@ def test_a_quick_advice_tries_what_fits_into_its_time(monkeypatch: pytest.Monkey
     for seconds in (1000.0, 3.0, 0.01):
         monkeypatch.setattr("lsmlab.sim.studies.advise._run_s", lambda *_, seconds=seconds: seconds)
         efforts.append(_effort(request, config, Settings(default_store(), InProcess(), quiet=True)))
-    found = candidates(run(config).summary["options"], config, 16)
-    first = promising(found, "background_slots", 6)
+    found = candidates(Present.of(run(config).summary, config))
+    first = promising(found, [Bottleneck.SLOTS], 6)
 
     assert [6, 16] == [one.changes for one in efforts[:2]]
     assert [(2, 1, 0), (2, 1, 0)] == [(one.seeds, one.screened, one.paired) for one in efforts[:2]]
     assert all(one.runs <= 120 for one in efforts)
     assert 6 == len(first)
     assert "max_background_jobs" in first[0].name
-    assert len(found) == len(promising(found, "none", 1000))
-    assert 5 <= len({change.about for change in promising(found, "none", 6)})
+    assert len(found) == len(promising(found, [], 1000))
+    assert 5 <= len({change.about for change in promising(found, [], 6)})
 
 
 def test_what_was_seen_is_the_part_that_a_change_concerns() -> None:
@@ -310,6 +314,35 @@ def test_a_new_options_file_is_read_back() -> None:
     )  # fmt: skip
 
 
+FAMILIES = ("+engine.families.w.name=a.b", "+engine.families.w.options.write_buffer_size=1MiB")
+
+
+@pytest.mark.parametrize("own_file", [False, True])
+def test_an_option_of_a_family_is_in_its_section(tmp_path: Path, own_file: bool) -> None:
+    """The OPTIONS file has a change in the section of its family, and a change of the group in each that follows it."""
+    overrides = [*FAMILIES]
+    if own_file:
+        given = new_options(Version(8, 11), {"write_buffer_size": "64MiB"}, {"a.b": {"write_buffer_size": "1MiB"}})
+        (tmp_path / "MINE").write_text(given.text)
+        overrides.append(f"engine.options_file={tmp_path / 'MINE'}")
+    baseline = Baseline("x", tuple(overrides))
+    options = asdict(make_engines(baseline.compose()["engine"])["default"].options)
+    changes = [
+        "++engine.families.w.options.write_buffer_size=4MiB", "engine.options.write_buffer_size=128MiB",
+        "engine.options.num_levels=5", "engine.options.max_background_jobs=8",
+    ]  # fmt: skip
+    written = write_options(baseline, changes, {"options": plain(options), "engine_version": "8.11"}, tmp_path)
+    assert written is not None
+    database, default, family = (tmp_path / "OPTIONS").read_text().partition("[DBOptions]")[2].split("[CFOptions")
+
+    assert [("w.write_buffer_size", 1 << 20, 4 << 20), ("write_buffer_size", 64 << 20, 128 << 20)] == written.changes[:2]
+    assert "max_background_jobs=8" in database
+    assert {"write_buffer_size=134217728", "num_levels=5"} <= set(default.split())
+    assert '"a.b"]' in family
+    assert {"write_buffer_size=4194304", "num_levels=5"} <= set(family.split())
+    assert "max_background_jobs" not in family
+
+
 def test_rocksdb_loads_the_file(tmp_path: Path) -> None:
     """A real RocksDB opens a database with a written OPTIONS file."""
     rocksdict = pytest.importorskip("rocksdict")
@@ -320,19 +353,3 @@ def test_rocksdb_loads_the_file(tmp_path: Path) -> None:
     rocksdict.Rdict(str(tmp_path / "db"), options).close()
 
     assert "  write_buffer_size=8388608" in max((tmp_path / "db").glob("OPTIONS-*")).read_text().splitlines()
-
-
-def test_the_family_that_stalls_has_candidates_of_its_own() -> None:
-    """Memtables, triggers and base level of the family that stalls are tried; options of the whole database are not its own."""
-    families = {"default": {"stall_count": {"l0_stop": 1}}, "a.b": {"stall_count": {"l0_stop": 9, "l0_slowdown": 2}}}
-    config = {"engine": {"families": {"a_b": {"name": "a.b", "options": {"write_buffer_size": "256KiB"}}}}}
-    defaults = {name: plain(value) for name, value in asdict(RocksDbOptions()).items()}
-    assert "a.b" == most_stalled({"column_families": families})
-    found = candidates({**defaults, "write_buffer_size": 64 << 20}, config, 4.0, "a.b")
-    own = [text for change in found for text in change.overrides if "families" in text]
-
-    assert "++engine.families.a_b.options.write_buffer_size=512KiB" in own
-    assert any("level0_stop_writes_trigger" in text for text in own)
-    assert any("max_bytes_for_level_base" in text for text in own)
-    assert not any("max_background_jobs" in text or "delayed_write_rate" in text for text in own)
-    assert not any("families" in text for change in candidates(defaults, config, 4.0) for text in change.overrides)

@@ -43,7 +43,7 @@ ROOMS = {
     ],
     "sim/studies": [
         "document", "request", "statistics", "intervals", "metrics", "summary_intervals", "differences", "baseline",
-        "study", "lengths", "goals", "candidates", "written_options",
+        "study", "lengths", "goals", "present", "candidate_rows", "candidate_table", "candidates", "written_options",
         "whatif", "compare", "advise", "sweep", "optuna_search", "tune", "plan", "growth",
     ],
     "validation": [

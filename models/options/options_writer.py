@@ -32,6 +32,7 @@ _IN_CODE: Final[Mapping[str, str]] = {
     "sync": "WriteOptions::sync",
 }
 """Options that no OPTIONS file can set, with the place in code."""
+_DEFAULT: Final = "default"
 _HEAD: Final = "# This is a RocksDB option file."
 
 
@@ -44,20 +45,23 @@ class WrittenOptions:
     """Changed options that the application must set in code: value and place, by name."""
 
 
-def edited_options(text: str, changes: Mapping[str, Any]) -> WrittenOptions:
-    """Return an OPTIONS file with other values of some options of the default column family; all other lines stay.
+def edited_options(text: str, changes: Mapping[str, Any], family: str = _DEFAULT) -> WrittenOptions:
+    """Return an OPTIONS file with other values of some options of the database and one column family; all other lines stay.
 
     `changes` maps flat option names to values as a configuration has them. A changed option that the file does not contain
-    is added at the head of its section. Raises InputError for text that is no OPTIONS file, and for unknown options.
+    is added at the head of its section, and a family that it does not contain at the end. Raises InputError for text that is
+    no OPTIONS file, and for unknown options.
     """
     flat, in_code = _split(changes)
     lines = text.splitlines()
+    if not any(_opens(line, "CF", family) for line in lines):
+        lines += ["", *_family_lines(family, {"CF": {}, "Table": {}})]
     values = {_place(name): _value(name, value) for name, value in flat.items()}
     structs = {name.partition(".")[0] for name in flat if "." in name}
     left = dict(values)
     for entry in read_ini(enumerate(text.splitlines(), 1), "OPTIONS"):
         here = (entry.section, entry.name)
-        if entry.section != "DB" and entry.family != "default":
+        if entry.section != "DB" and entry.family != family:
             continue
         if here in values:
             lines[entry.line - 1] = f"  {entry.name}={left.pop(here, values[here])}"
@@ -65,18 +69,35 @@ def edited_options(text: str, changes: Mapping[str, Any]) -> WrittenOptions:
             lines[entry.line - 1] = f"  {entry.name}={_struct(entry.value, entry.name, flat)}"
             left = {k: v for k, v in left.items() if not k[1].startswith(f"{entry.name}.")}
     for (section, name), value in left.items():
-        at = next(i for i, line in enumerate(lines) if _opens(line, section)) + 1
+        at = next(i for i, line in enumerate(lines) if _opens(line, section, family)) + 1
         lines.insert(at, f"  {name}={value}")
     return WrittenOptions("\n".join(lines) + "\n", in_code)
 
 
-def new_options(version: Version, options: Mapping[str, Any]) -> WrittenOptions:
-    """Return an OPTIONS file with these options of a database with one column family."""
+def new_options(
+    version: Version, options: Mapping[str, Any], families: Mapping[str, Mapping[str, Any]] | None = None
+) -> WrittenOptions:
+    """Return an OPTIONS file with these options of a database and its default column family.
+
+    `families`: options of each other family by its name.
+    """
     flat, in_code = _split(options)
-    section = {name: [f"  {key}={value}" for key, value in found.items()] for name, found in by_section(flat).items()}
+    default = by_section(flat)
     lines = [_HEAD, "", "[Version]", f"  rocksdb_version={version}.0", "  options_file_version=1.1", "", "[DBOptions]"]
-    lines += [*section["DB"], "", '[CFOptions "default"]', *section["CF"], "", '[TableOptions/BlockBasedTable "default"]']
-    return WrittenOptions("\n".join([*lines, *section["Table"]]) + "\n", in_code)
+    lines += [*_assigned(default["DB"]), "", *_family_lines(_DEFAULT, default)]
+    for name, own in (families or {}).items():
+        lines += ["", *_family_lines(name, by_section(own))]
+    return WrittenOptions("\n".join(lines) + "\n", in_code)
+
+
+def _family_lines(name: str, sections: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the lines of a column family: its options, and those of its tables."""
+    table = f'[TableOptions/BlockBasedTable "{name}"]'
+    return [f'[CFOptions "{name}"]', *_assigned(sections["CF"]), "", table, *_assigned(sections["Table"])]
+
+
+def _assigned(values: Mapping[str, str]) -> list[str]:
+    return [f"  {name}={value}" for name, value in values.items()]
 
 
 def by_section(options: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -139,9 +160,9 @@ def _struct(text: str, name: str, flat: Mapping[str, Any]) -> str:
     return braced(members)
 
 
-def _opens(line: str, section: str) -> bool:
+def _opens(line: str, section: str, family: str) -> bool:
     text = line.strip()
     if section == "DB":
         return text.startswith("[DBOptions]")
     title = "[CFOptions" if section == "CF" else "[TableOptions/"
-    return text.startswith(title) and '"default"' in text
+    return text.startswith(title) and f'"{family}"' in text

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.units import format_bytes, parse_quantity
+from lsmlab.models.units import format_bytes
 from lsmlab.reports.answers.stopped import queued
 from lsmlab.reports.differences import change_with_interval, verdict_text, wanted
 from lsmlab.reports.parts import Html, bullets
@@ -18,13 +18,15 @@ from lsmlab.reports.run_data import PAGE, RunData
 from lsmlab.sim.explain.bottleneck import Bottleneck
 from lsmlab.sim.results.rundir import display_path
 from lsmlab.sim.studies.advise import SHORT, PresentState, ShortAdvice, Tried
-from lsmlab.sim.studies.candidates import OPTIONS, RELIEVING, CandidateChange, ChangeKind, candidates
+from lsmlab.sim.studies.candidate_rows import Relief, Symptom
+from lsmlab.sim.studies.candidates import CandidateChange, candidates, relieving, stalled_families
 from lsmlab.sim.studies.metrics import BY_NAME
+from lsmlab.sim.studies.present import Present
 from lsmlab.sim.yaml_text import parse_yaml
 
 KINDS: Final = {
     "options": "Options", "compression": "Compression", "migration": "Options that reorganize all files",
-    "machine": "Hardware and limits", "policies": "Other policies",
+    "machine": "Hardware and limits", "policies": "Other policies", "application": "The application",
 }  # fmt: skip
 """Title of each kind of change that an advice tries, the cheap ones first."""
 _COSTS: Final = (
@@ -34,13 +36,6 @@ _COSTS: Final = (
 _LIMITS_OF_ROCKSDB: Final = (
     Bottleneck.SLOTS, Bottleneck.L0_COMPACTION, Bottleneck.COMPACTION_SPEED, Bottleneck.LOCKED_FILES, Bottleneck.THROTTLE,
 )  # fmt: skip
-_LATER: Final = {
-    "l0": f"{OPTIONS}.level0_slowdown_writes_trigger",
-    "pending": f"{OPTIONS}.soft_pending_compaction_bytes_limit",
-    "memtable": f"{OPTIONS}.max_write_buffer_number",
-}
-"""Key that lets writers go on longer, by the kind of stall; with a limit of RocksDB, hardware is left for the work."""
-_RAISED: Final = {Bottleneck.WRITE_CAP: "write_cap", Bottleneck.READ_CAP: "read_cap", Bottleneck.IOPS_CAP: "iops_cap"}
 _MOST: Final = 3
 """Largest number of changes to name."""
 
@@ -142,21 +137,19 @@ def first_tries(run: RunData) -> list[CandidateChange]:
     """Return up to three changes that the bottleneck of a run suggests; none for an unknown bottleneck."""
     found, queue = run.summary.get("bottleneck") or {}, queued(run)
     config = parse_yaml(run.config_text, run.directory / "config.yaml") if run.config_text else _config_of_import(run)
-    options, resource = run.summary.get("options"), queue.resource if queue else found.get("resource")
-    if not isinstance(config, dict) or not isinstance(options, dict) or resource is None:
+    resource = queue.resource if queue else found.get("resource")
+    if not isinstance(config, dict) or not isinstance(run.summary.get("options"), dict) or resource is None:
         return []
-    if resource == Bottleneck.LIMITER or resource in _RAISED:
-        return list(_raised(resource, config))
-    keys = [*RELIEVING.get(resource, ()), *_later(resource, found.get("lost_by_cause") or {})]
-    cores = (config.get("host") or {}).get("cores")
     try:
-        tried = candidates(options, config, float(cores or 1))
-    except (KeyError, TypeError, ValueError):  # the options of an old run, or of an imported LOG, may lack some
+        tried = candidates(Present.of(run.summary, config), stalled_families(run.summary))
+    except (InputError, KeyError, TypeError, ValueError):  # the options of an old run, or of an imported LOG, may be others
         return []
-    jobs = options["max_background_jobs"]
-    fewer = {f"{OPTIONS}.max_background_jobs={n}" for n in range(1, int(jobs))}
-    chosen = [next((c for c in tried if key in c.keys and c.name and not fewer & set(c.overrides)), None) for key in keys]
-    return [change for change in dict.fromkeys(chosen) if change is not None][:_MOST]
+    chosen: dict[frozenset[str], CandidateChange] = {}
+    needed: list[Relief] = [Bottleneck(resource), *_cause(resource, found.get("lost_by_cause") or {})]
+    for need in needed:
+        for change in relieving(tried, need, needed):
+            chosen.setdefault(frozenset(change.keys), change)
+    return list(chosen.values())[:_MOST]
 
 
 def _config_of_import(run: RunData) -> dict[str, Any] | None:
@@ -164,26 +157,9 @@ def _config_of_import(run: RunData) -> dict[str, Any] | None:
     return {} if "import" in run.summary else None
 
 
-def _later(resource: str, lost_by_cause: Mapping[str, float]) -> Iterator[str]:
-    if resource in _LIMITS_OF_ROCKSDB and lost_by_cause:
-        costliest = max(lost_by_cause, key=lambda cause: lost_by_cause[cause])
-        yield from [key for kind, key in _LATER.items() if costliest.startswith(kind)]
-
-
-def _raised(resource: str, config: Mapping[str, Any]) -> Iterator[CandidateChange]:
-    """Yield twice the value of the cap or rate limit that was in full use."""
-    name = _RAISED.get(Bottleneck(resource), "")
-    options = (config.get("engine") or {}).get("options") or {}
-    places = (
-        [(f"{place}.{name}", (config.get(place) or {}).get(name)) for place in ("device", "limits")] if name
-        else [(f"{OPTIONS}.rate_limiter_bytes_per_sec", options.get("rate_limiter_bytes_per_sec"))]
-    )  # fmt: skip
-    for key, value in places:
-        if value is None:
-            continue
-        try:
-            twice = 2 * parse_quantity(value, "count" if name == "iops_cap" else "bytes_per_s")
-        except InputError:
-            continue
-        text = f"{twice:.0f}" if name == "iops_cap" else f"{twice / 1e6:g}MB/s"
-        yield CandidateChange((f"{key}={text}",), "twice the limit", ChangeKind.MACHINE)
+def _cause(resource: str, lost_by_cause: Mapping[str, float]) -> list[Symptom]:
+    """Return the kind of stall that cost most, where a limit of RocksDB is the bottleneck: hardware is left for the work."""
+    if resource not in _LIMITS_OF_ROCKSDB or not lost_by_cause:
+        return []
+    costliest = max(lost_by_cause, key=lambda cause: lost_by_cause[cause])
+    return [symptom for symptom in Symptom if costliest.startswith(symptom)]

@@ -48,6 +48,7 @@ _TITLES: Final = {
     "migration": "What options that reorganize all files would bring",
     "machine": "What other hardware would bring",
     "policies": "What other policies would bring",
+    "application": "What a change of the application would bring",
 }
 
 
@@ -133,13 +134,13 @@ def _first(advice: Advice) -> Tried | None:
 
 
 def _others(advice: Advice, first: Tried | None) -> list[str]:
-    """Return a sentence for the best change of each other kind."""
-    sentences = []
+    """Return a sentence for the best change of each other kind of which some were tried."""
+    sentences, tried = [], {entry.kind for entry in (*advice.tried, *advice.best)}
     for kind, title in KINDS.items():
         entry = next((e for e in advice.best if e.kind == kind and e is not first), None)
         if entry is not None and (first is None or kind != first.kind):
             sentences.append(f"{title}: {entry.name}, {effect(entry, advice.metric)}; {entry.effort}.")
-        elif entry is None and (first is None or kind != first.kind):
+        elif entry is None and kind in tried and (first is None or kind != first.kind):
             sentences.append(f"{title}: none of those tried helps within the limits.")
     return sentences
 

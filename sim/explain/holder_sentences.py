@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
 from lsmlab.models.units import format_seconds
@@ -117,18 +118,33 @@ def bottleneck_text(summary: Mapping[str, Any]) -> str:
     return f"{text}; {uses}" if uses else text
 
 
-def _queue_text(summary: Mapping[str, Any]) -> str:
-    """Return why operations waited although write stalls hardly cost any; "" if they did not wait."""
+class QueueFor(StrEnum):
+    """What operations waited for although write stalls hardly cost any, as sentences name it."""
+
+    DEVICE = "the device"
+    CLIENTS = "the clients' threads"
+
+
+def queue_for(summary: Mapping[str, Any]) -> QueueFor | None:
+    """Return what operations of a run without a bottleneck waited for; None if they did not wait, or it is not known."""
     use = (summary.get("device") or {}).get("utilisation")
     late = any(((summary.get(f"{name}_latency_s") or {}).get("p99") or 0.0) >= _LATE_S for name in ("write", "read"))
     if use is None or not (late or summary.get("overload")):
+        return None
+    return QueueFor.DEVICE if use >= SATURATED else QueueFor.CLIENTS
+
+
+def _queue_text(summary: Mapping[str, Any]) -> str:
+    """Return why operations waited although write stalls hardly cost any; "" if they did not wait."""
+    queue = queue_for(summary)
+    if queue is None:
         return ""
-    lost = percent(summary["bottleneck"]["lost_share"])
-    rest = f"{_device(summary)} was busy {percent(use)} of the run; write stalls cost {lost} of the operations"
-    if use >= SATURATED:
-        return f"the device: {rest}"
+    use, lost = percent(summary["device"]["utilisation"]), percent(summary["bottleneck"]["lost_share"])
+    rest = f"{_device(summary)} was busy {use} of the run; write stalls cost {lost} of the operations"
+    if queue is QueueFor.DEVICE:
+        return f"{queue}: {rest}"
     when = "operations arrive" if summary.get("overload") else "at times operations arrived"
-    return f"the clients' threads: {when} faster than these do them one after the other; {rest}"
+    return f"{queue}: {when} faster than these do them one after the other; {rest}"
 
 
 def uses_text(uses: Mapping[str, float]) -> str:

@@ -5,6 +5,8 @@
   errors of the model; summary_intervals: of every number of a summary), differences (paired; a present state against its LOG).
 - Store in question: baseline (an imported LOG, a run, or overrides, and changes to it); lengths (runs as long as it needs to
   settle, and what they say beside their numbers).
-- Questions: whatif; compare; advise with candidates (changes to try), goals and written_options (OPTIONS file); tune with
-  optuna_search; sweep; plan; growth.
+- Changes to try: candidate_table (all of them), candidate_rows (what a row is), present (the state that a change starts from,
+  and conditions on it), candidates (those of one store, the most promising first).
+- Questions: whatif; compare; advise with candidates, goals and written_options (OPTIONS file); tune with optuna_search;
+  sweep; plan; growth.
 """

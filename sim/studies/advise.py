@@ -15,15 +15,16 @@ from lsmlab.models.units import format_bytes
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate, estimate
 from lsmlab.sim.studies.baseline import Baseline, StoreRequest, read_baseline
+from lsmlab.sim.studies.candidate_rows import ChangeKind
 from lsmlab.sim.studies.candidates import (
     AT_ONCE,
     CandidateChange,
-    ChangeKind,
     candidates,
     condition,
-    most_stalled,
     name_of,
+    needs,
     promising,
+    stalled_families,
 )
 from lsmlab.sim.studies.differences import Difference, Repeats, differences
 from lsmlab.sim.studies.document import Document
@@ -39,6 +40,7 @@ from lsmlab.sim.studies.goals import (
 from lsmlab.sim.studies.intervals import is_saturating
 from lsmlab.sim.studies.lengths import LONGEST, StoreState, settled_baseline, state_of
 from lsmlab.sim.studies.metrics import Metric
+from lsmlab.sim.studies.present import Present
 from lsmlab.sim.studies.request import command_of, option
 from lsmlab.sim.studies.study import Outcome, Study, Variant
 from lsmlab.sim.studies.whatif import PRESENT
@@ -362,12 +364,8 @@ class _Search:
     def singles(self) -> list[Tried]:
         """Try each candidate with few seeds; with a small effort, only the most promising ones."""
         summary = self.present.summaries[0]
-        cores = float(summary["cpu"]["cores"])
-        found = candidates(summary["options"], self.baseline.compose(), cores, most_stalled(summary))
-        chosen = found
-        if self.effort.changes is not None:
-            resource = str((summary.get("bottleneck") or {}).get("resource"))
-            chosen = promising(found, resource, self.effort.changes)
+        found = candidates(Present.of(summary, self.baseline.compose()), stalled_families(summary))
+        chosen = found if self.effort.changes is None else promising(found, needs(summary), self.effort.changes)
         self.left_out = len(found) - len(chosen)
         return self._round([(c,) for c in chosen], self.effort.screened)
 

@@ -1,0 +1,235 @@
+"""Present state of a store, as the candidates of an advice see it: options in force, configuration, and one run or LOG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lsmlab.models.devices.make import device_class_of
+from lsmlab.models.engines.make import DEFAULT_FAMILY, family_names
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.defaults import releases_of
+from lsmlab.models.options.values import flatten, option_types, plain, read_value
+from lsmlab.models.units import parse_quantity
+from lsmlab.models.version import Version
+from lsmlab.sim.studies.intervals import is_saturating
+
+OPTIONS: Final = "engine.options"
+"""Path of RocksDB's options in a configuration."""
+LEVEL, UNIVERSAL, FIFO = "kCompactionStyleLevel", "kCompactionStyleUniversal", "kCompactionStyleFIFO"
+CAPS: Final = ("write_cap", "read_cap", "background_cap", "iops_cap")
+"""Limits of the groups device and limits."""
+RATES: Final = (*CAPS[:3], "delayed_write_rate", "rate_limiter_bytes_per_sec")
+"""Limits and options in bytes per second."""
+_NEVER_FILES: Final = 100_000
+"""Number of L0 files from which a trigger is a way to switch it off."""
+
+
+@dataclass(frozen=True)
+class Present:
+    """Store whose changes are sought."""
+
+    options: Mapping[str, Any]
+    """Options in force of one column family, by flat name; an imported LOG may lack some."""
+    config: Mapping[str, Any]
+    """Configuration; empty for an imported LOG."""
+    summary: Mapping[str, Any]
+    """Summary of a run, or of the LOG."""
+    family: str = ""
+    """Key in `engine.families` of the column family whose options these are; "" for those of `engine.options`."""
+    name: str = DEFAULT_FAMILY
+    """Name of that family."""
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any], config: Mapping[str, Any]) -> Present:
+        """Return the present state of the database; its options are those of the default family."""
+        return cls(flatten(summary.get("options") or {}), config, summary)
+
+    def of_family(self, name: str) -> Present | None:
+        """Return the state of the column family of this name; None if the configuration does not know it."""
+        if name == DEFAULT_FAMILY:
+            return self
+        engine = self.config.get("engine") or {}
+        key = next((key for key, own in family_names(engine).items() if own == name), None)
+        if key is None:
+            return None
+        given = flatten((engine["families"][key] or {}).get("options") or {})
+        own = {option: plain(read_value(option, value)) for option, value in given.items() if value is not None}
+        return Present({**self.options, **own}, self.config, self.summary, key, name)
+
+    @property
+    def families(self) -> int:
+        """Return the number of column families."""
+        return len({DEFAULT_FAMILY, *family_names(self.config.get("engine") or {}).values()})
+
+    @property
+    def cores(self) -> float:
+        """Return the number of cores; 0 if it is not known."""
+        return float((self.summary.get("cpu") or {}).get("cores") or (self.config.get("host") or {}).get("cores") or 0.0)
+
+    @property
+    def version(self) -> Version | None:
+        """Return the release; None if it is not known."""
+        text = (self.config.get("engine") or {}).get("version") or self.summary.get("engine_version")
+        try:
+            return Version.parse(str(text)) if text else None
+        except InputError:
+            return None
+
+    def policy(self, group: str) -> str:
+        """Return the name of the class of a policy, such as RocksDbPicker; "" if the configuration does not have it."""
+        part = (self.config.get("engine") or {}).get(group) or {}
+        return str(part.get("_target_") or "").rpartition(".")[2]
+
+    def has(self, option: str) -> bool:
+        """Return whether the release has an option."""
+        return self.version is None or releases_of(self.version, option) is None
+
+    def value(self, key: str) -> Any:
+        """Return the present value of an option by its flat name, or of another key by its path; None if there is none.
+
+        Limits of the device are numbers in base units.
+        """
+        if key in option_types():
+            return self.options.get(key)
+        node: Any = self.config
+        *path, last = key.replace("/", ".").split(".")
+        for part in (*path, last):
+            node = node.get(part) if isinstance(node, Mapping) else None
+        if node is None or last not in CAPS:
+            return node
+        try:
+            return parse_quantity(node, "bytes_per_s" if last in RATES else "count")
+        except InputError:
+            return None
+
+
+Condition = Callable[[Present], bool]
+"""Whether a change, or an option, has any effect in the present state."""
+
+
+def anywhere(_: Present) -> bool:
+    """Return that a change has no condition."""
+    return True
+
+
+def all_of(*conditions: Condition) -> Condition:
+    """Return the condition that all of these hold."""
+    return lambda present: all(holds(present) for holds in conditions)
+
+
+def style(*names: str) -> Condition:
+    """Return the condition that the store compacts in one of these styles; an engine with a picker of its own has none."""
+    return lambda p: p.policy("picker") in ("", "RocksDbPicker") and p.options.get("compaction_style") in names
+
+
+def picker(*names: str) -> Condition:
+    """Return the condition that one of these classes picks compactions, RocksDB's with levels."""
+    return lambda p: p.policy("picker") in names or style(LEVEL)(p)
+
+
+def policy_is(group: str, *names: str) -> Condition:
+    """Return the condition that a policy of the engine is one of these classes; a LOG's is RocksDB's."""
+    return lambda p: p.policy(group) in ("", *names)
+
+
+def policy_is_not(group: str, *names: str) -> Condition:
+    """Return the condition that a policy of the engine is known and none of these classes."""
+    return lambda p: p.policy(group) not in ("", *names)
+
+
+def drive(*classes: str) -> Condition:
+    """Return the condition that the drive is of one of these classes."""
+    return lambda p: (device_class_of(p.config.get("device") or {}) or "") in classes
+
+
+def faster_drive(present: Present) -> bool:
+    """Return whether the drive is faster than a disk and a SATA SSD, or of no known class."""
+    return not drive("hdd", "sata")(present)
+
+
+def buffered(present: Present) -> bool:
+    """Return whether the machine has a page cache, so that options decide about direct I/O; so it may be in a LOG."""
+    return not present.config or bool(present.value("device.page_cache"))
+
+
+def reads(present: Present) -> bool:
+    """Return whether the load has reads or scans."""
+    return bool(present.summary.get("read_ops_per_s"))
+
+
+def several_families(present: Present) -> bool:
+    """Return whether the database has more than one column family."""
+    return present.families > 1
+
+
+def one_family(present: Present) -> bool:
+    """Return whether the database has one column family."""
+    return present.families == 1
+
+
+def since_release(first: Version) -> Condition:
+    """Return the condition that the store is of this release or a later one."""
+    return lambda p: p.version is None or p.version >= first
+
+
+def three_memtables(present: Present) -> bool:
+    """Return whether two memtables can be flushed together."""
+    return int(present.options.get("max_write_buffer_number") or 0) > 2
+
+
+def merges(present: Present) -> bool:
+    """Return whether compactions merge files into others, which FIFO hardly does."""
+    return present.options.get("compaction_style") != FIFO
+
+
+def l0_limits(present: Present) -> bool:
+    """Return whether the number of L0 files ever slows writers: FIFO has no such limit (SanitizeCfOptions)."""
+    return merges(present) and int(present.options.get("level0_slowdown_writes_trigger") or 0) < _NEVER_FILES
+
+
+def compressed_by(*codecs: str) -> Condition:
+    """Return the condition that blocks are compressed by one of these codecs."""
+    return lambda p: p.options.get("compression") in codecs
+
+
+def limiter(present: Present) -> bool:
+    """Return whether RocksDB's rate limiter is on."""
+    return bool(present.options.get("rate_limiter_bytes_per_sec"))
+
+
+def no_limiter(present: Present) -> bool:
+    """Return whether RocksDB's rate limiter is off."""
+    return not limiter(present)
+
+
+def derived_jobs(present: Present) -> bool:
+    """Return whether max_background_jobs decides: the two old options, if set, replace it (DBImpl::GetBGJobLimits)."""
+    return all(present.options.get(f"max_background_{kind}") in (-1, None) for kind in ("flushes", "compactions"))
+
+
+def old_jobs(present: Present) -> bool:
+    """Return whether the two old options decide about the jobs."""
+    return not derived_jobs(present)
+
+
+def capped(present: Present) -> bool:
+    """Return whether a limit of the group limits is set."""
+    return any(v is not None for k, v in (present.config.get("limits") or {}).items() if k in CAPS)
+
+
+def failing(present: Present) -> bool:
+    """Return whether the drive changes or jobs fail during the run."""
+    conditions = present.config.get("conditions") or {}
+    return bool(conditions.get("changes") or conditions.get("compaction_errors"))
+
+
+def open_loop(present: Present) -> bool:
+    """Return whether operations arrive at times of their own and wait for a thread of the clients."""
+    return "threads" in (present.config.get("workload") or {}) and not is_saturating(present.config)
+
+
+def shared_memtables(present: Present) -> bool:
+    """Return whether a write buffer manager bounds all memtables together."""
+    return bool(present.options.get("db_write_buffer_size"))
