@@ -44,6 +44,7 @@ STORES: Mapping[Bottleneck, Sequence[str]] = {
     Bottleneck.LIMITER: ("engine.options.rate_limiter_bytes_per_sec=40MB/s",),
     Bottleneck.PAUSED: ("engine=silk",),
     Bottleneck.ERROR: ("conditions=full_device",),
+    Bottleneck.MANAGER: ("shared.write_buffer_manager=64MiB", "shared.allow_stall=true"),
 }
 """Settings without which a store cannot have a bottleneck."""
 

@@ -145,6 +145,17 @@ class ColumnFamily:
         return any(not m.in_progress for m in self.immutables)
 
     @property
+    def flush_pending_or_running(self) -> bool:
+        """Return whether a flush runs or is due (MemTableList::IsFlushPendingOrRunning).
+
+        Fewer immutable memtables than min_write_buffer_number_to_merge wait without a flush, unless one was requested.
+        """
+        waiting = sum(not m.in_progress for m in self.immutables)
+        if waiting < len(self.immutables) or waiting >= self.options.min_write_buffer_number_to_merge:
+            return True
+        return waiting > 0 and self.database.has_queued_flush(self.flushing)
+
+    @property
     def immutable_bytes(self) -> float:
         """Memory of the immutable memtables."""
         return sum(m.size_bytes for m in self.immutables)
