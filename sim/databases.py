@@ -153,7 +153,8 @@ def with_cache(config: Mapping[str, Any], sharing: Sharing, part: float = 1.0) -
     size = float(sharing.block_cache) if sharing.block_cache is not None else _cache_size(options)
     if sharing.cost_to_cache:
         size = max(0.0, size - float(sharing.write_buffer_manager or 0))
-    return {**config, "engine": {**engine, "options": {**options, "cache_size": round(size * part)}}}
+    applied = {**(config.get("shared") or {}), "block_cache": None, "cost_to_cache": False}
+    return {**config, "shared": applied, "engine": {**engine, "options": {**options, "cache_size": round(size * part)}}}
 
 
 def _cache_size(options: Mapping[str, Any]) -> float:

@@ -170,6 +170,7 @@ class Setting:
 
         """
         sharing, entries = read_sharing(config), read_databases(config)
+        given = config
         config = with_cache(config, sharing) if not entries else config
         seed = config.get("seed", 1)
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
@@ -195,7 +196,7 @@ class Setting:
             raise InputError("prefill: a run has either prefill or initial_tree, not both; set one of them to null")
         databases = _alike_databases(config, entries, sharing, allowed)
         return cls(
-            config=config, engines=engines, host=host, workload=workload, shares=shares, keys=keys, device=device,
+            config=given, engines=engines, host=host, workload=workload, shares=shares, keys=keys, device=device,
             device_changes=changes, conditions=conditions, seed=seed, checks=bool(config.get("checks", False)), save=save,
             prefill=None if config.get("prefill") is None else _prefill(config, allowed),
             initial_tree=None if config.get("initial_tree") is None else _tree_files(config["initial_tree"]),

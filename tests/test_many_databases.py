@@ -84,7 +84,7 @@ def test_many_small_memtables_fill_a_small_buffer() -> None:
 
     assert few.summary["flush_bytes"] / few.summary["flush_count"] > MIB
     assert small < 100 * KIB
-    assert lots.summary["ops_per_s"] < few.summary["ops_per_s"] / 20
+    assert lots.summary["ops_per_s"] < few.summary["ops_per_s"] / 10
 
 
 # --- write buffer manager ----------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_the_stall_of_a_shared_buffer_stops_every_database_of_the_process() -> N
     apart = each(many(TWO.replace("rate: 200}", "rate: 200}, process: other"), *SLOW, "shared.allow_stall=true"))
     free = each(many(TWO, *SLOW))
 
-    assert together["busy"]["stall_seconds"]["write_buffer_manager_limit"] > 1.0
+    assert together["busy"]["stall_seconds"]["write_buffer_manager_limit"] > 0.5
     assert together["calm"]["stall_seconds"]["write_buffer_manager_limit"] > 0.1
     assert {} == apart["calm"]["stall_seconds"]
     assert {} == free["calm"]["stall_seconds"]

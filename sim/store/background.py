@@ -25,7 +25,7 @@ from lsmlab.models.policies.scheduling import (
     StartFlush,
     StoreView,
 )
-from lsmlab.sim.store.jobs.context import FamilyContext, FlushThreads
+from lsmlab.sim.store.jobs.context import AtomicFlush, FamilyContext, FlushThreads
 from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.thread_pools import ThreadPools
 from lsmlab.sim.store.write_controller import WriteController
@@ -62,7 +62,7 @@ class Background:
         self._flushes_scheduled = self._compactions_scheduled = 0
         """Jobs that have a slot of the database and wait for a thread of the process; their requests are still queued."""
         self._job_ids = itertools.count(1)
-        self._flush_queue: dict[tuple[FlushThreads, ...], float] = {}
+        self._flush_queue: dict[FlushThreads | AtomicFlush, float] = {}
         """Flush requests with their times, oldest first: one column family each, or with atomic_flush all families together."""
         self._compaction_queue: dict[FamilyContext, float] = {}
         """Column families that need a compaction, in the same form (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
@@ -91,13 +91,13 @@ class Background:
 
     # --- queues -------------------------------------------------------------------------------------------------------
 
-    def enqueue_flush(self, *families: FlushThreads) -> None:
-        """Queue one flush of these column families, unless it is queued already (EnqueuePendingFlush)."""
-        self._flush_queue.setdefault(families, self._env.now)
+    def enqueue_flush(self, request: FlushThreads | AtomicFlush) -> None:
+        """Queue a flush of a column family, unless it is queued already, or an atomic flush (EnqueuePendingFlush)."""
+        self._flush_queue.setdefault(request, self._env.now)
 
     def has_queued_flush(self, family: FlushThreads) -> bool:
         """Return whether a flush of this column family is queued."""
-        return any(family in request for request in self._flush_queue)
+        return family in self._flush_queue
 
     def enqueue_compaction(self, family: FamilyContext) -> bool:
         """Queue a column family if it needs a compaction (EnqueuePendingCompaction). Return whether it was added."""
@@ -194,7 +194,10 @@ class Background:
         request, waited_s = _take(self._flush_queue, self._env.now)
         job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool, slot_wait_s=waited_s)
         self.view.jobs.append(job)
-        self._env.process(request[0].run(job, parent, request))
+        if isinstance(request, AtomicFlush):
+            self._env.process(request.threads[0].run(job, parent, request))
+        else:
+            self._env.process(request.run(job, parent))
 
     def _start_compaction(self, action: StartCompaction) -> bool:
         view = self.view

@@ -23,7 +23,7 @@ from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background
 from lsmlab.sim.store.background_errors import BackgroundErrors
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, MemtableSwitch
-from lsmlab.sim.store.jobs.context import FamilyContext, FlushThreads
+from lsmlab.sim.store.jobs.context import AtomicFlush, FamilyContext, FlushThreads
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.store.options_file_writer import OptionsFileWriter
@@ -105,7 +105,7 @@ class Database:
         if not switched:
             return []
         if self.atomic_flush:
-            self.background.enqueue_flush(*(f.flushing for f in self.families if f.has_waiting_memtables))
+            self._enqueue_atomic_flush()
         else:
             for family, switch in switched:
                 family.request_flush(forced=switch.reason != WRITE_BUFFER_FULL)
@@ -116,6 +116,12 @@ class Database:
     def atomic_flush(self) -> bool:
         """Return whether all column families are flushed together."""
         return len(self.families) > 1 and self.families[0].options.atomic_flush
+
+    def _enqueue_atomic_flush(self) -> None:
+        waiting = [f for f in self.families if f.has_waiting_memtables]
+        if waiting:
+            request = AtomicFlush(tuple(f.flushing for f in waiting), tuple(f.immutables[-1] for f in waiting))
+            self.background.enqueue_flush(request)
 
     def force_flushes(self, numbers: Sequence[int]) -> None:
         """Flush column families whose memtables wait for `min_write_buffer_number_to_merge`; `numbers`: those of families."""
@@ -300,7 +306,7 @@ class Database:
         """Start jobs again, first the flush of all immutable memtables; accept no write yet."""
         self.background.suspended = False
         if self.atomic_flush:
-            self.background.enqueue_flush(*(f.flushing for f in self.families if f.has_waiting_memtables))
+            self._enqueue_atomic_flush()
         else:
             for family in self.families:
                 family.request_flush(forced=True)

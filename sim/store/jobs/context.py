@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import simpy
@@ -27,7 +28,20 @@ from lsmlab.sim.store.store_events import StoreEvents
 class FlushThreads(Protocol):
     """Flush threads of a column family (`Flushing`)."""
 
-    def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events: ...
+    def run(self, view: JobView, parent: int, group: AtomicFlush | None = None) -> Events: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomicFlush:
+    """Request to flush column families together (`FlushRequest`): each up to the memtable that was its newest then.
+
+    Unlike flushes of one family, atomic flushes are queued once per request (`EnqueuePendingFlush`).
+    """
+
+    threads: tuple[Any, ...]
+    """`Flushing` of each column family."""
+    newest: tuple[Memtable, ...]
+    """Newest immutable memtable of each (`GetLatestMemTableID`)."""
 
 
 class CompactionThreads(Protocol):
