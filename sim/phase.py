@@ -256,7 +256,9 @@ class Phase:
             return None
         from lsmlab.sim.clients.family_reads import FamilyReads
 
-        return FamilyReads(self.env, self.machine, self.families, self.setup, self.fills.cursors, self._reads_rng)
+        return FamilyReads(
+            self.env, self.machine, self.families, self.setup, self.fills.cursors, self._reads_rng, self._client_sets.patience
+        )
 
 
 def change_device(machine: Machine, changes: Sequence[DeviceChange]) -> Events:

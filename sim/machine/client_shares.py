@@ -13,7 +13,7 @@ _FEW: Final = 8
 """Sets of clients that hear of every change; of more, each hears of large changes only."""
 _FELT: Final = 0.05
 """Relative change of a share or latency from which many sets of clients plan again."""
-_PAUSE_S: Final = 0.01
+_PAUSE_S: Final = 0.03
 """Time between two such plans, per set of clients."""
 
 
@@ -69,6 +69,11 @@ class ClientSets:
         self._next_s = 0.0
         self._alarm = Alarm(machine.env, self._tell)
 
+    @property
+    def patience(self) -> float:
+        """Factor of the times between two looks at what changes slowly: with many sets, each looks less often."""
+        return max(1.0, self._count / _FEW)
+
     def add(self) -> ClientShares:
         """Add a set without demand."""
         self._sets.append(ClientShares(self))
@@ -120,12 +125,12 @@ class ClientSets:
     def _feels(self) -> bool:
         now = self.machine.shares(self.machine.client_demand)
         told = self._told
-        return told is None or any(
-            abs(a - b) > _FELT * max(a, b)
-            for a, b in (
-                (now.core_share, told.core_share), (now.read_latency_s, told.read_latency_s), (now.queued_s, told.queued_s)
-            )
-        )  # fmt: skip
+        if told is None:
+            return True
+        pairs = [(now.core_share, told.core_share)]
+        if self._sleeping:
+            pairs += [(now.read_latency_s, told.read_latency_s), (now.queued_s, told.queued_s)]
+        return any(abs(a - b) > _FELT * max(a, b) for a, b in pairs)
 
     def _tell(self) -> None:
         if not self._feels():
