@@ -65,7 +65,7 @@ See (behaviour/device-and-kernel.md, Small requests).
 """
 REFRESH_S: Final = 1.0
 """Simulated time between two samples: level sizes change slowly in comparison."""
-_SHORTEST: Final = 0.25
+_SHORTEST: Final = 0.5
 """Shortest time between two looks at a block cache that fills, as a share of the time between two samples, where many databases
 share the machine."""
 

@@ -13,7 +13,7 @@ _FEW: Final = 8
 """Sets of clients that hear of every change; of more, each hears of large changes only."""
 _FELT: Final = 0.05
 """Relative change of a share or latency from which many sets of clients plan again."""
-_PAUSE_S: Final = 0.03
+_PAUSE_S: Final = 0.05
 """Time between two such plans, per set of clients."""
 
 
