@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-from lsmlab.models.workloads.arrivals import ClosedLoop, FloatArray, OpenLoop
+from lsmlab.models.workloads.arrivals import Arrivals, ClosedLoop, Scaled
 from lsmlab.models.workloads.base import Clients, Workload
-
-
-@dataclass(frozen=True)
-class Scaled:
-    """Arrivals of another process, each rate times `factor`."""
-
-    arrivals: OpenLoop
-    factor: float
-
-    def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Return start times and rates of the whole run."""
-        starts, rates = self.arrivals.segments(until_s, rng)
-        return starts, rates * self.factor
 
 
 def part_of(workload: Workload, share: float) -> Workload:
@@ -42,6 +28,7 @@ def part_of(workload: Workload, share: float) -> Workload:
 
 def _part(group: Clients, share: float) -> Clients:
     arrivals = group.arrivals
+    scaled: Arrivals
     if isinstance(arrivals, ClosedLoop):
         limits = {
             name: None if (limit := getattr(arrivals, name)) is None else limit * share

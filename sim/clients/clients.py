@@ -40,15 +40,15 @@ class ClientLoad:
 
     def __init__(
         self, env: simpy.Environment, setup: Setup, machine: Machine, databases: Sequence[Database], until_s: float,
-        rng: np.random.Generator, reads: FamilyReads | None, shares: ClientShares,
+        rng: np.random.Generator, reads: FamilyReads | None, beside: ClientShares,
     ) -> None:  # fmt: skip
-        """Start at the present time, until `until_s`. `shares`: of the machine, beside the clients of other databases."""
+        """Start at the present time, until `until_s`. `beside`: shares of the machine, beside the clients of other databases."""
         self.env = env
         self.databases = databases
         self.families = [family for database in databases for family in database.families]
         self.shape = shape = setup.shape
         self._machine = machine
-        self._shares_of_machine = shares
+        self._shares_of_machine = beside
         self.finished = Observers[[]]()
         """Observers of the end: all operations of all groups are served."""
         clients = setup.workload.clients

@@ -19,6 +19,8 @@ MUTABLE_SHARE: Final = 7 / 8
 """Share of the buffer that active memtables may take (`WriteBufferManager::mutable_limit_`)."""
 _ALMOST: Final = 1e-6
 """Entries: less than this is missing due to rounding."""
+_AGAIN_S: Final = 1e-6
+"""Time until the next look if a memtable was not flushed, although it may be: its clients count entries with another rounding."""
 
 Floats = NDArray[np.float64]
 
@@ -153,40 +155,18 @@ class SharedMemtables:
         blocks = next_block_at(used[growing], self._block[growing]) - used[growing]
         return max(float((blocks / self._growth[growing]).min()), (limit_bytes - most) / float(self._growth.sum()))
 
-    def _active_bytes(self, used: Floats) -> float:
-        return float(arena_bytes(used, self._block).sum())
-
-    def _next_s(self) -> float:
-        """Return the seconds until the manager may have to act: never later than the moment at which it must."""
-        used = self._used_now()
-        active, immutable = self._active_bytes(used), float(self._immutable.sum())
-        if self._stopped != self.manager.stops(active + immutable):
-            return 0.0
-        growth, growing = self._growth, self._growth > 0.0
-        if not growing.any():
-            return math.inf
-        room = self.manager.room_bytes(active, immutable)
-        if room <= 0.0:
-            missing = (self._flushable[growing] - used[growing]) / growth[growing]
-            return max(0.0, float(missing.min()))
-        if self.manager.allow_stall:
-            room = min(room, self.manager.buffer_bytes - active - immutable)
-        # an arena has at most one block more than its entries fill
-        unblocked = active + room - float((used + self._block).sum()) - len(used) * INLINE_BYTES
-        blocks_s = (next_block_at(used[growing], self._block[growing]) - used[growing]) / growth[growing]
-        return max(float(blocks_s.min()), unblocked / float(growth.sum()))
-
     def _act(self) -> None:
         """Flush memtables while a flush is due, and stop or release the writers."""
+        waits = False
         for number in self._in_order_of_writes():
             used = self._used_now()
             if self.manager.room_bytes(self._active_bytes(used), float(self._immutable.sum())) > 0.0:
                 break
             place = self._members[number].place
             if (used[place] >= self._flushable[place] - _ALMOST).any():
-                self._members[number].flush()
+                waits = not self._members[number].flush() or waits
         self._stop_or_release()
-        self._alarm.set(self._next_s())
+        self._alarm.set(max(self._next_s(), _AGAIN_S if waits else 0.0))
 
     def _in_order_of_writes(self) -> list[int]:
         """Return the numbers of the databases that accept writes, in the random order in which their next writes come."""

@@ -102,6 +102,7 @@ def _quantity(value: str, where: str) -> float:
 def memory_bytes(config: Mapping[str, Any]) -> float:
     """Return the memory of a store's memtables and block cache: all memtables of all column families and databases full."""
     sharing = read_sharing(config)
+    stores: list[tuple[Mapping[str, Any], int]]
     stores = [(one_config(config, entry), entry.count) for entry in read_databases(config).values()] or [(config, 1)]
     memtables = cache = 0.0
     for own, count in stores:
