@@ -191,7 +191,7 @@ def test_no_candidate_names_an_unknown_option() -> None:
                 assert key not in NOT_SIMULATED
                 assert re.search(rf"\.{key.rpartition('.')[2]}\b", code), f"{key} is read nowhere"
         assert is_of_family(row) or not any(key in option_types() and key not in DATABASE_OPTIONS for key in row.changes)
-    assert AT_START | IN_CODE.keys() <= {key for row in ROWS for key in row.changes}
+    assert AT_START | IN_CODE.keys() <= {key.removeprefix("shared.") for row in ROWS for key in row.changes}
 
 
 def test_each_row_is_offered_somewhere() -> None:
@@ -212,6 +212,8 @@ def test_each_row_is_offered_somewhere() -> None:
          "engine.options.level0_file_num_compaction_trigger=12",
          "engine.options.compaction_readahead_size=0"),
         ("+engine.families.b.options.num_levels=5",),
+        ("databases={a: {count: 2}}", "shared.write_buffer_manager=64MiB", "shared.allow_stall=true", "shared.block_cache=1GiB",
+         "engine.options.rate_limiter_bytes_per_sec=9MB/s"),
     )  # fmt: skip
     device = {"device": {"write_bytes_per_s": 5e7}}
     offered = {
