@@ -122,7 +122,7 @@ def collect(
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
         "not_simulated": [option.as_data() for option in setup.engine.not_simulated],
-        "notes": list(dict.fromkeys(n for store in stores for n in (*store.setup.engine.notes, *store.setup.workload.notes))),
+        "notes": _notes(stores),
         "seed": setting.seed,
         "version": _VERSION,
         "results_format": FORMAT,
@@ -139,6 +139,13 @@ def collect(
         latency=_latency_table(latencies),
         events=None if logs is None else events_table(logs),
     )
+
+
+def _notes(stores: Sequence[Store]) -> list[str]:
+    """Return notes on options and workloads, each once, and one on the intervals of a run of several databases."""
+    found = dict.fromkeys(n for store in stores for n in (*store.setup.engine.notes, *store.setup.workload.notes))
+    several = "intervals are learnt from runs of one database; no run of several has been compared with real ones yet"
+    return [*found, *([several] if len(stores) > 1 else [])]
 
 
 def _memory(stores: Sequence[Store]) -> dict[str, Any]:
