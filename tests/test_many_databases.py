@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from lsmlab.models import since
 from lsmlab.models.errors import InputError
@@ -11,6 +13,8 @@ from lsmlab.sim.results.results import Result
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.store.thread_pools import ThreadPool
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
+from lsmlab.validation.casefiles.case import read_case
+from lsmlab.validation.casefiles.overrides import overrides_of
 from running import configuration, simulate
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -223,3 +227,36 @@ def test_input_is_refused_with_its_key(overrides: tuple[str, ...], message: str)
 def test_rules_of_the_manager_begin_with_their_release() -> None:
     """allow_stall came in 6.21; families with a flush are left out since 7.6."""
     assert ("6.21", "7.6") == (str(since.MANAGER_MAY_STALL), str(since.MANAGER_LEAVES_OUT_FLUSHES))
+
+
+# --- recordings --------------------------------------------------------------------------------------------------------
+
+WIDER = Path(__file__).parents[1] / "validation" / "cases" / "wider"
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [("q3_two_rate_bw100", ("workload.benchmark_write_rate_limit=12000000",)), ("q3_two_bw80_v200", ())],
+)
+def test_two_recorded_databases(name: str, own: tuple[str, ...]) -> None:
+    """Two databases in two processes behind one cap: docs/how-to/many-databases.md has the numbers."""
+    case = read_case(WIDER / name / "case.yaml")
+    result = simulate(
+        *case.overrides, "databases={db: {count: 2, process: each}}", "workload.shards=1", "workload.threads=1",
+        "workload.num=10000000", "save.events=false", *own,
+    )  # fmt: skip
+
+    assert case.measured["write_amplification"] == pytest.approx(result.summary["write_amplification"], rel=0.03)
+    assert case.measured["ops_per_s"] == pytest.approx(result.summary["ops_per_s"], rel=0.06)
+    assert case.measured["flush_count"] == pytest.approx(result.summary["flush_count"], rel=0.06)
+
+
+def test_a_case_may_have_databases() -> None:
+    """A case file names databases and what they share as a configuration does."""
+    own = {"databases": {"db": {"count": 2, "process": "each"}}, "shared": {"flush_threads": 1}}
+    overrides, _ = overrides_of({"store": {"engine": "rocksdb"}, "workload": {"base": "fillrandom"}, **own}, WIDER)
+    config = configuration(*overrides)
+
+    assert own["databases"] == config["databases"]
+    assert 1 == config["shared"]["flush_threads"]
+    assert config["shared"]["rate_limiter"]

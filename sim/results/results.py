@@ -144,7 +144,7 @@ def collect(
 def _notes(stores: Sequence[Store]) -> list[str]:
     """Return notes on options and workloads, each once, and one on the intervals of a run of several databases."""
     found = dict.fromkeys(n for store in stores for n in (*store.setup.engine.notes, *store.setup.workload.notes))
-    several = "intervals are learnt from runs of one database; no run of several has been compared with real ones yet"
+    several = "intervals are learnt from runs of one database; four recordings of two databases have been compared"
     return [*found, *([several] if len(stores) > 1 else [])]
 
 
