@@ -17,8 +17,8 @@ from lsmlab.models.tree.files import IN_TABLE, BlobNumbers, KeyArray, SortedFile
 
 RECORD_HEADER_BYTES: Final = 32
 """BlobLogRecord::kHeaderSize; the key and the value follow."""
-_FILE_BYTES: Final = 30 + 32
-"""BlobLogHeader::kSize and BlobLogFooter::kSize."""
+BLOB_FRAME_BYTES: Final = 30 + 32
+"""BlobLogHeader::kSize and BlobLogFooter::kSize, of each file."""
 
 
 class BlobSums(NamedTuple):
@@ -55,7 +55,7 @@ class BlobFile:
     @property
     def size_bytes(self) -> int:
         """Size of the file on the device."""
-        return round(self.total.record_bytes) + _FILE_BYTES
+        return round(self.total.record_bytes) + BLOB_FRAME_BYTES
 
     @property
     def lifetime_factor(self) -> float:
