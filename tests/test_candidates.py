@@ -335,6 +335,7 @@ def test_options_of_blob_files_are_tried_in_both_directions() -> None:
     assert "enable_blob_garbage_collection=false" == collected["enable_blob_garbage_collection"]
     assert ["blob_garbage_collection_age_cutoff=0.5", "blob_garbage_collection_age_cutoff=0.125"] == cutoffs
     assert "blob_garbage_collection_force_threshold=0.5" == collected["blob_garbage_collection_force_threshold"]
+    assert "target_file_size_base=8MiB max_bytes_for_level_base=32MiB" in names(candidates(present(*collecting)))
     assert "blob_compaction_readahead_size=2MiB" == collected["blob_compaction_readahead_size"]
     assert "blob_garbage_collection_force_threshold" not in blob_changes(*collecting, UNIVERSAL)
     assert "blob_garbage_collection_force_threshold" not in blob_changes(*collecting, "engine.version='6.25'")
