@@ -28,6 +28,9 @@ READ_MIB = 1.5
 """MiB that each compaction reads from blob files."""
 
 
+_BLOB_LINE = re.compile(r"Generated blob file .* (\d+) total bytes")
+_COMPACTED = re.compile(r"(Compacted .*=> )(\d+)")
+"""The line of a compaction's end has the bytes of SST files and blob files together."""
 LINE = "Blob file count: 20, total size: 2.0 GB, garbage size: 0.5 GB, space amp: 1.3"
 
 
@@ -77,7 +80,12 @@ def blob_log(monkeypatch: pytest.MonkeyPatch, *, events: bool) -> str:
     monkeypatch.setitem(log_sample.FAMILY, "enable_blob_garbage_collection", "true")
     sample = BlobSample()
     sample.events = events
-    plain = sample.run(24).text
+    plain, blobs = "", 0
+    for line in sample.run(24).text.splitlines():
+        blobs = 0 if "Compacting" in line else blobs
+        if (created := _BLOB_LINE.search(line)) is not None:
+            blobs += int(created[1])
+        plain += _COMPACTED.sub(lambda found, both=blobs: f"{found[1]}{int(found[2]) + both}", line) + "\n"  # type: ignore[misc]
     payload = ENTRIES * (KEY_BYTES + 8 + 1 + 2 + VALUE)
     return (
         plain.replace(f'"total_data_size": {ENTRIES * (KEY_BYTES + 100)}', f'"total_data_size": {payload}')
@@ -176,6 +184,27 @@ def test_events_give_the_exact_size_of_blob_files(logged: str, tmp_path: Path) -
     assert sum(created.values()) == found(counted(logged, len(created)))["bytes"]
     assert 2.0 * 2**30 == found(counted(logged, len(created) - 1))["bytes"]
     assert sum(created.values()) - created[first] == found(counted(deleted, len(created) - 1))["bytes"]
+
+
+def test_events_give_the_state_at_the_end_where_they_know_all_files(logged: str, tmp_path: Path) -> None:
+    """After the last dump, two older blob files are deleted and new ones come: without these deletions the rest is unknown."""
+    lines = logged.splitlines()
+    dump = max(i for i, line in enumerate(lines) if "DUMPING STATS" in line)
+    kept = lines[:dump] + [line for line in lines[dump:] if "Shutdown" in line]
+    number = len(CREATION.findall("\n".join(kept[: kept.index(LINE)])))
+    all_of = sum(62 + int(size) for _, size in CREATION.findall(logged))
+    event = next(line for line in kept[kept.index(LINE) :] if '"blob_file_creation"' in line)
+    event = event.replace("blob_file_creation", "blob_file_deletion")
+
+    def found(*deleted: int) -> dict[str, Any]:
+        gone = [re.sub(r'"file_number": \d+', f'"file_number": {old}', event) for old in deleted]
+        text = "\n".join(kept).replace(LINE, "\n".join((LINE, *gone)))
+        blobs: dict[str, Any] = summarise_log(read_log(write_log(tmp_path, counted(text, number + 2).encode())))["blobs"]
+        return blobs
+
+    whole, part = found(3, 4), found(3)
+    assert (all_of, None, None) == (whole["bytes"], whole["garbage_bytes"], whole["space_amplification"])
+    assert (number + 2, 2.0 * 2**30, 0.5 * 2**30) == (part["files"], part["bytes"], part["garbage_bytes"])
 
 
 def test_what_the_lines_do_not_tell_is_unknown(logged: str, tmp_path: Path) -> None:

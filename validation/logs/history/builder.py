@@ -220,6 +220,8 @@ class _Builder:
             self.result.blob_files[number] = LogBlobFile(size + BLOB_FRAME_BYTES, event.time_us)
         if running := self.active.get((event.opening, event.job)):
             job = running[-1]
+            if number is not None:
+                self.result.blob_files[number].job = job
             job.blob_files += 1
             job.blobs += event.whole("total_blob_count") or 0
             job.blob_write_bytes += size
@@ -228,6 +230,8 @@ class _Builder:
         number = event.whole("file_number")
         if number in self.result.blob_files:
             self.result.blob_files[number].deleted_us = event.time_us
+        elif number is not None and number < min(self.result.blob_files, default=number + 1):
+            self.result.old_blob_files_deleted_us.append(event.time_us)
 
     def _blobs_of_lines(self, job: LogJob, text_lines: JobText) -> None:
         """Set the blob files of a job from its text lines, if it has no events of them (before 6.25, or lost)."""
@@ -305,7 +309,9 @@ class _Builder:
         self.places.update((f.number, job.output_level) for f in job.outputs)
         generated = text_lines.files.values()
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in generated) or None]
-        job.write_bytes = most_frequent([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
+        both = text_lines.write_bytes  # SST files and blob files
+        text_bytes = None if both is None else max(0, both - job.blob_write_bytes)
+        job.write_bytes = most_frequent([event.whole("total_output_size"), text_bytes, *sizes])
         text_entries_in, text_entries_out = text_entries(line, event, job.subcompactions)
         entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
         job.entries_in = most_frequent([event.whole("num_input_records"), text_entries_in])

@@ -218,12 +218,19 @@ class LogBlobFile:
 
     size_bytes: int
     created_us: int
+    job: LogJob | None = None
+    """Job that wrote it; None if the LOG does not tell."""
     deleted_us: int | None = None
     """Time at which it was removed from the device; None: never in the LOG."""
 
     def exists(self, time_us: int) -> bool:
-        """Return whether the file is on the device at a time."""
-        return self.created_us <= time_us and (self.deleted_us is None or self.deleted_us > time_us)
+        """Return whether the file belongs to the store at a time: its job has committed it, and it is not deleted."""
+        since_us = self.created_us
+        if self.job is not None:
+            if not self.job.done or self.job.end_us is None:
+                return False
+            since_us = self.job.end_us
+        return since_us <= time_us and (self.deleted_us is None or self.deleted_us > time_us)
 
 
 @dataclass
@@ -240,6 +247,8 @@ class LogJobs:
     """Number of gaps and contradictions by kind; `PROBLEMS` explains the kinds."""
     blob_files: dict[int, LogBlobFile] = field(default_factory=dict)
     """Blob files by number, from their events (6.25 and later)."""
+    old_blob_files_deleted_us: list[int] = field(default_factory=list)
+    """Times at which blob files that are older than these were deleted."""
 
     def done(self, *kinds: str) -> list[LogJob]:
         """Return the committed jobs of these kinds."""

@@ -146,7 +146,9 @@ def _blobs(log: RocksDbLog, jobs: LogJobs, inside: Sequence[LogJob], end_us: int
     """Return the key `blobs`, as a simulated run has it; nothing for a LOG without blob files.
 
     Files, bytes and garbage are those of the last statistics dump; None without one. RocksDB rounds to 0.1 GB there; the bytes
-    are exact if the LOG has the events of as many blob files. Bytes that compactions read are None if a line lacks them.
+    are exact if the LOG has the events of as many blob files. If it has those of all files at the end, because older ones are
+    deleted, files and bytes are those of the end, and garbage is unknown. Bytes that compactions read are None if a line
+    lacks them.
     """
     dumps = [dump for dump in log.dumps if dump.time_us is None or dump.time_us <= end_us]
     told = [family.blobs for family in dumps[-1].families.values() if family.blobs] if dumps else []
@@ -156,11 +158,15 @@ def _blobs(log: RocksDbLog, jobs: LogJobs, inside: Sequence[LogJob], end_us: int
         name: sum(one[name] for one in told) if told and all(name in one for one in told) else None
         for name in ("files", "bytes", "garbage_bytes")
     }
-    size, garbage = state["bytes"], state["garbage_bytes"]
     at_us = dumps[-1].time_us if dumps else None
-    live = [file.size_bytes for file in jobs.blob_files.values() if at_us is not None and file.exists(at_us)]
-    if len(live) == state["files"]:
-        state["bytes"] = float(sum(live))
+    if at_us is not None and state["files"] is not None:
+        known, live = ([one for one in jobs.blob_files.values() if one.exists(time_us)] for time_us in (at_us, end_us))
+        if len(known) == state["files"]:
+            state["bytes"] = float(sum(one.size_bytes for one in known))
+        deleted = sum(at_us < time_us <= end_us for time_us in jobs.old_blob_files_deleted_us)
+        if live != known and len(known) + deleted == state["files"]:
+            state = {"files": len(live), "bytes": float(sum(one.size_bytes for one in live)), "garbage_bytes": None}
+    size, garbage = state["bytes"], state["garbage_bytes"]
     flushes, merges = ([j for j in inside if j.kind == kind] for kind in ("flush", "compaction"))
     return {
         "blobs": {
