@@ -29,8 +29,8 @@ CLI = (ROOT / "reports" / "cli", API / "__main__.py")
 """Command line, on top of the API and of the pages."""
 ROOMS = {
     "models": [
-        "errors", "text", "traces", "units", "version", "since", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
-        "engines",
+        "errors", "text", "traces", "units", "version", "since", "targets", "costs", "tree", "options", "workloads", "policies",
+        "devices", "engines",
     ],
     "models/policies": [
         "rate_limiter", "decisions", "scheduling", "tuning", "parts",

@@ -138,14 +138,14 @@ def test_a_replay_writes_the_recorded_keys(tmp_path: Path) -> None:
     """Times, mix, sizes, batches and keys of a replay are those of the trace, each memtable in its turn."""
     rows = mixed(4000)
     (tmp_path / "ops").write_bytes(query_trace(rows))
-    workload = replayed(tmp_path / "ops")
+    workload = replayed(tmp_path / "ops", num=1)
     writes, reads = workload.clients
     sample = workload.sample(1000, 400, exact=True)
     stream = writes.write_keys.start(sample, workload.cursor())
     places = {name: i for i, name in enumerate(sorted({row.key for row in rows}))}
     puts = [places[row.key] for row in rows if row.kind == "put"]
 
-    assert 1000 == workload.population == len(places)
+    assert workload.population == len(places)
     for part in range(3):
         expected = sorted(set(puts[part * 300 : (part + 1) * 300]))
         assert expected == (stream.distinct(300, np.random.default_rng(0)) >> 1).tolist()
@@ -165,12 +165,12 @@ def test_a_sampled_replay_keeps_distinct_keys(tmp_path: Path) -> None:
     rows = [Row("put", key(int(number)), 100, i / 1e4) for i, number in enumerate(scatter(ranks, 20_000))]
     (tmp_path / "ops").write_bytes(query_trace(rows))
     workload = replayed(tmp_path / "ops", num=20_000)
-    sample = workload.sample_at(1 / 16)
+    sample = workload.sample_at(1 / 4)
     state = workload.clients[0].write_keys.start(sample, workload.cursor())
     found = [float(sample.entries(state.distinct(8000, rng))) for _ in range(5)]
     true = distinct_keys(np.array([int(row.key) for row in rows]), 8000)
-    assert len(sample.hot) == 32
-    assert np.mean(found) == pytest.approx(true, rel=0.06)
+    assert len(sample.hot) == 8
+    assert np.mean(found) == pytest.approx(true, rel=0.08)
 
 
 @pytest.mark.parametrize("constant", [None, 0.6, 0.99])
@@ -222,7 +222,7 @@ def test_import_of_a_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "ops").write_bytes(query_trace(mixed(3000)))
     assert main(["import", str(tmp_path / "ops"), "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
-    assert "3,000 operations in 3.0 s on" in said
+    assert "3,000 operations in 3 s on" in said
     assert "does not say whether it was sampled" in said
     load = yaml.safe_load((tmp_path / "out" / "workload" / "imported.yaml").read_text())
     assert (load["distribution"], load["scan_length"]) == ("uniform", 1)
@@ -236,7 +236,7 @@ def test_import_of_a_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_a_log_knows_its_reads_by_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Beside a LOG a trace gives gets and seeks per write; the writes stay those of the LOG, also in the schedule."""
-    sample = Sample().run(6)
+    sample = Sample().run(20)
     (tmp_path / "LOG").write_text(sample.text)
     (tmp_path / "ops").write_bytes(query_trace(mixed(3000)))
     for name, files in (("alone", ["LOG"]), ("both", ["ops", "LOG"])):

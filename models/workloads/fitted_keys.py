@@ -7,9 +7,9 @@ fitted to shows how good it is: the share of the most popular keys, and how many
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -29,10 +29,14 @@ _SINGLES: Final = 256
 """First ranks whose probabilities count one by one."""
 _CLASSES: Final = 200
 """Classes of the further ranks."""
-_CONSTANTS: Final = np.arange(0.1, 1.65, 0.05)
+_CONSTANTS: Final = tuple(round(0.1 * i, 2) for i in range(1, 17))
 """Zipf's constants that are tried."""
-_POPULATIONS: Final = np.geomspace(1.0, 1e4, 41)
+_STEPS: Final = tuple(round(0.02 * i, 2) for i in range(-4, 5))
+"""Steps from the best of them that are tried next."""
+_POPULATIONS: Final = tuple(np.geomspace(1.0, 1e4, 21).tolist())
 """Numbers of keys that are tried where they are unknown, as multiples of the distinct keys of the record."""
+_NEARBY: Final = tuple(np.geomspace(1 / 1.5, 1.5, 13).tolist())
+"""Multiples of the best of them that are tried next."""
 _LEAST_REPEATS: Final = 25
 """Least number of operations on a key seen before, for an estimate of the number of keys (error 20 %)."""
 _RANGES: Final = 1024
@@ -99,12 +103,14 @@ def fit_keys(keys: KeyArray, population: int | None = None, window: int | None =
         return KeyFit(name, None, distinct, population_known=False, operations=n, keys=distinct, checks=())
     lengths = [n // part for part in _WINDOWS if n // part >= _SHORTEST] or [n]
     seen = np.array([distinct_keys(keys, length) for length in lengths])
-    sizes = [max(population, distinct)] if population is not None else [round(distinct * factor) for factor in _POPULATIONS]
-    candidates = [_best_of(lambda items: (None, _uniform(items, lengths)), sizes, seen)]
+    sizes = [max(population, distinct)] if population is not None else [round(distinct * f) for f in _POPULATIONS]
+    candidates = [_best_of([None], sizes, lengths, seen, scattered=False)]
     if repeats >= _LEAST_REPEATS:
         for scattered in (True, False):
-            for_one = [_best_of(partial(_ranked, float(c), lengths, scattered), sizes, seen) for c in _CONSTANTS]
-            candidates.append(min(for_one, key=lambda one: one.misfit))
+            coarse = _best_of(_CONSTANTS, sizes, lengths, seen, scattered=scattered)
+            nearby = sizes if population is not None else [max(distinct, round(coarse.population * f)) for f in _NEARBY]
+            constants = [(coarse.constant or 0.0) + step for step in _STEPS]
+            candidates.append(_best_of(constants, nearby, lengths, seen, scattered=scattered))
     known = population is not None or repeats >= _LEAST_REPEATS
     names = ("uniform", "scrambled_zipfian", "zipfian")
     fits = [
@@ -124,13 +130,14 @@ class _Candidate(NamedTuple):
 
 
 def _best_of(
-    expected: Callable[[int], tuple[float | None, FloatArray]], sizes: Sequence[int], seen: FloatArray
+    constants: Sequence[float | None], sizes: Sequence[int], lengths: Sequence[int], seen: FloatArray, *, scattered: bool
 ) -> _Candidate:
-    """Return the number of keys with which a distribution expects the distinct keys of the windows best."""
+    """Return the constant (None: uniform) and the number of keys that expect the distinct keys of the windows best."""
     tried = []
     for items in sizes:
-        constant, distinct = expected(items)
-        tried.append(_Candidate(float(np.sum(np.log(distinct / seen) ** 2)), items, constant))
+        for constant in constants:
+            distinct = _uniform(items, lengths) if constant is None else _ranked(constant, items, lengths, scattered=scattered)
+            tried.append(_Candidate(float(np.sum(np.log(distinct / seen) ** 2)), items, constant))
     return min(tried, key=lambda one: one.misfit)
 
 
@@ -138,15 +145,35 @@ def _uniform(items: int, lengths: Sequence[int]) -> FloatArray:
     return items * -np.expm1(np.array(lengths) * math.log1p(-1.0 / max(items, 2)))
 
 
-def _ranked(constant: float, lengths: Sequence[int], scattered: bool, items: int) -> tuple[float, FloatArray]:
-    """Return the expected distinct keys of windows; scattered ranks share keys at random, as `scatter` lets them."""
+def _ranked(constant: float, items: int, lengths: Sequence[int], *, scattered: bool) -> FloatArray:
+    """Return the expected distinct keys of windows; scattered ranks share keys, as `scatter` lets them."""
     singles = np.arange(min(items, _SINGLES) + 1, dtype=np.float64)
-    edges = np.unique(np.concatenate((singles, np.round(np.geomspace(len(singles), max(items, len(singles)), _CLASSES)))))
-    edges = edges[edges <= items]
+    further = np.round(np.geomspace(len(singles), max(items, len(singles)), _CLASSES))
+    edges = np.unique(np.concatenate((singles, further[further <= items])))
     ranks = np.diff(edges)
-    each = np.diff(Zipf(constant).cdf(edges, items)) / ranks
-    touched = np.array([float(ranks @ -np.expm1(length * np.log1p(-np.minimum(each, 1.0 - 1e-12)))) for length in lengths])
-    return constant, items * -np.expm1(-touched / items) if scattered else touched
+    absent = np.log1p(-np.minimum(np.diff(Zipf(constant).cdf(edges, items)) / ranks, 1.0 - 1e-12))
+    touched = -np.expm1(np.array(lengths)[:, None] * absent) @ ranks
+    if scattered:
+        crowding = _crowding(items)
+        touched = items / crowding * -np.expm1(-crowding * touched / items)
+    return np.asarray(touched, dtype=np.float64)
+
+
+@lru_cache(maxsize=64)
+def _crowding(items: int) -> float:
+    """Return b where touched ranks, x per key, touch (1 - e^(-b x)) / b of the keys: `scatter` lets ranks share keys.
+
+    b is 1 for a random hash, and such that all ranks together touch as many keys as they do.
+    """
+    if not 1 < items <= _MOST_COMPARED:
+        return 1.0
+    ranks = np.arange(items, dtype=np.int64)
+    used = np.count_nonzero(np.bincount(scatter(ranks, items), minlength=items)) / items
+    low, high = 1e-6, 50.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if -math.expm1(-middle) / middle > used else (low, middle)
+    return (low + high) / 2
 
 
 def _checks(fit: KeyFit, keys: KeyArray, lengths: Sequence[int], window: int | None) -> tuple[Check, ...]:

@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.tree.key_order import Hashed, InsertRanges, KeyOrder, Ordered
 from lsmlab.models.traces.operations import Operations
+from lsmlab.models.tree.key_order import Hashed, InsertRanges, KeyOrder, Ordered
 from lsmlab.models.units import field_values, quantity
 from lsmlab.models.workloads.arrivals import (
     DAY_S,

@@ -88,11 +88,11 @@ def replay(operations: Operations, settings: ReplaySettings) -> Workload:
         ))  # fmt: skip
     if not groups:
         raise InputError("the trace has range deletes only; record it while clients write or read")
-    sizes = value_sizes(operations)
+    sizes, population = value_sizes(operations), max(settings.num, operations.keys)
     return Workload(
         "trace", tuple(groups), max(1.0, float(np.mean(operations.key_bytes))),
         RecordedSizes.of(sizes) if len(sizes) else settings.values,
-        population=max(settings.num, operations.keys), preload_keys=round(max(settings.num, operations.keys) * settings.preload),
+        population=population, preload_keys=round(population * settings.preload),
         duration_s=settings.duration_s, notes=tuple(f"workload: {note}" for note in _notes(operations)),
     )  # fmt: skip
 
@@ -115,7 +115,8 @@ def _count(operations: Operations, chosen: NDArray[np.bool_]) -> int | None:
 
 
 def _notes(operations: Operations) -> Sequence[str]:
-    notes = [f"{operations.form}: times, kinds, keys and sizes are those of its {len(operations):,} operations", *operations.notes]
+    about = f"{operations.form}: times, kinds, keys and sizes are those of its {len(operations):,} operations"
+    notes = [about, *operations.notes]
     if len(operations.families) > 1:
         notes.append(f"operations of {len(operations.families)} column families go to one; their keys are kept apart")
     if (operations.kind == Kind.RANGE_DELETE).any():

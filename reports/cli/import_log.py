@@ -1,4 +1,4 @@
-"""Command `lsmlab import`: writes tables, a configuration for `lsmlab run` and a page from a real RocksDB LOG, or from a trace."""
+"""Command `lsmlab import`: writes tables, a configuration for `lsmlab run` and a page from a real LOG, or a trace."""
 
 from __future__ import annotations
 

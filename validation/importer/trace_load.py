@@ -106,7 +106,7 @@ class TraceLoad:
     def workload_keys(self) -> dict[str, Any]:
         """Return the keys of the workload group: proportions, keys and sizes."""
         writes, reads = self.write_fit, self.read_fit
-        shares = {name: 0.0 for name in ("read", "update", "insert", "delete", "scan")}
+        shares = dict.fromkeys(("read", "update", "insert", "delete", "scan"), 0.0)
         for kind, name in _MIX.items():
             shares[name] += self.counts.get(kind, 0) / len(self.operations)
         if writes is not None and writes.distribution.startswith("insert"):

@@ -158,14 +158,15 @@ def with_trace(found: InferredWorkload, trace: TraceLoad) -> InferredWorkload:
     traced_per_s = trace.writes_per_s
     if traced_per_s and rate_per_s and not _SAME_RATE[0] < traced_per_s / rate_per_s < _SAME_RATE[1]:
         notes.append(
-            f"trace: {traced_per_s:,.0f} writes/s, but {rate_per_s:,.0f} in the LOG: it was sampled, or is of another time; reads are"
-            " simulated in proportion to the writes"
+            f"trace: {traced_per_s:,.0f} writes/s, but {rate_per_s:,.0f} in the LOG: it was sampled, or is of another time; reads"
+            " are simulated in proportion to the writes"
         )
     settings = settings_beside_log(trace)
     if "num" in settings:
         settings["preload"] = float(found.entries_before >= _PRELOADED * settings["num"])
     return replace(
-        found, reads=found.reads or gets * found.writes, scans=seeks * found.writes, trace=trace, from_trace=settings, notes=notes,
+        found, reads=found.reads or gets * found.writes, scans=seeks * found.writes, trace=trace, from_trace=settings,
+        notes=notes,
     )  # fmt: skip
 
 
