@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
@@ -24,6 +25,8 @@ _REORDERED_S: Final = 1.0
 UNKNOWN: Final = -1
 """In place of a size that the trace does not contain."""
 _ORDER_SEED: Final = 0
+_FINEST: Final = 2.0**-52
+"""Distance of places from which on they are equal."""
 
 
 class Kind(IntEnum):
@@ -47,8 +50,8 @@ class Operations:
     """`Kind` of each operation."""
     key: NDArray[np.int64]
     """Number of its key: 0 … keys - 1, in key order."""
-    keys: int
-    """Number of distinct keys."""
+    places: NDArray[np.float64]
+    """Place of each distinct key in the key space, ascending in [0, 1). Shape (keys,)."""
     key_bytes: NDArray[np.int64]
     value_bytes: NDArray[np.int64]
     """Size of the value that a put or merge writes, or a get finds; `UNKNOWN` where the trace does not contain it."""
@@ -67,6 +70,11 @@ class Operations:
 
     def __len__(self) -> int:
         return len(self.kind)
+
+    @property
+    def keys(self) -> int:
+        """Number of distinct keys."""
+        return len(self.places)
 
     @property
     def length_s(self) -> float | None:
@@ -157,19 +165,49 @@ class OperationList:
         """
         if not self._kind:
             raise InputError(f"{self.source}: contains no operation; give a trace that was recorded while clients were active")
-        names = list(self._numbers)
-        places = np.empty(len(names), dtype=np.int64)
-        places[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names), dtype=np.int64)
+        names = sorted(self._numbers)
+        ranks = np.empty(len(names), dtype=np.int64)
+        ranks[[self._numbers[name] for name in names]] = np.arange(len(names), dtype=np.int64)
         if not ordered:
-            places = np.random.default_rng(_ORDER_SEED).permutation(len(names)).astype(np.int64)[places]
+            ranks = np.random.default_rng(_ORDER_SEED).permutation(len(names)).astype(np.int64)[ranks]
         time_us = np.array(self._time_us, dtype=np.int64)
         latest_us = np.maximum.accumulate(time_us)
         back_s = float((latest_us - time_us).max()) / 1e6
         if back_s > _REORDERED_S:
             notes = (*notes, f"the clock of the trace went back by up to {back_s:,.0f} s; the time in between counts once")
         return Operations(
-            form, np.array(self._kind, dtype=np.uint8), places[np.array(self._key, dtype=np.int64)], len(names),
+            form, np.array(self._kind, dtype=np.uint8), ranks[np.array(self._key, dtype=np.int64)],
+            places_of(names) if ordered else _even(len(names)),
             np.array(self._key_bytes, dtype=np.int64), np.array(self._value_bytes, dtype=np.int64),
             (latest_us - latest_us[0]) / 1e6 if timed else None, int(time_us[0]) if timed and absolute else None, complete,
             write_batches, dict(sorted(self.families.items())), notes,
         )  # fmt: skip
+
+
+def places_of(names: Sequence[bytes]) -> NDArray[np.float64]:
+    """Return the places of ascending, distinct keys in the key space, in [0, 1).
+
+    Keys of one length are numbers whose digits are the bytes that occur at each position, so numbers in binary, decimal or
+    hexadecimal digits, and hashes, keep their distances. Keys of several lengths are spread evenly.
+
+    >>> places_of([b"000", b"001", b"100", b"101"]).tolist()
+    [0.0, 0.25, 0.5, 0.75]
+    """
+    length = len(names[0])
+    if not length or any(len(name) != length for name in names):
+        return _even(len(names))
+    table = np.frombuffer(b"".join(names), dtype=np.uint8).reshape(len(names), length)
+    places, width = np.zeros(len(names)), 1.0
+    for column in table.T:
+        used = np.flatnonzero(np.bincount(column, minlength=256))
+        if len(used) == 1:
+            continue
+        width /= len(used)
+        places += width * used.searchsorted(column)
+        if width < _FINEST:
+            break
+    return places
+
+
+def _even(count: int) -> NDArray[np.float64]:
+    return (np.arange(count) + 0.5) / count

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 from lsmlab.models.tree.files import NO_KEYS, KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.workloads.choosers import Carry, Chooser, ChooserState, InsertCursor, Popularity
-from lsmlab.models.workloads.fitted_keys import KeyFit, fit_keys
 from lsmlab.models.workloads.hashes import splitmix_64
+from lsmlab.models.workloads.skewed import condense
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
@@ -22,27 +21,20 @@ _QUANTILES: Final = 1000
 
 @dataclass(frozen=True, eq=False)
 class RecordedKeys(Chooser):
-    """Keys in the order of a record, from its begin again at its end; they are spread evenly over the key space.
+    """Keys in the order of a record, from its begin again at its end, at their places in the key space.
 
     In a sampled run the most popular keys have codes of their own. Of the other keys one in each group of `stride`, chosen by a
-    hash, stands for the group. How popular blocks are, for caches, follows from the distribution that is fitted to the record:
-    the counts of a short record would make each block that it touched once more popular than those it did not touch.
+    hash, stands for the group.
     """
 
     keys: KeyArray
-    """Number of the key of each operation, below `distinct`."""
-    distinct: int
-    """Keys of the whole trace."""
-
-    @cached_property
-    def fit(self) -> KeyFit:
-        """The fitted distribution."""
-        return fit_keys(self.keys)
+    """Number of the key of each operation."""
+    places: FloatArray
+    """Place in the key space, in [0, 1), of each key of the whole trace."""
 
     def numbers(self, keys: KeyArray, population: int) -> KeyArray:
         """Return the key numbers in a key space of keys of the trace."""
-        places: KeyArray = (2 * keys + 1) * population // (2 * self.distinct)
-        return places
+        return (self.places[keys] * population).astype(np.int64)
 
     def hot_numbers(self, population: int, stride: int) -> KeyArray:
         """Numbers of the keys with most operations, as many as two groups have."""
@@ -56,9 +48,24 @@ class RecordedKeys(Chooser):
         """Return the state for one shard."""
         return _RecordedState(self.numbers(self.keys, sample.population), sample)
 
-    def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:
-        """Return that of the fitted distribution."""
-        return self.fit.chooser.popularity(population, keys_per_block, ordered)
+    def popularity(self, population: int, keys_per_block: float, ordered: bool = True) -> Popularity:  # noqa: ARG002
+        """Return how often the record has each block of adjacent keys.
+
+        Blocks that occur once show how likely a read is to need one that does not occur: as likely as the share of the operations
+        on them (Good and Turing, Biometrika 1953). The blocks that occur share the rest in proportion to their operations.
+        """
+        blocks = max(1, round(population / keys_per_block))
+        counts = np.unique((self.places[self.keys] * blocks).astype(np.int64), return_counts=True)[1]
+        unseen = blocks - len(counts)
+        missing = float(np.count_nonzero(counts == 1)) / len(self.keys) if unseen else 0.0
+        times, seen = np.unique(counts, return_counts=True)
+        probability = times.astype(np.float64) * ((1.0 - missing) / len(self.keys))
+        number = seen.astype(np.float64)
+        if missing > 0.0:
+            probability, number = np.append(probability, [missing / unseen]), np.append(number, [float(unseen)])
+        if float(probability @ number) <= 0.0:  # each block occurs once
+            return Popularity(np.array([1.0 / blocks]), np.array([float(blocks)]))
+        return condense(probability, number)
 
 
 class _RecordedState:

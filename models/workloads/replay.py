@@ -54,8 +54,9 @@ def value_sizes(operations: Operations) -> NDArray[np.int64]:
     """Return the sizes of all values that the trace contains: of writes; without any, those that gets found."""
     for kinds in (_PUTS, (Kind.GET,)):
         sizes = operations.value_bytes[operations.of(*kinds)]
-        if len(sizes := sizes[sizes != UNKNOWN]):
-            return sizes
+        told: NDArray[np.int64] = sizes[sizes != UNKNOWN]
+        if len(told):
+            return told
     return np.empty(0, dtype=np.int64)
 
 
@@ -98,7 +99,7 @@ def replay(operations: Operations, settings: ReplaySettings) -> Workload:
 
 
 def _keys(operations: Operations, chosen: NDArray[np.bool_]) -> RecordedKeys:
-    return RecordedKeys(operations.key[chosen], operations.keys)
+    return RecordedKeys(operations.key[chosen], operations.places)
 
 
 def _arrivals(operations: Operations, chosen: NDArray[np.bool_], settings: ReplaySettings) -> Arrivals:

@@ -25,12 +25,12 @@ def import_log(argv: list[str]) -> int:
     given = parser_of("import", ImportRequest, OutputOptions).parse_args(argv)
     request, output = read(given, ImportRequest), read(given, OutputOptions)
     place = str(request.logs[0])
-    target = (dated_directory("outputs") if output.out is None else named_directory(output.out)).resolve()
     with limited(place, IMPORT_S):
         trace, others = traces_among(request.logs)
         if trace is not None and not others:
-            return _import_trace(ImportedTrace(trace), target, output)
+            return _import_trace(ImportedTrace(trace), output)
         store = read_store(request)
+    target = _target(output)
     with limited(place, IMPORT_S):
         store.write(target)
         summary = store.summary
@@ -49,8 +49,13 @@ def import_log(argv: list[str]) -> int:
     return draw(lambda: draw_import(target))
 
 
-def _import_trace(trace: ImportedTrace, target: Path, output: OutputOptions) -> int:
+def _target(output: OutputOptions) -> Path:
+    return (dated_directory("outputs") if output.out is None else named_directory(output.out)).resolve()
+
+
+def _import_trace(trace: ImportedTrace, output: OutputOptions) -> int:
     """Write and print the load of a trace without a LOG, of which there is no page; return the exit code."""
+    target = _target(output)
     trace.write(target)
     folder = display_path(target)
     command = f"lsmlab run --config-dir {folder} workload={NAME}"

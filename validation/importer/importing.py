@@ -23,7 +23,7 @@ from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.rundir import RunDirectory
 from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.sim.studies.request import argument, option
-from lsmlab.validation.importer.clients import wal_fsync, write_op
+from lsmlab.validation.importer.clients import read_latency, wal_fsync, write_op
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, Inferred, infer, limited_by_store
 from lsmlab.validation.importer.cores import fewest_cores
 from lsmlab.validation.importer.device import FLUSH_CPU, fsync_bandwidth, small_fsync, streams, throughput
@@ -165,7 +165,8 @@ ESTIMATORS: Final = (
     Estimator(streams),
     Estimator(small_fsync),
     Estimator(fsync_bandwidth, ("device.fsync_latency", *FLUSH_CPU)),
-    Estimator(throughput, ("device.write_bandwidth", *FLUSH_CPU)),
+    Estimator(read_latency),
+    Estimator(throughput, ("device.write_bandwidth", "device.read_latency", *FLUSH_CPU)),
     Estimator(fewest_cores, ("host.cores",)),
     Estimator(write_op, ("host.compaction_record", "host.compaction_byte")),
     Estimator(wal_fsync),

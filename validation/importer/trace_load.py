@@ -16,10 +16,13 @@ from lsmlab.models.workloads.replay import rates, value_sizes
 from lsmlab.models.workloads.trace import operations_in
 from lsmlab.models.workloads.values import FixedSize, MedianSize, ParetoSize, ValueSizes
 from lsmlab.validation.importer.reading import Floats
+from numpy.typing import NDArray
 
 _QUANTILES: Final = {"P10": 0.1, "P50": 0.5, "P90": 0.9, "P99": 0.99}
 _MEAN_ERROR: Final = 0.02
 """Largest error of the mean size with which a distribution is taken; otherwise all values have the mean size."""
+_POOR: Final = 0.25
+"""Error of a fit above which a note warns of it."""
 _SAME: Final = 0.01
 """Distance of the quantiles of sizes, as a share of the mean, below which all have one size."""
 _PARETO_MOST: Final = 1024
@@ -143,6 +146,11 @@ class TraceLoad:
         for what, fit in (("writes", self.write_fit), ("reads", self.read_fit)):
             if fit is not None and not fit.population_known and not fit.distribution.startswith("insert"):
                 found.append(f"{what}: too few keys repeat to show their number; {fit.population:,} is the least")
+        for what, fit in (("writes", self.write_fit), ("reads", self.read_fit)):
+            if fit is not None and (worst := max((abs(check.error) for check in fit.checks), default=0.0)) > _POOR:
+                found.append(
+                    f"{what}: no distribution fits the keys (errors up to {worst:.0%}); repeat the operations themselves instead"
+                )
         if self.sizes is None:
             found.append("the trace contains no size of a value; set workload.value_size")
         if len(self.operations.families) > 1:
@@ -158,7 +166,7 @@ def read_trace_load(path: Path) -> TraceLoad | None:
     return None if operations is None else TraceLoad(path, operations)
 
 
-def fit_sizes(sizes: np.ndarray[Any, np.dtype[np.int64]]) -> SizeFit:
+def fit_sizes(sizes: NDArray[np.int64]) -> SizeFit:
     """Fit the sizes of values by the distribution of a generic workload with the smallest error of their quantiles."""
     mean, low, median, high = float(np.mean(sizes)), float(sizes.min()), float(np.median(sizes)), float(sizes.max())
     candidates: list[tuple[str, ValueSizes, dict[str, float]]] = [("fixed", FixedSize(mean), {"value_size": round(mean, 2)})]
@@ -186,7 +194,7 @@ def _pareto(median: float, high: float) -> tuple[float, float] | None:
     return (k, median * k / (2.0**k - 1.0)) if 2e-3 < k < 4.9 else None
 
 
-def _size_checks(sizes: np.ndarray[Any, np.dtype[np.int64]], mean: float, values: ValueSizes) -> tuple[Check, ...]:
+def _size_checks(sizes: NDArray[np.int64], mean: float, values: ValueSizes) -> tuple[Check, ...]:
     drawn = values.quantile((np.arange(10_000) + 0.5) / 10_000)
     rows = [Check("mean size of a value", mean, float(np.mean(drawn)))]
     rows += [
@@ -204,8 +212,8 @@ def _key_space(writes: KeyFit | None, reads: KeyFit | None, population: int | No
     keys: dict[str, Any] = {"num": total, "preload": 1.0}
     if first is not None:
         keys |= _distribution(first, "")
-    if reads is not None and first is writes and _distribution(reads, "") != _distribution(first, "") and first is not None:
-        keys |= _distribution(reads, "read_")
+        if reads is not None and _distribution(reads, "") != _distribution(first, ""):
+            keys |= _distribution(reads, "read_")
     if writes is not None and writes.distribution.startswith("insert"):
         before = 0 if reads is None or not population else population
         keys |= {

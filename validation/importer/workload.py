@@ -15,12 +15,15 @@ from lsmlab.models.tree.memtable import encoded_entry_bytes
 from lsmlab.models.tree.sst import expected_block
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading, grid
+from lsmlab.validation.importer.statistics import busy_readers
 from lsmlab.validation.importer.trace_load import TraceLoad, per_write, settings_beside_log
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 from lsmlab.validation.logs.records import RocksDbLog
 
 _ALL_APART: Final = 0.98
 """Share of the values in blob files from which on all of them count as large."""
+_WHOLE_THREAD: Final = 0.05
+"""Part of a thread that shows none."""
 _SEVERAL: Final = 1.5
 """Least writes per fsync of the WAL that show several synced threads."""
 _SEQUENCE_BYTES: Final = 8
@@ -134,6 +137,8 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     found.reads = reading.log.ticker_sum("rocksdb.number.keys.read")
     found.synced = reading.writes_per_sync is not None
     found.threads = client_threads(reading.log) if reading.writes_per_sync is None else _synced_threads(reading.writes_per_sync)
+    if (readers := busy_readers(reading)) is not None:
+        found.threads = max(found.threads or 1, math.ceil(readers - _WHOLE_THREAD))
     return found
 
 
