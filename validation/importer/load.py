@@ -12,7 +12,7 @@ from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.tree.memtable import encoded_entry_bytes
 from lsmlab.sim.configuration.compose import NOT_GIVEN
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.importer.workload import InferredWorkload, client_threads, infer_workload, set_rate
+from lsmlab.validation.importer.workload import InferredWorkload, client_threads, infer_workload, point_reads, set_rate
 from lsmlab.validation.logs.history.jobs import LogJobs
 
 _HALF: Final = (0.45, 0.55)
@@ -123,7 +123,7 @@ def _combine(reading: Reading, parts: Mapping[str, InferredWorkload]) -> Inferre
         short_lived=False,
         writes=float(sum(part.writes for part in parts.values())),
         delete_share=sum(part.writes * part.delete_share for part in lasting) / writes if writes else 0.0,
-        reads=reading.log.ticker_sum("rocksdb.number.keys.read"),
+        reads=point_reads(reading.log, float(sum(part.writes for part in parts.values()))),
         threads=client_threads(reading.log),
         fills=[fill for part in parts.values() for fill in part.fills],
         notes=[note for part in parts.values() for note in part.notes],

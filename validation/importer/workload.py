@@ -134,7 +134,7 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     _before(found, reading)
     _keys(found, reading, flushes)
     found.compression_ratio = _compression_ratio(found, reading)
-    found.reads = reading.log.ticker_sum("rocksdb.number.keys.read")
+    found.reads = point_reads(reading.log, found.writes)
     found.synced = reading.writes_per_sync is not None
     found.threads = client_threads(reading.log) if reading.writes_per_sync is None else _synced_threads(reading.writes_per_sync)
     if (readers := busy_readers(reading)) is not None:
@@ -417,6 +417,12 @@ def _synced_threads(writes_per_sync: float) -> int:
     Two threads cannot be told from one.
     """
     return max(1, 2 * math.floor(writes_per_sync)) if writes_per_sync >= _SEVERAL else 1
+
+
+def point_reads(log: RocksDbLog, writes: float) -> float:
+    """Return the point reads beside `writes` entries: in the proportion that the store's tickers count, up to their last dump."""
+    read, written = (log.ticker_sum(f"rocksdb.number.keys.{kind}") for kind in ("read", "written"))
+    return read * writes / written if read and written and writes else read
 
 
 def client_threads(log: RocksDbLog) -> int | None:
