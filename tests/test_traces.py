@@ -248,7 +248,7 @@ def test_a_log_knows_its_reads_by_a_trace(tmp_path: Path, capsys: pytest.Capture
     assert (alone["read"], both["read"], both["scan"]) == (0.0, pytest.approx(0.5 / 0.45, rel=0.1), pytest.approx(0.11, rel=0.3))
     assert schedules[1] / schedules[0] == pytest.approx(1.0 + both["read"] + both["scan"], rel=1e-3)
     assert summary["read_ops_per_s"] == pytest.approx(both["read"] * summary["write_ops_per_s"], rel=1e-3)
-    assert (tmp_path / "both" / "experiment" / "imported_replay.yaml").exists()
+    assert yaml.safe_load((tmp_path / "both" / "experiment" / "imported_replay.yaml").read_text())["keys"] == {"mode": "exact"}
     assert any("sampled" in note for note in summary["import"]["notes"])
 
 

@@ -24,6 +24,8 @@ _STORE: Final = ("version", "options_file", "not_simulated", "compression_ratio"
 """Keys of the engine that tell the release, the source of its options, and how well the data compress."""
 REPLAY: Final = "imported_replay"
 """Name of the experiment that repeats the operations of a trace."""
+_MOST_EXACT: Final = 5_000_000
+"""Keys of a store from which on a replay of a trace carries a sample of them."""
 _WAYS: Final = {NAME: "as the store accepted it", FULL_SPEED: "clients at full speed", REPLAY: "each operation of the trace"}
 """Load of each experiment."""
 
@@ -133,6 +135,8 @@ def _experiment(inferred: Inferred, name: str, source: str) -> _Entry:
     store = {key: inferred.engine[key] for key in (*_STORE, "families") if key in inferred.engine}
     memory = {key: value for key, value in inferred.device.items() if key not in _LIMITS}
     content |= {group: keys for group, keys in (("engine", store), ("device", memory)) if keys}
+    if name == REPLAY and inferred.load.get("num", _MOST_EXACT) < _MOST_EXACT:
+        content["keys"] = {"mode": "exact"}
     comments = ("@package _global_", f"Store, machine, limits and load of {source}, {_WAYS[name]}.", *inferred.notes)
     overrides = [f"override /{group}: {entry}" for group, entry in chosen.items()]
     return _Entry(f"experiment/{name}", overrides, content, comments, own_values_last=False)
