@@ -41,6 +41,8 @@ BENCHMARKS: Final[Mapping[str, type[DbBench]]] = {
 """Benchmarks with clients that a phase may name."""
 _FRESH: Final = ("fillrandom", "fillseq", "filluniquerandom")
 """Benchmarks before which db_bench destroys the store, unless it was told to use the existing one."""
+NAMES_OF_DB_BENCH: Final = (*BENCHMARKS, "flush", "compact", "waitforcompaction", "levelstats")
+"""Phases that db_bench's `--benchmarks` may name."""
 _OPEN_ENDED: Final = (StoreAction.COMPACT, StoreAction.WAIT_FOR_COMPACTION)
 """Actions whose length the run finds out."""
 _ACTIONS: Final = {action.value: action for action in StoreAction}
@@ -86,7 +88,7 @@ class Phases(ReadWhileWriting, SeekRandom, MultiReadRandom, ReadRandomWriteRando
     def workload(self) -> Workload:
         """Return the workload. Raises InputError for phases that do not fit one store."""
         built: list[tuple[WorkloadPhase, Workload | None]] = []
-        for i, item in enumerate(_items(self.phases)):
+        for i, item in enumerate(phase_items(self.phases)):
             built.append(self._phase(i, item, before=sum(c.threads for step, _ in built for c in step.clients)))
         runs = [one for _, one in built if one is not None]
         if not runs:
@@ -131,7 +133,7 @@ class Phases(ReadWhileWriting, SeekRandom, MultiReadRandom, ReadRandomWriteRando
         return WorkloadPhase(name, whole.clients, whole.duration_s), whole
 
 
-def _items(phases: Any) -> list[tuple[str, Mapping[str, Any]]]:
+def phase_items(phases: Any) -> list[tuple[str, Mapping[str, Any]]]:
     """Return (name, own settings) of each phase, from any of the spellings."""
     if isinstance(phases, str):
         phases = [name.strip() for name in phases.split(",") if name.strip()]

@@ -84,7 +84,7 @@ def _row(number: int, step: PhaseRecord, clients: ClientLoad, jobs: Table) -> di
         "stall_fraction": stalled_s / length_s,
         "flush_bytes": written["flush"],
         "compaction_write_bytes": written["compaction"],
-        "write_amplification": sum(written.values()) / written["flush"] if written["flush"] else None,
+        "write_amplification": sum(written.values()) / written["flush"] if written["flush"] and writes > 0.0 else None,
         "live_bytes": sum(step.tree.level_bytes) + step.tree.blob_bytes,
         "files_per_level": step.tree.level_files,
         "bytes_per_level": step.tree.level_bytes,
