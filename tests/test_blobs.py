@@ -19,7 +19,6 @@ from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.results import Result
-from lsmlab.sim.studies.intervals import Knowledge, knowledge_of
 from running import SLOW_JOBS, SMALL, configuration, phase_of, run, set_up, simulate
 
 BLOBS = "engine.options.enable_blob_files=true"
@@ -396,11 +395,3 @@ def test_the_page_draws_blob_files(tmp_path: Path) -> None:
 
     assert ["blob files", "garbage in blob files"] == [name for name in lines if "blob" in name]
     assert pytest.approx(1.0, rel=0.3) == parts["blob files"]
-
-
-def test_the_error_of_a_store_with_blob_files_is_not_known() -> None:
-    """No recorded store with blob files was compared: there is no interval, for one family with them neither."""
-    families = "+engine.families={big:{options:{enable_blob_files:true}}}"
-    plain, apart, family = (configuration(*SMALL, *more) for more in ((), (BLOBS,), (families,)))
-
-    assert [Knowledge.CATALOGUE, None, None] == [knowledge_of(config) for config in (plain, apart, family)]

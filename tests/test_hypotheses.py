@@ -86,7 +86,7 @@ def test_bytes_count_before_operations_that_are_not_decisively_more_likely() -> 
     """Short jobs vary by a slice of the cap's allowance. Where they favour operations a little, both caps are offered."""
     noise = np.random.default_rng(2).uniform(0.0, 2.0, len(SIZES))
     wait_s = iter(noise * 0.1)
-    found = chosen(one_by_one(lambda size, files: size / (40 * MB) + 0.007 * files + next(wait_s), lambda number: 1 + number % 7))
+    found = chosen(one_by_one(lambda size, files: size / (40 * MB) + 0.009 * files + next(wait_s), lambda number: 1 + number % 7))
     errors = {fit.hypothesis.name: fit.error for fit in (found.best, *found.rivals)}
 
     assert found.best.hypothesis.name in ("write_cap", "read_write_cap")

@@ -8,6 +8,7 @@ import simpy
 from device_catalogue import setup
 from kernel_throttle import KernelThrottle, one_by_one
 from lsmlab.models.costs.host import Host
+from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
@@ -55,9 +56,9 @@ def replayed_flushes(iops_cap: float, pause_s: float) -> tuple[float, int]:
             since_s = env.now
             for _ in range(4):
                 yield from write_mib()
-            yield from one_by_one(env, writes, 3)
-            yield from one_by_one(env, reads, 2)
-            yield from one_by_one(env, writes, 6)
+            yield from one_by_one(env, writes, FILE_WRITES)
+            yield from one_by_one(env, reads, FILE_READS)
+            yield from one_by_one(env, writes, 2 * SYNC_WRITES)
             yield env.timeout(FSYNC_S)
             flushes_s.append(env.now - since_s)
             yield env.timeout(pause_s)
@@ -72,9 +73,9 @@ def replayed_flushes(iops_cap: float, pause_s: float) -> tuple[float, int]:
                 yield from write_mib()
                 written += 1
                 if mib % 4 == 3:
-                    yield from one_by_one(env, writes, 3)
-            yield from one_by_one(env, reads, 9)
-            yield from one_by_one(env, writes, 6)
+                    yield from one_by_one(env, writes, FILE_WRITES)
+            yield from one_by_one(env, reads, 5 * FILE_READS)
+            yield from one_by_one(env, writes, 2 * SYNC_WRITES)
             yield env.timeout(FSYNC_S)
 
     env.process(flush())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import simpy
-from lsmlab.models.devices.capped import IO_BYTES
+from lsmlab.models.devices.capped import FILE_WRITES, IO_BYTES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.machine import Consumer, Events
@@ -51,7 +51,7 @@ def test_every_output_file_has_an_fsync() -> None:
     env.run(env.process(job()))
     machine.device.settle()
 
-    assert machine.device.write_bytes == pytest.approx(2 * MB + 9 * 4096.0)
+    assert machine.device.write_bytes == pytest.approx(2 * MB + (2 * FILE_WRITES + SYNC_WRITES) * 4096.0)
 
 
 def test_a_cap_on_operations_counts_fsyncs_and_deletions() -> None:
@@ -76,7 +76,7 @@ def test_a_cap_on_operations_counts_fsyncs_and_deletions() -> None:
 
 
 def test_flushes_under_a_cap_on_operations() -> None:
-    """A flush of 4 MiB has 10.2 writes of 410 kB, 3 for its file and 6 for directory and manifest: 26 per second."""
+    """A flush of 4 MiB has 8.9 writes of 470 kB, 4 for its file and 6 for directory and manifest: 26 per second."""
     env = simpy.Environment()
     machine = capped_machine(env, {"iops_cap": 500})
     flushes = 0
@@ -93,7 +93,7 @@ def test_flushes_under_a_cap_on_operations() -> None:
     env.process(jobs())
     env.run(until=10.0)
 
-    assert flushes == pytest.approx(10 * 500 / (4 * 2.0**20 / IO_BYTES + 9), rel=0.03)
+    assert flushes == pytest.approx(10 * 500 / (4 * 2.0**20 / IO_BYTES + FILE_WRITES + 2 * SYNC_WRITES), rel=0.03)
 
 
 def test_file_ends_are_marked_in_the_step_that_writes_them() -> None:

@@ -365,11 +365,10 @@ class Machine:
         requests that compactions have submitted, even if the cap still allows writes.
         """
         if self._pages_count and not self.style.overlap_reads:
-            reads = round(count * FILE_READS)
-            for _ in range(reads):
+            for _ in range(count * FILE_READS):
                 if (waiting := self.device.small_read(Consumer.FLUSH)) is not None:
                     yield waiting
-                self.device.count_small(reads=count * FILE_READS / reads - PAGE_BYTES / self.device.request_bytes[0])
+                self.device.count_small(reads=1.0 - PAGE_BYTES / self.device.request_bytes[0])  # its bytes count already
 
     def commit(self) -> Events:
         """Append a version edit to the MANIFEST and fsync it."""

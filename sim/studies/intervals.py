@@ -176,24 +176,17 @@ def is_capped(config: Mapping[str, Any]) -> bool:
 
 
 def knowledge_of(config: Mapping[str, Any]) -> Knowledge | None:
-    """Return what is known of the machine of a configuration; None for an empty one, and for a store with blob files.
+    """Return what is known of the machine of a configuration; None for an empty one.
 
-    No recorded store with blob files was compared, so the error of such a run is not known.
     A parameter set counts only with the drive for which it was applied: another drive is known from its data sheet alone.
     """
-    if not config or _has_blob_files(config):
+    if not config:
         return None
     name, drive = (config.get("host") or {}).get("parameters"), (config.get("device") or {}).get("name")
     if name == drive == IMPORTED_SET:
         return Knowledge.IMPORTED
     applied = (config.get("parameters") or {}).get("drive")
     return Knowledge.MEASURED if name is not None and applied is not None and applied == drive else Knowledge.CATALOGUE
-
-
-def _has_blob_files(config: Mapping[str, Any]) -> bool:
-    engine = config.get("engine") or {}
-    families = [(family or {}).get("options") for family in (engine.get("families") or {}).values()]
-    return any((options or {}).get("enable_blob_files") for options in (engine.get("options"), *families))
 
 
 def device_class(config: Mapping[str, Any]) -> str | None:

@@ -146,19 +146,22 @@ def _reading(second: float, pid: int, counter: Cgroup | DiskCounters | None, dat
         user, system = int(fields[11]) / _TICKS_PER_S, int(fields[12]) / _TICKS_PER_S
     except (OSError, IndexError):
         user = system = 0.0
-    return {
-        "second": round(second, 2), **traffic, "user_cpu_s": user, "system_cpu_s": system, "database_bytes": _size(database)
-    }  # fmt: skip
+    return {"second": round(second, 2), **traffic, "user_cpu_s": user, "system_cpu_s": system, **_files(database)}
 
 
-def _size(folder: Path) -> int:
-    total = 0
-    for entry in os.scandir(folder):
+def _files(database: Path) -> dict[str, int]:
+    """Return the bytes of all files, and number and bytes of the blob files."""
+    found = {"database_bytes": 0, "blob_files": 0, "blob_bytes": 0}
+    for entry in os.scandir(database):
         try:
-            total += entry.stat().st_size
+            size_bytes = entry.stat().st_size
         except FileNotFoundError:
             continue  # a compaction deleted the file in the meantime
-    return total
+        found["database_bytes"] += size_bytes
+        if entry.name.endswith(".blob"):
+            found["blob_files"] += 1
+            found["blob_bytes"] += size_bytes
+    return found
 
 
 def manifest_edits(manifest: Path) -> str | None:

@@ -43,7 +43,7 @@ def read_outcome(folder: Path) -> dict[str, Any]:
             measured[f"{_OPERATIONS[kind]}_latency_s"] = {**histogram.percentiles, "mean": histogram.mean_s}
     log = summarise_log(read_log(recorded_file(folder, "LOG")), duration_s)
     measured |= {name: log[name] for name in _FROM_LOG if log.get(name) is not None}
-    return measured | _device_bytes(folder, duration_s)
+    return measured | _counted(folder, duration_s)
 
 
 def recorded_version(folder: Path) -> str:
@@ -73,19 +73,31 @@ def _short(value: float) -> float | int:
     return round(value) if abs(value) >= 1e6 or value == int(value) else float(f"{value:.6g}")
 
 
-def _device_bytes(folder: Path, until_s: float) -> dict[str, float]:
-    """Return the bytes written to and read from the device until `until_s`, interpolated between two readings."""
-    rows = list(csv.DictReader(io.StringIO(read_text(recorded_file(folder, "counters.csv")))))
-    if not rows or "read_bytes" not in rows[0]:  # nothing counted the device
-        return {}
-    before = {"second": 0.0, "read_bytes": 0.0, "write_bytes": 0.0}
-    for row in rows:
-        after = {key: float(row[key]) for key in before}
-        if after["second"] >= until_s or row is rows[-1]:
-            share = min(1.0, (until_s - before["second"]) / max(1e-9, after["second"] - before["second"]))
-            moved = {key: before[key] + share * (after[key] - before[key]) for key in ("read_bytes", "write_bytes")}
-            if not any(moved.values()):  # all zero: older recordings without a cgroup
-                return {}
-            return {"device_bytes_read": moved["read_bytes"], "device_bytes_written": moved["write_bytes"]}
+def _counted(folder: Path, until_s: float) -> dict[str, Any]:
+    """Return what the counters had at `until_s`: bytes written to and read from the device, and blob files if there are any.
+
+    A value between two readings is interpolated.
+    """
+    rows = [
+        {name: float(text) for name, text in row.items()}
+        for row in csv.DictReader(io.StringIO(read_text(recorded_file(folder, "counters.csv"))))
+    ]
+    now = _at(rows, until_s)
+    counted: dict[str, Any] = {}
+    if now.get("read_bytes") or now.get("write_bytes"):  # both zero: older recordings without a cgroup
+        counted = {"device_bytes_read": now["read_bytes"], "device_bytes_written": now["write_bytes"]}
+    if now.get("blob_files"):
+        counted["blobs"] = {"files": now["blob_files"], "bytes": now["blob_bytes"]}
+    return counted
+
+
+def _at(rows: Sequence[Mapping[str, float]], until_s: float) -> dict[str, float]:
+    """Return the counters at a moment, which begin with 0; those of the last reading from there on. Nothing without readings."""
+    before: Mapping[str, float] = {}
+    for after in rows:
+        if after["second"] >= until_s or after is rows[-1]:
+            start_s = before.get("second", 0.0)
+            share = min(1.0, (until_s - start_s) / max(1e-9, after["second"] - start_s))
+            return {name: before.get(name, 0.0) + share * (value - before.get(name, 0.0)) for name, value in after.items()}
         before = after
     return {}
