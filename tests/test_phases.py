@@ -131,6 +131,17 @@ def test_reads_follow_writes_and_waits_take_their_time() -> None:
     assert reads["read_latency_s"]["p50"] > 0.0
 
 
+def test_reads_of_a_phase_are_those_after_a_prefill() -> None:
+    """The block cache fills in a phase as it does in a run of its own on the same store."""
+    cached = (*SMALL, "engine.options.cache_size=8MiB", "engine.options.bloom_bits=10")
+    alone = simulate(*cached, "prefill=fillrandom", "prefill.num=200k", "workload=readrandom").summary
+    steps = "workload.phases=[fillrandom,flush,waitforcompaction,readrandom,{wait:10s},readrandom]"
+    *_, first, _, second = simulate(*cached, "workload=phases", steps).summary["phases"]
+
+    assert first["ops_per_s"] == pytest.approx(alone["ops_per_s"], rel=0.05)
+    assert second["ops_per_s"] > first["ops_per_s"]
+
+
 def test_actions_of_rocksdb_need_its_pickers() -> None:
     """An engine with a picker of its own is refused by name."""
     with pytest.raises(InputError, match=r"workload\.phases: compact.*engine=ldc"):

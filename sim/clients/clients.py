@@ -129,6 +129,8 @@ class ClientLoad:
         self.groups = self.groups + groups
         self.present, self._reads_change_s = groups, NEVER
         self.waits.add_groups(groups)
+        if self._reads is not None and any(g.read_share + g.scan_share > 0.0 for g in groups):
+            self._reads.begin(writes=any(g.write_share > 0.0 for g in groups))
         self._state = None  # the rates are those of other groups
         self._plan()
         return groups
