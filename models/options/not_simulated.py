@@ -231,7 +231,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "memtable_factory": _large("SkipListFactory/skip_list", "CPU and memory of the memtable are those of a skip list"),
     "memtable_huge_page_size": _small("0", "memory of the memtable in large pages"),
     "memtable_insert_with_hint_prefix_extractor": _small("none", "CPU of writes in the order of keys"),
-    "memtable_max_range_deletions": _small("0", "range deletions start a flush; loads here have none"),
+    "memtable_max_range_deletions": _small("0", "many range deletions start a flush; a phase here makes one"),
     "memtable_op_scan_flush_trigger": _small("0", "scans over deleted entries in the memtable start a flush"),
     "memtable_prefix_bloom_size_ratio": _large("0", "a filter of the memtable saves reads, and takes memory of it"),
     "memtable_protection_bytes_per_key": _small("0", "CPU and memory for checksums of entries in the memtable"),

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 import simpy
-from lsmlab.models.policies.decisions import Scope
+from lsmlab.models.policies.decisions import Pick, Scope
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.scheduling import (
     Action,
@@ -25,7 +25,7 @@ from lsmlab.models.policies.scheduling import (
     StartFlush,
     StoreView,
 )
-from lsmlab.sim.store.jobs.context import Choice, FamilyContext, FlushThreads
+from lsmlab.sim.store.jobs.context import FamilyContext, FlushThreads
 from lsmlab.sim.store.records import NO_JOB
 from lsmlab.sim.store.write_controller import WriteController
 
@@ -161,12 +161,12 @@ class Background:
                 family.compacting.resume(action.job)
         return False
 
-    def start_manual(self, family: FamilyContext, choose: Choice) -> simpy.Process:
-        """Start a compaction thread that takes the job of `choose` in place of the picker's."""
+    def start_manual(self, family: FamilyContext, pick: Pick) -> simpy.Process:
+        """Start a compaction thread with a job that the picker has not chosen."""
         self.view.compactions += 1
         job = JobView(next(self._job_ids), JobKind.DEEP, Pool.LOW)
         self.view.jobs.append(job)
-        return self._env.process(family.compacting.run(job, StartCompaction(), NO_JOB, choose))
+        return self._env.process(family.compacting.run(job, StartCompaction(), NO_JOB, pick))
 
     def _start_flush(self, action: StartFlush) -> bool:
         view = self.view

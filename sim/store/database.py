@@ -87,9 +87,13 @@ class Database:
     def until(self, condition: Callable[[], bool]) -> Events:
         """Wait until a condition holds; jobs that end can bring it about (RocksDB's `bg_cv_`)."""
         while not condition():
-            event = self.env.event()
-            self._waiting.append(event)
-            yield event
+            yield from self.job_end()
+
+    def job_end(self) -> Events:
+        """Wait for the end of the next job."""
+        event = self.env.event()
+        self._waiting.append(event)
+        yield event
 
     def look_at_ages(self, period_s: float, from_s: float) -> Events:
         """Queue compactions of files that are too old every `period_s`, from `from_s` (TriggerPeriodicCompaction)."""

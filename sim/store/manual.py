@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lsmlab.models.options.compact_range import CompactRangeOptions
-from lsmlab.models.policies.decisions import NOTHING, Pick, RunningJob
+from lsmlab.models.policies.decisions import NOTHING, RunningJob
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.manual import (
     ManualPick,
@@ -47,13 +47,11 @@ def _run(database: Database, family: ColumnFamily, step: ManualStep | None, *, e
         yield from database.until(lambda: database.view.compactions < slots)
         found = _next(family, step)
         if found.conflict:
-            ended = database.view.jobs.copy()
-            yield from database.until(lambda: any(job not in database.view.jobs for job in ended))  # noqa: B023
+            yield from database.job_end()
             continue
         if found.pick is None:
             break
-        pick: Pick = found.pick
-        yield background.start_manual(family, lambda _: pick)  # noqa: B023
+        yield background.start_manual(family, found.pick)
         step = after(step, found)
     background.exclusive -= exclusive
     database.schedule()
@@ -72,7 +70,7 @@ def _refit(database: Database, family: ColumnFamily, target_level: int) -> Event
     picker = family.picker
     move = refit_level(family.tree, picker, target_level) if isinstance(picker, LeveledPicker) else NOTHING
     if move is not NOTHING:
-        yield background.start_manual(family, lambda _: move)
+        yield background.start_manual(family, move)
     background.exclusive -= 1
 
 
@@ -81,4 +79,4 @@ def delete_files_in_range(database: Database, ranges: Sequence[KeyRange]) -> Eve
     for family, keys in zip(database.families, ranges, strict=True):
         drop = files_in_range(family.tree, keys.lo, keys.hi)
         if drop is not NOTHING:
-            yield database.background.start_manual(family, lambda _: drop)  # noqa: B023
+            yield database.background.start_manual(family, drop)

@@ -12,7 +12,7 @@ from lsmlab.models.policies.scheduling import Hold, JobKind, JobState, JobView, 
 from lsmlab.models.tree.blobs import NO_BLOBS
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.machine import Consumer, Events
-from lsmlab.sim.store.jobs.context import Choice, FamilyContext
+from lsmlab.sim.store.jobs.context import FamilyContext
 from lsmlab.sim.store.jobs.job import (
     Job,
     PickedWork,
@@ -40,13 +40,13 @@ class Compacting:
         self.jobs: dict[int, Job] = {}
         """Jobs that have picked their inputs and are neither committed nor aborted, by number."""
 
-    def run(self, view: JobView, action: StartCompaction, parent: int, choose: Choice | None = None) -> Events:
+    def run(self, view: JobView, action: StartCompaction, parent: int, given: Pick | None = None) -> Events:
         """Run one compaction thread: pick a compaction, do its work, commit it, delete obsolete files.
 
-        `choose`: the choice of a manual compaction; None: the picker's.
+        `given`: the job of a manual compaction; None: the picker chooses.
         """
         family, database = self._family, self._family.database
-        job = self._begin(view, action, parent, choose)
+        job = self._begin(view, action, parent, given)
         if job is None:
             database.finish_job(view, worked=False)
             return
@@ -80,11 +80,11 @@ class Compacting:
 
     # --- start ------------------------------------------------------------------------------------------------------
 
-    def _begin(self, view: JobView, action: StartCompaction, parent: int, choose: Choice | None) -> Job | None:
+    def _begin(self, view: JobView, action: StartCompaction, parent: int, given: Pick | None) -> Job | None:
         """Pick a job, lock its input files, and start the next compaction if one is due; None: nothing to compact."""
         family = self._family
         now_s = family.database.env.now
-        pick, lifted = self._pick(action) if choose is None else (choose([j.running for j in self.jobs.values()]), [])
+        pick, lifted = self._pick(action) if given is None else (given, [])
         if isinstance(pick, DoNothing):
             return None
         family.events.picked(now_s, view.job, family.tree, family.picker)

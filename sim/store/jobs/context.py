@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import simpy
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.fields import RocksDbOptions
-from lsmlab.models.policies.decisions import Compaction, Pick, Picker, RunningJob, StallInputs, ThrottleState
+from lsmlab.models.policies.decisions import Compaction, Pick, Picker, StallInputs, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobView, StartCompaction
@@ -23,9 +23,6 @@ from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.store_events import StoreEvents
 
-Choice = Callable[[Sequence[RunningJob]], Pick]
-"""Choice of a job, from the running ones, in place of the picker's."""
-
 
 class FlushThreads(Protocol):
     """Flush threads of a column family (`Flushing`)."""
@@ -36,7 +33,7 @@ class FlushThreads(Protocol):
 class CompactionThreads(Protocol):
     """Compaction threads of a column family (`Compacting`)."""
 
-    def run(self, view: JobView, action: StartCompaction, parent: int, choose: Choice | None = None) -> Events: ...
+    def run(self, view: JobView, action: StartCompaction, parent: int, given: Pick | None = None) -> Events: ...
     def pause(self, number: int, hold: Hold) -> None: ...
     def resume(self, number: int) -> None: ...
     def discard(self, number: int) -> None: ...
