@@ -170,6 +170,12 @@ class TreeReads:
         """Entries of each memtable of `_sampled` that has any."""
         self._block_sum = self._block_weight = 0.0
 
+    def begin(self, *, writes: bool) -> None:
+        """Sample the trees again at the next look: reads begin after a time without any, beside `writes` or alone."""
+        self._writes = writes
+        self._cache.begin(self._env.now)
+        self._next_s = self._sample_s = self._env.now
+
     def costs(self, gets: float, scans: float, active: Callable[[int], float]) -> tuple[ReadClasses, ReadClasses]:
         """Costs of (point reads, scans) now, after `gets` point reads and `scans` scans of all clients.
 

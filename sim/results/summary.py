@@ -29,15 +29,15 @@ _YEAR_S: Final = 365.25 * 86400.0
 
 
 def latency_of(
-    clients: ClientLoad, kinds: Sequence[int], seconds: Floats
+    groups: Sequence[ClientGroup], kinds: Sequence[int], seconds: Floats
 ) -> tuple[LatencyDistribution | None, Floats]:
-    """Return the latency distribution of operations over the run, and its pieces; None without such operations.
+    """Return the latency distribution of the operations of client groups, and its pieces; None without such operations.
 
     `kinds`: (WRITE,), or READ, SCAN or both; `seconds`: edges of the intervals of the pieces, in s.
     """
     unstalled: list[Unstalled] = []
     tables: list[Floats] = []
-    for group in clients.groups:
+    for group in groups:
         share = sum(group.shares[k] for k in kinds)
         if share == 0.0:
             continue
