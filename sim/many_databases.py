@@ -87,7 +87,10 @@ class ManyDatabases:
     def _run_one(self, member: Member) -> Events:
         if member.alike.entry.start_s > 0.0:
             yield self.env.timeout(member.alike.entry.start_s)
-        yield member.phase.start()
+        finished = member.phase.start()
+        if member.phase.steps is not None:
+            self.env.process(member.phase.steps.run(finished))
+        yield finished
 
 
 def _with_limiter(machine: Machine, setting: Setting, rng: np.random.Generator) -> Machine:

@@ -64,7 +64,9 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
     phase.run(progress)
     phase.settle()
     stores = [Store("", "", phase.setup, phase.databases, phase.clients, phase.reads)]
-    result = collect(setting, phase.machine, stores, phase.env.now, logs)
+    result = collect(
+        setting, phase.machine, stores, phase.env.now, logs, () if phase.steps is None else phase.steps.ended
+    )
     _free_memory(result)  # that of the tables' making, before the stalls of a long run are divided among their jobs
     explain_run(result, phase.machine, stores, phase.usage)
     if facts is not None:

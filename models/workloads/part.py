@@ -22,6 +22,7 @@ def part_of(workload: Workload, share: float) -> Workload:
         return workload
     return replace(
         workload, clients=tuple(_part(group, share) for group in workload.clients),
+        phases=tuple(replace(one, clients=tuple(_part(group, share) for group in one.clients)) for one in workload.phases),
         population=max(1, round(workload.population * share)), preload_keys=round(workload.preload_keys * share),
     )  # fmt: skip
 

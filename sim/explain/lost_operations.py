@@ -36,23 +36,26 @@ class ClientCurves:
 def client_curves(groups: Iterable[tuple[Floats, float]]) -> ClientCurves:
     """Return the curves of all client groups together.
 
-    `groups`: rows of (time in s, operations asked for, operations served) and the writes per operation. Groups of one database
-    have the same times.
+    `groups`: rows of (time in s, operations asked for, operations served) and the writes per operation; groups of one phase of
+    a database have the same times.
     """
     tables = list(groups)
     time_s = tables[0][0][:, 0]
     if any(not np.array_equal(rows[:, 0], time_s) for rows, _ in tables):
         time_s = np.unique(np.concatenate([rows[:, 0] for rows, _ in tables]))
+        tables = [(_at(time_s, rows), writes_per_op) for rows, writes_per_op in tables]
     served, written, lost = (np.zeros(len(time_s)) for _ in range(3))
     for rows, writes_per_op in tables:
-        own_lost = np.concatenate(([0.0], np.cumsum(np.maximum(np.diff(rows[:, 1]) - np.diff(rows[:, 2]), 0.0))))
-        own = np.column_stack((rows[:, 2], own_lost))
-        if len(rows) != len(time_s):
-            own = np.column_stack([np.interp(time_s, rows[:, 0], own[:, column]) for column in (0, 1)])
-        served += own[:, 0]
-        written += own[:, 0] * writes_per_op
-        lost += own[:, 1]
+        served += rows[:, 2]
+        written += rows[:, 2] * writes_per_op
+        missing = np.diff(rows[:, 1]) - np.diff(rows[:, 2])
+        lost[1:] += np.cumsum(np.maximum(missing, 0.0))
     return ClientCurves(time_s, served, written, lost)
+
+
+def _at(time_s: Floats, rows: Floats) -> Floats:
+    """Return rows of curves at other times; a curve is constant before its first and after its last row."""
+    return np.column_stack([time_s, *(np.interp(time_s, rows[:, 0], rows[:, i]) for i in (1, 2))])
 
 
 def curves_of_series(t_s: Floats, write_ops: Floats, read_ops: Floats, stalled_s: Floats) -> ClientCurves:

@@ -19,6 +19,7 @@ from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
 from lsmlab.sim.results.database_summaries import database_summaries
 from lsmlab.sim.results.job_sums import JobSums
+from lsmlab.sim.results.phases import PhaseRecord, phase_rows
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_BLOBS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (
@@ -85,11 +86,13 @@ class Result:
 
 
 def collect(
-    setting: Setting, machine: Machine, stores: Sequence[Store], end_s: float, logs: Sequence[EventLog] | None = None
-) -> Result:
+    setting: Setting, machine: Machine, stores: Sequence[Store], end_s: float, logs: Sequence[EventLog] | None = None,
+    steps: Sequence[PhaseRecord] = (),
+) -> Result:  # fmt: skip
     """Return the result of a run that ended at `end_s`, without its stalls (`sim.explain`).
 
-    The trees of a large run lose their keys. `logs`: event logs of all databases, None without events.
+    The trees of a large run lose their keys. `logs`: event logs of all databases, None without events. `steps`: phases of a
+    workload with phases.
     """
     setup, clients = stores[0].setup, AllClients([store.clients for store in stores])
     families = [family for store in stores for family in store.families]
@@ -102,14 +105,16 @@ def collect(
     if len(jobs["job"]) >= LARGE_RUN_JOBS:
         _forget_keys(families)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
-    writes, write_pieces = latency_of(clients, (WRITE,), seconds)
-    reads_and_scans, read_pieces = latency_of(clients, (READ, SCAN), seconds)
-    scans, _ = latency_of(clients, (SCAN,), seconds)
-    reads_alone = latency_of(clients, (READ,), seconds)[0] if scans else reads_and_scans
+    writes, write_pieces = latency_of(clients.groups, (WRITE,), seconds)
+    reads_and_scans, read_pieces = latency_of(clients.groups, (READ, SCAN), seconds)
+    scans, _ = latency_of(clients.groups, (SCAN,), seconds)
+    reads_alone = latency_of(clients.groups, (READ,), seconds)[0] if scans else reads_and_scans
     latencies = {"write": writes, "read": reads_alone, "scan": scans}
     summary["memory"] = _memory(stores)
     if facts := condition_facts(setup, databases):
         summary["conditions"] = facts
+    if steps:
+        summary["phases"] = phase_rows(steps, stores[0].clients, jobs)
     if len(setup.families) > 1 and len(stores) == 1:
         summary["column_families"] = family_summaries(setup, families, JobSums(jobs))
     summary |= _reads(stores)

@@ -100,19 +100,20 @@ def _quantity(value: str, where: str) -> float:
 
 
 def memory_bytes(config: Mapping[str, Any]) -> float:
-    """Return the memory of a store's memtables and block cache: all memtables of all column families and databases full."""
+    """Return the memory of a store's memtables, block and blob caches: all memtables of all families and databases full."""
     sharing = read_sharing(config)
     stores: list[tuple[Mapping[str, Any], int]]
     stores = [(one_config(config, entry), entry.count) for entry in read_databases(config).values()] or [(config, 1)]
-    memtables = cache = 0.0
+    memtables = cache = blob_caches = 0.0
     for own, count in stores:
         engines = [engine.options for engine in make_engines(own["engine"], ()).values()]
         full = sum(o.write_buffer_size * o.max_write_buffer_number for o in engines)
         limit = engines[0].db_write_buffer_size
         memtables += count * (min(full, limit) if limit else full)
         cache += count * max(o.cache_size for o in engines)
+        blob_caches += count * sum(o.blob_cache_size for o in engines if o.use_blob_cache)
     if sharing.write_buffer_manager is not None:
         memtables = min(memtables, sharing.write_buffer_manager)
     if sharing.block_cache is not None:
         cache = sharing.block_cache
-    return float(memtables) + cache - (memtables if sharing.cost_to_cache else 0.0)
+    return float(memtables) + cache - (memtables if sharing.cost_to_cache else 0.0) + blob_caches
