@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.memtable import arena_blocks, arena_bytes, next_block_at
+from lsmlab.reports.tables import databases
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.store.thread_pools import ThreadPool
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
+from lsmlab.sim.studies.goals import memory_bytes
 from lsmlab.validation.casefiles.case import read_case
 from lsmlab.validation.casefiles.overrides import overrides_of
 from running import configuration, simulate
@@ -184,6 +187,37 @@ def test_results_are_sums_and_ranges() -> None:
     text = summary_text(summary)
     assert "store (3)" in text
     assert "median" in text
+
+
+def test_the_page_ranks_the_databases() -> None:
+    """A row per entry and value, then every database, the one that was stalled most first."""
+    result = many(TWO, *SLOW, "shared.allow_stall=true")
+    (section,) = databases(SimpleNamespace(summary=result.summary))  # type: ignore[arg-type]
+    groups, each_database = section.content
+
+    assert [["busy (1)", ""], ["calm (1)", ""]] == [list(row[:2]) for row in groups.rows]
+    assert {"busy", "calm"} == {row[0] for row in each_database.rows}
+    assert [] == databases(SimpleNamespace(summary=simulate(*BASE, "workload.rate=500").summary))  # type: ignore[arg-type]
+
+
+def test_memory_of_all_databases() -> None:
+    """Memtables and caches count once per database, or as their shared budgets; memory charged to the cache counts once."""
+    own = ("databases={a: {count: 10}}", "engine.options.write_buffer_size=8MiB", "engine.options.cache_size=16MiB")
+    shared = ("shared.write_buffer_manager=64MiB", "shared.block_cache=128MiB")
+    sizes = [memory_bytes(configuration(*own, *more)) for more in ((), shared, (*shared, "shared.cost_to_cache=true"))]
+
+    assert [10 * (2 * 8 + 16) * MIB, (64 + 128) * MIB, 128 * MIB] == sizes
+
+
+def test_databases_may_have_phases() -> None:
+    """Every database goes through the phases of the workload by itself."""
+    result = simulate(
+        "workload=phases", "databases={a: {count: 2}, late: {start_s: 2s}}", "save.events=false", "workload.num=20k",
+        "workload.phases=[fillrandom,compact,overwrite]",
+    )  # fmt: skip
+
+    assert [40_000] * 3 == pytest.approx([one["operations"] for one in each(result).values()])
+    assert result.summary["job_reasons"]["ManualCompaction"] >= 3
 
 
 def test_databases_share_the_block_cache_by_their_reads() -> None:

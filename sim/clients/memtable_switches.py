@@ -147,8 +147,14 @@ class MemtableSwitches:
                 wal_bytes += (active - self._in_wal[other]) * self._shapes[other].wal_bytes
                 self._in_wal[other] = active
         self._in_wal[number] = 0.0
-        used, at = entries * self._shapes[number].memtable_bytes, list(self._families).index(number)
-        return MemtableSwitch(number, entries, wal_bytes, float(arena_bytes(used, self.block_bytes[at])), reason)
+        return MemtableSwitch(number, entries, wal_bytes, self._memory_bytes(number, entries), reason)
+
+    def _memory_bytes(self, number: int, entries: float) -> float:
+        """Memory of a family's memtable, which the write buffer manager counts; 0 without one."""
+        if self._database.shared_memtables is None:
+            return 0.0
+        block_bytes = self.block_bytes[list(self._families).index(number)]
+        return float(arena_bytes(entries * self._shapes[number].memtable_bytes, block_bytes))
 
     def _total_wal_bytes(self, written: float) -> float:
         """Bytes of all WALs that are not deleted (`total_log_size_`)."""

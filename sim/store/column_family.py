@@ -46,7 +46,7 @@ class MemtableSwitch:
     wal_bytes: float
     """Size of the WAL that the switch closes; 0 if it is empty or there is none."""
     size_bytes: float = 0.0
-    """Memory of the memtable."""
+    """Memory of the memtable, which a write buffer manager counts; 0 without one."""
     reason: str = WRITE_BUFFER_FULL
     """Flush reason in RocksDB's LOG; every other reason flushes at once, whatever min_write_buffer_number_to_merge is."""
 
