@@ -240,7 +240,7 @@ def test_a_log_knows_its_reads_by_a_trace(tmp_path: Path, capsys: pytest.Capture
     (tmp_path / "LOG").write_text(sample.text)
     (tmp_path / "ops").write_bytes(query_trace(mixed(3000)))
     for name, files in (("alone", ["LOG"]), ("both", ["ops", "LOG"])):
-        assert main(["import", *(str(tmp_path / f) for f in files), "--out", str(tmp_path / name), "--no-report"]) == 0
+        assert main(["import", *(str(tmp_path / f) for f in files), "--out", str(tmp_path / name)]) == 0
     alone, both = (yaml.safe_load((tmp_path / n / "workload" / "imported.yaml").read_text()) for n in ("alone", "both"))
     summary = json.loads((tmp_path / "both" / "summary.json").read_text())
     schedules = [np.loadtxt(tmp_path / n / "trace.csv", delimiter=",", skiprows=1)[:, 1].sum() for n in ("alone", "both")]
@@ -250,6 +250,7 @@ def test_a_log_knows_its_reads_by_a_trace(tmp_path: Path, capsys: pytest.Capture
     assert summary["read_ops_per_s"] == pytest.approx(both["read"] * summary["write_ops_per_s"], rel=1e-3)
     assert yaml.safe_load((tmp_path / "both" / "experiment" / "imported_replay.yaml").read_text())["keys"] == {"mode": "exact"}
     assert any("sampled" in note for note in summary["import"]["notes"])
+    assert ["Trace of operations" in (tmp_path / n / "report.html").read_text() for n in ("alone", "both")] == [False, True]
 
 
 def test_two_traces_are_refused(tmp_path: Path) -> None:

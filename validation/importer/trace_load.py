@@ -116,7 +116,7 @@ class TraceLoad:
             shares["insert"], shares["update"] = shares["update"], 0.0
         keys: dict[str, Any] = {name: round(share, 6) for name, share in shares.items()}
         keys["scan_length"] = 1
-        keys |= {"key_size": round(float(np.mean(self.operations.key_bytes)), 2)}
+        keys |= {"key_size": max(1.0, round(float(np.mean(self.operations.key_bytes)), 2))}
         keys |= self.sizes.keys if self.sizes is not None else {}
         return keys | _key_space(writes, reads, self.population)
 
