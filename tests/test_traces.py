@@ -89,6 +89,7 @@ def test_a_trace_that_was_cut_off_is_read(tmp_path: Path) -> None:
         (header() + record(0, 9, b"block"), "block cache or of I/O"),
         (header("0.7") + operation(Row("get", b"a")), "trace format 0.7; 0.1 and 0.2 are known"),
         (header(), "contains no operation"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "compressed with zstd; decompress it"),
         (b"seconds,operations\n0,1\n1,2\n", "no trace of operations; known are"),
         ("0x61 1 0 5 1000\n0x6 1 0 5 1000\n", "line 2 is damaged"),
         ("0x61 1 0 5 1000\n1 0 5 1000\n", ":2: has no key.*--no_key"),
