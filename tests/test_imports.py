@@ -38,7 +38,7 @@ ROOMS = {
     ],
     "sim": [
         "yaml_text", "garbage", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting",
-        "setup", "clients", "results", "explain", "preload", "phase", "prefill", "initial_tree", "simulation",
+        "setup", "clients", "results", "explain", "preload", "phase_steps", "phase", "prefill", "initial_tree", "simulation",
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
