@@ -235,6 +235,16 @@ def test_import_of_a_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
             assert summary["operations"] == pytest.approx(3000, rel=0.05)
 
 
+@pytest.mark.parametrize("kind", ["get", "delete", "put", "seek"])
+@pytest.mark.parametrize("workload", ["imported_full_speed", "imported_replay"])
+def test_loads_of_one_kind_run(kind: str, workload: str, tmp_path: Path) -> None:
+    """A trace of one kind of operations gives loads that run."""
+    (tmp_path / "ops").write_bytes(query_trace([Row(kind, key(i % 97), 10 * (kind == "put"), i / 500) for i in range(500)]))
+    assert main(["import", str(tmp_path / "ops"), "--out", str(tmp_path / "out")]) == 0
+    argv = ["run", "--config-dir", str(tmp_path / "out"), f"workload={workload}", "--json", "--out", str(tmp_path / "run")]
+    assert main(argv) == 0
+
+
 def test_a_log_knows_its_reads_by_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Beside a LOG a trace gives gets and seeks per write; the writes stay those of the LOG, also in the schedule."""
     sample = Sample().run(20)
