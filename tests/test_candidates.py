@@ -44,6 +44,7 @@ STORES: Mapping[Bottleneck, Sequence[str]] = {
     Bottleneck.LIMITER: ("engine.options.rate_limiter_bytes_per_sec=40MB/s",),
     Bottleneck.PAUSED: ("engine=silk",),
     Bottleneck.ERROR: ("conditions=full_device",),
+    Bottleneck.MANAGER: ("shared.write_buffer_manager=64MiB", "shared.allow_stall=true"),
 }
 """Settings without which a store cannot have a bottleneck."""
 LARGE = ("workload.value_size=1000",)
@@ -192,7 +193,7 @@ def test_no_candidate_names_an_unknown_option() -> None:
                 assert key not in NOT_SIMULATED
                 assert re.search(rf"\.{key.rpartition('.')[2]}\b", code), f"{key} is read nowhere"
         assert is_of_family(row) or not any(key in option_types() and key not in DATABASE_OPTIONS for key in row.changes)
-    assert AT_START | IN_CODE.keys() <= {key for row in ROWS for key in row.changes}
+    assert AT_START | IN_CODE.keys() <= {key.removeprefix("shared.") for row in ROWS for key in row.changes}
 
 
 def test_each_row_is_offered_somewhere() -> None:
@@ -212,6 +213,8 @@ def test_each_row_is_offered_somewhere() -> None:
         (UNIVERSAL, "engine.options.num_levels=1", "engine.options.max_write_buffer_number=3",
          "engine.options.level0_file_num_compaction_trigger=12",
          "engine.options.compaction_readahead_size=0"),
+        ("databases={a: {count: 2}}", "shared.write_buffer_manager=64MiB", "shared.allow_stall=true", "shared.block_cache=1GiB",
+         "engine.options.rate_limiter_bytes_per_sec=9MB/s"),
         ("+engine.families.b.options.num_levels=5",), LARGE, (*BLOBS, "workload=constant", "workload.value_sigma=100"),
         (*BLOBS, "workload=constant", "workload.value_sigma=100", "engine.options.enable_blob_garbage_collection=true",
          "engine.options.min_blob_size=2KiB"),
