@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import math
 import os
@@ -46,6 +47,7 @@ def _require(need_bytes: float, what: str, remedy: str) -> None:
         raise InputError(f"{what} need {need_bytes / 1e9:,.0f} GB of memory; this machine has {most_bytes / 1e9:,.0f}: {remedy}")
 
 
+@functools.cache
 def memory_bytes() -> float:
     """Return the memory of this machine, or of this container if less, in bytes; infinity where the system tells neither."""
     try:

@@ -83,8 +83,8 @@ def test_a_container_has_less_memory_than_its_machine(
 ) -> None:
     """Its limit counts; a word in its place, or no file, is no limit."""
     monkeypatch.setattr(process_memory, "CGROUP", tmp_path / "memory.max")
-    machine_bytes = process_memory.memory_bytes()
+    machine_bytes = process_memory.memory_bytes.__wrapped__()
     if text is not None:
         (tmp_path / "memory.max").write_text(text)
 
-    assert min(machine_bytes, limit) == process_memory.memory_bytes()
+    assert min(machine_bytes, limit) == process_memory.memory_bytes.__wrapped__()

@@ -191,7 +191,7 @@ _DATABASE: Final[Mapping[str, NotSimulated]] = {
 }
 
 _FAMILY: Final[Mapping[str, NotSimulated]] = {
-    "blob_cache": _none("files show an address only; use_blob_cache says whether there is one"),
+    "blob_cache": _none("files show an address only; use_blob_cache and blob_cache_size say what it is"),
     "blob_direct_write_partitions": _none("counts only with enable_blob_direct_write"),
     "block_protection_bytes_per_key": _small("0", "CPU for checksums of the keys in cached blocks"),
     "bloom_locality": _small("0", "cache lines of the memtable's filter"),

@@ -121,7 +121,9 @@ class Clients:
     mix: Mix = field(default_factory=lambda: Mix(update=1.0))
     arrivals: Arrivals = field(default_factory=ClosedLoop)
     write_keys: Chooser = field(default_factory=UniformKeys)
-    """Keys of updates, deletes and read-modify-writes."""
+    """Keys of updates and read-modify-writes."""
+    delete_keys: Chooser | None = None
+    """Keys of deletes; None: as `write_keys`."""
     insert_keys: Chooser = field(default_factory=SequentialKeys)
     """Keys of inserts."""
     read_keys: Chooser = field(default_factory=UniformKeys)
@@ -169,7 +171,7 @@ class WriteStream:
         self._deletes = mix.delete / total
         self._overwritten = clients.write_keys.start(sample, cursor)
         self._inserted = clients.insert_keys.start(sample, cursor)
-        self._deleted = clients.write_keys.start(sample, cursor)
+        self._deleted = (clients.delete_keys or clients.write_keys).start(sample, cursor)
 
     def fill(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, Tombstones]:
         """Distinct keys of the next `count` written entries, ascending, and the mask of the deletes among them.
@@ -342,7 +344,7 @@ class Workload:
     def sample_at(self, rate: float) -> KeySample:
         """Return the sample of each shard's keys at a sampling rate."""
         one, stride = self.shard(), round(1 / rate)
-        choosers = [k for c in self.clients if c.mix.writes for k in (c.write_keys, c.insert_keys)]
+        choosers = [k for c in self.clients if c.mix.writes for k in (c.write_keys, c.insert_keys, c.delete_keys) if k]
         numbers = [k.hot_numbers(one.population, stride) for k in choosers]
         hot = reduce(np.union1d, [n for n in numbers if len(n)], np.empty(0, dtype=np.int64))
         return KeySample(one.population, rate, self.key_order, hot)

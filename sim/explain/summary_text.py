@@ -262,7 +262,7 @@ def _blobs(summary: Mapping[str, Any]) -> list[str]:
     if found["garbage_bytes"] is not None:
         parts.append(f"{format_bytes(found['garbage_bytes'])} of garbage")
     if found["space_amplification"] is not None:
-        parts.append(f"space amp {found['space_amplification']:.2f}")
+        parts.append(f"space amp as RocksDB prints it {found['space_amplification']:.2f}")
     return [_row("blob files", ", ".join(parts))] if parts else []
 
 

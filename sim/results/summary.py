@@ -246,6 +246,9 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
         "index_bytes": max(0, round(tails - filters)),
         "metadata_bytes": round(metadata),
     }
+    own = [one.engine.options for one in setup.families]
+    if blob_cache_bytes := sum(options.blob_cache_size for options in own if options.use_blob_cache):
+        parts["blob_cache_bytes"] = blob_cache_bytes
     return {**parts, "total_bytes": sum(parts.values())}
 
 
