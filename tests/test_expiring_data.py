@@ -283,18 +283,29 @@ def phased(*phases: str) -> Result:
     return simulate(*SMALL, "workload=phases", f"workload.phases=[{','.join(phases)}]")
 
 
+@pytest.mark.parametrize("before", ["waitforcompaction", "flush,waitforcompaction"])
 @pytest.mark.parametrize("version", ["7.9", "7.10"])
-def test_a_range_goes_with_its_entries(version: str) -> None:
+def test_a_range_goes_with_its_entries(version: str, before: str) -> None:
     """After a compaction of all keys the range is gone: half of the keys that were written are left."""
     deleted = "{deleterange:{begin:0.25,end:0.75}}"
     result = simulate(
         *SMALL, f"engine.version='{version}'", "workload=phases",
-        f"workload.phases=[fillrandom,waitforcompaction,{deleted},flush,waitforcompaction,compact]",
+        f"workload.phases=[fillrandom,{before},{deleted},flush,waitforcompaction,compact]",
     )  # fmt: skip
 
     check_entries(result)
     assert result.summary["live_entries"] == pytest.approx(0.5 * (1.0 - math.exp(-1.0)) * 200_000, rel=0.03)
     assert result.summary["space_amplification"] == pytest.approx(1.0, abs=0.01)
+
+
+def test_gets_end_at_a_range_tombstone() -> None:
+    """Gets of keys in a deleted range find nothing, before and after the flush of the tombstone."""
+    steps = ("fillrandom", "flush", "waitforcompaction", "{deleterange:{begin:0,end:1}}", "{readrandom:{reads:2k}}")
+    for more in ((), ("flush", "{readrandom:{reads:2k}}")):
+        result = phased(*steps, *more)
+        assert result.summary["block_cache"]["found_share"] == 0.0
+    found = phased("fillrandom", "flush", "waitforcompaction", "{readrandom:{reads:2k}}").summary["block_cache"]["found_share"]
+    assert found == pytest.approx(1.0 - math.exp(-1.0), abs=0.05)
 
 
 def test_files_in_a_range_go_unread() -> None:
