@@ -50,6 +50,11 @@ BLOB_NOTE: Final = (
     "error of these numbers is not known"
 )
 
+DROPS_NOTE: Final = (
+    "entries that a compaction filter drops, and files that a collector marks: their rules are those of RocksDB's source, but no "
+    "recorded store with them has been compared, so the error of these numbers is not known"
+)
+
 
 @dataclass(frozen=True)
 class EngineSettings:
@@ -124,6 +129,8 @@ class Engine:
         self.options: RocksDbOptions = resolved.options
         if self.options.enable_blob_files:
             notes.append(BLOB_NOTE)
+        if self.filter_ttl_s is not None or self.deletion_collector is not None:
+            notes.append(DROPS_NOTE)
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         """Changes that sanitising made to options, in words, for the summary of a run."""
         self.not_simulated = ignored_options(
