@@ -135,7 +135,7 @@ class MemtableSwitches:
 
     def _unfilled(self, numbers: Iterable[int], written: float, reason: str) -> Iterator[MemtableSwitch]:
         for number in numbers:
-            if self._fill.active(number, written) > _ROUNDING:
+            if self._fill.active(number, written) > _ROUNDING or self._families[number].memtables.ranges:
                 yield self._switch(number, self._fill.switch(number, written), written, reason)
 
     def _switch(self, number: int, entries: float, written: float, reason: str) -> MemtableSwitch:

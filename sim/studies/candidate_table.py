@@ -17,6 +17,7 @@ from lsmlab.sim.studies.candidate_rows import (
     Relief,
     Row,
     Symptom,
+    Value,
     above_present_writes,
     as_large_as_l0,
     at_least,
@@ -95,6 +96,10 @@ _could_have_blobs: Final = all_of(
     policy_is("picker", "RocksDbPicker", "Overflow", "Vlsm", "LazyLeveling"),
 )  # fmt: skip
 """Whether it makes sense that values leave the SST files; other engines keep them, or their versions, in another way."""
+_COLLECT: Final[Mapping[str, Value]] = {
+    "enable_blob_garbage_collection": to(True), "blob_compaction_readahead_size": at_least(2 * _MIB),
+}  # fmt: skip
+"""Collection; without readahead, it reads each value by a request of its own."""
 _collects_blobs: Final = all_of(_has_blobs, option_is("enable_blob_garbage_collection", True))
 
 TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
@@ -193,13 +198,14 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
     ),
     "fifo": (Row({f"{_F}.allow_compaction": to(True)}, "small files are merged", {_READS}),),
     "blobs": (  # values apart from the SST files
-        Row({"enable_blob_files": to(True), "enable_blob_garbage_collection": to(True)},
-            "compactions rewrite references and the oldest values only", set(), _WORK, _could_have_blobs),
+        Row({"enable_blob_files": to(True), **_COLLECT}, "compactions rewrite references and the oldest values only", set(),
+            _WORK, _could_have_blobs),
         Row({"enable_blob_files": to(True)}, "each value is written once; overwritten ones take space", set(), _WORK,
             _could_have_blobs),
         Row({"enable_blob_files": to(False)}, "values in the SST files again: less space, and one read less", {_B.ERROR, _READS},
             _REQUESTS, _has_blobs, _MIGRATION),
-        Row({"enable_blob_garbage_collection": to(True)}, "compactions free the oldest blob files", {_B.ERROR}, where=_has_blobs),
+        Row(_COLLECT, "compactions free the oldest blob files", {_B.ERROR},
+            where=all_of(_has_blobs, option_is("enable_blob_garbage_collection", False))),
         Row({"enable_blob_garbage_collection": to(False)}, "compactions move no values, which takes space", set(), _WORK,
             _collects_blobs),
         Row({"blob_garbage_collection_age_cutoff": at_least(0.5)}, "compactions move more values, less space", {_B.ERROR},
