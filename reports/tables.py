@@ -10,7 +10,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.parts import Html, Part, Section, Table, bullets, folded, preformatted
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.results.comparison_text import family_rows, phase_table
-from lsmlab.sim.results.database_text import group_rows, ranked_rows
+from lsmlab.sim.results.database_text import group_rows, ranked_rows, rankings
 
 
 def configuration(run: RunData) -> Section:
@@ -61,6 +61,7 @@ def databases(run: RunData) -> list[Section]:
     groups, each = group_rows(found), ranked_rows(found)
     ranking = Table(list(each[0]), each[1:], texts=[0], named=False)
     parts: list[Part] = [Table(list(groups[0]), groups[1:], texts=[0, 1], named=False)]
+    parts.append(bullets(rankings(found)))
     parts.append(ranking if len(each) <= _LISTED else folded("Each database", ranking))
     caption = (
         "Each database by itself: alike databases with their smallest, median and largest value, then every database, the one "

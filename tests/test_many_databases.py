@@ -11,6 +11,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.memtable import arena_blocks, arena_bytes, next_block_at
 from lsmlab.reports.tables import databases
 from lsmlab.sim.explain.summary_text import summary_text
+from lsmlab.sim.results.database_text import rankings
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.store.thread_pools import ThreadPool
@@ -205,10 +206,11 @@ def test_the_page_ranks_the_databases() -> None:
     """A row per entry and value, then every database, the one that was stalled most first."""
     result = many(TWO, *SLOW, "shared.allow_stall=true")
     (section,) = databases(SimpleNamespace(summary=result.summary))  # type: ignore[arg-type]
-    groups, each_database = section.content
+    groups, _, each_database = section.content
 
     assert [["busy (1)", ""], ["calm (1)", ""]] == [list(row[:2]) for row in groups.rows]
     assert {"busy", "calm"} == {row[0] for row in each_database.rows}
+    assert "Fewest writes per second: calm (" in "".join(rankings(result.summary["databases"]))
     assert [] == databases(SimpleNamespace(summary=simulate(*BASE, "workload.rate=500").summary))  # type: ignore[arg-type]
 
 

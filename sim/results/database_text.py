@@ -22,7 +22,12 @@ _COLUMNS: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
 }
 _PLACES: Final = ("min", "median", "max")
 _WORST: Final = 3
-"""Databases that the terminal names."""
+"""Databases that a sentence names."""
+_RANKINGS: Final = (
+    ("Stalled most", "Stalled", -1.0), ("Fewest writes per second", "Writes/s", 1.0), ("Highest W-Amp", "W-Amp", -1.0),
+    ("Longest wait of jobs for threads", "Wait for threads", -1.0),
+)  # fmt: skip
+"""Title, column and order (1: ascending) of the rankings."""
 
 
 def ranked(databases: Mapping[str, _Values]) -> list[_Values]:
@@ -53,13 +58,23 @@ def ranked_rows(databases: Mapping[str, _Values]) -> list[tuple[str, ...]]:
     ]
 
 
+def rankings(databases: Mapping[str, _Values]) -> list[str]:
+    """Return sentences with the first databases by several numbers; without a number that all databases have alike."""
+    each, found = ranked(databases), []
+    for title, column, order in _RANKINGS:
+        key, form = _COLUMNS[column]
+        first = sorted(each, key=lambda one: order * one[key])[:_WORST]
+        if len({form(one[key]) for one in each}) > 1:
+            names = [f"{one['name']} ({form(one[key])})" for one in first]
+            found.append(f"{title}: {', '.join(names)}")
+    return found
+
+
 def database_lines(databases: Mapping[str, _Values] | None) -> list[str]:
     """Return the table of the entries in lines, and the databases that were stalled most; none for a run of one database."""
     if not databases:
         return []
-    worst = [one for one in ranked(databases) if one["stall_fraction"] > 0.0][:_WORST]
-    names = ", ".join(f"{one['name']} ({one['stall_fraction']:.1%} of the time)" for one in worst)
-    return [*in_columns(group_rows(databases), left=(0, 1)), *([f"Stalled most: {names}"] if names else [])]
+    return [*in_columns(group_rows(databases), left=(0, 1)), *rankings(databases)]
 
 
 def _shown(databases: Mapping[str, _Values]) -> Mapping[str, tuple[str, Callable[[float], str]]]:
