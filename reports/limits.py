@@ -8,7 +8,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -22,8 +21,6 @@ PAGE_S: Final = 900.0
 """Longest time in which a page is drawn; usual is a second."""
 _SHARE: Final = 0.8
 """Largest share of the machine's memory."""
-_CGROUP: Final = Path("/sys/fs/cgroup/memory.max")
-"""Memory of this container, in bytes; without a limit a word."""
 
 
 class _LateError(BaseException):
@@ -36,7 +33,7 @@ def limited(what: str, time_s: float) -> Iterator[None]:
 
     Outside of the main thread, and on systems without such limits, it may take as much as it needs.
     """
-    most_bytes = _SHARE * min(memory_bytes(), _container_bytes())
+    most_bytes = _SHARE * memory_bytes()
     try:
         with _data_at_most(most_bytes), _alarm(time_s):
             yield
@@ -46,14 +43,6 @@ def limited(what: str, time_s: float) -> Iterator[None]:
         raise InputError(
             f"{what}: needs more than {most_bytes / 1e9:,.1f} GB of memory, {_SHARE:.0%} of all; give a smaller part of it"
         ) from None
-
-
-def _container_bytes() -> float:
-    try:
-        text = _CGROUP.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return math.inf
-    return float(text) if text.isdigit() else math.inf
 
 
 @contextmanager

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import math
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
@@ -17,6 +19,8 @@ KEY_BYTES: Final = 18.0
 """Memory per sampled key of all trees (measured)."""
 _ROW_BYTES: Final = 300.0
 """Memory per simulated second in the series: a row of about forty numbers."""
+CGROUP: Final = Path("/sys/fs/cgroup/memory.max")
+"""Limit of this container's memory in bytes; a word without one."""
 
 
 def check_memory(settings: Mapping[str, Any], workload: Workload, samples: Mapping[str, KeySample]) -> None:
@@ -43,12 +47,18 @@ def _require(need_bytes: float, what: str, remedy: str) -> None:
         raise InputError(f"{what} need {need_bytes / 1e9:,.0f} GB of memory; this machine has {most_bytes / 1e9:,.0f}: {remedy}")
 
 
+@functools.cache
 def memory_bytes() -> float:
-    """Return the memory of this machine in bytes; infinity where the system does not tell it."""
+    """Return the memory of this machine, or of this container if less, in bytes; infinity where the system tells neither."""
     try:
-        return float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
+        machine_bytes = float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        return math.inf
+        machine_bytes = math.inf
+    try:
+        limit = CGROUP.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return machine_bytes
+    return min(machine_bytes, float(limit)) if limit.isdigit() else machine_bytes
 
 
 LARGE_RUN_JOBS: Final = 10_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -83,6 +84,21 @@ def _docker(line: str) -> str:
     return json.dumps({"log": line + "\n", "stream": "stderr", "time": "2023-11-15T01:02:03.123456789Z"})
 
 
+def _doubled(text: str) -> str:
+    return text.replace('"', '""')
+
+
+def _rows(lines: Sequence[str]) -> list[str]:
+    """Write each message, with the lines that continue it, as a cell of a CSV file; those of a host program as they are."""
+    if not any(map(OWN.match, lines)):
+        return list(lines)
+    ends = [number + 1 == len(lines) or OWN.match(lines[number + 1]) for number in range(len(lines))]
+    return [
+        ('"Nov 14, 2023 @ 22:13:20.000","' if OWN.match(line) else "") + _doubled(line) + ('"' if end else "")
+        for line, end in zip(lines, ends, strict=True)
+    ]
+
+
 def _grep_context(lines: Sequence[str]) -> list[str]:
     signs = [":" if OWN.match(line) else "-" for line in lines]
     return [f"db/LOG{sign}{n}{sign}{line}" for n, (sign, line) in enumerate(zip(signs, lines, strict=True), 1)]
@@ -111,6 +127,9 @@ COLLECTORS = (
     Form("compose", _each(lambda line: f"\x1b[36mdb-1  | \x1b[0m{line}")),
     Form("grep", _each(lambda line: f"LOG:{line}")),
     Form("grep -n -A", _grep_context),
+    Form("CSV, a row for each line", _each(lambda line: f'1700000000123,"{_doubled(line)}"')),
+    Form("CSV, a row for each message", _rows),
+    Form("web page", _each(lambda line: html.escape(line))),
     Form("quote", _each(lambda line: f"> {line}".rstrip() if not line else f"> {line}")),
 )
 """Programs that put something before each line."""

@@ -105,8 +105,8 @@ def carriage_returns(raw: bytes, rng: random.Random) -> bytes:
 
 
 def cut_long_lines(raw: bytes, rng: random.Random) -> bytes:
-    """Truncate long lines, as a logger with a short buffer does."""
-    limit = rng.choice((120, 300, 512))
+    """Truncate long lines, as a logger with a short buffer does; below 240 bytes no event is left, and the file is refused."""
+    limit = rng.choice((240, 300, 512))
     return b"\n".join(line[:limit] for line in raw.split(b"\n"))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,3 +75,16 @@ def test_a_release_after_the_newest_known_is_noted() -> None:
     """Its rules are those of the newest known release, which the note names; that release has no note."""
     assert any("12.0 is newer than 11.8" in note for note in resolve_options(Version(12, 0), "library", {}).notes)
     assert not any("newer" in note for note in resolve_options(Version(11, 8), "library", {}).notes)
+
+
+@pytest.mark.parametrize(("text", "limit"), [("1048576\n", 2.0**20), ("max\n", math.inf), (None, math.inf)])
+def test_a_container_has_less_memory_than_its_machine(
+    text: str | None, limit: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its limit counts; a word in its place, or no file, is no limit."""
+    monkeypatch.setattr(process_memory, "CGROUP", tmp_path / "memory.max")
+    machine_bytes = process_memory.memory_bytes.__wrapped__()
+    if text is not None:
+        (tmp_path / "memory.max").write_text(text)
+
+    assert min(machine_bytes, limit) == process_memory.memory_bytes.__wrapped__()

@@ -280,7 +280,7 @@ def test_rates_beyond_physics_are_refused(old: str, new: str, words: str, tmp_pa
 
 def test_a_file_whose_events_are_all_damaged_is_refused(tmp_path: Path) -> None:
     """Events in an unknown quoting are not "0 flushes"."""
-    lines = [text.replace('"', "&quot;") if "EVENT_LOG" in text else text for text in Sample().run(6).lines]
+    lines = [text.replace('"', "%22") if "EVENT_LOG" in text else text for text in Sample().run(6).lines]
 
     refused(tmp_path, lines, r"all \d+ events are damaged")
 

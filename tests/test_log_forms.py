@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_forms import COLLECTORS, CONTENT, ENCODINGS, HOSTS, OWN, Form
 from log_sample import Sample, write_log
+from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.validation.importer.importing import summarised
@@ -188,3 +189,26 @@ def test_other_programs_lines_have_no_facts(tmp_path: Path) -> None:
     for name in ("none", "Ceph"):
         form = next(form for form in HOSTS if form.name == name)
         assert_no_other_facts(write_log(tmp_path, with_others(form.change)), 1e-6)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 160, 200, 240, 300, 500])
+@pytest.mark.parametrize("whole", [True, False], ids=["wrapped", "cut"])
+def test_lines_of_a_limited_length_give_no_other_facts(columns: int, whole: bool, tmp_path: Path) -> None:
+    """A terminal or a mail program wraps lines, a web page cuts them: fewer facts, or a refusal if no event is left."""
+    parts = [[line[at : at + columns] for at in range(0, max(1, len(line)), columns)] for line in sample().lines]
+    path = write_log(tmp_path, [part for line in parts for part in (line if whole else line[:1])])
+    if columns <= 200:
+        with pytest.raises(InputError, match="events are damaged: their JSON is cut off, wrapped"):
+            read(path)
+        return
+    amounts, _ = facts(path)
+    true_amounts, _ = true_facts()
+    assert {} == {name: value for name, value in amounts.items() if value is not None and value != true_amounts.get(name)}
+
+
+def test_the_newest_line_first_is_refused(tmp_path: Path) -> None:
+    """Some collectors export that order; messages of several lines and causes of stalls cannot be read in it."""
+    path = write_log(tmp_path, list(reversed(sample().lines)))
+
+    with pytest.raises(InputError, match=r"the newest line comes first; .* tac"):
+        read(path)

@@ -7,6 +7,7 @@ the text has whole seconds; a thread that the text does not show is "-".
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -45,6 +46,10 @@ _FORK: Final = re.compile(
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d)")
 """RocksDB prints floats with the comma of the process's locale, lists with ", ", and the JSON of events with points."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ROW: Final = re.compile(r'(?:(?:"[^"]*"|[^",]*),){1,20}(?=")')
+"""Begin of a row of a CSV file whose last cell is the message, in quotes."""
+_ENTITY: Final = re.compile(r"&(?:quot|lt|gt|amp|nbsp|apos|#\d{1,5}|#x[0-9A-Fa-f]{1,4});")
+"""Signs as web pages write them."""
 _LATIN_LETTERS: Final = 0xDCC0
 """From here on such a byte is a letter in latin-1."""
 _NAME: Final = re.compile(r'"cf_name": "[^"]*"|\[[^\]"]*\]|\S*[/\\]\S*|Options\.\S+.*')
@@ -62,6 +67,8 @@ class PlainLines:
         self._prefix = Prefix()
         self._part = ""
         """Begin of a line that a collector has cut."""
+        self._in_cell = False
+        """Whether the cell of a CSV file goes on in the next line."""
         self._own = False
         """Whether a line had RocksDB's own time stamp: then stamps of collectors do not count."""
         self.wrapped = False
@@ -76,6 +83,8 @@ class PlainLines:
             text = raw if raw.isascii() else self._decoded(raw)
             if "\0" in text:
                 text = text.replace("\0", "")
+            if "&" in text and _ENTITY.search(text):
+                text = html.unescape(text)
             if is_plain(text):
                 if not self._own or self._prefix.known:
                     self._own = True
@@ -100,6 +109,7 @@ class PlainLines:
         """Yield the plain lines of a source line that does not begin as a plain line does."""
         if "\x1b" in text:
             text = _COLOUR.sub("", text)
+        text = self._cell(text)
         wrapper = unwrapped(text)
         if wrapper is None:
             if self._part:
@@ -115,6 +125,18 @@ class PlainLines:
             message, stamp = inner.text, inner.stamp or stamp
         for line in separate_lines(message):
             yield from self._lines_of(line, stamp)
+
+    def _cell(self, text: str) -> str:
+        """Return a row of a CSV file with its last cell as plain text, which may go on in further lines, or any other line."""
+        head = ""
+        if not self._in_cell:
+            row = _ROW.match(text)
+            if row is None:
+                return text
+            head, text = row[0], text[row.end() + 1 :]
+        closed = text.count('"') % 2 == 1  # quotes inside of a cell are doubled
+        self._in_cell = not closed
+        return head + (text.rstrip().removesuffix('"') if closed else text).replace('""', '"')
 
     def _lines_of(self, text: str, stamp: str) -> Iterator[str]:
         """Yield the plain lines in a text that no wrapper contains; `stamp`: time of its wrapper."""

@@ -23,7 +23,7 @@ _CLASSES: Final = (
     frozenset(("stdout", "stderr")),
 )
 """Words of a prefix that change from line to line."""
-_ENDS: Final = (":", "-", "|")
+_ENDS: Final = (":", "-", "|", ",")
 """Signs that may end a collector's prefix; grep puts no blank after a file's name."""
 _MOST_PIECES: Final = 80
 """Pieces of a prefix that are compared; a longer one is none."""

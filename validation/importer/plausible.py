@@ -31,10 +31,11 @@ def refuse_impossible(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> None
 
 
 def _events(log: RocksDbLog) -> None:
-    if log.events_seen and log.troubles["unreadable_events"] >= log.events_seen:
+    all_cut = log.troubles["cut_events"] >= log.events_seen > 1
+    if log.events_seen and (all_cut or log.troubles["unreadable_events"] >= log.events_seen):
         raise InputError(
-            f"{log.place(log.first_event)}: all {log.events_seen} events are damaged: their JSON is cut off or quoted in an "
-            "unknown way; give the file LOG in the database's folder"
+            f"{log.place(log.first_event)}: all {log.events_seen} events are damaged: their JSON is cut off, wrapped into "
+            "several lines or quoted in an unknown way; give the file LOG in the database's folder"
         )
 
 

@@ -37,6 +37,8 @@ class Clock:
         """Number of stamps that are not a valid time, or a jump that no other stamp confirms."""
         self.backwards = 0
         """Number of places where time runs backwards."""
+        self.rises = self.falls = 0
+        """Numbers of stamps that are later and earlier than the one before."""
         self.shift_us = 0
         """Time by which the local clock was set forward since the LOG began (summer time); subtracted from all
         stamps."""
@@ -111,6 +113,8 @@ class Clock:
     def _accept(self, time_us: int) -> None:
         self._suspect_us = None
         self._accepted += 1
+        self.rises += time_us > self.last_us
+        self.falls += time_us < self.last_us
         self.last_us = time_us
         self.first_us = time_us if self.first_us is None else min(self.first_us, time_us)
         self.latest_us = time_us if self.latest_us is None else max(self.latest_us, time_us)

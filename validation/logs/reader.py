@@ -31,6 +31,9 @@ _OPTION: Final = re.compile(r"^\s*Options\.([\w.\[\]]+)\s*: ?(.*)$")
 _WHOLE_SECOND_US: Final = 10**6
 _LINES_TO_BEGIN: Final = 1_000_000
 """Lines of a file, of which at least one must belong to a LOG: the LOG of a host program begins with its own messages."""
+_LEAST_FALLS, _MOST_FALLS = 10, 4
+"""In a text whose newest line comes first: least number of stamps that are before the one above them, and least multiple of those
+that are after it. Threads write some lines of a LOG slightly out of order."""
 _LINES_TO_CONFIRM: Final = 3
 """Lines after a version line within which the clock has accepted its time."""
 _SST_FILES: Final = re.compile(r"SST files in (.*) dir, Total Num: (\d{1,9})(?!\d)")
@@ -226,8 +229,12 @@ class _Parser:
             )
 
     def finish(self) -> RocksDbLog:
-        """Return the LOG after all lines were read."""
+        """Return the LOG after all lines were read. Raises InputError if the newest line comes first."""
         log = self.log
+        if self.clock.falls >= _LEAST_FALLS and self.clock.falls > _MOST_FALLS * self.clock.rises:
+            raise InputError(
+                f"{log.source}: the newest line comes first; export it in the order of time, or turn it round with tac"
+            )
         log.records.sort()
         log.troubles["unreadable_stamps"] += self.clock.unreadable
         log.troubles["backward_steps"] += self.clock.backwards

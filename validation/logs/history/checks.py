@@ -97,8 +97,9 @@ def _jumps_of(done: Sequence[LogJob], files_before: int | None) -> int:
 def _change(job: LogJob, levels: int) -> list[int]:
     change = [0] * levels
     if job.kind == "trivial_move":
-        change[job.output_level] += job.output_files
-        change[job.start_level] -= job.output_files
+        if 0 <= job.start_level < levels and job.output_level >= 0:  # a cut line may lack either
+            change[job.output_level] += job.output_files
+            change[job.start_level] -= job.output_files
         return change
     if job.output_level >= 0:
         change[job.output_level] += job.output_files
