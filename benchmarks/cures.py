@@ -4,7 +4,8 @@ usage: python benchmarks/cures.py [FOLDER] [REPORT ...]        (some minutes on 
 
 Each store has the options, load and drive that its report tells, with RocksDB's defaults for what it does not; lines marked
 "assumed" were chosen so that the store has the reported bottleneck. The list of reports and cures was fixed before the first run.
-The rank is that of the text: the best changes, the cheap kinds first, then those that help less, by their gain.
+The first rank is that of the text: the best changes, the cheap kinds first, then those that help less, by their gain; a pair
+counts that contains the cure. The second one is that of the cure alone among single changes, by their gain.
 FOLDER keeps the advice, and a later call goes on there.
 """
 
@@ -91,9 +92,10 @@ REPORTS: Final[Mapping[str, Report]] = {
          "engine.options.max_background_jobs=8", "engine.options.level0_file_num_compaction_trigger=6",
          "engine.options.level0_slowdown_writes_trigger=24", "engine.options.level0_stop_writes_trigger=32",
          "engine.options.max_bytes_for_level_base=1536MiB", "engine.options.target_file_size_base=128MiB"),
-    ),
+    ),  # assumed: sizes, number of jobs, triggers beside the slowdown at 24 files, full speed
     "rocksdb-js": Report(
-        "HarperFast/rocksdb-js/pull/788", "shared budget of memtables", {"db_write_buffer_size": lambda v: v == 0 or v > 32 << 20},
+        "HarperFast/rocksdb-js/pull/788", "shared budget of memtables",
+        {"db_write_buffer_size": lambda v: v == 0 or v > 32 << 20},
         ("workload=fillrandom", "workload.num=256k", "workload.value_size=1024", "workload.duration=4s", "engine.version='9.8'",
          "engine.options.write_buffer_size=16MiB", "engine.options.max_write_buffer_number=16",
          "engine.options.db_write_buffer_size=32MiB", "engine.options.atomic_flush=true",
@@ -104,7 +106,7 @@ REPORTS: Final[Mapping[str, Report]] = {
         ("experiment=tikv_transactions", "workload.benchmark_write_rate_limit=0", "workload.threads=16", "workload.duration=60s",
          "limits.write_cap=50MB/s", "workload.families.default.writes=0.3",
          "+workload.families.default.value_size=500", "workload.families.write.value_size=160",
-         "workload.families.lock.value_size=200",  # assumed: a slow volume; TPC-C's values of up to 255 B are in locks and records
+         "workload.families.lock.value_size=200",  # assumed: a slow volume; short values are in locks and records
          "engine.options.max_background_jobs=8", "engine.options.max_background_flushes=2",
          "engine.options.max_background_compactions=6"),
     ),
@@ -142,12 +144,12 @@ REPORTS: Final[Mapping[str, Report]] = {
         "lambdaclass/ethrex/pull/6940", "bytes per read", {"block_size": below(16 << 10)},
         ("workload=readrandom", "workload.num=100M", "workload.key_size=64", "workload.value_size=32", "workload.threads=16",
          "workload.duration=10s", "engine.options.block_size=16KiB", "engine.options.bloom_bits=10",
-         "engine.options.cache_size=512MiB", "device.page_cache=1GiB"),
+         "engine.options.cache_size=512MiB", "device.page_cache=1GiB"),  # assumed: caches, number of keys
     ),
     "restate": Report(
-        "restatedev/restate/pull/3000", "bytes written to the drive", {"compression": lambda v: v.name != "NONE"},
+        "restatedev/restate/pull/3000", "bytes written to the drive", {"compression_per_level": lambda v: v[0].compresses},
         ("workload=constant", "workload.rate=40k", "workload.read=0", "workload.update=1", "workload.num=10M",
-         "workload.duration=30s"),
+         "workload.duration=30s", "engine.options.compression_per_level=[kNoCompression,kNoCompression,kZSTD]"),
         "device_writes",
     ),
 }  # fmt: skip
@@ -155,15 +157,18 @@ REPORTS: Final[Mapping[str, Report]] = {
 
 def main(folder: Path, names: Sequence[str]) -> int:
     """Print the rank of each cure; return 1 if fewer than the target are among the first three."""
-    print(f"{'report':12s} {'bottleneck':30s} rank  first advices", flush=True)
+    print(f"{'report':12s} {'bottleneck':30s} rank alone  first advices", flush=True)
     held = 0
     for name in names:
         report = REPORTS[name]
-        listed = shown(_advise(folder / name, report))
-        rank = next((place for place, one in enumerate(listed, 1) if has_cure(one, report.cure)), None)
+        advice = _advise(folder / name, report)
+        listed = shown(advice)
+        rank = _place(listed, report)
+        alone = _place([one for one in advice["tried"] if one["helps"] and not _is_pair(one)], report)
         held += rank is not None and rank <= FIRST
         first = "; ".join(one["name"] for one in listed[:FIRST])
-        print(f"{name:12s} {report.bottleneck:30s} {rank or '-':>4}  {first}    {_GITHUB}{report.link}", flush=True)
+        line = f"{name:12s} {report.bottleneck:30s} {rank or '-':>4} {alone or '-':>5}  {first}  {_GITHUB}{report.link}"
+        print(line, flush=True)
     print(f"among the first {FIRST}: {held} of {len(names)}")
     return 0 if held * 10 >= TARGET * len(names) else 1
 
@@ -172,7 +177,15 @@ def shown(advice: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the changes that help, in the order of the text."""
     best = list(advice["best"])
     names = {one["name"] for one in best}
-    return best + [one for one in advice["tried"] if one["helps"] and one["name"] not in names and " + " not in one["name"]]
+    return best + [one for one in advice["tried"] if one["helps"] and one["name"] not in names and not _is_pair(one)]
+
+
+def _is_pair(change: Mapping[str, Any]) -> bool:
+    return " + " in change["name"]
+
+
+def _place(changes: Sequence[Mapping[str, Any]], report: Report) -> int | None:
+    return next((place for place, one in enumerate(changes, 1) if has_cure(one, report.cure)), None)
 
 
 def has_cure(change: Mapping[str, Any], cure: Mapping[str, Holds]) -> bool:
