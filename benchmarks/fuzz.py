@@ -53,8 +53,10 @@ from lsmlab.sim.yaml_text import to_yaml  # noqa: E402
 from lsmlab.validation.casefiles.case import read_case  # noqa: E402
 from lsmlab.validation.casefiles.curves import read_series  # noqa: E402
 from lsmlab.validation.importer.importing import ImportRequest, read_store  # noqa: E402
+from lsmlab.validation.importer.trace_load import read_trace_load  # noqa: E402
 from lsmlab.validation.logs.bench_output import bench_output  # noqa: E402
 from lsmlab.validation.logs.manifest import parse_manifest  # noqa: E402
+from trace_sample import mixed, query_trace, readable  # noqa: E402
 
 LIMIT_S: Final = 5.0
 """CPU time of one input, above which it counts as a loop without end; usual is 0.01 to 0.1 s."""
@@ -317,6 +319,8 @@ initial_tree: [{level: 1, size_bytes: 4kB}]
 """
 PLAN: Final = (ROOT / "validation" / "demo" / "plan.yaml").read_text(encoding="utf-8")
 TRACE: Final = "seconds,operations\n0,100\n1,300\n# a remark\n2,40\n5,60.5\n"
+TWITTER: Final = "0,nz:u:a,b,7,100,1,get,0\n1,nz:u:c,6,250,2,set,60\n1,nz:u:a,b,7,0,1,delete,0\n3,nz:u:c,6,8,2,incr,0\n"
+META: Final = "op_time,key,key_size,op,op_count,size,cache_hits,ttl\n5,7,40,GET_LEASE,2,87,1,0\n8,9,30,SET,1,65,0,7200\n"
 TREE: Final = "level,size_bytes,files,smallest,largest\n0,1MB,2,0,49999\n1,20kB,3,,\n2,40kB,3,100,20000\n"
 SERIES: Final = "secs_elapsed,interval_qps\n0,0\n1,1500\n2,1400\n3,1200.5\n"
 OVERRIDES: Final = (
@@ -379,8 +383,42 @@ _TRACE_CLASS: Final = "lsmlab.models.workloads.generic.Trace"
 
 
 def read_trace_file(path: Path) -> None:
-    """Read a trace, and the workload with it."""
+    """Read a schedule, and the workload with it."""
     read_trace(path, TraceColumn.OPERATIONS)
+    make_trace(path)
+
+
+def read_operations_file(path: Path) -> None:
+    """Read a trace of operations, the load that is fitted to it, and the workload that repeats it."""
+    load = read_trace_load(path)
+    if load is None:
+        return
+    if found := list(absurdities({**load.facts(), **load.workload_keys()})):
+        raise WrongError("; ".join(found[:3]))
+    make_trace(path)
+
+
+def query_damage(folder: Path, rng: random.Random) -> Path:
+    """Return a damaged trace of RocksDB: other bytes, cuts, repetitions, or damage as of a text."""
+    raw = bytearray(query_trace(mixed(60), old=rng.random() < 0.3))
+    if rng.random() < 0.3:
+        return written(folder, "ops", damaged(raw.decode("utf-8", "surrogateescape"), rng))
+    for _ in range(rng.choice((1, 1, 2, 5))):
+        at = rng.randrange(len(raw))
+        match rng.randrange(4):
+            case 0:
+                raw[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+            case 1:
+                del raw[at : at + rng.choice((1, 4, 13, 200))]
+            case 2:
+                raw[at:at] = bytes(rng.choice((1, 4, 13, 5000)))
+            case _:
+                raw = raw[: max(1, at)]
+    return written(folder, "ops", bytes(raw))
+
+
+def make_trace(path: Path) -> None:
+    """Make the workload of a file of arrivals or operations."""
     values = {**compose(["workload=constant"])["workload"], "_target_": _TRACE_CLASS, "file": str(path)}
     values.pop("rate", None)
     make_workload({k: v for k, v in values.items() if k not in ("description", "source")})
@@ -581,6 +619,8 @@ KINDS: Final[dict[str, Kind]] = {
     "options forms": Kind(2, same_options, options_cuts),
     "option strings": of_text(3, check_options, "options.txt", *STRINGS),
     "trace": of_text(2, read_trace_file, "trace.csv", TRACE),
+    "query trace": Kind(3, read_operations_file, query_damage),
+    "operations": of_text(2, read_operations_file, "ops", readable(mixed(60)), TWITTER, META),
     "tree": of_text(2, read_tree, "tree.csv", TREE),
     "series": of_text(1, read_series, "report.csv", SERIES),
     "variants": of_text(2, read_all_variants, "variants.yaml", VARIANTS),

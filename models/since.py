@@ -53,6 +53,20 @@ INTRA_L0_BY_SIZE: Final = Version(9, 0)
 ROUND_ROBIN: Final = Version(7, 5)
 ROUND_ROBIN_EXPANSION: Final = Version(7, 6)
 
+# ---- manual compaction, ages of files ----
+
+FORCE_OPTIMIZED: Final = Version(6, 2)
+MANUAL_REWRITES_L0: Final = Version(6, 14)
+MANUAL_COUNTS_OUTPUT: Final = Version(6, 21)
+MANUAL_WITH_OTHERS: Final = Version(7, 6)
+LEVEL_TTL: Final = Version(5, 14)
+LEVEL_PERIODIC: Final = Version(6, 2)
+AGE_OF_OLDEST_INPUT: Final = Version(6, 6)
+PERIODIC_TO_NEXT_LEVEL: Final = Version(8, 11)
+RANGES_COMPENSATED: Final = Version(7, 10)
+TIMED_TRIGGER: Final = Version(10, 4)
+TRIGGER_BY_AGES: Final = Version(11, 1)
+
 # ---- compaction jobs ----
 
 GRANDPARENTS_OF_DEEPER_LEVELS: Final = Version(6, 26)
@@ -83,6 +97,7 @@ AUTOMATIC_AGES: Final = Version(6, 6)
 
 # ---- db_bench ----
 
+DB_BENCH_FORCES: Final = Version(5, 10)
 THREADS_FROM_ONE: Final = Version(7, 2)
 DB_BENCH_KEEPS_TTL: Final = Version(6, 27)
 DB_BENCH_READS_AHEAD: Final = Version(8, 7)

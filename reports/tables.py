@@ -1,4 +1,4 @@
-"""Tables on the page of a run: configuration, levels, compaction statistics."""
+"""Tables on the page of a run: phases, column families, configuration, levels, compaction statistics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from lsmlab.reports import numbers
 from lsmlab.reports.parts import Html, Part, Section, Table, bullets, folded, preformatted
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.comparison_text import family_rows
+from lsmlab.sim.results.comparison_text import family_rows, phase_table
 
 
 def configuration(run: RunData) -> Section:
@@ -50,6 +50,19 @@ def column_families(run: RunData) -> list[Section]:
         "that each family caused. All families share WAL, background jobs and write stalls."
     )
     return [Section("column-families", "Column families", [Table(names, rows, texts=[0], named=False)], caption)]
+
+
+def phases(run: RunData) -> list[Section]:
+    """Return the section with a row per phase; none for a run without phases."""
+    found = run.summary.get("phases")
+    if not found:
+        return []
+    names, *rows = phase_table(found)
+    caption = (
+        "Length, operations, latencies, time that writers waited, bytes of the flushes and compactions that ended in the phase, "
+        "and the store at its end: bytes of its files, and files of each level. A phase without clients has no operations."
+    )
+    return [Section("phases", "Phases", [Table(names, rows, texts=[0, len(names) - 1], named=False)], caption)]
 
 
 def table(rows: list[dict[str, Any]]) -> Table:

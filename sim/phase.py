@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import simpy
+from lsmlab.models.policies.rocksdb.due_files import least_age_s, trigger_period_s
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import Tombstones, merge_runs
-from lsmlab.models.workloads.base import fill_together
+from lsmlab.models.workloads.base import Clients, WriteStream, fill_together
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.control import start_control
 from lsmlab.sim.machine.make import make_machine
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.machine.space import Faults
 from lsmlab.sim.machine.usage_log import UsageLog
+from lsmlab.sim.phase_steps import LONGEST_RUN_S, PhaseSteps
 from lsmlab.sim.preload import settled_tree
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.setting import Setting
@@ -35,26 +37,37 @@ if TYPE_CHECKING:
 SEEDS: Final = 5
 """Number of random streams of a phase; their fixed order gives all engines the same clients and keys."""
 _PROGRESS_STEPS: Final = 100
-_LONGEST_RUN_S: Final = 1e8
-"""Simulated time at which a run without `workload.duration` ends: about three years."""
 
 
 class Fills:
     """Source of memtable contents, with one random stream and one cursor per column family of each database."""
 
     def __init__(self, setup: Setup, seeds: np.random.SeedSequence) -> None:
-        workload, databases = setup.workload, setup.workload.shards
-        writers = [c for c in workload.clients if c.mix.writes > 0]
-        total = sum(c.mix.writes * c.threads for c in writers)
-        self._shares = [c.mix.writes * c.threads / total for c in writers]
+        databases = setup.workload.shards
         own = [seeds.spawn(databases) for _ in setup.families]
         self._rngs = [np.random.default_rng(own[f][d]) for d in range(databases) for f in range(len(setup.families))]
         self._short_lived = [f.share.load.short_lived for f in setup.families] * databases
-        places = [(database, family) for database in range(databases) for family in setup.families]
-        self.cursors = [family.workload.cursor(database) for database, family in places]
+        self._places = [(database, family) for database in range(databases) for family in setup.families]
+        self.cursors = [family.workload.cursor(database) for database, family in self._places]
+        self._shares: list[float] = []
+        """Share of the writes of each client group that writes."""
+        self._streams: list[list[WriteStream]] = []
+        """Their streams, by column family of each database."""
+        self.begin(setup.workload.rounds[0].clients)
+
+    def begin(self, clients: Sequence[Clients]) -> None:
+        """Take the keys from the groups of a phase from now on, unless none of them writes.
+
+        The memtable at the border of two phases has the keys of the later one.
+        """
+        writers = [c for c in clients if c.mix.writes > 0]
+        if not writers and self._streams:
+            return
+        total = sum(c.mix.writes * c.threads for c in writers)
+        self._shares = [c.mix.writes * c.threads / total for c in writers]
         self._streams = [
             [c.start(family.sample, cursor) for c in writers]
-            for (_, family), cursor in zip(places, self.cursors, strict=True)
+            for (_, family), cursor in zip(self._places, self.cursors, strict=True)
         ]
 
     def memtable(self, family: int, entries: float) -> tuple[KeyArray, Tombstones]:
@@ -98,6 +111,8 @@ class Phase:
         self.clients: ClientLoad
         """Clients of the workload; set by `run`."""
         self.reads: FamilyReads | None = None
+        self.steps: PhaseSteps | None = None
+        """Phases of the workload; None: it has none."""
         self.usage = UsageLog(self.machine)
         for database in self.databases:
             database.stall_changed.add(self.usage.sample)
@@ -147,17 +162,29 @@ class Phase:
     def run(self, progress: Progress | None = None) -> None:
         """Simulate until the end of the workload."""
         workload, env = self.setup.workload, self.env
-        until_s = workload.duration_s if workload.duration_s is not None else _LONGEST_RUN_S
+        until_s = LONGEST_RUN_S if workload.phases or workload.duration_s is None else workload.duration_s
         finished = env.event()
 
         self.reads = self._tree_reads()
         self.clients = ClientLoad(env, self.setup, self.machine, self.databases, until_s, self._arrivals_rng, self.reads)
-        self.clients.finished.add(finished.succeed)
+        if not workload.phases:
+            self.clients.finished.add(finished.succeed)
         start_control(env, self.databases, self.clients, self.machine, workload, self.reads)
         self.clients.start()
+        self._look_at_ages()
         if self.setup.setting.device_changes:
             env.process(self._change_device())
+        if workload.phases:
+            self.steps = PhaseSteps(env, self.setup, self.databases, self.clients, self.fills.begin)
+            env.process(self.steps.run(finished))
         _advance(env, until_s, finished, progress)
+
+    def _look_at_ages(self) -> None:
+        for database in self.databases:
+            engines = [family.latest_options for family in database.families]
+            period_s = min(trigger_period_s(engine.options, engine.version) for engine in engines)
+            if period_s < math.inf:
+                self.env.process(database.look_at_ages(period_s, min(least_age_s(engine.options) for engine in engines)))
 
     def _change_device(self) -> Events:
         """Change the device at the times of `conditions.changes`."""

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models import since
 from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.errors import InputError
+from lsmlab.models.policies.rocksdb.manual import can_compact_range
 from lsmlab.models.tree.blobs import RECORD_HEADER_BYTES
 from lsmlab.models.tree.content import Apart, Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
@@ -19,7 +21,7 @@ from lsmlab.models.tree.sst import TAIL_BYTES, expected_block, expected_file_byt
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.values_apart import LargeValues, ValuesApart, reference_bytes, table_value_bytes
 from lsmlab.models.workloads.arrivals import ClosedLoop
-from lsmlab.models.workloads.base import Workload
+from lsmlab.models.workloads.base import StoreAction, Workload
 from lsmlab.models.workloads.make import FamilyShare
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes, large_values
 from lsmlab.sim.process_memory import check_memory
@@ -98,6 +100,7 @@ def set_up(setting: Setting, like: Mapping[str, KeySample] | None = None) -> Set
     memory.
     """
     engines, workload, shares = setting.engines, setting.workload, setting.shares
+    _check_actions(engines, workload)
     of_prefill = engines if setting.prefill is None else setting.prefill.setting.engines
     views = {name: share.load.workload(workload) for name, share in shares.items()}
     shapes = {name: _shape(engines[name], views[name], shares[name].load.short_lived) for name in engines}
@@ -122,6 +125,20 @@ def set_up(setting: Setting, like: Mapping[str, KeySample] | None = None) -> Set
         for name, one in engines.items()
     )
     return Setup(setting, families, mean_shape([(f.shape, f.share.writes) for f in families]))
+
+
+_OF_ROCKSDB: Final = (StoreAction.COMPACT, StoreAction.DELETE_RANGE, StoreAction.DELETE_FILES_IN_RANGE, StoreAction.INGEST)
+"""Actions whose rules are known for RocksDB's pickers."""
+
+
+def _check_actions(engines: Mapping[str, Engine], workload: Workload) -> None:
+    action = next((phase.action for phase in workload.phases if phase.action in _OF_ROCKSDB), None)
+    other = next((engine.name for engine in engines.values() if not can_compact_range(engine.picker)), None)
+    if action is not None and other is not None:
+        raise InputError(
+            f"workload.phases: {action.value} is modelled for RocksDB's compaction styles only, not for engine={other}; leave it "
+            "out or choose engine=rocksdb"
+        )
 
 
 def _samples(views: Mapping[str, Workload], sample: KeySample) -> dict[str, KeySample]:
@@ -203,7 +220,10 @@ def _content(engine: Engine, before: Engine, workload: Workload, sample: KeySamp
             )
         values = _values_apart(writer, workload, sample, varied)
         apart = Apart(values, _levels(engine, workload, values.table_value_bytes))
-    return Content(sample, _levels(engine, workload, workload.value_bytes), varied, workload.value_bytes, apart)
+    content = Content(sample, _levels(engine, workload, workload.value_bytes), varied, workload.value_bytes, apart)
+    content.collector = engine.deletion_collector
+    content.oldest_counts = engine.version >= since.AGE_OF_OLDEST_INPUT
+    return content
 
 
 def _values_apart(engine: Engine, workload: Workload, sample: KeySample, varied: KeyedSizes | None) -> ValuesApart:

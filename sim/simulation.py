@@ -57,7 +57,10 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
         phase.preload()
     phase.run(progress)
     phase.settle()
-    result = collect(phase.setup, phase.machine, phase.databases, phase.clients, phase.reads, phase.env.now, logs)
+    result = collect(
+        phase.setup, phase.machine, phase.databases, phase.clients, phase.reads, phase.env.now, logs,
+        () if phase.steps is None else phase.steps.ended,
+    )
     _free_memory(result)  # that of the tables' making, before the stalls of a long run are divided among their jobs
     explain_run(result, phase.setup, phase.machine, phase.databases, phase.clients, phase.usage)
     if facts is not None:

@@ -134,6 +134,21 @@ def test_the_age_cutoff_rounds_down(cutoff: float, eligible: int, number: float)
 
 
 @pytest.mark.parametrize(
+    ("met", "first", "last", "expected"),
+    [
+        ((1000, 1000), 0, 999, 100_000), ((300, 300), 0, 999, 82_000), ((100, 100), 100, 199, 11_000), ((1, 1), 500, 500, 1000),
+        ((2, 2), 0, 999, 2000), ((10, 10), 0, 999, 10_000), ((5, 50), 110, 190, 11_000), ((1, 10), 500, 500, 1000),
+    ],
+)  # fmt: skip
+def test_readahead_reads_what_lies_between(met: tuple[int, int], first: int, last: int, expected: float) -> None:
+    """A file of 1,000 records of 100 bytes in portions of 1,000 bytes: whole stretches with garbage, and single portions."""
+    file = BlobFile(1, BlobSums(1000, 1000.0, 100_000.0), lo=0, hi=999)
+    keys, blobs = met
+
+    assert expected == pytest.approx(file.bytes_in_portions(BlobSums(keys, blobs, 100.0 * blobs), first, last, 1000.0), rel=0.1)
+
+
+@pytest.mark.parametrize(
     ("records", "size", "cuts"),
     [([10] * 6, 30, [3]), ([10] * 6, 25, [3]), ([10] * 7, 20, [2, 4, 6]), ([10] * 3, 30, []), ([50, 50], 20, [1]), ([], 20, [])],
 )

@@ -19,6 +19,7 @@ from lsmlab.reports.timeline import Timeline
 from lsmlab.sim.configuration.options_input import options_overrides
 from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.results import Result
+from lsmlab.sim.results.tree_replay import tree_at
 from running import SLOW_JOBS, SMALL, configuration, phase_of, run, set_up, simulate
 
 BLOBS = "engine.options.enable_blob_files=true"
@@ -51,6 +52,10 @@ def blobs_of(result: Result) -> dict[str, Any]:
         ("engine=vlsm", GC), ("workload=deleterandom", "workload.value_size=1000", "prefill=fillrandom", "prefill.num=30000",
                               "workload.num=30000", "prefill.value_size=1000", GC),
         ("engine.options.compression=lz4", "engine.options.blob_compression_type=lz4", GC),
+        ("engine=lazy_leveling", GC), ("engine=silk", GC), ("engine=adoc", GC), ("engine=pebblesdb", "engine.version=9.8"),
+        ("engine=universal", "engine.options.num_levels=1", GC),
+        ("engine=vlsm", GC, "workload.value_size_distribution_type=uniform", "workload.value_size_min=100",
+         "workload.value_size_max=2000", "engine.options.min_blob_size=1000"),
     ],
     ids=str,
 )  # fmt: skip
@@ -227,6 +232,26 @@ def test_column_families_choose_for_themselves() -> None:
     assert "Wblob(GB)" not in plain["compaction_stats"][-1]
 
 
+def test_families_with_and_without_blob_files_compact_in_their_own_styles() -> None:
+    """Levelled with blob files and reads from a blob cache, universal with blob files, and universal without, side by side."""
+    gc = "enable_blob_files:true,enable_blob_garbage_collection:true"
+    universal = "compaction_style:universal"
+    families = (
+        f"+engine.families={{levels:{{options:{{{gc},use_blob_cache:true,blob_cache_size:1MiB}}}},"
+        f"runs:{{options:{{{gc},{universal},blob_garbage_collection_age_cutoff:1.0}}}},plain:{{options:{{{universal}}}}}}}",
+        "+workload.families={levels:{writes:1},runs:{writes:1},plain:{writes:1}}",
+    )  # fmt: skip
+    load = ("workload=readrandomwriterandom", "workload.value_size=1000", "workload.num=30000", "workload.readwritepercent=5")
+    result = simulate(*STORE, *families, *load)
+    found = result.summary["column_families"]
+
+    check_entries(result)
+    assert ["levels", "runs"] == [name for name in found if "blobs" in found[name]]
+    assert blobs_of(result)["bytes"] == sum(found[name]["blobs"]["bytes"] for name in ("levels", "runs"))
+    assert all(found[name]["blobs"]["compaction_read_bytes"] > 0 for name in ("levels", "runs"))
+    assert 1 << 20 == result.summary["memory"]["blob_cache_bytes"]
+
+
 def test_fifo_deletes_blob_files_with_their_sst_files() -> None:
     """A deletion counts no garbage, and blob files older than every link go."""
     fifo = ("engine.options.compaction_style=fifo", "engine.options.compaction_options_fifo.max_table_files_size=200KiB")
@@ -303,6 +328,25 @@ def test_reads_pay_for_the_second_place(workload: str) -> None:
     assert cached.summary["block_cache"]["hit_rate"] < apart.summary["block_cache"]["hit_rate"]
 
 
+@pytest.mark.parametrize("workload", ["readrandom", "seekrandom"])
+def test_blobs_may_have_a_cache_of_their_own(workload: str) -> None:
+    """It keeps as large a share of the blobs as it has room for, and blocks have the block cache for themselves."""
+    small = (*SMALL, f"workload={workload}", "workload.value_size=2000", "workload.num=30000", "workload.duration=1s",
+             "engine.options.cache_size=1MiB", "conditions.block_cache=warm", BLOBS)  # fmt: skip
+    cache = ("engine.options.use_blob_cache=true",)
+    apart, shared = simulate(*small), simulate(*small, *cache)
+    half, whole = (simulate(*small, *cache, f"engine.options.blob_cache_size={size}").summary for size in ("30MiB", "80MiB"))
+    blocks = apart.summary["block_cache"]["hit_rate"]
+
+    assert "blob_hit_rate" not in apart.summary["block_cache"]
+    assert shared.summary["block_cache"]["hit_rate"] < blocks
+    assert pytest.approx(blocks, rel=0.01) == half["block_cache"]["hit_rate"]
+    assert 0.4 < half["block_cache"]["blob_hit_rate"] < 0.6
+    assert pytest.approx(1.0, abs=0.01) == whole["block_cache"]["blob_hit_rate"]
+    assert 80 << 20 == whole["block_cache"]["blob_cache_bytes"] == whole["memory"]["blob_cache_bytes"]
+    assert whole["device_bytes_read"] / whole["operations"] < half["device_bytes_read"] / half["operations"]
+
+
 def test_relocation_without_readahead_takes_a_read_per_blob() -> None:
     """On a store with direct reads, portions of 2 MiB make compactions much faster than single reads."""
     direct = (GC, "engine.options.use_direct_reads=true", "engine.options.blob_garbage_collection_age_cutoff=0.5")
@@ -337,7 +381,7 @@ def test_the_terminal_has_rocksdbs_columns_and_line() -> None:
 
     assert "KeyDrop Rblob(GB) Wblob(GB)\n" in text
     assert "\nblob files      " in text
-    assert " of garbage, space amp " in text
+    assert " of garbage, space amp as RocksDB prints it " in text
 
 
 def test_the_series_follows_blob_files() -> None:
@@ -347,6 +391,28 @@ def test_the_series_follows_blob_files() -> None:
     found = blobs_of(result)
 
     assert pytest.approx([found["files"], found["bytes"], found["garbage_bytes"]]) == list(last.values())
+
+
+FILLED = ("prefill=fillrandom", "prefill.num=30000", "prefill.value_size=1000")
+
+
+@pytest.mark.parametrize("before", [(), FILLED], ids=["empty", "filled"])
+def test_the_events_give_the_blob_files_at_any_instant(before: tuple[str, ...]) -> None:
+    """Files and bytes are those of the series, jobs wrote as many files as they tell, and garbage lacks a sixteenth at most."""
+    result = store(GC, *before)
+    events, jobs, series = result.events, result.jobs, result.series
+    assert events is not None
+    created = events["job"][events["kind"] == "blob_create"]
+    for second, (time_s, files, size, garbage) in enumerate(
+        zip(*(series[name] for name in ("t_s", "blob_files", "blob_bytes", "blob_garbage_bytes")), strict=True)
+    ):
+        found = tree_at(events, time_s).blob_files.values()
+        counted = sum(file.garbage_bytes for file in found)
+
+        assert (files, size) == (len(found), sum(file.size_bytes for file in found)), second
+        assert garbage - size / 16 - 1.0 <= counted <= garbage + len(found)
+    for job, count in zip(jobs["job"][~jobs["unfinished"]], jobs["blob_files"][~jobs["unfinished"]], strict=True):
+        assert count == np.count_nonzero(created == job)
 
 
 def test_options_files_and_strings_set_blob_options(tmp_path: Path) -> None:

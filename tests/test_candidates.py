@@ -47,6 +47,8 @@ STORES: Mapping[Bottleneck, Sequence[str]] = {
     Bottleneck.ERROR: ("conditions=full_device",),
 }
 """Settings without which a store cannot have a bottleneck."""
+LARGE = ("workload.value_size=1000",)
+BLOBS = (*LARGE, "engine.options.enable_blob_files=true")
 
 
 def present(*overrides: str, **summary: Any) -> Present:
@@ -213,7 +215,11 @@ def test_each_row_is_offered_somewhere() -> None:
         (UNIVERSAL, "engine.options.num_levels=1", "engine.options.max_write_buffer_number=3",
          "engine.options.level0_file_num_compaction_trigger=12",
          "engine.options.compaction_readahead_size=0"),
-        ("+engine.families.b.options.num_levels=5", PER_LEVEL),
+        ("+engine.families.b.options.num_levels=5", PER_LEVEL), LARGE, (*BLOBS, "workload=constant", "workload.value_sigma=100"),
+        (*BLOBS, "workload=constant", "workload.value_sigma=100", "engine.options.enable_blob_garbage_collection=true",
+         "engine.options.min_blob_size=2KiB"),
+        (*BLOBS, "engine.options.enable_blob_garbage_collection=true",
+         "engine.options.blob_garbage_collection_force_threshold=0.3"),
     )  # fmt: skip
     device = {"device": {"write_bytes_per_s": 5e7}}
     offered = {
@@ -300,3 +306,59 @@ def test_values_are_written_in_their_units() -> None:
     assert "level0_slowdown_writes_trigger=131072 level0_stop_writes_trigger=131072" in found
     assert {"block_size=16KiB", "write_buffer_size=128MiB", "rate_limiter_bytes_per_sec=132MB/s"} <= set(found)
     assert "compression_per_level=kZSTD" in names(candidates(present(PER_LEVEL)))
+
+
+def blob_changes(*overrides: str) -> dict[str, str]:
+    """Return the candidates of a store that concern blob files: first override by option."""
+    found = [change for change in candidates(present(*overrides, **READS)) if change.about == "blobs"]
+    return {next(iter(change.keys)).rpartition(".")[2]: change.name for change in found if len(change.keys) == 1}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "offered"),
+    [
+        (LARGE, True), (("workload.value_size=999",), False), ((*LARGE, "engine.version='6.17'"), False),
+        ((*LARGE, "engine.version='6.18'"), True), ((*LARGE, UNIVERSAL), True), ((*LARGE, "engine=fifo"), False),
+        ((*LARGE, "engine=vlsm"), True), ((*LARGE, "engine=leveldb"), False), ((*LARGE, "engine=triad"), False),
+        (("workload=mixgraph",), False), (("workload=ycsb_a",), True),
+    ],
+)  # fmt: skip
+def test_values_leave_the_sst_files_where_they_are_large(overrides: Sequence[str], offered: bool) -> None:
+    """Blob files are tried for large values, with collection and without, where release and engine have them."""
+    found = [change.name for change in candidates(present(*overrides)) if change.about == "blobs"]
+
+    assert ["enable_blob_files=true enable_blob_garbage_collection=true", "enable_blob_files=true"] * offered == found
+
+
+def test_options_of_blob_files_are_tried_in_both_directions() -> None:
+    """A store with blob files may do without, without collection may collect, and collect more or less than now."""
+    collecting = (*BLOBS, "engine.options.enable_blob_garbage_collection=true")
+    kept, collected = blob_changes(*BLOBS), blob_changes(*collecting)
+    cutoffs = [c.name for c in candidates(present(*collecting)) if "age_cutoff" in c.name]
+
+    assert {"enable_blob_files", "enable_blob_garbage_collection", "use_blob_cache", "blob_compression_type"} == kept.keys()
+    assert ("enable_blob_files=false", "enable_blob_garbage_collection=true") == tuple(kept.values())[:2]
+    assert "enable_blob_garbage_collection=false" == collected["enable_blob_garbage_collection"]
+    assert ["blob_garbage_collection_age_cutoff=0.5", "blob_garbage_collection_age_cutoff=0.125"] == cutoffs
+    assert "blob_garbage_collection_force_threshold=0.5" == collected["blob_garbage_collection_force_threshold"]
+    assert "target_file_size_base=8MiB max_bytes_for_level_base=32MiB" in names(candidates(present(*collecting)))
+    assert "blob_compaction_readahead_size=2MiB" == collected["blob_compaction_readahead_size"]
+    assert "blob_garbage_collection_force_threshold" not in blob_changes(*collecting, UNIVERSAL)
+    assert "blob_garbage_collection_force_threshold" not in blob_changes(*collecting, "engine.version='6.25'")
+
+
+def test_a_border_between_values_is_tried_where_their_sizes_differ() -> None:
+    """min_blob_size decides nothing where all values have one size."""
+    varied = ("workload=constant", "workload.value_sigma=100", "engine.options.enable_blob_files=true")
+
+    assert "min_blob_size=1KiB" == blob_changes(*varied)["min_blob_size"]
+    assert "min_blob_size" not in blob_changes(*BLOBS)
+
+
+def test_the_values_of_the_family_that_stalls_decide() -> None:
+    """A column family with large values may have blob files beside one with small values."""
+    loads = "+workload.families={default: {writes: 1}, b: {writes: 1, value_size: 4KB}}"
+    families = ("+engine.families.b.options.num_levels=5", loads)
+    found = {text for c in candidates(present(*families), ("b", "default")) for text in c.overrides if "blob_files" in text}
+
+    assert {"++engine.families.b.options.enable_blob_files=true"} == found

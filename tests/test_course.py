@@ -228,10 +228,10 @@ def test_lessons_ask_before_they_answer(lesson: Lesson) -> None:
     assert [(step, key) for key in keys for step in ("predict", "reveal")] == steps
 
 
-def test_there_are_eight_lessons() -> None:
-    """Lessons are numbered from 1 to 8, and each has an exercise."""
-    assert list(range(1, 9)) == [lesson.number for lesson in LESSONS]
-    assert list(range(1, 9)) == sorted(exercises())
+def test_there_are_nine_lessons() -> None:
+    """Lessons are numbered from 1 to 9, and each has an exercise."""
+    assert list(range(1, 10)) == [lesson.number for lesson in LESSONS]
+    assert list(range(1, 10)) == sorted(exercises())
 
 
 def test_answers_are_hidden_until_the_guess(page: str) -> None:
@@ -403,8 +403,8 @@ def test_the_distance_of_real_and_simulated_run_is_told() -> None:
 
 def test_unknown_lessons_cannot_be_recorded() -> None:
     """The number of a lesson that does not exist is refused with those that exist."""
-    with pytest.raises(InputError, match="choose one of 1, 2, 3, 4, 5, 6, 7, 8"):
-        both(9)
+    with pytest.raises(InputError, match="choose one of 1, 2, 3, 4, 5, 6, 7, 8, 9"):
+        both(10)
 
 
 def test_simulated_answers_follow_the_seed() -> None:
@@ -452,4 +452,4 @@ def test_the_command_writes_and_grades_sheets(tmp_path: Path, capsys: pytest.Cap
     assert 0 == course(["grade", "--json", str(path)])
     assert ["missing"] * 3 == [one["verdict"] for one in json.loads(capsys.readouterr().out)]
     assert 0 == course(["list"])
-    assert 8 == len(capsys.readouterr().out.splitlines())
+    assert 9 == len(capsys.readouterr().out.splitlines())

@@ -10,13 +10,17 @@ from explorer_pack import unpacked
 from lsmlab.reports.explorer.jobs import lanes_of
 from lsmlab.reports.explorer.packing import pack
 from lsmlab.reports.explorer.section import MODULES, explorer_script
-from lsmlab.reports.explorer.tree import FILE, FROZEN, SLICE, edits_of, stays_of, thinned, trees_of
+from lsmlab.reports.explorer.tree import BLOB, FILE, FROZEN, SLICE, edits_of, garbage_of, stays_of, thinned, trees_of
 from lsmlab.reports.explorer.words import REASONS
 from lsmlab.reports.run_data import load_run
 from lsmlab.sim.results.tree_replay import tree_at
 from report_fixture import write_run
 from running import SMALL, simulate
 
+BLOBS = (
+    "workload=overwrite", "workload.value_size=1000", "workload.num=30000", "engine.options.enable_blob_files=true",
+    "engine.options.enable_blob_garbage_collection=true", "engine.options.blob_file_size=1MiB",
+)  # fmt: skip
 MODELS = Path(__file__).parents[1] / "models" / "policies"
 
 
@@ -55,6 +59,27 @@ def test_stays_give_the_tree_at_any_instant(engine: str) -> None:
         assert sorted(expected.frozen) == sorted(stays["number"][row] for row in rows if stays["kind"][row] == FROZEN)
         slices = sorted((stays["host"][row], stays["number"][row]) for row in rows if stays["kind"][row] == SLICE)
         assert slices == sorted((host, f.number) for host, parts in expected.slices.items() for f in parts)
+
+
+def test_stays_and_garbage_of_blob_files() -> None:
+    """At any instant the blob files that last, and the garbage in each, are those of the replayed events."""
+    events = simulate(*SMALL, *BLOBS, "workload.duration=3s").events
+    assert events is not None
+    _, tree = trees_of(events)
+    edits = edits_of(events, tree)
+    stays = stays_of(events, tree, edits)
+    garbage = garbage_of(events, tree, stays)
+    assert len(garbage["stay"])
+    for time_s in np.linspace(0.0, 3.0, 9).tolist():
+        edit = int(np.searchsorted(edits.time_s, time_s, "right"))
+        rows = np.flatnonzero((stays["birth"] < edit) & (stays["death"] >= edit) & (stays["kind"] == BLOB)).tolist()
+        at = {row: max((float(b) for s, t, b in zip(*garbage.values(), strict=True) if s == row and t <= time_s), default=0.0)
+              for row in rows}  # fmt: skip
+        expected = tree_at(events, time_s).blob_files
+
+        files = [(stays["number"][row], stays["bytes"][row]) for row in rows]
+        assert files == [(file.number, file.size_bytes) for file in expected.values()]
+        assert pytest.approx([f.garbage_bytes for f in expected.values()], rel=1e-6) == list(at.values())
 
 
 def test_long_runs_keep_whole_trees() -> None:
@@ -100,6 +125,7 @@ def test_every_reason_has_words() -> None:
     given = {
         "SliceLinks", "AllLinked", "FIFOMaxSize", "FIFOTtl", "GuardFull", "L0Files", "LevelFull", "LevelL0FilesNum",
         "LevelMaxLevelSize", "UniversalSizeAmplification", "UniversalSizeRatio", "VsstGood", "VsstMixed", "VsstPoor",
+        "ForcedBlobGC",
     }  # fmt: skip
     texts = "".join(path.read_text(encoding="utf-8") for path in MODELS.rglob("*.py"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +12,10 @@ from log_sample import FAMILY, Sample
 from lsmlab.models.options.options import changed_options
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.import_log import import_log
+from lsmlab.validation.importer.clients import read_latency
 from lsmlab.validation.importer.reading import read
-from lsmlab.validation.importer.statistics import store_statistics
+from lsmlab.validation.importer.statistics import busy_readers, store_statistics
+from lsmlab.validation.importer.workload import point_reads
 
 TICKERS = {
     "rocksdb.block.cache.miss": 300, "rocksdb.block.cache.hit": 700, "rocksdb.block.cache.data.miss": 300,
@@ -123,3 +126,30 @@ def test_defaults_are_those_of_the_release() -> None:
     derived = {"write_buffer_size": 4 * 2**20, "arena_block_size": 2**19}
     assert {"write_buffer_size"} == set(changed_options(new, derived))
     assert {"arena_block_size"} == set(changed_options(new, {"arena_block_size": 2**19}))
+
+
+@pytest.mark.parametrize(
+    ("count", "buffered", "found"), [(500_000, False, 95e-6), (500_000, True, None), (900, False, None), (4000, False, None)]
+)
+def test_reads_of_files_give_the_latency_of_a_read(count: int, buffered: bool, found: float | None) -> None:
+    """The median of many direct reads is that of clients; few reads, and those of jobs, tell nothing about it."""
+    histogram = {"P50": 95.0, "COUNT": float(count)}
+    log = SimpleNamespace(statistics=[SimpleNamespace(histograms={"rocksdb.sst.read.micros": histogram})])
+    reading = SimpleNamespace(log=log, summary={"compaction_read_bytes": 2000 * 2**18})
+    estimate = read_latency(SimpleNamespace(reading=reading, buffered_reads=buffered), {}).get("device.read_latency")
+    assert (None if estimate is None else estimate.value) == (found if found is None else pytest.approx(found))
+
+
+def test_reads_are_in_the_proportion_that_the_store_counts() -> None:
+    """The last dump of statistics is older than the last flush: reads count in proportion to the writes up to it."""
+    tickers = {"rocksdb.number.keys.read": 3000.0, "rocksdb.number.keys.written": 2000.0}
+    log = SimpleNamespace(ticker_sum=lambda name: tickers.get(name, 0.0))
+    assert point_reads(log, 2600.0) == pytest.approx(3900.0)
+    del tickers["rocksdb.number.keys.written"]
+    assert point_reads(log, 2600.0) == 3000.0
+
+
+def test_clients_that_wait_for_reads_are_threads(imported: Path) -> None:
+    """The time that clients spent in gets, divided by the time of the statistics, is the mean number of clients in a get."""
+    found = json.loads((imported / "summary.json").read_text())["import"]["statistics"]
+    assert busy_readers(read(imported.parent / "LOG")) == pytest.approx(98912e-6 / found["covered_s"])

@@ -29,8 +29,8 @@ CLI = (ROOT / "reports" / "cli", API / "__main__.py")
 """Command line, on top of the API and of the pages."""
 ROOMS = {
     "models": [
-        "errors", "text", "units", "version", "since", "targets", "costs", "tree", "options", "workloads", "policies", "devices",
-        "engines",
+        "errors", "text", "traces", "units", "version", "since", "targets", "costs", "tree", "options", "workloads", "policies",
+        "devices", "engines",
     ],
     "models/policies": [
         "rate_limiter", "decisions", "scheduling", "tuning", "parts",
@@ -38,7 +38,7 @@ ROOMS = {
     ],
     "sim": [
         "yaml_text", "garbage", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting",
-        "setup", "clients", "results", "explain", "preload", "phase", "prefill", "initial_tree", "simulation",
+        "setup", "clients", "results", "explain", "preload", "phase_steps", "phase", "prefill", "initial_tree", "simulation",
         "configuration", "runs", "studies",
     ],
     "sim/studies": [
@@ -69,6 +69,10 @@ READERS = {
     "models/text/wrappers.py": "reads messages in JSON objects",
     "models/text/csv_rows.py": "reads CSV files",
     "models/workloads/trace.py": "names traces",
+    "models/traces/query_trace.py": "reads RocksDB's traces",
+    "models/traces/readable_trace.py": "reads text of trace_analyzer",
+    "models/traces/cache_trace.py": "reads CSV files of cache traces",
+    "models/traces/reader.py": "tells these apart",
 }
 """The only files of models that may read files: each reads one input format."""
 IO_MODULES = {

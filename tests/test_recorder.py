@@ -110,6 +110,17 @@ def test_a_case_becomes_flags(change: tuple[str, str], expected: dict[str, str |
     assert expected == {name: flags.get(name) for name in expected}
 
 
+def test_phases_become_a_list_of_benchmarks() -> None:
+    """Phases that db_bench has are its --benchmarks; a phase with flags of its own, or `wait`, cannot be recorded."""
+    phased = CASE.replace("base: fillrandom", "base: phases, phases: [fillrandom, compact, overwrite]")
+    flags = flags_of(plan_of(phased).measured)
+
+    assert (flags["benchmarks"], "phases" in flags) == ("fillrandom,compact,overwrite,stats", False)
+    for step in ("{wait: 5s}", "{overwrite: {threads: 2}}"):
+        with pytest.raises(InputError, match=r"workload\.phases: .* cannot be recorded"):
+            plan_of(phased.replace("compact,", f"{step},"))
+
+
 def families(parts: str) -> str:
     """Return the case with two column families that have these parts of the writes, in per cent."""
     first, second = parts.split()

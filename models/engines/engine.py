@@ -13,9 +13,11 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import Compression, RocksDbOptions
 from lsmlab.models.options.ignored import ignored_options, texts_given, texts_in_force
 from lsmlab.models.options.options import resolve_options, value_of
+from lsmlab.models.options.sanitise import ages_with_filter
 from lsmlab.models.policies.decisions import Compaction
 from lsmlab.models.policies.parts import Base, Parts
 from lsmlab.models.policies.rocksdb.compression import CODECS, compresses, flush_compression, level_compression
+from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.levels import LevelRules
 from lsmlab.models.policies.rocksdb.parts import (
     NoTuner,
@@ -30,11 +32,12 @@ from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blobs import BlobFiles
 from lsmlab.models.tree.blocks import BlockFormat
+from lsmlab.models.tree.deletion_density import DeletionCollector
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.memtable import mean_node_bytes, memtable_capacity
 from lsmlab.models.tree.table_format import Filter, TableFormat
 from lsmlab.models.tree.tree import Tree
-from lsmlab.models.units import quantity
+from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
 
 NO_COMPRESSION_NOTE: Final = (
@@ -63,6 +66,11 @@ class EngineSettings:
     l0_gap_files: int | None = quantity("count", None, low=0)
     """Files of L0 between the start of its compaction and the stop of writers, in place of the options
     level0_slowdown_writes_trigger and level0_stop_writes_trigger. None: the options decide."""
+    compaction_filter_ttl: float | None = quantity("seconds", None, low=1)
+    """Age from which a compaction filter drops an entry when a compaction rewrites it (a TTL of the application); None: the store
+    has no compaction filter."""
+    compact_on_deletion: Mapping[str, Any] | None = None
+    """Settings of a CompactOnDeletionCollector (`DeletionCollector`); None: the store has none."""
     compression_ratio: float = quantity("ratio", 0.5, low=0.01, high=1.0)
     """Compressed bytes over uncompressed bytes of a data block, if a compression is set (db_bench
     --compression_ratio)."""
@@ -98,7 +106,17 @@ class Engine:
         if not {"compression", "compression_per_level", "bottommost_compression"} & overrides.keys():
             overrides["compression"] = "none"
             notes.append(NO_COMPRESSION_NOTE)
+        self.filter_ttl_s = settings.compaction_filter_ttl
+        """Age in s from which the compaction filter drops an entry; None: there is no filter."""
+        self.deletion_collector = (
+            build(DeletionCollector, settings.compact_on_deletion, "engine.compact_on_deletion")
+            if settings.compact_on_deletion is not None else None
+        )  # fmt: skip
+        """Collector that marks files with many tombstones for compaction; None: there is none."""
         resolved = resolve_options(self.version, settings.preset, overrides)
+        if self.filter_ttl_s is not None:
+            overrides |= ages_with_filter(resolved.options, self.version, overrides)
+            resolved = resolve_options(self.version, settings.preset, overrides)
         if settings.l0_gap_files is not None:
             stop = resolved.options.level0_file_num_compaction_trigger + settings.l0_gap_files
             overrides |= dict.fromkeys(("level0_slowdown_writes_trigger", "level0_stop_writes_trigger"), stop)
@@ -141,6 +159,15 @@ class Engine:
             raise InputError(
                 f"engine.options.enable_blob_files: {self.name} keeps its values in another way; set it to false, or choose an "
                 "engine with RocksDB's flushes and compactions, such as engine=rocksdb"
+            )
+        if self.deletion_collector is not None and not isinstance(self.picker, LeveledPicker):
+            raise InputError(
+                "engine.compact_on_deletion: marked files are modelled for RocksDB's levelled compaction only; set it to null"
+            )
+        if self.filter_ttl_s is not None and not self.picker.holds_blobs:
+            raise InputError(
+                f"engine.compaction_filter_ttl: {self.name} compacts slices of files one by one, for which the age of entries is "
+                "not modelled; set it to null, or choose engine=rocksdb"
             )
 
     def _assemble(self) -> None:

@@ -2,6 +2,7 @@
 
 - options: the options in force in a store, from version, preset and overrides; fields: the options as dataclasses.
 - defaults: defaults by version; values: typed values from text; sanitise: RocksDB's changes when it opens a store.
+- compact_range: options of a manual compaction.
 - not_simulated: options without effect here, with their defaults and the reason; ignored: those of a store that matter.
 - options_file: OPTIONS files and LOG headers of real stores; options_text: their syntax; options_writer: OPTIONS files with
   changed options.

@@ -166,7 +166,9 @@ class RocksDbOptions:
     blob_compaction_readahead_size: int = quantity("bytes", 0, high=_U64)
     """6.27 and later."""
     use_blob_cache: bool = False
-    """7.4 and later: whether blobs are kept in the block cache (the object `blob_cache`; db_bench's flag)."""
+    """7.4 and later: whether blobs are kept in a cache (the object `blob_cache`; db_bench's flag)."""
+    blob_cache_size: int = quantity("bytes", 0, high=_U64)
+    """7.4 and later: capacity of the blob cache of the column family; 0: it is the block cache."""
     # input and output
     compaction_readahead_size: int = quantity("bytes", 0, high=_U64)
     writable_file_max_buffer_size: int = quantity("bytes", _MIB, low=1, high=_U64)

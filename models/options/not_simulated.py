@@ -68,6 +68,7 @@ _LABEL: Final = "names, messages and logs only"
 _OPEN: Final = "acts while a store opens, recovers or closes, which a run does not do"
 _CHECK: Final = "a check that finds nothing in a sound store"
 _PARTS: Final = "counts only with partition_filters or an index of two levels"
+_FILTER: Final = "compactions drop or change entries by the code of the application; by age: engine.compaction_filter_ttl"
 _FOLLOWER: Final = "for a follower that reads the files of another store"
 _OBJECT: Final = "files show an address only"
 _TIER: Final = "a file system may put these files on another device; here all are on one"
@@ -190,7 +191,7 @@ _DATABASE: Final[Mapping[str, NotSimulated]] = {
 }
 
 _FAMILY: Final[Mapping[str, NotSimulated]] = {
-    "blob_cache": _none("files show an address only; use_blob_cache says whether there is one"),
+    "blob_cache": _none("files show an address only; use_blob_cache and blob_cache_size say what it is"),
     "blob_direct_write_partitions": _none("counts only with enable_blob_direct_write"),
     "block_protection_bytes_per_key": _small("0", "CPU for checksums of the keys in cached blocks"),
     "bloom_locality": _small("0", "cache lines of the memtable's filter"),
@@ -200,8 +201,8 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "bottommost_temperature": _small("kUnknown", _TIER),
     "cf_allow_ingest_behind": _small("false", "the last level is kept free, and sequence numbers stay"),
     "check_flush_compaction_key_order": _small("true", "CPU to compare each key with the one before"),
-    "compaction_filter": _large("none", "compactions drop or change entries by the code of the application"),
-    "compaction_filter_factory": _large("none", "compactions drop or change entries by the code of the application"),
+    "compaction_filter": _large("none", _FILTER),
+    "compaction_filter_factory": _large("none", _FILTER),
     "compaction_measure_io_stats": _none(_LABEL),
     "compaction_options_fifo.allow_trivial_copy_when_change_temperature": _none("counts only with temperatures"),
     "compaction_options_fifo.file_temperature_age_thresholds": _small("none", _TIER),
@@ -230,7 +231,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "memtable_factory": _large("SkipListFactory/skip_list", "CPU and memory of the memtable are those of a skip list"),
     "memtable_huge_page_size": _small("0", "memory of the memtable in large pages"),
     "memtable_insert_with_hint_prefix_extractor": _small("none", "CPU of writes in the order of keys"),
-    "memtable_max_range_deletions": _small("0", "range deletions start a flush; loads here have none"),
+    "memtable_max_range_deletions": _small("0", "many range deletions start a flush; a phase here makes one"),
     "memtable_op_scan_flush_trigger": _small("0", "scans over deleted entries in the memtable start a flush"),
     "memtable_prefix_bloom_size_ratio": _large("0", "a filter of the memtable saves reads, and takes memory of it"),
     "memtable_protection_bytes_per_key": _small("0", "CPU and memory for checksums of entries in the memtable"),
@@ -254,7 +255,9 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "sst_partitioner_factory": _large("none", "output files end at borders that the application sets"),
     "strict_max_successive_merges": _none("counts only with max_successive_merges"),
     "table_factory": _large("BlockBasedTable/block_based", "files are those of the block-based table"),
-    "table_properties_collectors": _large("none", "collectors of the application may mark files for compaction"),
+    "table_properties_collectors": _large(
+        "none", "collectors of the application may mark files for compaction; by deletions: engine.compact_on_deletion"
+    ),
     "target_file_size_is_upper_bound": _small("false", "files end before their target size, not after it"),
     "uncache_aggressiveness": _small("0", "blocks of deleted files leave the block cache at once"),
     "verify_output_flags": _large("kVerifyNone/0", "each new file is read again after it was written"),

@@ -217,7 +217,7 @@ _LISTS: Final = {
     "compression": "compression_per_level",
     "max_bytes_for_level_multiplier_addtl": "max_bytes_for_level_multiplier_additional",
 }
-_NEVER_IN_FILES: Final = frozenset({"bloom_bits", "cache_size", "disable_wal", "sync", "use_blob_cache"})
+_NEVER_IN_FILES: Final = frozenset({"blob_cache_size", "bloom_bits", "cache_size", "disable_wal", "sync", "use_blob_cache"})
 """Options of the model that are db_bench flags or write options: the reader ignores these names in files."""
 
 

@@ -7,7 +7,7 @@ ColumnFamilyData::ValidateOptions.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lsmlab.models import since
@@ -142,6 +142,18 @@ def _ages(draft: Draft) -> None:
         ttl=0 if ttl >= _AUTO_FROM_S else ttl,
         periodic_compaction_seconds=0 if periodic >= _AUTO_FROM_S else periodic,
     )
+
+
+def ages_with_filter(options: RocksDbOptions, version: Version, given: Mapping[str, Any]) -> dict[str, int]:
+    """Return the `periodic_compaction_seconds` of a levelled store with a compaction filter that does not set it: 30 days.
+
+    Source: `SanitizeOptions`, db/column_family.cc, since `since.AUTOMATIC_AGES`.
+    """
+    own = given.get("periodic_compaction_seconds")
+    automatic = own is None or (isinstance(own, int) and own >= _AUTO_FROM_S)
+    if version < since.AUTOMATIC_AGES or options.compaction_style is not CompactionStyle.LEVEL or not automatic:
+        return {}
+    return {"periodic_compaction_seconds": _AGE_LIMIT_S}
 
 
 def _fifo_ages(ttl: int, periodic: int, version: Version) -> tuple[int, int]:

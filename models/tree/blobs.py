@@ -17,8 +17,8 @@ from lsmlab.models.tree.files import IN_TABLE, BlobNumbers, KeyArray, SortedFile
 
 RECORD_HEADER_BYTES: Final = 32
 """BlobLogRecord::kHeaderSize; the key and the value follow."""
-_FILE_BYTES: Final = 30 + 32
-"""BlobLogHeader::kSize and BlobLogFooter::kSize."""
+BLOB_FRAME_BYTES: Final = 30 + 32
+"""BlobLogHeader::kSize and BlobLogFooter::kSize, of each file."""
 
 
 class BlobSums(NamedTuple):
@@ -47,6 +47,9 @@ class BlobFile:
     """What no SST file refers to any more."""
     linked: dict[int, SortedFile] = field(default_factory=dict)
     """SST files, by number, whose oldest blob file this is."""
+    lo: int = 0
+    hi: int = 0
+    """Codes of its first and last key."""
     created_s: float = 0.0
     """Simulated time at which the file was written."""
     kept_until_s: float = math.nan
@@ -55,7 +58,7 @@ class BlobFile:
     @property
     def size_bytes(self) -> int:
         """Size of the file on the device."""
-        return round(self.total.record_bytes) + _FILE_BYTES
+        return round(self.total.record_bytes) + BLOB_FRAME_BYTES
 
     @property
     def lifetime_factor(self) -> float:
@@ -66,10 +69,21 @@ class BlobFile:
         blobs, keys = self.total.blobs, self.total.keys
         return math.log(blobs) / math.log(keys) if 1 < keys < blobs else 1.0
 
-    @property
-    def live_share(self) -> float:
-        """Share of its record bytes that is not garbage."""
-        return 1.0 - self.garbage.record_bytes / self.total.record_bytes if self.total.record_bytes else 0.0
+    def bytes_in_portions(self, met: BlobSums, first: int, last: int, portion_bytes: float) -> float:
+        """Bytes that a job reads in portions to get the blobs `met`, whose keys lie evenly from `first` to `last`.
+
+        A blob beyond the last portion starts the next one, so portions cover what lies between these blobs, garbage or not
+        (FilePrefetchBuffer::Prefetch), and the last one goes beyond them. The file ends anywhere after its last blob.
+        """
+        total_bytes = self.total.record_bytes
+        share = (last - first) / (self.hi - self.lo) if self.hi > self.lo else 1.0
+        if met.blobs > met.keys > 1:  # between all blobs lies more than between a sample of them
+            share *= (met.keys + 1) / (met.keys - 1)
+        share = min(1.0, max(share, (met.keys + 1) / (self.total.keys + 1)))
+        stretch_bytes = max(met.record_bytes, share * total_bytes)
+        gap_bytes = (stretch_bytes - met.record_bytes) / met.blobs
+        portions = min(met.blobs, math.ceil(stretch_bytes / (portion_bytes + gap_bytes)))
+        return min(portions * portion_bytes, (total_bytes + stretch_bytes) / 2.0)
 
 
 class BlobEdit(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.tree.deletion_density import DeletionCollector
 from lsmlab.models.tree.files import IN_TABLE, NO_KEYS, BlobNumbers, KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream, Tombstones
@@ -77,6 +79,10 @@ class Content:
         entries of a store with blob files; None for another store.
         """
         self.apart = apart
+        self.collector: DeletionCollector | None = None
+        """Collector that marks files with many tombstones."""
+        self.oldest_counts = True
+        """Whether the age of a compacted file is that of its oldest input; else of its newest one."""
         self.sample = sample
         self.levels = levels
         """Bytes per entry of the files that jobs write to a level; levels differ in their filters only."""
@@ -208,6 +214,7 @@ class Content:
         keys = stream.keys
         oldest = min([f.smallest_seqno for f in inputs], default=0)
         newest = max([f.largest_seqno for f in inputs], default=0)
+        from_s = (min if self.oldest_counts else max)([f.data_from_s for f in inputs], default=math.inf)
         n = len(keys)
         table_format = self.levels[level].table_format
         files: list[SortedFile] = []
@@ -221,7 +228,7 @@ class Content:
             size = self.file_bytes(count, data.item(end) - data.item(start), level)
             file = SortedFile(
                 number=next(numbers), lo=part.item(0), hi=part.item(-1), size_bytes=size, entries=count, keys=part,
-                created_s=now_s, table_format=table_format,
+                created_s=now_s, inputs_from_s=from_s, table_format=table_format,
             )  # fmt: skip
             if not inputs:
                 oldest, newest = (file.number - 1) * _FLUSH_SEQNOS, file.number * _FLUSH_SEQNOS
@@ -246,6 +253,9 @@ class Content:
             return
         file.tombstones = flags.copy()
         file.deletions = self.entries(file.keys[flags])
+        if self.collector is not None:
+            weights = np.broadcast_to(np.asarray(self.sample.weights(file.keys), dtype=np.float64), flags.shape)
+            file.marked = self.collector.marks(flags, weights)
         extra = 2.0 * file.deletions - file.entries
         # The mean value is that of the whole store, not of this file (behaviour/leveled-compaction.md, Compensated size).
         if extra >= 0.0:

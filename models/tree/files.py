@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +18,15 @@ BlobNumbers = NDArray[np.int64]
 IN_TABLE: Final = 0
 
 NO_KEYS: Final[KeyArray] = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """Range tombstone: all older entries of its keys are deleted (DeleteRange)."""
+
+    lo: int
+    hi: int
+    """Smallest and largest key code, inclusive."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +59,8 @@ class SortedFile:
     largest_seqno: int = 0
     created_s: float = 0.0
     """Simulated time at which the file was written."""
+    inputs_from_s: float = math.inf
+    """Time from which the data of its compaction's inputs is, by RocksDB's count; infinity: a flush wrote it."""
     busy: bool = False
     """True while a job has the file as an input."""
     wal_bytes: float = 0.0
@@ -66,6 +78,18 @@ class SortedFile:
     """Blob file of the value of each of `keys`; None if all values are in this file."""
     oldest_blob: int = 0
     """Lowest number among `blobs` that is not 0: the blob file to which this file is linked; 0 without one."""
+
+    ranges: tuple[KeyRange, ...] = ()
+    """Range tombstones of the file, ascending and disjoint; older than its own entries."""
+    marked: bool = False
+    """Whether a table property collector has marked the file for compaction."""
+    times: NDArray[np.float64] | None = None
+    """Time in s at which each of `keys` was flushed, in a store with a compaction filter; None: all of them at `created_s`."""
+
+    @property
+    def data_from_s(self) -> float:
+        """Time in s from which its data is, by RocksDB's count (oldest_ancester_time, creation_time)."""
+        return min(self.created_s, self.inputs_from_s)
 
     @property
     def compaction_bytes(self) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from lsmlab.models.tree.files import NO_KEYS, KeyArray, SortedFile
+from lsmlab.models.tree.files import NO_KEYS, KeyArray, KeyRange, SortedFile
 from lsmlab.models.tree.tree import Tree
 from numpy.typing import NDArray
 
@@ -61,14 +61,27 @@ def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, T
     return keys, (flags if flags.any() else None)
 
 
+def uncovered(keys: KeyArray, tombstones: Tombstones, ranges: Sequence[KeyRange]) -> tuple[KeyArray, Tombstones]:
+    """Return the entries that no one of the newer `ranges` deletes."""
+    if not ranges:
+        return keys, tombstones
+    keep = np.ones(len(keys), dtype=np.bool_)
+    for one in ranges:
+        start, end = keys.searchsorted((one.lo, one.hi + 1)).tolist()
+        keep[start:end] = False
+    return keys[keep], None if tombstones is None else tombstones[keep]
+
+
 def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[KeyArray, Tombstones]:
     """Merge the inputs of a job, (level, files) newest first; the slices of a file are newer than its own keys."""
     runs: list[tuple[KeyArray, Tombstones]] = []
+    ranges: list[KeyRange] = []
     for _, files in inputs:
         for file in files:
             if file.slices:
                 runs += [(s.keys, s.tombstones) for s in reversed(file.slices)]
-            runs.append((file.keys, file.tombstones))
+            runs.append(uncovered(file.keys, file.tombstones, ranges))
+            ranges += file.ranges
     return merge_runs(runs)
 
 
@@ -88,7 +101,12 @@ def live_keys(files: Sequence[SortedFile], most_keys: int = 1 << 18) -> Iterator
             here &= highs >= start
         if end is not None:
             here &= lows < end
-        keys, tombstones = merge_runs([_between(files[i], start, end) for i in np.flatnonzero(here).tolist()])
+        runs: list[tuple[KeyArray, Tombstones]] = []
+        ranges: list[KeyRange] = []
+        for i in np.flatnonzero(here).tolist():
+            runs.append(uncovered(*_between(files[i], start, end), ranges))
+            ranges += files[i].ranges
+        keys, tombstones = merge_runs(runs)
         yield keys if tombstones is None else keys[~tombstones]
 
 

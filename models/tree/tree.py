@@ -53,6 +53,8 @@ class Tree:
     """Per level: smallest key after the last compacted file (kRoundRobin, LevelDB); survives versions."""
     exhausted: list[tuple[int, SortedFile]] = field(default_factory=list)
     """(level, file) of the files that had used up their allowed seeks at the last check; some may be deleted since."""
+    marks_files: bool = False
+    """Whether the tree has had a file that is marked for compaction."""
     version: int = 0
     """Number of installs."""
     marks: int = 0
@@ -167,6 +169,8 @@ class Tree:
         for level, files in added:
             for file in files:
                 file.seeks = 0.0
+                if file.marked:
+                    self.marks_files = True
             if level == 0:
                 self.l0[place:place] = files
             elif placement is not Placement.REPLACE:
@@ -225,7 +229,7 @@ class Tree:
         """Drop the keys of all files, most of the memory of a large tree; bounds, sizes and entries stay."""
         for file in self.files():
             file.keys = NO_KEYS
-            file.blobs = None
+            file.blobs = file.times = None
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the tree does not hold."""

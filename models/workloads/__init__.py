@@ -2,10 +2,12 @@
 
 - base: workloads and client groups; make: workloads, and the load of column families, from configurations; values: value
   sizes; arrivals: open and closed loop.
+- recorded_keys: keys of recorded operations; fitted_keys: the distribution that fits them; replay: workload of all of them.
 - choosers: distributions over keys, uniform and sequential; ranks: popularity by rank; skewed: keys by rank or recency,
   and access probabilities of blocks; key_ranges: keys of mixgraph.
 - reads: filters, block cache, files per read.
 - db_bench and db_bench_reads: db_bench's benchmarks; mixgraph: its mixgraph; ycsb: YCSB's workloads; generic: workloads by
-  single settings; trace: recorded arrivals in CSV files.
+  single settings; trace: recorded arrivals in CSV files, and traces of operations.
+- phases: benchmarks and actions one after the other.
 - mt19937: Mersenne Twister, as db_bench uses it; hashes: FNV-1a and SplitMix64.
 """

@@ -6,12 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import reduce
 from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.compact_range import CompactRangeOptions
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.key_order import KeyOrder, Ordered
 from lsmlab.models.tree.keys import KeySample, choose_rate
@@ -119,7 +121,9 @@ class Clients:
     mix: Mix = field(default_factory=lambda: Mix(update=1.0))
     arrivals: Arrivals = field(default_factory=ClosedLoop)
     write_keys: Chooser = field(default_factory=UniformKeys)
-    """Keys of updates, deletes and read-modify-writes."""
+    """Keys of updates and read-modify-writes."""
+    delete_keys: Chooser | None = None
+    """Keys of deletes; None: as `write_keys`."""
     insert_keys: Chooser = field(default_factory=SequentialKeys)
     """Keys of inserts."""
     read_keys: Chooser = field(default_factory=UniformKeys)
@@ -167,7 +171,7 @@ class WriteStream:
         self._deletes = mix.delete / total
         self._overwritten = clients.write_keys.start(sample, cursor)
         self._inserted = clients.insert_keys.start(sample, cursor)
-        self._deleted = clients.write_keys.start(sample, cursor)
+        self._deleted = (clients.delete_keys or clients.write_keys).start(sample, cursor)
 
     def fill(self, count: float, rng: np.random.Generator) -> tuple[KeyArray, Tombstones]:
         """Distinct keys of the next `count` written entries, ascending, and the mask of the deletes among them.
@@ -197,6 +201,45 @@ class WriteStream:
         return keys, None, updates
 
 
+class StoreAction(Enum):
+    """What a phase without clients does. Values are the names of db_bench's benchmarks where it has one."""
+
+    FLUSH = "flush"
+    """Flush all memtables and wait for it."""
+    COMPACT = "compact"
+    """Flush, and compact all keys (CompactRange)."""
+    WAIT_FOR_COMPACTION = "waitforcompaction"
+    """Wait until no flush and no compaction is due or runs."""
+    WAIT = "wait"
+    """Wait for a time."""
+    DELETE_RANGE = "deleterange"
+    """Delete a range of keys by one range tombstone (DeleteRange)."""
+    DELETE_FILES_IN_RANGE = "deletefilesinrange"
+    """Delete the files below L0 whose keys are all in a range (DeleteFilesInRange)."""
+    INGEST = "ingest"
+    """Ingest files with all keys of a range (IngestExternalFile)."""
+    LEVELSTATS = "levelstats"
+    """Nothing: every phase reports the levels at its end."""
+
+
+@dataclass(frozen=True)
+class WorkloadPhase:
+    """Phase of a workload: client groups that run together, or an action on the store."""
+
+    name: str
+    clients: tuple[Clients, ...] = ()
+    duration_s: float | None = None
+    """Simulated length in s; None: until all operations are done, or the action is."""
+    action: StoreAction | None = None
+    """None: the phase has clients."""
+    compact_range: CompactRangeOptions = field(default_factory=CompactRangeOptions)
+    """Options of `StoreAction.COMPACT`."""
+    span: tuple[float, float] = (0.0, 1.0)
+    """Range of keys of an action: first and last place in key order, as shares of the key space."""
+    files: int = 1
+    """Files of `StoreAction.INGEST`."""
+
+
 @dataclass(frozen=True)
 class Workload:
     """Clients of a store, and the key space that they use.
@@ -221,6 +264,8 @@ class Workload:
     key_order: KeyOrder = field(default_factory=Ordered)
     notes: tuple[str, ...] = ()
     """What the workload reads differently from how it is written, one line each."""
+    phases: tuple[WorkloadPhase, ...] = ()
+    """Phases in their order; `clients` are those of all phases. Empty: all clients start together."""
 
     def __post_init__(self) -> None:
         largest = max(self.key_size, self.values.mean_bytes)
@@ -239,7 +284,7 @@ class Workload:
             )
         if self.shards > self.population:
             raise InputError(f"shards: {self.shards} shards need at least as many keys; the key space has {self.population}")
-        if self.duration_s is None and all(c.operations is None for c in self.clients if not c.background):
+        if not self.phases and self.duration_s is None and all(c.operations is None for c in self.clients if not c.background):
             raise InputError("duration: a value is required if no number of operations ends the run")
 
     @property
@@ -251,6 +296,17 @@ class Workload:
     def entry_bytes(self) -> float:
         """Mean size of key and value in bytes: user bytes of a put."""
         return self.key_size + self.values.mean_bytes
+
+    @property
+    def rounds(self) -> tuple[WorkloadPhase, ...]:
+        """Phases with clients; without phases, one of all clients."""
+        with_clients = tuple(phase for phase in self.phases if phase.clients)
+        return with_clients or (WorkloadPhase(self.name, self.clients, self.duration_s),)
+
+    @property
+    def threads(self) -> int:
+        """Most client threads at the same time."""
+        return max(sum(c.threads for c in phase.clients) for phase in self.rounds)
 
     @property
     def writes(self) -> bool:
@@ -288,7 +344,7 @@ class Workload:
     def sample_at(self, rate: float) -> KeySample:
         """Return the sample of each shard's keys at a sampling rate."""
         one, stride = self.shard(), round(1 / rate)
-        choosers = [k for c in self.clients if c.mix.writes for k in (c.write_keys, c.insert_keys)]
+        choosers = [k for c in self.clients if c.mix.writes for k in (c.write_keys, c.insert_keys, c.delete_keys) if k]
         numbers = [k.hot_numbers(one.population, stride) for k in choosers]
         hot = reduce(np.union1d, [n for n in numbers if len(n)], np.empty(0, dtype=np.int64))
         return KeySample(one.population, rate, self.key_order, hot)

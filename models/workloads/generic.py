@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.traces.operations import Operations
 from lsmlab.models.tree.key_order import Hashed, InsertRanges, KeyOrder, Ordered
 from lsmlab.models.units import field_values, quantity
 from lsmlab.models.workloads.arrivals import (
@@ -22,8 +23,9 @@ from lsmlab.models.workloads.arrivals import (
 from lsmlab.models.workloads.base import Clients, Mix, ScanLength, Workload, WorkloadSettings, share_notes
 from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.ranks import YCSB_CONSTANT, Hotspot, Zipf
+from lsmlab.models.workloads.replay import ReplaySettings, replay
 from lsmlab.models.workloads.skewed import RankedKeys, RecentKeys
-from lsmlab.models.workloads.trace import TraceColumn, read_trace, trace_of
+from lsmlab.models.workloads.trace import TraceColumn, operations_in, read_trace, trace_of
 from lsmlab.models.workloads.values import FixedSize, MedianSize, ParetoSize, ValueSizes
 
 FULL_SPEED_S: Final = 600.0
@@ -82,6 +84,10 @@ class MixedWorkload(WorkloadSettings):
     scan_length: float = quantity("count", 100.0, low=1)
     distribution: KeyDistribution = KeyDistribution.UNIFORM
     zipfian_constant: float = YCSB_CONSTANT
+    read_distribution: KeyDistribution | None = None
+    """Distribution of the keys of reads and scans; None: as `distribution`."""
+    read_zipfian_constant: float | None = None
+    """None: as `zipfian_constant`."""
     hot_keys: float = quantity("ratio", 0.2, high=1.0)
     """Share of the keys in the hotspot."""
     hot_operations: float = quantity("ratio", 0.8, high=1.0)
@@ -94,16 +100,20 @@ class MixedWorkload(WorkloadSettings):
     shards: int = quantity("count", 1, low=1, high=1000)
     shard_spread: float = quantity("ratio", 0.0)
 
-    def keys(self) -> Chooser:
-        """Return the key chooser over the preloaded keys."""
+    def keys(self, *, reads: bool = False) -> Chooser:
+        """Return the key chooser over the preloaded keys, that of `reads` or of writes."""
         share = self.preload or 1.0
-        if self.distribution is KeyDistribution.ZIPFIAN:
-            return RankedKeys(Zipf(self.zipfian_constant), scattered=False, share=share)
-        if self.distribution is KeyDistribution.SCRAMBLED_ZIPFIAN:
-            return RankedKeys(Zipf(self.zipfian_constant), share=share)
-        if self.distribution is KeyDistribution.LATEST:
-            return RecentKeys(Zipf(self.zipfian_constant))
-        if self.distribution is KeyDistribution.HOTSPOT:
+        kind, constant = self.distribution, self.zipfian_constant
+        if reads:
+            kind = self.read_distribution or kind
+            constant = constant if self.read_zipfian_constant is None else self.read_zipfian_constant
+        if kind is KeyDistribution.ZIPFIAN:
+            return RankedKeys(Zipf(constant), scattered=False, share=share)
+        if kind is KeyDistribution.SCRAMBLED_ZIPFIAN:
+            return RankedKeys(Zipf(constant), share=share)
+        if kind is KeyDistribution.LATEST:
+            return RecentKeys(Zipf(constant))
+        if kind is KeyDistribution.HOTSPOT:
             return RankedKeys(Hotspot(self.hot_keys, self.hot_operations), scattered=False, share=share)
         return UniformKeys(share=share)
 
@@ -140,9 +150,8 @@ class MixedWorkload(WorkloadSettings):
 
     def clients(self, name: str, arrivals: Arrivals) -> Clients:
         """Return the client threads."""
-        keys = self.keys()
         return Clients(
-            name, self.threads, self.mix(), arrivals, write_keys=keys, read_keys=keys,
+            name, self.threads, self.mix(), arrivals, write_keys=self.keys(), read_keys=self.keys(reads=True),
             scan_length=ScanLength.fixed(self.scan_length), sync=self.sync,
         )  # fmt: skip
 
@@ -265,7 +274,8 @@ class Trace(OpenLoopWorkload):
     """Arrivals recorded in a CSV file of two columns: seconds (ascending), and operations or a rate.
 
     A first line that does not begin with a number is a heading. The time of the first row becomes 0. The last row lasts
-    as long as the row before.
+    as long as the row before. `file` may also be a trace of operations (`lsmlab.models.traces`): then kinds, keys and sizes are
+    those of the operations.
     """
 
     file: str = ""
@@ -282,4 +292,15 @@ class Trace(OpenLoopWorkload):
             return self.scheduled("trace", trace_of(lines, "rows", self.column, self.loop, self.scale))
         if not self.file:
             raise InputError("file: a value is required: the path of a CSV file with the columns seconds, operations")
+        if (operations := operations_in(self.file)) is not None:
+            return self._replay(operations)
         return self.scheduled("trace", read_trace(self.file, self.column, self.loop, self.scale))
+
+    def _replay(self, operations: Operations) -> Workload:
+        """Return the workload that repeats recorded operations. Raises InputError for several shards."""
+        if self.shards > 1:
+            raise InputError("shards: a trace of operations is that of one store; set it to 1")
+        return replay(operations, ReplaySettings(
+            self.num, self.preload, self.values(), self.scan_length, self.threads, self.duration, self.scale, self.loop,
+            self.sync, self.queue_per_thread,
+        ))  # fmt: skip

@@ -1,14 +1,17 @@
-"""Recorded arrivals in CSV files."""
+"""Recorded arrivals in CSV files, and traces of operations."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from enum import Enum
+from functools import lru_cache
 from pathlib import Path
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.text.csv_rows import csv_rows, rows_of
+from lsmlab.models.traces.operations import Operations
+from lsmlab.models.traces.reader import reader_of
 from lsmlab.models.workloads.arrivals import Recorded
 
 
@@ -19,6 +22,22 @@ class TraceColumn(Enum):
     """Operations from this row's time until the next one's."""
     RATE = "rate"
     """Operations per second from this row's time on."""
+
+
+def operations_in(path: str | Path) -> Operations | None:
+    """Return the operations of a trace; None for a file of another form. Raises InputError if the trace is damaged."""
+    place = Path(path)
+    if not place.is_file():
+        return None
+    about = place.stat()
+    return _operations(place, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=1)
+def _operations(path: Path, changed_ns: int, size_bytes: int) -> Operations | None:  # noqa: ARG001 - they tell another file
+    """Return the operations of a file; a configuration is read several times for a run."""
+    reader = reader_of(path)
+    return None if reader is None else reader(path)
 
 
 def read_trace(path: str | Path, column: TraceColumn, loop: bool = False, scale: float = 1.0) -> Recorded:

@@ -23,7 +23,7 @@ def course(argv: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = LineParser(prog="lsmlab course", description="A course of eight lessons on LSM-trees: docs/how-to/teach.md.")
+    parser = LineParser(prog="lsmlab course", description="A course of nine lessons on LSM-trees: docs/how-to/teach.md.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=LineParser)
     commands.add_parser("list", help="list the lessons")
     exercise = commands.add_parser("exercise", help="write the exercise sheet of a student")

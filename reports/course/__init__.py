@@ -1,4 +1,4 @@
-"""Course of eight lessons: `lsmlab course`, and the functions that lessons call.
+"""Course of nine lessons: `lsmlab course`, and the functions that lessons call.
 
 - notebooks: a lesson's file, its notebook for students, and the one that is run for its page; site: what `make course`
   writes, with the templates of the folder template.

@@ -8,9 +8,9 @@ import numpy as np
 from lsmlab.reports.explorer.jobs import chosen_jobs, job_data, places
 from lsmlab.reports.explorer.packing import narrowed
 from lsmlab.reports.explorer.stalls import chain_keys, stall_data
-from lsmlab.reports.explorer.tree import Edits, Events, edits_of, stay_columns, stays_of, thinned, trees_of
+from lsmlab.reports.explorer.tree import Edits, Events, edits_of, garbage_of, stay_columns, stays_of, thinned, trees_of
 from lsmlab.reports.explorer.words import REASONS, engine_note
-from lsmlab.reports.palette import level_color
+from lsmlab.reports.palette import BLOBS, level_color
 from lsmlab.reports.run_data import RunData, number
 from lsmlab.reports.timeline import Timeline
 from numpy.typing import NDArray
@@ -40,7 +40,9 @@ def explorer_data(run: RunData, timeline: Timeline) -> dict[str, Any]:
         },
         "options": {name: value for name in _OPTIONS if (value := run.option(name)) is not None},
         "reasons": dict(REASONS),
-        "level_colors": [level_color(level) for level in range(_COLORS)],
+        "level_colors": [level_color(level) for level in range(_COLORS)], "blob_color": BLOBS,
+        "blob_cutoff": run.option("blob_garbage_collection_age_cutoff")
+        if run.options.get("enable_blob_garbage_collection") else None,
         "engine": engine, "engine_note": engine_note(engine),
     }  # fmt: skip
 
@@ -70,7 +72,7 @@ def tree_data(run: RunData, job_rows: NDArray[np.int64]) -> dict[str, Any] | Non
         "shown": None if shown is None else narrowed(shown, "u4"),
         "stays": stay_columns(kept),
         "key_top": max(1.0, float(np.max(kept["largest"], initial=1.0))),
-        "inputs": _inputs(events, tree, edits, kept, shards, keys),
+        "inputs": _inputs(events, tree, edits, kept, shards, keys), "garbage": garbage_of(events, tree, kept),
         "switches": {
             "time_s": narrowed(events["time_s"][switches], "f8"), "tree": narrowed(tree[switches], "u2"),
             "entries": narrowed(events["entries"][switches], "f4"), "bytes": narrowed(events["bytes"][switches], "f4"),

@@ -20,7 +20,8 @@ MOST_JOBS: Final = 100_000
 _DTYPES: Final = {
     "job": "u4", "shard": "u2", "start_level": "i1", "output_level": "i1", "start_s": "f8", "end_s": "f8",
     "input_files": "u4", "input_files_output_level": "u4", "output_files": "u4", "read_bytes": "f4",
-    "read_bytes_output_level": "f4", "write_bytes": "f4", "moved_bytes": "f4", "score": "f4", "subcompactions": "u2",
+    "read_bytes_output_level": "f4", "write_bytes": "f4", "moved_bytes": "f4", "blob_files": "u4", "blob_read_bytes": "f4",
+    "blob_write_bytes": "f4", "score": "f4", "subcompactions": "u2",
     "cpu_s": "f4", "halted_s": "f4", "unfinished": "u1", "slot_wait_s": "f4", "device_s": "f4", "device_alone_s": "f4",
     "core_wait_s": "f4", "limiter_wait_s": "f4", "sync_wait_s": "f4",
 }  # fmt: skip

@@ -24,10 +24,14 @@ KEYS = (
 """Keys on a chart, and what they do."""
 
 MODULES: Final = (
-    "unpack", "format", "model", "view", "paint", "panel", "overview", "memory", "tree", "gantt", "details", "plots", "controls",
-    "main",
+    "unpack", "format", "model", "view", "paint", "panel", "overview", "memory", "blobs", "tree", "gantt", "details", "plots",
+    "controls", "main",
 )  # fmt: skip
 """Modules from the bottom up: each may import earlier ones. Their top-level names are all different."""
+_BLOBS: Final = (
+    " The last row has the blob files, the oldest at the left, with the garbage that RocksDB counts: values whose reference a "
+    "compaction has dropped. The line ends the oldest ones, whose values compactions move to new files."
+)
 _WEB: Final = Path(__file__).parent / "web"
 _IMPORT: Final = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 
@@ -125,7 +129,7 @@ def _tree(data: Mapping[str, Any], imported: bool) -> str:
     caption = (
         "Each box is a file over its key range; L0 has its newest file on top. The bar beside a level shows its size against its "
         "target at that time, that of L0 its files against the triggers for compaction, slowdown and stop. "
-        f"{data['engine_note']}{thinned} Click a file to see its compaction."
+        f"{data['engine_note']}{_BLOBS if 3 in tree['stays']['kind'] else ''}{thinned} Click a file to see its compaction."
     )
     return (
         f'<section id="tree"><h2>The tree at the chosen instant</h2><p class="caption">{html.escape(caption)}</p>{choice}'
@@ -140,6 +144,7 @@ def _legend(data: Mapping[str, Any]) -> str:
     marks = [("plain", "file"), ("busy", "input of a running compaction"), ("in", "input of the choice"), ("out", "output of it")]
     marks += [("frozen", "frozen file")] if 1 in kinds else []
     marks += [("slice", "linked slice")] if 2 in kinds else []
+    marks += [("blob", "blob file, its garbage dark")] if 3 in kinds else []
     return '<ul class="legend">' + "".join(f'<li><i class="{name}"></i>{text}</li>' for name, text in marks) + "</ul>"
 
 

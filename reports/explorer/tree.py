@@ -16,11 +16,13 @@ Events = Mapping[str, NDArray[Any]]
 
 MOST_STAYS: Final = 60_000
 """Largest number of stays in a page: about 1 MB."""
-FILE, FROZEN, SLICE = 0, 1, 2
+FILE, FROZEN, SLICE, BLOB = 0, 1, 2, 3
 """Kinds of stays: a file in a level; a frozen file without a level, and a slice of it at the file that it is linked to
-(LDC)."""
+(LDC); a blob file."""
 NEVER: Final = 2**32 - 1
 """Edit that ends a stay which lasts until the end of the run."""
+_STAYS: Final = ("create", "move", "freeze", "link", "delete", "blob_create", "blob_delete")
+"""Kinds of events that begin or end a stay."""
 _KEYS: Final = 65_535
 """Steps of the key space in a page: more than the pixels of a screen."""
 
@@ -52,7 +54,7 @@ def trees_of(events: Events) -> tuple[list[tuple[int, str]], Ints]:
 def edits_of(events: Events, tree: Ints) -> Edits:
     """Return the version edits; `tree`: number of the tree by row."""
     kinds = events["kind"]
-    rows = np.flatnonzero(np.isin(kinds, ("create", "move", "freeze", "link", "delete")))
+    rows = np.flatnonzero(np.isin(kinds, _STAYS))
     time_s, job, mine = (np.asarray(values)[rows] for values in (events["time_s"], events["job"], tree))
     begins = np.ones(len(rows), dtype=bool)
     begins[1:] = (np.diff(time_s) != 0) | (np.diff(job) != 0) | (np.diff(mine) != 0)
@@ -67,7 +69,7 @@ def stays_of(events: Events, tree: Ints, edits: Edits) -> dict[str, NDArray[Any]
     number = np.asarray(events["file"], dtype=np.int64)[rows]
     linked = np.asarray(events["linked_to"], dtype=np.int64)[rows]
     mine = tree[rows]
-    is_link, is_delete = kind == "link", kind == "delete"
+    is_link, is_delete = kind == "link", np.isin(kind, ("delete", "blob_delete"))
     span = max(int(number.max(initial=0)), int(linked.max(initial=0))) + 1
     file_key = mine * span + number
     death = np.full(len(rows), NEVER, dtype=np.int64)
@@ -84,13 +86,28 @@ def stays_of(events: Events, tree: Ints, edits: Edits) -> dict[str, NDArray[Any]
     death[links[ended]] = of_row[by_key[found[ended]]]
     begins = np.flatnonzero(~is_delete)
     taken = rows[begins]
-    what = np.select([kind[begins] == "freeze", is_link[begins]], [FROZEN, SLICE], FILE)
+    what = np.select([kind[begins] == "freeze", is_link[begins], kind[begins] == "blob_create"], [FROZEN, SLICE, BLOB], FILE)
     return {
         "birth": of_row[begins], "death": death[begins], "kind": what, "tree": mine[begins], "number": number[begins],
         "level": np.asarray(events["to_level"], dtype=np.int64)[taken], "host": linked[begins],
         "smallest": np.asarray(events["smallest"])[taken], "largest": np.asarray(events["largest"])[taken],
         "bytes": np.asarray(events["bytes"])[taken], "entries": np.asarray(events["entries"])[taken],
         "rank": _ranks(events, edits)[begins],
+    }  # fmt: skip
+
+
+def garbage_of(events: Events, tree: Ints, stays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return stay, time and bytes of the garbage of blob files among `stays`, one row per growth, in the order of time."""
+    rows = np.flatnonzero(events["kind"] == "blob_garbage")
+    blobs = np.flatnonzero(stays["kind"] == BLOB)
+    files = zip(stays["tree"][blobs].tolist(), stays["number"][blobs].tolist(), strict=True)
+    place = dict(zip(files, blobs.tolist(), strict=True))
+    wanted = zip(tree[rows].tolist(), np.asarray(events["file"])[rows].tolist(), strict=True)
+    stay = np.array([place.get(file, -1) for file in wanted], dtype=np.int64)
+    kept = rows[stay >= 0]
+    return {
+        "stay": narrowed(stay[stay >= 0], "u4"), "time_s": narrowed(np.asarray(events["time_s"])[kept], "f8"),
+        "bytes": narrowed(np.asarray(events["bytes"])[kept], "f4"),
     }  # fmt: skip
 
 

@@ -15,6 +15,8 @@ REASONS: Final = {
     "UniversalSizeRatio": "neighbouring sorted runs had similar sizes",
     "UniversalSortedRunNum": "there were too many sorted runs",
     "PeriodicCompaction": "files were older than periodic_compaction_seconds",
+    "ForcedBlobGC": "old blob files had as much garbage as blob_garbage_collection_force_threshold, and the file refers to the "
+    "oldest one",
     "FIFOMaxSize": "all files together were above max_table_files_size, so the oldest is deleted",
     "FIFOTtl": "the file was older than ttl",
     "FIFOReduceNumFiles": "small files of level 0 are merged",

@@ -16,7 +16,7 @@ WAL: Final = "WAL"
 _FACTS: Final[tuple[tuple[str, str, Callable[[float], str]], ...]] = (
     ("Write amplification (flushes and compactions)", "write_amplification", numbers.ratio),
     ("Read amplification (blocks read per lookup)", "read_amplification", numbers.ratio),
-    ("Space amplification", "space_amplification", numbers.ratio),
+    ("Space amplification (bytes of all files per byte of newest versions)", "space_amplification", numbers.ratio),
     ("Blob files at the end", "blobs.bytes", numbers.size),
     ("Garbage in them", "blobs.garbage_bytes", numbers.size),
     ("Space amplification of blob files, as RocksDB prints it", "blobs.space_amplification", numbers.ratio),

@@ -15,7 +15,8 @@ STALLS, JOBS, MEMTABLES, COUNTERS = 1, 2, 3, 4
 """Processes of a trace in the order of the viewer."""
 _JOB_ARGS: Final = (
     "job", "shard", "column_family", "kind", "reason", "start_level", "output_level", "input_files",
-    "input_files_output_level", "output_files", "read_bytes", "write_bytes", "moved_bytes", "score", "subcompactions",
+    "input_files_output_level", "output_files", "read_bytes", "write_bytes", "moved_bytes", "blob_files", "blob_read_bytes",
+    "blob_write_bytes", "score", "subcompactions",
     "cpu_s", "slot_wait_s", "device_s", "device_alone_s", "core_wait_s", "limiter_wait_s", "sync_wait_s",
     "halted_s", "unfinished",
 )  # fmt: skip

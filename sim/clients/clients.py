@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import simpy
+from lsmlab.models.workloads.base import Clients
 from lsmlab.sim.clients.admission import WriteLimits, sleeps_of
 from lsmlab.sim.clients.group import NEVER, ClientGroup, ClientTraffic, start_group, writes_per_s
 from lsmlab.sim.clients.memtable_fill import MemtableFill
@@ -52,7 +53,12 @@ class ClientLoad:
         self._synced = shape.wal_bytes > 0.0 and (self.families[0].options.sync or any(c.sync for c in clients))
         """Whether a write waits for the fsync of the WAL."""
         self._reads = reads
-        self.groups = [start_group(c, until_s, rng, shape) for c in clients]
+        self._rng = rng
+        started = () if setup.workload.phases else clients
+        self.groups = [start_group(c, until_s, rng, shape) for c in started]
+        """Groups that have begun, those of earlier phases included."""
+        self.present = self.groups
+        """Groups of the present phase."""
         self.waits = WriteWaits(self.groups)
         self._last_s = 0.0
         self._written = 0.0
@@ -112,6 +118,29 @@ class ClientLoad:
 
     def start(self) -> None:
         """Start the clients at time 0."""
+        self._plan()
+
+    def begin(self, clients: Sequence[Clients], until_s: float) -> list[ClientGroup]:
+        """Start the groups of another phase, which lasts `until_s` at most. Return them."""
+        self._advance()
+        groups = [start_group(c, until_s, self._rng, self.shape) for c in clients]
+        for group in groups:
+            group.starts = [start_s + self.env.now for start_s in group.starts]
+        self.groups = self.groups + groups
+        self.present, self._reads_change_s = groups, NEVER
+        self.waits.add_groups(groups)
+        if self._reads is not None and any(g.read_share + g.scan_share > 0.0 for g in groups):
+            self._reads.begin(writes=any(g.write_share > 0.0 for g in groups))
+        self._state = None  # the rates are those of other groups
+        self._plan()
+        return groups
+
+    def flush(self, reason: str) -> None:
+        """Make all active memtables immutable and flush them (DB::Flush); does not wait for it."""
+        self._advance()
+        for switches in self._switches:
+            for resized in switches.all(self._written, reason):
+                self._fit_memtable(resized)
         self._plan()
 
     def refresh(self) -> None:
@@ -196,11 +225,11 @@ class ClientLoad:
         allowed, state = self._rates.allowed, self._state
         assert state is not None
         self._device_bytes += self._rates.use.device_bytes_per_s * elapsed_s
-        for group in self.groups:
+        for group in self.present:
             self._written += group.advance(elapsed_s) * group.write_share / len(self.databases)
         cause = allowed.admitted.cause
         if cause is not None and allowed.waiting_share > 0.0:
-            sleeps = None if cause.stops else sleeps_of(state.limits, allowed.admitted, self.groups, state.costs)
+            sleeps = None if cause.stops else sleeps_of(state.limits, allowed.admitted, self.present, state.costs)
             self.waits.add_stretch(start_s, now_s, cause, allowed.waiting_share, sleeps)
 
     # --- future: rates until the next change ----------------------------------------------------------------------------
@@ -210,7 +239,7 @@ class ClientLoad:
         before, self._state = self._state, self._present_state()
         if before is None or not self._rates.still_hold(before, self._state, self._machine):
             self._set_rates(self._state)
-        for group in self.groups:
+        for group in self.present:
             group.curve.extend((self.env.now, group.arrived, group.served))
         self._alarm.set(self._next_change_s())
         if self.rates_changed:
@@ -221,7 +250,7 @@ class ClientLoad:
         self._machine.serve(rates.use.demand)
         self._machine.wals_on_device = rates.use.wals_on_device
         times = OpTimes(state.costs, rates.shares)
-        for group, own, runnable in zip(self.groups, rates.groups, rates.use.runnable, strict=True):
+        for group, own, runnable in zip(self.present, rates.groups, rates.use.runnable, strict=True):
             group.capacity, group.demand_rate, group.served_rate, group.runnable = *own, runnable
             # operations until the next plan have the times of this plan, even if the device's grant changes before
             group.times = [times.parts(kind, group) for kind, _ in group.kinds]
@@ -231,7 +260,7 @@ class ClientLoad:
     def _present_state(self) -> LoadState:
         """Return the state of clients and stores, and note stops and cold starts."""
         now_s = self.env.now
-        for group in self.groups:
+        for group in self.present:
             group.arrive(now_s)
         stopped = any(database.blocked for database in self.databases)
         if self._stopped and not stopped:
@@ -239,10 +268,10 @@ class ClientLoad:
         self._stopped = stopped
         held = self._writes_held() or now_s < self._cold_until_s
         self.waits.set_stopped(now_s, stopped=stopped, held=held)
-        writing = not (held or stopped) and any(g.write_share > 0.0 and not g.finished for g in self.groups)
-        if self._reads is not None:
+        writing = not (held or stopped) and any(g.write_share > 0.0 and not g.finished for g in self.present)
+        if self._reads is not None and any(g.read_share + g.scan_share > 0.0 for g in self.present):
             self._op_costs = self._with_reads(self._op_costs, self._reads, writing)
-        return LoadState(self.groups, WriteLimits.of(self.databases, self._parts, held=held), self._op_costs, self._wal)
+        return LoadState(self.present, WriteLimits.of(self.databases, self._parts, held=held), self._op_costs, self._wal)
 
     def _writes_held(self) -> bool:
         """Return whether the journal is locked for WAL writes (`Journal.locked`) or an OPTIONS file is being written."""
@@ -262,20 +291,20 @@ class ClientLoad:
     def _note_rates(self) -> None:
         """Update `rates` and call the observers of `rates_changed`."""
         before = self.rates
-        reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.groups)
-        self.rates = ClientTraffic(writes_per_s(self.groups), reads, self._rates.use.device_bytes_per_s)
+        reads = sum(g.served_rate * (g.read_share + g.scan_share) for g in self.present)
+        self.rates = ClientTraffic(writes_per_s(self.present), reads, self._rates.use.device_bytes_per_s)
         if self.rates != before:
             self.rates_changed(before)
 
     def _next_change_s(self) -> float:
         """Return the seconds until the next memtable switch or change of a rate; finish complete groups."""
         soonest_s = self._cold_until_s - self.env.now if self.env.now < self._cold_until_s else NEVER
-        write_rate = writes_per_s(self.groups) / len(self.databases)
+        write_rate = writes_per_s(self.present) / len(self.databases)
         if write_rate > 0.0:
             next_at = min([self._fill.next_at, *(s.next_at(self._written) for s in self._bounded)])
             soonest_s = max(0.0, next_at - self._written) / write_rate
         soonest_s = min(soonest_s, self._reads_change_s - self.env.now)
-        for group in self.groups:
+        for group in self.present:
             if group.finished:
                 continue
             if group.complete:
@@ -287,5 +316,5 @@ class ClientLoad:
     def _finish(self, group: ClientGroup) -> None:
         group.finished = True
         group.served_rate = group.demand_rate = 0.0
-        if all(g.finished or g.spec.background for g in self.groups):
+        if all(g.finished or g.spec.background for g in self.present):
             self.finished()

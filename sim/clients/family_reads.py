@@ -49,6 +49,11 @@ class FamilyReads:
         """Time at which the block cache has filled further; infinity: it is warm."""
         return min(reads.next_s for _, reads in self._parts)
 
+    def begin(self, *, writes: bool) -> None:
+        """Begin a phase with reads, beside `writes` or alone: look at trees and block cache at once."""
+        for _, reads in self._parts:
+            reads.begin(writes=writes)
+
     def costs(self, gets: float, scans: float, active: Callable[[int], float]) -> tuple[ReadClasses, ReadClasses]:
         """Costs of (point reads, scans) of each column family now; arguments as those of `TreeReads.costs`.
 

@@ -69,6 +69,12 @@ class MemtableSwitches:
         others = (n for n in self._families if n != number) if self._database.atomic_flush else ()
         return self._database.switch_memtables([own, *self._unfilled(others, written, WRITE_BUFFER_FULL)])
 
+    def all(self, written: float, reason: str) -> list[int]:
+        """Switch the memtables of all families and flush them at once; return as `full`."""
+        resized = self._database.switch_memtables(list(self._unfilled(self._families, written, reason)))
+        self._database.force_flushes(list(self._families))
+        return resized
+
     def switch_if_required(self, written: float) -> list[int] | None:
         """Switch memtables if WALs or memory ask for it; return as `full`, None if no memtable was switched."""
         wals, reached = self._database.wals, _reached(written)

@@ -133,6 +133,13 @@ class TreeReads:
             options.cache_size / len(self._families) * own.share.reads / options.block_size,
             warm=setup.setting.conditions.block_cache is BlockCache.WARM,
         )
+        self._blob_cache = self._cache
+        if options.use_blob_cache and options.blob_cache_size:
+            self._blob_cache = WarmingCache(
+                [(_reads(c), partial(popularity, c.read_keys)) for c in self._readers],
+                options.blob_cache_size / len(self._families) / options.block_size,
+                warm=setup.setting.conditions.block_cache is BlockCache.WARM,
+            )
         self._next_s = 0.0
         self._step_s = math.inf
         """Seconds from the last look at the block cache until it has filled further; infinity: its hit rate is settled."""
@@ -163,6 +170,12 @@ class TreeReads:
         """Entries of each memtable of `_sampled` that has any."""
         self._block_sum = self._block_weight = 0.0
 
+    def begin(self, *, writes: bool) -> None:
+        """Sample the trees again at the next look: reads begin after a time without any, beside `writes` or alone."""
+        self._writes = writes
+        self._cache.begin(self._env.now)
+        self._next_s = self._sample_s = self._env.now
+
     def costs(self, gets: float, scans: float, active: Callable[[int], float]) -> tuple[ReadClasses, ReadClasses]:
         """Costs of (point reads, scans) now, after `gets` point reads and `scans` scans of all clients.
 
@@ -173,7 +186,7 @@ class TreeReads:
         if due:
             if now_s >= self._sample_s:
                 self._sample()
-            self._step_s = self._cache.advance(self._cache_accesses(gets, scans), self._block_groups(), now_s)
+            self._step_s = self._advanced(gets, scans, now_s)
             self._next_s = now_s + min(self._step_s, REFRESH_S)
         family = self._sampled
         memtables = [n for n in (active(family.number), *(m.entries for m in family.immutables)) if n >= 1.0]
@@ -181,6 +194,17 @@ class TreeReads:
             self._memtables = memtables
             self._costs = self._measure()
         return self._costs
+
+    def _advanced(self, gets: float, scans: float, now_s: float) -> float:
+        """Set the hit rates of block cache and blob cache; return the seconds until one has filled further, or infinity."""
+        groups, blobs = self._block_groups(), self._blob_groups()
+        reads = (gets + scans - sum(self._served)) * self._own.share.reads / len(self._families)
+        accesses = self._cache_accesses(gets, scans)
+        if self._blob_cache is self._cache:
+            return self._cache.advance(accesses, groups | blobs, now_s)
+        of_blobs = sum(group.accesses for group in blobs.values())
+        step_s = self._blob_cache.advance(reads * of_blobs, blobs, now_s) if blobs else math.inf
+        return min(step_s, self._cache.advance(accesses, groups, now_s))
 
     @property
     def next_s(self) -> float:
@@ -226,16 +250,20 @@ class TreeReads:
         }
         for level in {place.level for place in found}:
             self._written_bytes[level] = self._all_written(level)
-        if self._blobs.per_entry > 0.0 and self._own.engine.options.use_blob_cache:
-            found[BlockPlace(BLOB_FILES)] = self._blob_group()
         return found or {BlockPlace(0): BlockGroup(0.0, 1.0)}
 
-    def _blob_group(self) -> BlockGroup:
-        """Return the live blobs of a shard and how often reads access them, as the blocks of this run that their bytes fill."""
+    def _blob_groups(self) -> dict[BlockPlace, BlockGroup]:
+        """Return the live blobs of a shard that a cache may hold, and how often reads access them.
+
+        They count as the blocks of this run that their bytes fill.
+        """
+        if self._blobs.per_entry == 0.0 or not self._own.engine.options.use_blob_cache:
+            return {}
         per_read = self._gets * self.lookups.found
         per_read += (1.0 - self._gets) * sum(share * length for length, share in self._scans)
         live_bytes = sum(f.tree.blobs.total_bytes - f.tree.blobs.garbage_bytes for f in self._families) / len(self._families)
-        return BlockGroup(per_read * self._blob_blocks, max(1.0, live_bytes / self._format.block_size))
+        group = BlockGroup(per_read * self._blob_blocks, max(1.0, live_bytes / self._format.block_size))
+        return {BlockPlace(BLOB_FILES): group}
 
     @property
     def _blob_blocks(self) -> float:
@@ -272,7 +300,8 @@ class TreeReads:
 
     def _uncached(self, level: int, *, after_gap: bool = False) -> float:
         """Return the share of the accesses to the blocks of a level that the block cache does not serve."""
-        return 1.0 - self._cache.hit_rates.get(BlockPlace(level, after_gap), self._cache.hit_rate)
+        cache = self._blob_cache if level == BLOB_FILES else self._cache
+        return 1.0 - cache.hit_rates.get(BlockPlace(level, after_gap), cache.hit_rate)
 
     def mean_blocks_per_read(self) -> float:
         """Mean data blocks per point read over the run: the read amplification in blocks."""
@@ -283,12 +312,23 @@ class TreeReads:
         return {
             "hit_rate": self._cache.final_hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
+            **self._blob_facts(),
             "bloom_false_positive_rate": (
                 false_positive_rate(self._format.bloom_bits, self._format.filter) if self._format.bloom_bits > 0 else None
             ),
             "found_share": self.lookups.found + self.lookups.in_memory,
             "runs_per_read": self.lookups.runs,
             "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
+        }
+
+    def _blob_facts(self) -> dict[str, Any]:
+        """Return how many of the blobs that reads find are cached; nothing in a store that caches none."""
+        if not self._blob_groups():
+            return {}
+        own = self._blob_cache is not self._cache
+        return {
+            "blob_hit_rate": 1.0 - self._uncached(BLOB_FILES),
+            **({"blob_cache_bytes": self._own.engine.options.blob_cache_size} if own else {}),
         }
 
     def _measure(self) -> tuple[ReadClasses, ReadClasses]:
@@ -350,7 +390,7 @@ class TreeReads:
             device_bytes=cost.device_bytes + requests * (record_bytes + self._unit_bytes),  # it begins anywhere in a page
             memory_share=cost.memory_share
             * (1.0 - uncached * beyond_pages) ** whole * (1.0 - part * uncached * beyond_pages),
-            blocks=cost.blocks + (entries * self._blob_blocks if cached else 0.0),
+            blocks=cost.blocks + (entries * self._blob_blocks if cached and self._blob_cache is self._cache else 0.0),
         )
 
     def _scan_costs(self, in_memory: Searched, beyond_pages: float) -> tuple[list[tuple[float, ReadCost]], float]:

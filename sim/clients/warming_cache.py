@@ -67,6 +67,10 @@ class WarmingCache:
         """Whether the hit rate is that of a full cache, which changes only with the trees."""
         return self.hit_rate >= self.final_hit_rate
 
+    def begin(self, now_s: float) -> None:
+        """Note that reads begin again after a time without any: their rate is not that since the last call."""
+        self._looked_s = now_s
+
     def advance(self, accesses: float, groups: Groups, now_s: float) -> float:
         """Set the hit rates until the next call; return the seconds until then, infinity for a warm cache or without reads.
 

@@ -17,8 +17,9 @@ class WriteWaits:
     """Waits of all client groups that write."""
 
     def __init__(self, groups: Sequence[ClientGroup]) -> None:
-        self._waiters = [g for g in groups if g.closed and g.write_share > 0.0]
+        self._waiters: list[ClientGroup] = []
         """Closed-loop groups, whose threads wait; in an open loop arrivals wait in the queue (`series.waiting_pieces`)."""
+        self.add_groups(groups)
         self._rows = array("d")
         self._waits_from_s: float | None = None
         """Time from which no write is admitted; None: writes are admitted."""
@@ -28,6 +29,10 @@ class WriteWaits:
         """Whether a stall condition has stopped writers in the present wait."""
         self.longest_s = 0.0
         """Longest single wait for a stall condition."""
+
+    def add_groups(self, groups: Sequence[ClientGroup]) -> None:
+        """Count the waits of further groups."""
+        self._waiters += [g for g in groups if g.closed and g.write_share > 0.0]
 
     def table(self) -> Floats:
         """Intervals in which writers waited: rows of (start, end, index in CAUSES, share of the interval spent waiting)."""

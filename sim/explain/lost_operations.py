@@ -36,11 +36,14 @@ class ClientCurves:
 def client_curves(groups: Iterable[tuple[Floats, float]]) -> ClientCurves:
     """Return the curves of all client groups together.
 
-    `groups`: rows of (time in s, operations asked for, operations served) and the writes per operation; all groups have
-    the same times.
+    `groups`: rows of (time in s, operations asked for, operations served) and the writes per operation; groups of one phase
+    have the same times.
     """
     tables = list(groups)
     time_s = tables[0][0][:, 0]
+    if any(rows[0, 0] != time_s[0] for rows, _ in tables):
+        time_s = np.unique(np.concatenate([rows[:, 0] for rows, _ in tables]))
+        tables = [(_at(time_s, rows), writes_per_op) for rows, writes_per_op in tables]
     served, written, lost = (np.zeros(len(time_s)) for _ in range(3))
     for rows, writes_per_op in tables:
         served += rows[:, 2]
@@ -48,6 +51,11 @@ def client_curves(groups: Iterable[tuple[Floats, float]]) -> ClientCurves:
         missing = np.diff(rows[:, 1]) - np.diff(rows[:, 2])
         lost[1:] += np.cumsum(np.maximum(missing, 0.0))
     return ClientCurves(time_s, served, written, lost)
+
+
+def _at(time_s: Floats, rows: Floats) -> Floats:
+    """Return rows of curves at other times; a curve is constant before its first and after its last row."""
+    return np.column_stack([time_s, *(np.interp(time_s, rows[:, 0], rows[:, i]) for i in (1, 2))])
 
 
 def curves_of_series(t_s: Floats, write_ops: Floats, read_ops: Floats, stalled_s: Floats) -> ClientCurves:

@@ -166,8 +166,10 @@ _WIDEST: Final = 10.0 * TOLERANCE
 def settled_facts(setup: Setup, series: Mapping[str, Any], summary: Mapping[str, Any]) -> dict[str, Any]:
     """Return `settled` of summary.json: whether the second half of a run shows the store as it stays, and the reason.
 
-    `settled` is None where the question has no answer: the device changes during the run.
+    `settled` is None where the question has no answer: the device or the load changes during the run.
     """
+    if len(summary.get("phases", ())) > 1:
+        return {"settled": None, "reason": "the load changes from phase to phase"}
     if "conditions" in summary:
         return {"settled": None, "reason": "the device changes during the run"}
     reason = _unsettled(series, summary, round_bytes(setup), leveled=is_leveled(setup))

@@ -10,7 +10,7 @@ from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.holder_sentences import held_text
 from lsmlab.sim.explain.not_simulated import not_covered, remarks, warnings
 from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, overload_text, percent, stall_group_text
-from lsmlab.sim.results.comparison_text import family_lines
+from lsmlab.sim.results.comparison_text import family_lines, in_columns, phase_table
 from lsmlab.sim.results.conditions import condition_sentences
 
 _LABEL: Final = 16
@@ -38,6 +38,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
     lines = [
         _title(summary),
         *_prefill(summary),
+        *_phases(summary),
         *_conditions(summary),
         *_throughput(summary),
         *_latency(summary),
@@ -74,6 +75,11 @@ def _prefill(summary: Mapping[str, Any]) -> list[str]:
             f"{facts['workload']}{options}, {facts['operations']:,.0f} operations; afterwards {size}, files per level {files}",
         )
     ]
+
+
+def _phases(summary: Mapping[str, Any]) -> list[str]:
+    rows = summary.get("phases")
+    return ["", *in_columns(phase_table(rows)), ""] if rows else []
 
 
 def _conditions(summary: Mapping[str, Any]) -> list[str]:
@@ -256,7 +262,7 @@ def _blobs(summary: Mapping[str, Any]) -> list[str]:
     if found["garbage_bytes"] is not None:
         parts.append(f"{format_bytes(found['garbage_bytes'])} of garbage")
     if found["space_amplification"] is not None:
-        parts.append(f"space amp {found['space_amplification']:.2f}")
+        parts.append(f"space amp as RocksDB prints it {found['space_amplification']:.2f}")
     return [_row("blob files", ", ".join(parts))] if parts else []
 
 

@@ -163,4 +163,4 @@ def _most_threads(engine: Engine, workload: Workload) -> float:
         return math.inf  # a tuner may start more threads
     flushes, compactions = engine.scheduler().most_jobs()
     per_tree = flushes + compactions * engine.options.max_subcompactions
-    return sum(c.threads for c in workload.clients) + workload.shards * per_tree
+    return workload.threads + workload.shards * per_tree

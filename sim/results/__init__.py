@@ -1,7 +1,7 @@
 """Results of a run: numbers, tables and texts, and the directories that contain them.
 
 - One run: results. Numbers of summary.json: summary, level_tables. Series per second: series.
-- Changes of the device and failed jobs: conditions.
+- Phases of a run: phases. Changes of the device and failed jobs: conditions.
 - Several runs, or the column families of one, side by side: comparison_text.
 - Columns, types and meanings of every table: schema. As DataFrames: frames. Finished jobs and sums over them: job_sums.
 - Tree at a given time, from version edits: tree_replay.

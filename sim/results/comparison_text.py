@@ -1,4 +1,4 @@
-"""Text tables for a terminal: comparison of runs, and column families of a run or an imported LOG."""
+"""Text tables for a terminal: comparison of runs, phases of a run, and column families of a run or an imported LOG."""
 
 from __future__ import annotations
 
@@ -116,3 +116,26 @@ def _row(name: str, family: Mapping[str, Any]) -> tuple[str, ...]:
 def family_lines(families: Mapping[str, Mapping[str, Any]] | None) -> list[str]:
     """The table in lines; none where a run has one column family."""
     return in_columns(family_rows(families)) if families else []
+
+
+_PHASE_COLUMNS: Final = (
+    "Phase", "Time", "Operations", "ops/s", "P99 write", "P99 read", "Stalled", "Flushed", "Compacted", "W-Amp", "Live", "Files",
+)  # fmt: skip
+
+
+def phase_table(phases: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Header and one row per phase of `phases` in summary.json; `Files`: of each level at its end."""
+    return [_PHASE_COLUMNS, *(_phase_row(phase) for phase in phases)]
+
+
+def _phase_row(phase: Mapping[str, Any]) -> tuple[str, ...]:
+    with_clients = phase["operations"] > 0.0
+    latencies = (_cell(_at(f"{op}_latency_s", "p99")(phase), format_seconds) for op in ("write", "read"))
+    return (
+        phase["phase"], format_seconds(phase["duration_s"]),
+        *((f"{phase['operations']:,.0f}", f"{phase['ops_per_s']:,.0f}") if with_clients else ("-", "-")), *latencies,
+        f"{phase['stall_fraction']:.1%}" if with_clients else "-",
+        format_bytes(phase["flush_bytes"]), format_bytes(phase["compaction_write_bytes"]),
+        _cell(phase["write_amplification"], "{:.2f}".format), format_bytes(phase["live_bytes"]),
+        " ".join(map(str, phase["files_per_level"])),
+    )  # fmt: skip

@@ -18,6 +18,7 @@ from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
 from lsmlab.sim.results.job_sums import JobSums
+from lsmlab.sim.results.phases import PhaseRecord, phase_rows
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_BLOBS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (
@@ -85,11 +86,12 @@ class Result:
 
 def collect(
     setup: Setup, machine: Machine, databases: Sequence[Database], clients: ClientLoad, reads: FamilyReads | None,
-    end_s: float, logs: Sequence[EventLog] | None = None,
+    end_s: float, logs: Sequence[EventLog] | None = None, steps: Sequence[PhaseRecord] = (),
 ) -> Result:  # fmt: skip
     """Return the result of a run that ended at `end_s`, without its stalls (`sim.explain`).
 
-    The trees of a large run lose their keys. `logs`: event logs of all shards, None without events.
+    The trees of a large run lose their keys. `logs`: event logs of all shards, None without events. `steps`:
+    phases of a workload with phases.
     """
     families = [family for database in databases for family in database.families]
     duration_s = max(end_s, 1e-9)
@@ -98,14 +100,16 @@ def collect(
     if len(jobs["job"]) >= LARGE_RUN_JOBS:
         _forget_keys(families)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
-    writes, write_pieces = latency_of(clients, (WRITE,), seconds)
-    reads_and_scans, read_pieces = latency_of(clients, (READ, SCAN), seconds)
-    scans, _ = latency_of(clients, (SCAN,), seconds)
-    reads_alone = latency_of(clients, (READ,), seconds)[0] if scans else reads_and_scans
+    writes, write_pieces = latency_of(clients.groups, (WRITE,), seconds)
+    reads_and_scans, read_pieces = latency_of(clients.groups, (READ, SCAN), seconds)
+    scans, _ = latency_of(clients.groups, (SCAN,), seconds)
+    reads_alone = latency_of(clients.groups, (READ,), seconds)[0] if scans else reads_and_scans
     latencies = {"write": writes, "read": reads_alone, "scan": scans}
     summary["memory"] = memory_summary(setup, families)
     if facts := condition_facts(setup, databases):
         summary["conditions"] = facts
+    if steps:
+        summary["phases"] = phase_rows(steps, clients, jobs)
     if len(setup.families) > 1:
         summary["column_families"] = family_summaries(setup, families, JobSums(jobs))
     if reads is not None:

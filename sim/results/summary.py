@@ -29,15 +29,15 @@ _YEAR_S: Final = 365.25 * 86400.0
 
 
 def latency_of(
-    clients: ClientLoad, kinds: Sequence[int], seconds: Floats
+    groups: Sequence[ClientGroup], kinds: Sequence[int], seconds: Floats
 ) -> tuple[LatencyDistribution | None, Floats]:
-    """Return the latency distribution of operations over the run, and its pieces; None without such operations.
+    """Return the latency distribution of the operations of client groups, and its pieces; None without such operations.
 
     `kinds`: (WRITE,), or READ, SCAN or both; `seconds`: edges of the intervals of the pieces, in s.
     """
     unstalled: list[Unstalled] = []
     tables: list[Floats] = []
-    for group in clients.groups:
+    for group in groups:
         share = sum(group.shares[k] for k in kinds)
         if share == 0.0:
             continue
@@ -246,6 +246,9 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
         "index_bytes": max(0, round(tails - filters)),
         "metadata_bytes": round(metadata),
     }
+    own = [one.engine.options for one in setup.families]
+    if blob_cache_bytes := sum(options.blob_cache_size for options in own if options.use_blob_cache):
+        parts["blob_cache_bytes"] = blob_cache_bytes
     return {**parts, "total_bytes": sum(parts.values())}
 
 

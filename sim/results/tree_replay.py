@@ -25,6 +25,20 @@ class FileState:
 
 
 @dataclass(slots=True)
+class BlobFileState:
+    """Blob file of a store with `enable_blob_files`."""
+
+    number: int
+    size_bytes: int
+    blobs: int
+    """Values that it was written with."""
+    created_by: int
+    """Job that wrote it; -1: there at the start of the run."""
+    garbage_bytes: int = 0
+    """Bytes of its records that no SST file refers to any more; up to a sixteenth of the file too low."""
+
+
+@dataclass(slots=True)
 class TreeState:
     """Files of one shard's column family."""
 
@@ -35,6 +49,8 @@ class TreeState:
     """Frozen files by number: in no level, with slices that are not compacted yet (LDC)."""
     slices: dict[int, list[FileState]] = field(default_factory=dict)
     """Slices of frozen files by the number of the file that they are linked to, oldest first."""
+    blob_files: dict[int, BlobFileState] = field(default_factory=dict)
+    """Blob files by number."""
 
     def files_of(self, level: int) -> list[FileState]:
         """Return the files of a level."""
@@ -72,6 +88,12 @@ def tree_at(
                 place = _add(tree, file, level, place)
         elif kind == "delete":
             tree.slices.pop(number, None)
+        elif kind == "blob_create":
+            tree.blob_files[number] = BlobFileState(number, size, entries, job)
+        elif kind == "blob_garbage":
+            tree.blob_files[number].garbage_bytes = size
+        elif kind == "blob_delete":
+            del tree.blob_files[number]
     return tree
 
 

@@ -20,7 +20,7 @@ from lsmlab.models.devices.base import DeviceLoad
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import CompactionStyle
 from lsmlab.models.workloads.arrivals import ClosedLoop, mean_rate
-from lsmlab.models.workloads.base import Clients
+from lsmlab.models.workloads.base import Clients, WorkloadPhase
 from lsmlab.sim.machine.make import io_style
 from lsmlab.sim.process_memory import KEY_BYTES
 from lsmlab.sim.setting import Setting
@@ -205,9 +205,17 @@ def tree_shape(setup: Setup, family: FamilySetup, writes: float) -> Shape:
 
 
 def _load(setup: Setup, family: FamilySetup) -> tuple[float, float, float]:
-    """Return the duration in s, entries written, and reads of the whole run."""
-    until_s = setup.workload.duration_s if setup.workload.duration_s is not None else _LONGEST_RUN_S
-    rates = [(group, _rate_per_s(group, setup, until_s)) for group in setup.workload.clients]
+    """Return the duration in s, entries written, and reads of the whole run; of phases without clients only their waits."""
+    rounds = [_round(setup, family, phase) for phase in setup.workload.rounds]
+    waits_s = sum(phase.duration_s or 0.0 for phase in setup.workload.phases if not phase.clients)
+    duration_s, writes, reads = (sum(column) for column in zip(*rounds, strict=True))
+    return duration_s + waits_s, writes, reads
+
+
+def _round(setup: Setup, family: FamilySetup, phase: WorkloadPhase) -> tuple[float, float, float]:
+    """Return the same of one phase with clients."""
+    until_s = phase.duration_s if phase.duration_s is not None else _LONGEST_RUN_S
+    rates = [(group, _rate_per_s(group, setup, until_s)) for group in phase.clients]
     ends = [g.operations / rate for g, rate in rates if g.operations is not None and rate > 0.0 and not g.background]
     duration_s = min(until_s, max(ends, default=until_s))
     writes_per_s = sum(group.mix.writes * rate for group, rate in rates)

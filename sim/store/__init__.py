@@ -2,7 +2,7 @@
 
 - Database: database. Stall conditions: write_controller. Job queues and job slots: background.
 - Column family: column_family, memtables, write_shape.
-- Flushes and compactions: jobs.
+- Flushes and compactions: jobs. Manual compactions and deletions of files: manual. Files from outside: ingest.
 - Failed jobs and the recovery from them: background_errors.
 - Events of a column family: store_events. Their observers: recorder, event_log; blocks contains their columns.
   Types of recorded rows: records.

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 import simpy
-from lsmlab.models.policies.decisions import Scope
+from lsmlab.models.policies.decisions import Pick, Scope
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.scheduling import (
     Action,
@@ -19,6 +19,7 @@ from lsmlab.models.policies.scheduling import (
     JobKind,
     JobView,
     Pause,
+    Pool,
     Scheduler,
     StartCompaction,
     StartFlush,
@@ -62,6 +63,8 @@ class Background:
         """Column families that need a compaction, in the same form (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
         self._l0_queue: dict[FamilyContext, float] = {}
         """Column families that need a compaction in scope L0; used only with `Scheduler.splits_l0`."""
+        self.exclusive = 0
+        """Number of manual compactions that let no other compaction start (`HasExclusiveManualCompaction`)."""
         self.suspended = False
         """Whether a background error lets no job start (`ErrorHandler::IsBGWorkStopped`)."""
         self.parent = NO_JOB
@@ -150,13 +153,20 @@ class Background:
         if isinstance(action, StartFlush):
             return self._start_flush(action)
         if isinstance(action, StartCompaction):
-            return self._start_compaction(action)
+            return not self.exclusive and self._start_compaction(action)
         for family in self._families:
             if isinstance(action, Pause):
                 family.compacting.pause(action.job, Hold.LOAD)
             else:
                 family.compacting.resume(action.job)
         return False
+
+    def start_manual(self, family: FamilyContext, pick: Pick) -> simpy.Process:
+        """Start a compaction thread with a job that the picker has not chosen."""
+        self.view.compactions += 1
+        job = JobView(next(self._job_ids), JobKind.DEEP, Pool.LOW)
+        self.view.jobs.append(job)
+        return self._env.process(family.compacting.run(job, StartCompaction(), NO_JOB, pick))
 
     def _start_flush(self, action: StartFlush) -> bool:
         view = self.view

@@ -7,7 +7,8 @@ belong to the database (RocksDB's `DBImpl`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import simpy
@@ -66,6 +67,8 @@ class Database:
         See (behaviour/write-stalls.md, Sleeps and stops).
         """
         self.blocked_by: StallCause | None = None
+        self._waiting: list[simpy.Event] = []
+        """Events of those who wait for the end of a job."""
 
     def add_family(self, parts: FamilyParts) -> ColumnFamily:
         """Open a column family."""
@@ -80,6 +83,26 @@ class Database:
     def idle(self) -> bool:
         """Return whether no immutable memtable is left and no job is queued, running or halted."""
         return self.background.idle and not self.has_immutables
+
+    def until(self, condition: Callable[[], bool]) -> Events:
+        """Wait until a condition holds; jobs that end can bring it about (RocksDB's `bg_cv_`)."""
+        while not condition():
+            yield from self.job_end()
+
+    def job_end(self) -> Events:
+        """Wait for the end of the next job."""
+        event = self.env.event()
+        self._waiting.append(event)
+        yield event
+
+    def look_at_ages(self, period_s: float, from_s: float) -> Events:
+        """Queue compactions of files that are too old every `period_s`, from `from_s` (TriggerPeriodicCompaction)."""
+        yield self.env.timeout(math.ceil(from_s / period_s) * period_s)
+        while True:
+            for family in self.families:
+                self.background.enqueue_compaction(family)
+            self.background.schedule()
+            yield self.env.timeout(period_s)
 
     def flush_all(self, entries: list[float]) -> None:
         """Flush all memtables (DB::Flush). `entries`: in the active memtable of each column family."""
@@ -342,3 +365,7 @@ class Database:
             for family in self.families:
                 family.events.writers_released(self.env.now, job if worked else -1)
             self._tell_writers()
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            for event in waiting:
+                event.succeed()

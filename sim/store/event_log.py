@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.policies.decisions import Picker
+from lsmlab.models.tree.blobs import BlobEdit
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.store.blocks import Blocks, Columns
@@ -21,6 +22,8 @@ _NONE = -1
 _MOMENT_WIDTH, _FILE_WIDTH, _REMOVAL_WIDTH, _PICK_WIDTH = 2, 10, 4, 4
 _BLOCK: Final = 4096
 """Rows with files after which all rows become columns."""
+_GARBAGE_STEP: Final = 1 / 16
+"""Share of a blob file by which its garbage grows between two rows: a compaction adds some to most files."""
 
 
 class EventKind(IntEnum):
@@ -34,6 +37,9 @@ class EventKind(IntEnum):
     INPUT = 5
     SWITCH = 6
     PICK = 7
+    BLOB_CREATE = 8
+    BLOB_GARBAGE = 9
+    BLOB_DELETE = 10
 
 
 class EventLog:
@@ -56,6 +62,8 @@ class EventLog:
         """Rows of (moment, kind, file, from level): deleted files and inputs; an earlier row has their range and size."""
         self._picks = array("d")
         """Rows of (moment, level, target size in bytes, score): levels of the tree when a compaction was picked."""
+        self._garbage: dict[int, tuple[float, float, float]] = {}
+        """Of each blob file: bytes of its records, of its garbage, and of the garbage from which on the next row is due."""
 
     def observe(self, events: StoreEvents) -> None:
         """Start to log the events of a column family."""
@@ -78,6 +86,7 @@ class EventLog:
         for target, part in edit.links:
             rows += (moment, EventKind.LINK, part.source.number, _NONE, _NONE, part.lo, part.hi, part.size_bytes,
                      round(part.entries), target.number)  # fmt: skip
+        rows += self._blob_rows(moment, edit.blobs, {file.number for file in edit.dropped})
         self._files.fromlist(rows)
         rows = []
         for number, level in left.items():
@@ -85,7 +94,26 @@ class EventLog:
         for file in edit.unreferenced:
             if file.number not in removed:
                 rows += moment, EventKind.DELETE, file.number, _NONE
+        for gone in edit.dropped:
+            rows += moment, EventKind.BLOB_DELETE, gone.number, _NONE
+            del self._garbage[gone.number]
         self._removals.fromlist(rows)
+
+    def _blob_rows(self, moment: int, edit: BlobEdit, dropped: Set[int]) -> list[int]:
+        """Return the rows of new blob files, and of garbage in files that stay."""
+        rows: list[int] = []
+        for file in edit.added:
+            size = (file.size_bytes, round(file.total.blobs))
+            rows += moment, EventKind.BLOB_CREATE, file.number, _NONE, _NONE, 0, 0, *size, _NONE
+            self._garbage[file.number] = file.total.record_bytes, 0.0, _GARBAGE_STEP * file.total.record_bytes
+        for number, more in edit.garbage.items():
+            total, garbage, due = self._garbage[number]
+            garbage += more.record_bytes
+            if garbage >= due and number not in dropped:
+                rows += moment, EventKind.BLOB_GARBAGE, number, _NONE, _NONE, 0, 0, round(garbage), 0, _NONE
+                due = garbage + _GARBAGE_STEP * total
+            self._garbage[number] = total, garbage, due
+        return rows
 
     def _switched(self, now_s: float, entries: float, wal_bytes: float) -> None:
         moment = self._moment(now_s, _NONE)

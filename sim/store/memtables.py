@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from lsmlab.models.policies.decisions import Picker
-from lsmlab.models.tree.files import NO_KEYS, KeyArray
+from lsmlab.models.tree.files import NO_KEYS, KeyArray, KeyRange
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import Tombstones, merge_runs
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+_SCATTER: Final = 2_654_435_761
+"""Multiplier of a hash of key codes."""
 WRITE_BUFFER_FULL, WAL_FULL, MANAGER_FULL = "Write Buffer Full", "WAL Full", "Write Buffer Manager"
+MANUAL_FLUSH, MANUAL_COMPACTION, INGESTION = "Manual Flush", "Manual Compaction", "External File Ingestion"
 """Reasons of a flush, as RocksDB's LOG names them (`GetFlushReasonString`)."""
 
 
@@ -44,6 +47,8 @@ class Memtable:
     """Memory of the memtable."""
     reason: str = WRITE_BUFFER_FULL
     """Flush reason in RocksDB's LOG."""
+    ranges: tuple[KeyRange, ...] = ()
+    """Range tombstones, which the flush writes with the entries."""
     in_progress: bool = False
     done: bool = False
     """Whether the file is written and the commit waits for older memtables."""
@@ -67,6 +72,26 @@ class Memtables:
         self._source = source
         self._sample = sample
         self.kept_hot_keys = KeptHotKeys()
+        self._deleted: list[tuple[KeyRange, float]] = []
+        """Range tombstones of the active memtable, each with the entries that were written before it."""
+
+    def delete_range(self, keys: KeyRange, entries: float) -> None:
+        """Write a range tombstone to the active memtable, which holds `entries`."""
+        self._deleted.append((keys, entries))
+
+    def _with_ranges(self, memtable: Memtable) -> Memtable:
+        """Return a full memtable with its range tombstones, and without the entries that they delete in it."""
+        if not self._deleted:
+            return memtable
+        keys = memtable.keys
+        keep = np.ones(len(keys), dtype=np.bool_)
+        place = ((keys * _SCATTER) & 0xFFFF_FFFF) / 2.0**32  # where in the memtable a key was written last
+        for one, before in self._deleted:
+            keep &= (keys < one.lo) | (keys > one.hi) | (place >= before / max(memtable.entries, 1.0))
+        memtable.keys, memtable.tombstones = keys[keep], _flags(memtable.tombstones, keep)
+        memtable.ranges = tuple(one for one, _ in self._deleted)
+        self._deleted = []
+        return memtable
 
     def full(self, entries: float, wal_bytes: float, picker: Picker) -> Memtable | None:
         """Return the memtable to flush after `entries` writes; None if all its keys stay in memory.
@@ -76,7 +101,7 @@ class Memtables:
         """
         if not picker.keeps_hot_keys and not len(self.kept_hot_keys.keys):
             keys, tombstones = self._source.memtable(self._number, entries)
-            return Memtable(entries, keys, tombstones, wal_bytes)
+            return self._with_ranges(Memtable(entries, keys, tombstones, wal_bytes))
         before = self.kept_hot_keys
         new, flags, updates = self._source.memtable_with_counts(self._number, entries)
         keys, tombstones = merge_runs([(new, flags), (before.keys, before.tombstones)])
@@ -91,7 +116,7 @@ class Memtables:
         cold = ~hot
         written = float((updates * weights)[cold].sum())
         logged = wal_bytes * (1.0 + before.entries / entries)
-        return Memtable(written, keys[cold], _flags(tombstones, cold), logged)
+        return self._with_ranges(Memtable(written, keys[cold], _flags(tombstones, cold), logged))
 
     def all_keys(self, entries: float) -> Memtable | None:
         """Return a memtable with all keys in memory, hot keys included; None if there are none.
@@ -103,7 +128,9 @@ class Memtables:
         if entries - before.entries >= 1.0:
             keys, tombstones = self._source.memtable(self._number, entries - before.entries)
         keys, tombstones = merge_runs([(keys, tombstones), (before.keys, before.tombstones)])
-        return Memtable(entries, keys, tombstones, 0.0) if len(keys) else None
+        if not len(keys) and not self._deleted:
+            return None
+        return self._with_ranges(Memtable(entries, keys, tombstones, 0.0))
 
 
 def sum_updates(parts: Sequence[tuple[KeyArray, Floats]]) -> tuple[KeyArray, Floats]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES, StallCause
+from lsmlab.models.tree.blobs import NO_BLOBS, BlobEdit, BlobFile
 from lsmlab.models.tree.files import Slice, SortedFile
 from lsmlab.sim.machine.steps import JobWaits
 
@@ -108,3 +109,7 @@ class VersionEdit(NamedTuple):
     links: Links = ()
     unreferenced: Sequence[SortedFile] = ()
     """Files without references after the edit: removed files, and frozen files whose last slice was compacted."""
+    blobs: BlobEdit = NO_BLOBS
+    """New blob files, and the garbage that is counted."""
+    dropped: Sequence[BlobFile] = ()
+    """Blob files that go."""

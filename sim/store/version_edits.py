@@ -17,14 +17,16 @@ def apply_edit(
 ) -> tuple[list[SortedFile], list[BlobFile]]:  # fmt: skip
     """Apply the version edit of a job: remove files, add files. Return the unreferenced SST files and blob files."""
     unreferenced = family.tree.install(removed, added, placement)
-    dropped = []
+    dropped: list[BlobFile] = []
     if family.tree.blobs or blobs.added:
         dropped = family.tree.install_blobs(removed, added, blobs, family.database.env.now)
     moved = {file.number for _, files in removed for file in files}
     for level, files in added:
         family.written_bytes[level] += sum(file.size_bytes for file in files if file.number not in moved)
     if family.events.edited:
-        family.events.edited(VersionEdit(family.database.env.now, job, removed, added, unreferenced=unreferenced))
+        counted = blobs if family.tree.blobs.counts_garbage else BlobEdit(blobs.added)
+        now_s = family.database.env.now
+        family.events.edited(VersionEdit(now_s, job, removed, added, (), (), unreferenced, counted, dropped))
     return unreferenced, dropped
 
 
@@ -36,7 +38,8 @@ def apply_link(family: FamilyContext, job: int, level: int, output: int, files: 
 
 
 def opening_edit(tree: Tree, now_s: float) -> VersionEdit:
-    """Return the version edit that builds `tree` from nothing, including frozen files and slices."""
+    """Return the version edit that builds `tree` from nothing, including frozen files, slices and blob files."""
     added = [(level, list(tree.files_of(level))) for level in range(tree.num_levels)]
     links = [(file, part) for _, files in added for file in files for part in file.slices]
-    return VersionEdit(now_s, NO_JOB, added=added, frozen=list(tree.frozen.values()), links=links)
+    blobs = BlobEdit(tree.blobs.files, {file.number: file.garbage for file in tree.blobs.files if file.garbage.keys})
+    return VersionEdit(now_s, NO_JOB, added=added, frozen=list(tree.frozen.values()), links=links, blobs=blobs)

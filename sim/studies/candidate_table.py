@@ -51,12 +51,14 @@ from lsmlab.sim.studies.present import (
     failing,
     faster_drive,
     l0_limits,
+    large,
     limiter,
     merges,
     no_limiter,
     old_jobs,
     one_family,
     open_loop,
+    option_is,
     picker,
     policy_is,
     policy_is_not,
@@ -67,6 +69,7 @@ from lsmlab.sim.studies.present import (
     style,
     three_memtables,
     upper_levels_stored,
+    values_vary,
 )  # fmt: skip
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -87,6 +90,13 @@ _REQUESTS: Final[Set[Relief]] = {_B.DEVICE_REQUESTS, _B.IOPS_CAP}
 """What larger requests spare."""
 _FEWER_JOBS: Final[Set[Relief]] = {_B.CORES, _B.DEVICE_REQUESTS}
 _DRIVE: Final[Set[Relief]] = {_B.DEVICE_BANDWIDTH, _B.DEVICE_REQUESTS, _B.SYNC}
+_has_blobs: Final = option_is("enable_blob_files", True)
+_could_have_blobs: Final = all_of(
+    option_is("enable_blob_files", False), large, merges,
+    policy_is("picker", "RocksDbPicker", "Overflow", "Vlsm", "LazyLeveling"),
+)  # fmt: skip
+"""Whether it makes sense that values leave the SST files; other engines keep them, or their versions, in another way."""
+_collects_blobs: Final = all_of(_has_blobs, option_is("enable_blob_garbage_collection", True))
 
 TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
     "memtables": (
@@ -168,7 +178,39 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({"num_levels": at_least(7)}, "runs of several files, locked in parts", {_B.LOCKED_FILES}, kind=_MIGRATION),
     ),
     "fifo": (Row({f"{_F}.allow_compaction": to(True)}, "small files are merged", {_READS}),),
-    # "blobs" (values apart): rows such as Row({"enable_blob_files": to(True)}, ..., set(), _WORK, large_values, _MIGRATION)
+    "blobs": (  # values apart from the SST files
+        Row({"enable_blob_files": to(True), "enable_blob_garbage_collection": to(True)},
+            "compactions rewrite references and the oldest values only", set(), _WORK, _could_have_blobs),
+        Row({"enable_blob_files": to(True)}, "each value is written once; overwritten ones take space", set(), _WORK,
+            _could_have_blobs),
+        Row({"enable_blob_files": to(False)}, "values in the SST files again: less space, and one read less", {_B.ERROR, _READS},
+            _REQUESTS, _has_blobs, _MIGRATION),
+        Row({"enable_blob_garbage_collection": to(True)}, "compactions free the oldest blob files", {_B.ERROR}, where=_has_blobs),
+        Row({"enable_blob_garbage_collection": to(False)}, "compactions move no values, which takes space", set(), _WORK,
+            _collects_blobs),
+        Row({"blob_garbage_collection_age_cutoff": at_least(0.5)}, "compactions move more values, less space", {_B.ERROR},
+            where=_collects_blobs),
+        Row({"blob_garbage_collection_age_cutoff": halved(0.05)}, "compactions move fewer values, more space", set(), _WORK,
+            _collects_blobs),
+        Row({"blob_garbage_collection_force_threshold": at_most(0.5)}, "collects blob files that no compaction meets", {_B.ERROR},
+            where=all_of(_collects_blobs, style(LEVEL))),
+        Row({"blob_garbage_collection_force_threshold": to(1.0)}, "no compactions for the sake of garbage alone", set(), _WORK,
+            all_of(_collects_blobs, style(LEVEL))),
+        Row({"target_file_size_base": times(0.125), "max_bytes_for_level_base": times(0.125)},
+            "levels in proportion to the small SST files, so compactions meet old values", {_B.ERROR},
+            where=all_of(_collects_blobs, style(LEVEL))),
+        Row({"min_blob_size": at_least(_KIB)}, "small values stay in SST files, and need one read less", {_READS}, _REQUESTS,
+            all_of(_has_blobs, values_vary)),
+        Row({"min_blob_size": halved(128)}, "smaller values leave the SST files too", set(), _WORK,
+            all_of(_has_blobs, values_vary)),
+        Row({"blob_compaction_readahead_size": at_least(2 * _MIB)}, "compactions read the values that they move in portions",
+            {*_REQUESTS, _B.COMPACTION_SPEED}, {_B.SLOTS, _B.L0_COMPACTION, _L0}, _collects_blobs),
+        Row({"use_blob_cache": to(True)}, "values that were read stay in memory", {_READS}, {_B.READ_CAP, *_REQUESTS},
+            all_of(_has_blobs, reads), restart=True),
+        Row({"blob_compression_type": to("kLZ4Compression")}, "fewer bytes of blobs for CPU time, if the values compress by half",
+            {_B.ERROR}, {_B.DEVICE_BANDWIDTH, _B.WRITE_CAP, _B.READ_CAP},
+            all_of(_has_blobs, option_is("blob_compression_type", "kNoCompression")), _COMPRESSION),
+    ),
     "limiter": (
         Row({"rate_limiter_bytes_per_sec": times(4)}, "a higher limit of flushes and compactions", {_B.LIMITER}),
         Row({"rate_limiter_bytes_per_sec": times(10), "rate_limiter_auto_tuned": to(True)},

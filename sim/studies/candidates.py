@@ -34,8 +34,8 @@ AT_START: Final = frozenset((
 """Options that RocksDB reads only when it opens a store; SetOptions and SetDBOptions change the others at once."""
 IN_CODE: Final = {"rate_limiter_bytes_per_sec": "RateLimiter::SetBytesPerSecond", "cache_size": "Cache::SetCapacity"}
 """Functions that change an option of an object at once."""
-_NEW_FILES: Final = frozenset(("block_size", "bloom_bits"))
-"""Options of table files, which old files get when they are compacted."""
+_NEW_FILES: Final = frozenset(("block_size", "bloom_bits", "enable_blob_files", "min_blob_size"))
+"""Options of files, which old files get when they are compacted."""
 _SMALL: Final = 0.125
 """Mean flush over memtable size below which most memtables were not full; overwritten keys and compression make it smaller."""
 _STALLS: Final = {"memtables": "memtable", "l0": "l0", "pending": "pending"}
@@ -245,7 +245,9 @@ def condition(about: str, summary: Mapping[str, Any]) -> str:
         return f"the block cache had {cache['hit_rate']:.0%} of the blocks of reads"
     if about == "clients" and (over := summary.get("overload")):
         return f"{over['asked_ops_per_s']:,.0f} operations arrived per second, and {over['takes_ops_per_s']:,.0f} were served"
-    if about in ("levels", "universal") and summary.get("write_amplification") is not None:
+    if about == "blobs" and (blobs := summary.get("blobs")) and blobs.get("garbage_bytes") is not None:
+        return f"{blobs['garbage_bytes'] / max(1.0, blobs['bytes']):.0%} of the bytes in blob files were garbage at the end"
+    if about in ("levels", "universal", "blobs") and summary.get("write_amplification") is not None:
         return f"each user byte was written {summary['write_amplification']:.2f} times"
     if about == "cores" and (cpu := summary.get("cpu")):
         return f"flushes and compactions kept {cpu['background_busy_cores']:.1f} of {cpu['cores']:g} cores busy"

@@ -99,8 +99,9 @@ def _quantity(value: str, where: str) -> float:
 
 
 def memory_bytes(config: Mapping[str, Any]) -> float:
-    """Return the memory of a store's memtables and block cache: all memtables of all column families full."""
+    """Return the memory of a store's memtables, block and blob caches: all memtables of all column families full."""
     engines = [engine.options for engine in make_engines(config["engine"], ()).values()]
     memtables = sum(o.write_buffer_size * o.max_write_buffer_number for o in engines)
     limit = engines[0].db_write_buffer_size
-    return float(min(memtables, limit) if limit else memtables) + max(o.cache_size for o in engines)
+    blob_caches = sum(o.blob_cache_size for o in engines if o.use_blob_cache)
+    return float(min(memtables, limit) if limit else memtables) + max(o.cache_size for o in engines) + blob_caches

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from lsmlab.models.devices.make import device_class_of
@@ -13,6 +14,8 @@ from lsmlab.models.options.defaults import releases_of
 from lsmlab.models.options.values import flatten, option_types, plain, read_value
 from lsmlab.models.units import parse_quantity
 from lsmlab.models.version import Version
+from lsmlab.models.workloads.make import family_shares, make_workload
+from lsmlab.models.workloads.values import FixedSize, ValueSizes, large_values
 from lsmlab.sim.studies.intervals import is_saturating
 
 OPTIONS: Final = "engine.options"
@@ -24,6 +27,8 @@ RATES: Final = (*CAPS[:3], "delayed_write_rate", "rate_limiter_bytes_per_sec")
 """Limits and options in bytes per second."""
 _NEVER_FILES: Final = 100_000
 """Number of L0 files from which a trigger is a way to switch it off."""
+_LARGE_VALUE_BYTES: Final = 1000
+"""Smallest value for which RocksDB's authors measured blob files: 1 KB (rocksdb.org, "Integrated BlobDB", 2021)."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,18 @@ class Present:
         text = (self.config.get("engine") or {}).get("version") or self.summary.get("engine_version")
         try:
             return Version.parse(str(text)) if text else None
+        except InputError:
+            return None
+
+    @cached_property
+    def values(self) -> ValueSizes | None:
+        """Return the sizes of the values of the column family; None if they are not known."""
+        load, engine = self.config.get("workload"), self.config.get("engine")
+        if not load or not engine:
+            return None
+        try:
+            names = [DEFAULT_FAMILY, *(name for name in family_names(engine).values() if name != DEFAULT_FAMILY)]
+            return family_shares(load.get("families"), names)[self.name].load.workload(make_workload(load)).values
         except InputError:
             return None
 
@@ -239,3 +256,22 @@ def open_loop(present: Present) -> bool:
 def shared_memtables(present: Present) -> bool:
     """Return whether a write buffer manager bounds all memtables together."""
     return bool(present.options.get("db_write_buffer_size"))
+
+
+def large(present: Present) -> bool:
+    """Return whether large values are known to hold most bytes of all values."""
+    values = present.values
+    if values is None:
+        return False
+    found = large_values(values, _LARGE_VALUE_BYTES)
+    return found.share * found.large_bytes > 0.5 * values.mean_bytes
+
+
+def values_vary(present: Present) -> bool:
+    """Return whether values are known to have different sizes."""
+    return present.values is not None and not isinstance(present.values, FixedSize)
+
+
+def option_is(name: str, *values: Any) -> Condition:
+    """Return the condition that an option is known and has one of these values."""
+    return lambda p: p.options.get(name) in values

@@ -1,5 +1,6 @@
 """Import of one store's LOG: configuration, tables and a page.
 
+- trace_load: load of a trace of operations, beside a LOG or alone; trace_import: import of a trace alone.
 - importing: all steps, the estimators in their order, and the folder that they write; reading: LOG, options and db_bench's
   report of a store; gaps: files of a history in words; statistics: what the store counted itself;
   plausible: refusal of LOGs that say what no machine can do.

@@ -19,6 +19,11 @@ from lsmlab.validation.importer.estimates import MEDIAN_BY_MEAN, Earlier, Estima
 from lsmlab.validation.importer.reading import Floats
 from lsmlab.validation.logs.history.fills import of_all_families, unstalled
 
+_SST_READS: Final = "rocksdb.sst.read.micros"
+_FEWEST_READS: Final = 1000
+"""Least number of reads of SST files for a median."""
+_READ_BYTES: Final = 1 << 18
+"""Least bytes of a read of a compaction with direct I/O; its readahead has 2 MiB, but the end of a file is shorter."""
 _FEWEST: Final = 8
 """Least number of memtables for an estimate."""
 _IDLE_FACTOR: Final = 8.0
@@ -113,6 +118,20 @@ def wal_fsync(observation: Observation, _: Earlier) -> Estimates:
     error = each * float(MEDIAN_BY_MEAN * free.std(ddof=1) / np.sqrt(len(free))) / factor
     basis = f"median time per entry of {len(free):,} memtables that were filled without a stall, x {each:g} writes per fsync"
     return Estimates((Estimate("device.wal_fsync_latency", fsync_s, error, "s", "estimate", basis),))
+
+
+def read_latency(observation: Observation, _: Earlier) -> Estimates:
+    """Estimate device.read_latency from the times of the reads of SST files that the store counted (rocksdb.sst.read.micros).
+
+    Clients wait for reads of a block, jobs for those of a readahead, of which there are few; so the median is that of a block.
+    """
+    found = [one.histograms[_SST_READS] for one in observation.reading.log.statistics if _SST_READS in one.histograms]
+    largest = max(found, key=lambda one: one.get("COUNT", 0.0), default={})
+    jobs = observation.reading.summary.get("compaction_read_bytes") or 0.0
+    if observation.buffered_reads or "P50" not in largest or largest.get("COUNT", 0.0) < _FEWEST_READS + 2.0 * jobs / _READ_BYTES:
+        return Estimates()
+    basis = f"median of {largest['COUNT']:,.0f} reads of SST files (rocksdb.sst.read.micros)"
+    return Estimates((Estimate("device.read_latency", largest["P50"] / 1e6, None, "s", "estimate", basis),))
 
 
 def _scaled(constant: str, value: float, error: float, why: str) -> Estimate:

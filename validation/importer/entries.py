@@ -10,16 +10,23 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 from lsmlab.models.devices.make import DeviceCaps
+from lsmlab.sim.configuration.compose import NOT_GIVEN
 from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.importer.configuration import FULL_SPEED, NAME, Inferred
 from lsmlab.validation.importer.load import full_speed, schedule, trace_text
+from lsmlab.validation.importer.trace_load import TraceLoad
 from lsmlab.validation.importer.workload import InferredWorkload
 
 _LIMITS: Final = tuple(f.name for f in fields(DeviceCaps))
 _STORE: Final = ("version", "options_file", "not_simulated", "compression_ratio")
 """Keys of the engine that tell the release, the source of its options, and how well the data compress."""
-_WAYS: Final = {NAME: "as the store accepted it", FULL_SPEED: "clients at full speed"}
+REPLAY: Final = "imported_replay"
+"""Name of the experiment that repeats the operations of a trace."""
+_MOST_EXACT: Final = 5_000_000
+"""Keys of a store from which on a replay of a trace carries a sample of them."""
+_WAYS: Final = {NAME: "as the store accepted it", FULL_SPEED: "clients at full speed", REPLAY: "each operation of the trace"}
 """Load of each experiment."""
 
 
@@ -51,12 +58,42 @@ def configuration_files(
     `source`: name of the LOG. `trace`: file of the trace, which the texts then include; None: the load contains the trace.
     """
     loads = {NAME: schedule(workload, trace), FULL_SPEED: full_speed(workload)}
+    if trace is not None and workload.trace is not None:
+        loads[REPLAY] = replayed(workload.trace)
     found = [*_machine(inferred, source), *_store(inferred, source), *_loads(inferred, loads, source)]
     found += [_experiment(inferred, name, source) for name in loads]
     texts = {f"{entry.path}.yaml": str(entry) for entry in found}
     texts[f"parameters/{NAME}.yaml"] = str(inferred.parameters)
     if trace is not None and (rows := trace_text(workload)):
         texts[trace.name] = rows
+    return texts
+
+
+def replayed(load: TraceLoad) -> tuple[str, dict[str, Any]]:
+    """Return the entry of configs/workload that repeats each operation of a trace, and the entry's own keys."""
+    length_s = load.operations.length_s
+    duration = {"duration": round(length_s, 3)} if length_s else {}
+    return "trace", {"file": str(load.path.resolve()), "loop": False, **duration}
+
+
+def trace_files(load: TraceLoad, trace: Path) -> dict[str, str]:
+    """Return the texts of the workload entries of a trace without a LOG, and of its schedule, by path in the folder."""
+    starts, per_s = load.rows
+    keys, length_s, source = load.workload_keys(), load.operations.length_s, load.path.name
+    texts = {}
+    loads: dict[str, tuple[str, dict[str, Any]]] = {
+        NAME: ("constant", {"rate": NOT_GIVEN, "duration": NOT_GIVEN}),
+        FULL_SPEED: ("full_speed", {"operations": len(load.operations)}),
+        REPLAY: replayed(load),
+    }
+    if length_s and len(starts) > 1:
+        loads[NAME] = ("trace", {"file": str(trace), "loop": False, "duration": round(length_s, 3)})
+        rows = zip(starts.tolist(), (per_s * np.diff(np.append(starts, length_s))).tolist(), strict=True)
+        texts[trace.name] = "seconds,operations\n" + "".join(f"{start:.6f},{number:.3f}\n" for start, number in rows)
+    notes = [f"unknown: {note}" for note in load.notes()]
+    for name, (entry, own) in loads.items():
+        comments = [f"load of {source}, {_WAYS[name]}", *notes]
+        texts[f"workload/{name}.yaml"] = str(_Entry(f"workload/{name}", [entry], {**own, **keys}, comments))
     return texts
 
 
@@ -98,6 +135,8 @@ def _experiment(inferred: Inferred, name: str, source: str) -> _Entry:
     store = {key: inferred.engine[key] for key in (*_STORE, "families") if key in inferred.engine}
     memory = {key: value for key, value in inferred.device.items() if key not in _LIMITS}
     content |= {group: keys for group, keys in (("engine", store), ("device", memory)) if keys}
+    if name == REPLAY and inferred.load.get("num", _MOST_EXACT) < _MOST_EXACT:
+        content["keys"] = {"mode": "exact"}
     comments = ("@package _global_", f"Store, machine, limits and load of {source}, {_WAYS[name]}.", *inferred.notes)
     overrides = [f"override /{group}: {entry}" for group, entry in chosen.items()]
     return _Entry(f"experiment/{name}", overrides, content, comments, own_values_last=False)

@@ -23,7 +23,7 @@ from lsmlab.sim.results.parquet import write_table
 from lsmlab.sim.results.rundir import RunDirectory
 from lsmlab.sim.results.schema.columns import FORMAT
 from lsmlab.sim.studies.request import argument, option
-from lsmlab.validation.importer.clients import wal_fsync, write_op
+from lsmlab.validation.importer.clients import read_latency, wal_fsync, write_op
 from lsmlab.validation.importer.configuration import DRIVES, FULL_SPEED, NAME, Inferred, infer, limited_by_store
 from lsmlab.validation.importer.cores import fewest_cores
 from lsmlab.validation.importer.device import FLUSH_CPU, fsync_bandwidth, small_fsync, streams, throughput
@@ -34,7 +34,8 @@ from lsmlab.validation.importer.load import infer_database
 from lsmlab.validation.importer.reading import Reading, families, read
 from lsmlab.validation.importer.statistics import latency_s, read_rate_per_s, store_statistics
 from lsmlab.validation.importer.tables import Tables, tables_of
-from lsmlab.validation.importer.workload import InferredWorkload
+from lsmlab.validation.importer.trace_load import TraceLoad, read_trace_load
+from lsmlab.validation.importer.workload import InferredWorkload, with_trace
 from lsmlab.validation.logs.files import is_options_file
 from lsmlab.validation.logs.history.jobs import PROBLEMS
 from lsmlab.validation.logs.records import TROUBLES
@@ -46,7 +47,7 @@ class ImportRequest:
 
     logs: tuple[Path, ...] = argument(
         "LOG", "the database's folder, with LOG and LOG.old.* files; or a LOG, or several of one store, or db_bench's output "
-        "(plain, .gz, .xz or .bz2); and an OPTIONS file (default: the LOG's header)", several=True,
+        "(plain, .gz, .xz or .bz2); an OPTIONS file (default: the LOG's header); a trace of its operations", several=True,
     )  # fmt: skip
     options: Path | None = option(None, "an OPTIONS file, or a LOG whose header has the options", metavar="FILE")
     report_csv: Path | None = option(None, "db_bench's --report_file: seconds and operations", metavar="CSV")
@@ -109,7 +110,7 @@ class ImportedStore:
             for schema, columns in self.tables[0]:
                 write_table(place.staging, schema, columns, about)
             write_json(place.staging / "summary.json", self.summary)
-            _publish(place)
+            publish(place)
 
     def in_memory(self, name: str) -> MemoryFolder:
         """Return the configuration as a folder in memory, about which studies can be asked by its name."""
@@ -119,13 +120,24 @@ class ImportedStore:
 
 def read_store(request: ImportRequest) -> ImportedStore:
     """Read a LOG and infer load and machine. Raises InputError if a file is unreadable or of the wrong kind."""
-    logs, options = _sorted(request)
-    return replace(summarised(read(logs, options, request.report_csv)), device=request.device)
+    trace, others = traces_among(request.logs)
+    if not others:
+        raise InputError(f"{request.logs[0]}: is a trace of operations; give the LOG of its store, too")
+    logs, options = _sorted(others, request)
+    return replace(summarised(read(logs, options, request.report_csv), trace), device=request.device)
 
 
-def _sorted(request: ImportRequest) -> tuple[Sequence[Path], Path | None]:
-    """Return the LOG files and folders of a request, and its OPTIONS file. Raises InputError for two of the latter."""
-    given = {path: len(request.logs) > 1 and not path.is_dir() and is_options_file(path) for path in request.logs}
+def traces_among(paths: Sequence[Path]) -> tuple[TraceLoad | None, Sequence[Path]]:
+    """Return the load of the trace of operations among files, and the other files. Raises InputError for two traces."""
+    found = {path: load for path in paths if (load := read_trace_load(path)) is not None}
+    if len(found) > 1:
+        raise InputError(f"{list(found)[1]}: a second trace of operations; give one")
+    return next(iter(found.values()), None), [path for path in paths if path not in found]
+
+
+def _sorted(paths: Sequence[Path], request: ImportRequest) -> tuple[Sequence[Path], Path | None]:
+    """Return the LOG files and folders among the files, and the OPTIONS file. Raises InputError for two of the latter."""
+    given = {path: len(paths) > 1 and not path.is_dir() and is_options_file(path) for path in paths}
     options = [path for path, is_options in given.items() if is_options]
     options += [request.options] if request.options is not None else []
     if len(options) > 1:
@@ -153,7 +165,8 @@ ESTIMATORS: Final = (
     Estimator(streams),
     Estimator(small_fsync),
     Estimator(fsync_bandwidth, ("device.fsync_latency", *FLUSH_CPU)),
-    Estimator(throughput, ("device.write_bandwidth", *FLUSH_CPU)),
+    Estimator(read_latency),
+    Estimator(throughput, ("device.write_bandwidth", "device.read_latency", *FLUSH_CPU)),
     Estimator(fewest_cores, ("host.cores",)),
     Estimator(write_op, ("host.compaction_record", "host.compaction_byte")),
     Estimator(wal_fsync),
@@ -168,9 +181,11 @@ def estimate(observation: Observation) -> Estimates:
     return found
 
 
-def summarised(reading: Reading) -> ImportedStore:
-    """Infer load and machine from a LOG, and add them to its summary."""
+def summarised(reading: Reading, trace: TraceLoad | None = None) -> ImportedStore:
+    """Infer load and machine from a LOG, and add them to its summary. `trace`: operations of the same store."""
     workload = infer_database(reading)
+    if trace is not None:
+        workload = with_trace(workload, trace)
     observation = observe(reading, workload)
     rates = estimate(observation)
     summary = dict(reading.summary)
@@ -184,6 +199,8 @@ def summarised(reading: Reading) -> ImportedStore:
             summary["column_families"][name]["write_share"] = part.writes / sum(p.writes for p in workload.families.values())
     if "write_ops_per_s" in summary:
         summary["read_ops_per_s"] = read_rate_per_s(reading)
+        if summary["read_ops_per_s"] is None and trace is not None and workload.until_s > 0:
+            summary["read_ops_per_s"] = workload.reads / workload.until_s
         summary["ops_per_s"] = summary["write_ops_per_s"] + (summary["read_ops_per_s"] or 0.0)
     options = reading.options
     summary |= {
@@ -207,6 +224,7 @@ def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known
         "column_families": list(families(reading.jobs)), "wrapped": log.wrapped, "known_s": known_s,
         "column_family": options.column_family if options is not None else "default",
         "workload": _load(workload),
+        "trace": None if workload.trace is None else workload.trace.facts(),
         "rates": [asdict(e) for e in rates.estimates],
         "write_limited": rates.write_limited,
         "unreadable": reading.unreadable,
@@ -250,7 +268,7 @@ def _changed_options(reading: Reading) -> dict[str, Any] | None:
 
 def _load(workload: InferredWorkload) -> dict[str, Any]:
     """Numbers of a load without its rows over time; those of column families under `families`, where there are several."""
-    rows = ("seconds", "rate_per_s", "fills", "notes", "families", "short_lived")
+    rows = ("seconds", "rate_per_s", "fills", "notes", "families", "short_lived", "trace", "from_trace")
     numbers = {f.name: getattr(workload, f.name) for f in fields(workload) if f.name not in rows}
     if not workload.families:
         return numbers
@@ -258,7 +276,7 @@ def _load(workload: InferredWorkload) -> dict[str, Any]:
     return {**numbers, "families": own}
 
 
-def _publish(place: RunDirectory) -> Path:
+def publish(place: RunDirectory) -> Path:
     """Publish like `RunDirectory.publish`, but replace folders of an earlier import."""
     for path in place.staging.iterdir():
         if path.is_dir() and (place.target / path.name).is_dir():

@@ -157,13 +157,18 @@ def direct_limits(observation: Observation, earlier: Earlier) -> Estimates:
     work = work_of(jobs, [job.cpu_s or job_cpu(job, host).seconds(host) for job in jobs], reads=not observation.buffered_reads)
     possible = [h for h in HYPOTHESES if h is not READ_WRITE_CAP or _reads_count(observation, work)]
     choice = choose(work, possible)
-    found = _estimates(observation, work, choice.best)
+    found = _unknown(_estimates(observation, work, choice.best), earlier)
     if not choice.rivals:
         return Estimates(found)
     told = ", ".join(f"{fit.hypothesis.words} ({_text(_estimates(observation, work, fit)[0])})" for fit in choice.rivals)
     note = f"device: jobs waited for {choice.best.hypothesis.words} ({_text(found[0])}); the LOG does not exclude {told}"
     other = next((fit for fit in choice.rivals if _quantity(fit) != _quantity(choice.best)), choice.rivals[0])
-    return Estimates(found, (note,), _estimates(observation, work, other))
+    return Estimates(found, (note,), _unknown(_estimates(observation, work, other), earlier))
+
+
+def _unknown(found: tuple[Estimate, ...], earlier: Earlier) -> tuple[Estimate, ...]:
+    """Return the estimates of what is not known from elsewhere."""
+    return tuple(one for one in found if earlier.get(one.name) is None)
 
 
 def _reads_count(observation: Observation, work: RecordedWork) -> bool:

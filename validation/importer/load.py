@@ -12,7 +12,7 @@ from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.tree.memtable import encoded_entry_bytes
 from lsmlab.sim.configuration.compose import NOT_GIVEN
 from lsmlab.validation.importer.reading import Reading
-from lsmlab.validation.importer.workload import InferredWorkload, client_threads, infer_workload, set_rate
+from lsmlab.validation.importer.workload import InferredWorkload, client_threads, infer_workload, point_reads, set_rate
 from lsmlab.validation.logs.history.jobs import LogJobs
 
 _HALF: Final = (0.45, 0.55)
@@ -123,7 +123,7 @@ def _combine(reading: Reading, parts: Mapping[str, InferredWorkload]) -> Inferre
         short_lived=False,
         writes=float(sum(part.writes for part in parts.values())),
         delete_share=sum(part.writes * part.delete_share for part in lasting) / writes if writes else 0.0,
-        reads=reading.log.ticker_sum("rocksdb.number.keys.read"),
+        reads=point_reads(reading.log, float(sum(part.writes for part in parts.values()))),
         threads=client_threads(reading.log),
         fills=[fill for part in parts.values() for fill in part.fills],
         notes=[note for part in parts.values() for note in part.notes],
@@ -161,10 +161,14 @@ def as_overwrites(part: InferredWorkload) -> InferredWorkload:
 
 
 def trace_text(workload: InferredWorkload) -> str:
-    """Return the text of the trace of the load; empty if the LOG does not show the rate of writes."""
+    """Return the text of the trace of the load; empty if the LOG does not show the rate of writes.
+
+    Its rows are operations: the writes of the LOG, and the reads in proportion to them.
+    """
     if len(workload.seconds) < 2:
         return ""
-    rows = zip(workload.seconds, workload.operations, strict=True)
+    reads = (workload.reads + workload.scans) / workload.writes if workload.writes else 0.0
+    rows = zip(workload.seconds, workload.operations * (1.0 + reads), strict=True)
     return "seconds,operations\n" + "".join(f"{seconds:.3f},{operations:.3f}\n" for seconds, operations in rows)
 
 
@@ -187,7 +191,7 @@ def full_speed(workload: InferredWorkload) -> tuple[str, dict[str, Any]]:
     if len(workload.seconds) >= 2:
         return "full_speed", {"duration": round(workload.until_s, 3)}
     if workload.writes >= 1.0:
-        return "full_speed", {"operations": round(workload.writes + workload.reads)}
+        return "full_speed", {"operations": round(workload.writes + workload.reads + workload.scans)}
     return "full_speed", {"duration": NOT_GIVEN}
 
 
@@ -215,7 +219,7 @@ def load_of(workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:
         load["threads"] = max(1, workload.threads)
     if not workload.reads and workload.writes:
         notes.append("workload: without RocksDB's tickers the LOG has no number of reads; none are simulated")
-    return load
+    return load | dict(workload.from_trace)
 
 
 def _families(workload: InferredWorkload, load: Mapping[str, Any], notes: list[str]) -> dict[str, dict[str, Any]]:
@@ -248,6 +252,8 @@ def _mix(workload: InferredWorkload) -> dict[str, float]:
     mix["insert" if workload.pattern.startswith("insert") else "update"] = round(writes, 6)
     if workload.reads and workload.writes:
         mix["read"] = round(workload.reads / workload.writes, 6)
+    if workload.scans and workload.writes:
+        mix["scan"] = round(workload.scans / workload.writes, 6)
     return mix
 
 

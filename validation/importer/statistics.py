@@ -50,6 +50,14 @@ def read_rate_per_s(reading: Reading) -> float | None:
     return reads / covered_s if reads and covered_s else None
 
 
+def busy_readers(reading: Reading) -> float | None:
+    """Return the mean number of clients in a get, MultiGet or seek, by Little's law; None without such calls."""
+    found, covered_s = reading.log.statistics, _covered_s(reading, reading.log.statistics)
+    calls = [_LATENCIES[call] for call in ("get", "multiget", "seek")]
+    spent_s = sum(one.histograms.get(name, {}).get("SUM", 0.0) for one in found for name in calls) / 1e6
+    return spent_s / covered_s if spent_s and covered_s else None
+
+
 def latency_s(reading: Reading, call: str) -> dict[str, float] | None:
     """Return percentiles, maximum and mean of one kind of call in seconds; None if the LOG does not have them."""
     largest = _largest(reading.log.statistics, _LATENCIES[call])

@@ -229,7 +229,7 @@ def _transfers(reading: Reading, workload: InferredWorkload, edges: Floats) -> T
     for consumer, jobs in groups.items():
         start, end = job_spans(jobs, reading)
         for direction in ("read", "write"):
-            amount = np.array([float(getattr(j, f"{direction}_bytes")) for j in jobs], dtype=np.float64)
+            amount = np.array([float(getattr(j, f"all_{direction}_bytes")) for j in jobs], dtype=np.float64)
             table[f"{direction}_bytes_{consumer}_per_s"] = spread(start, end, amount, edges) / edges[1]
     return table
 
@@ -253,11 +253,30 @@ def _states(reading: Reading, edges: Floats) -> Table:
     table["delayed_rate_bytes_per_s"] = _column(_times(reading, [t for t, _ in rates]), [n for _, n in rates], at)
     for kind, name in (("flush", "running_flushes"), ("compaction", "running_compactions")):
         table[name] = _running([j for j in reading.jobs.jobs if j.kind == kind], reading, at)
+    table |= _blob_states(reading, at)
     for level in range(levels):
         sizes = [s[level] if level < len(s) else 0 for _, _, s in rows]
         table[f"level_bytes_{level}"] = _column(times, sizes, at)
         table[f"level_files_{level}"] = _column(times, [c[level] if level < len(c) else 0 for _, c, _ in rows], at)
     return table
+
+
+def _blob_states(reading: Reading, at: Floats) -> Table:
+    """Return files, bytes and garbage of blob files by second: those of the last dump before, NaN before the first one.
+
+    A column that some dump lacks is left out, as are all in a LOG without blob files.
+    """
+    dumps = [(dump.time_us, [f.blobs for f in dump.families.values() if f.blobs]) for dump in reading.log.dumps]
+    told = [(time_us, families) for time_us, families in dumps if time_us is not None and families]
+    if not any(one["files"] for _, families in told for one in families):
+        return {}
+    times = _times(reading, [time_us for time_us, _ in told])
+    table: Table = {}
+    for column, name in (("blob_files", "files"), ("blob_bytes", "bytes"), ("blob_garbage_bytes", "garbage_bytes")):
+        if all(name in one for _, families in told for one in families):
+            values = np.array([sum(one[name] for one in families) for _, families in told])
+            table[column] = step_values(times, values, at, np.nan)
+    return {column: values for column, values in table.items() if np.isfinite(values).any()}
 
 
 def _times(reading: Reading, times_us: Sequence[int]) -> Floats:

@@ -30,7 +30,7 @@ def import_text(summary: Mapping[str, Any]) -> str:
     found = summary["import"]
     lines = [
         _title(summary), *_history(found["files"]), *_work(summary), *_stalls(summary), *_reads(summary),
-        *_load(found["workload"]), *_options(found["changed_options"]),
+        *_load(found["workload"]), *trace_rows(found.get("trace")), *_options(found["changed_options"]),
     ]  # fmt: skip
     if families := summary.get("column_families"):
         lines += ["", *family_lines(families)]
@@ -45,6 +45,43 @@ def import_text(summary: Mapping[str, Any]) -> str:
         f"{'assumption' if assumed == 1 else 'assumptions'} on what the LOG does not show.", _WIDTH,
     )  # fmt: skip
     return "\n".join(lines) + "\n"
+
+
+def trace_rows(trace: Mapping[str, Any] | None) -> list[str]:
+    """Return rows on a trace of operations: what it has, the fitted load with its errors, and what it does not tell."""
+    if trace is None:
+        return []
+    length_s = trace["duration_s"]
+    over = f" in {format_seconds(length_s)}" if length_s else ", without times"
+    kinds = ", ".join(f"{_percent(row['share'])} {row['kind']}{_rate(row['per_s'])}" for row in trace["kinds"])
+    lines = _row("trace", f"{trace['form']}: {trace['operations']:,} operations{over} on {trace['keys']:,} keys")
+    lines += _row("", kinds)
+    for label in ("writes", "reads"):
+        if (fit := trace[label]) is not None:
+            constant = f", constant {fit['zipfian_constant']:.2f}," if fit["zipfian_constant"] is not None else ""
+            known = "" if fit["population_known"] else "at least "
+            lines += _row(f"{label} fitted", f"{fit['distribution']}{constant} over {known}{fit['population']:,} keys")
+            lines += _checks(fit["checks"])
+    if (sizes := trace["sizes"]) is not None:
+        told = ", ".join(f"{name.removeprefix('value_')} {value:g}" for name, value in sizes["parameters"].items())
+        lines += _row("sizes fitted", f"{sizes['distribution']}: {told}")
+        lines += _checks(sizes["checks"])
+    for note in trace["notes"]:
+        lines += _row("unknown", note)
+    return lines
+
+
+def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return rows that set a fit beside its trace."""
+    lines: list[str] = []
+    for one in checks:
+        error = "" if one["error"] is None else f" ({100 * one['error']:+.1f} %)"
+        lines += _row("", f"{one['name']}: {one['trace']:,.4g}, fitted {one['fit']:,.4g}{error}")
+    return lines
+
+
+def _rate(per_s: float | None) -> str:
+    return f" ({per_s:,.0f}/s)" if per_s is not None else ""
 
 
 def _row(label: str, text: str) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from lsmlab.models.tree.blobs import RECORD_HEADER_BYTES
@@ -15,11 +15,15 @@ from lsmlab.models.tree.memtable import encoded_entry_bytes
 from lsmlab.models.tree.sst import expected_block
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading, grid
+from lsmlab.validation.importer.statistics import busy_readers
+from lsmlab.validation.importer.trace_load import TraceLoad, per_write, settings_beside_log
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 from lsmlab.validation.logs.records import RocksDbLog
 
 _ALL_APART: Final = 0.98
 """Share of the values in blob files from which on all of them count as large."""
+_WHOLE_THREAD: Final = 0.05
+"""Part of a thread that shows none."""
 _SEVERAL: Final = 1.5
 """Least writes per fsync of the WAL that show several synced threads."""
 _SEQUENCE_BYTES: Final = 8
@@ -30,6 +34,10 @@ _FEWEST_DROPS: Final = 25
 """Least number of entries dropped by flushes for an estimate of the number of keys (error 20 %)."""
 _ORDERED_SHARE: Final = 0.9
 """Keys count as written in order if trivial moves are at least this share of the jobs that move data out of L0."""
+_SAME_RATE: Final = (0.8, 1.25)
+"""Ratios of the rates of writes in a trace and in a LOG that count as equal."""
+_PRELOADED: Final = 0.5
+"""Least share of the keys that the store held at the LOG's begin, from which on it held all of them."""
 _SKEWED: Final = 0.5
 """Writes count as skewed if `keys`, which assumes uniform writes, is below this share of the keys in the store."""
 
@@ -52,7 +60,13 @@ class InferredWorkload:
     """Number of flushed entries, deletes included."""
     delete_share: float = 0.0
     reads: float = 0.0
-    """Number of point reads; 0 if the LOG has no RocksDB tickers."""
+    """Number of point reads; 0 if neither a LOG's RocksDB tickers nor a trace tell it."""
+    scans: float = 0.0
+    """Number of scans, in the same way."""
+    trace: TraceLoad | None = None
+    """Trace of operations of the same store."""
+    from_trace: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of the workload group that the trace tells better than the LOG."""
     seconds: Floats = field(default_factory=lambda: np.empty(0))
     """Starts of the intervals of `rate_per_s`."""
     rate_per_s: Floats = field(default_factory=lambda: np.empty(0))
@@ -120,10 +134,45 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     _before(found, reading)
     _keys(found, reading, flushes)
     found.compression_ratio = _compression_ratio(found, reading)
-    found.reads = reading.log.ticker_sum("rocksdb.number.keys.read")
+    found.reads = point_reads(reading.log, found.writes)
     found.synced = reading.writes_per_sync is not None
     found.threads = client_threads(reading.log) if reading.writes_per_sync is None else _synced_threads(reading.writes_per_sync)
+    if (readers := busy_readers(reading)) is not None:
+        found.threads = max(found.threads or 1, math.ceil(readers - _WHOLE_THREAD))
     return found
+
+
+def with_trace(found: InferredWorkload, trace: TraceLoad) -> InferredWorkload:
+    """Return the load of a LOG with what a trace of the same store tells: reads, distributions of keys and of sizes.
+
+    Reads that the store counted itself stay. The trace's times are not used, because its clock may differ from the LOG's.
+    """
+    stored = round(max(found.stored_keys, found.entries_before, 0.0 if found.keys_assumed else found.keys or 0.0))
+    entries = [float(number) for _, _, number in found.fills]
+    trace = replace(trace, population=stored or None, memtable_entries=round(float(np.median(entries))) if entries else None)
+    rate_per_s = float(found.operations.sum()) / found.until_s if found.until_s else None
+    each = per_write(trace, rate_per_s)
+    gets, seeks = each if each is not None and found.writes else (0.0, 0.0)
+    notes = [*found.notes, *(f"trace: {note}" for note in trace.notes())]
+    if found.reads and each is not None:
+        notes.append(
+            f"trace: {gets * found.writes:,.0f} gets follow from it; the {found.reads:,.0f} that the store counted are simulated"
+        )
+    if each is None:
+        notes.append("trace: it has no writes and no times, so its reads cannot be set beside the writes of the LOG")
+    traced_per_s = trace.writes_per_s
+    if traced_per_s and rate_per_s and not _SAME_RATE[0] < traced_per_s / rate_per_s < _SAME_RATE[1]:
+        notes.append(
+            f"trace: {traced_per_s:,.0f} writes/s, but {rate_per_s:,.0f} in the LOG: it was sampled, or is of another time; reads"
+            " are simulated in proportion to the writes"
+        )
+    settings = settings_beside_log(trace)
+    if "num" in settings:
+        settings["preload"] = float(found.entries_before >= _PRELOADED * settings["num"])
+    return replace(
+        found, reads=found.reads or gets * found.writes, scans=seeks * found.writes, trace=trace, from_trace=settings,
+        notes=notes,
+    )  # fmt: skip
 
 
 def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], flushes: Sequence[LogJob]) -> None:
@@ -368,6 +417,12 @@ def _synced_threads(writes_per_sync: float) -> int:
     Two threads cannot be told from one.
     """
     return max(1, 2 * math.floor(writes_per_sync)) if writes_per_sync >= _SEVERAL else 1
+
+
+def point_reads(log: RocksDbLog, writes: float) -> float:
+    """Return the point reads beside `writes` entries: in the proportion that the store's tickers count, up to their last dump."""
+    read, written = (log.ticker_sum(f"rocksdb.number.keys.{kind}") for kind in ("read", "written"))
+    return read * writes / written if read and written and writes else read
 
 
 def client_threads(log: RocksDbLog) -> int | None:

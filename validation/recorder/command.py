@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
+from lsmlab.models.workloads.phases import NAMES_OF_DB_BENCH, Phases, phase_items
 from lsmlab.sim.prefill_options import prefill_engine, prefill_engines, prefill_options
 from lsmlab.validation.recorder.drivers import DB_BENCH, Driver
 from lsmlab.validation.recorder.flags import Flag, as_arguments, number
 
-_NOT_FLAGS: Final = ("_target_", "name", "shards", "shard_spread", "description", "source", "families", "options")
+_NOT_FLAGS: Final = ("_target_", "name", "phases", "shards", "shard_spread", "description", "source", "families", "options")
 _WHOLE: Final = 100.0
 """Sum of db_bench's `column_family_distribution`."""
 _RATE_LIMIT: Final = "rate_limiter_bytes_per_sec"
@@ -122,8 +123,16 @@ def _workload_flags(workload: Mapping[str, Any]) -> dict[str, Flag]:
 
 
 def _benchmark(workload: Mapping[str, Any]) -> str:
-    """Return db_bench's name of a workload class: FillRandom is fillrandom."""
+    """Return db_bench's name of a workload class: FillRandom is fillrandom. Of phases: their names, with commas between them."""
     module, _, name = str(workload["_target_"]).rpartition(".")
+    if name == Phases.__name__:
+        steps = phase_items(workload["phases"])
+        for step, own in steps:
+            if step not in NAMES_OF_DB_BENCH or own:
+                raise InputError(
+                    f"workload.phases: {step} cannot be recorded: db_bench has no such benchmark, or gives it no flags of its own"
+                )
+        return ",".join(step for step, _ in steps)
     if not module.startswith("lsmlab.models.workloads.") or module.rpartition(".")[2] not in _BENCH_MODULES:
         raise InputError(f"workload: {name} is not a benchmark of db_bench; choose another entry of configs/workload")
     return name.lower()

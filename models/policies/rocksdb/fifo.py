@@ -69,7 +69,7 @@ class FifoPicker(Picker):
 
     def _expired(self, file: SortedFile, now_s: float) -> bool:
         """Return whether a file is older than the ttl; RocksDB compares whole seconds."""
-        return math.isfinite(now_s) and int(file.created_s) < int(now_s) - self.options.ttl
+        return math.isfinite(now_s) and int(file.data_from_s) < int(now_s) - self.options.ttl
 
     # ---- picking ----
 

@@ -33,11 +33,13 @@ class Seed:
     """Whether `files` are L0 files that the picker has tested to be disjoint."""
     first: int = 0
     """Levels >= 1: index in the level of the first of `files`."""
+    first_reason: str = ""
+    """RocksDB's compaction_reason of a job that no score asks for; empty: a score does."""
 
     @property
     def reason(self) -> str:
         """Return RocksDB's compaction_reason."""
-        return "LevelL0FilesNum" if self.level == 0 else "LevelMaxLevelSize"
+        return self.first_reason or ("LevelL0FilesNum" if self.level == 0 else "LevelMaxLevelSize")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,20 @@ from dataclasses import dataclass, field
 
 from lsmlab.models import since
 from lsmlab.models.options.fields import RocksDbOptions
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope
+from lsmlab.models.policies.decisions import (
+    NOTHING,
+    Compaction,
+    DoNothing,
+    Move,
+    Pick,
+    Picker,
+    RunningJob,
+    Scope,
+    in_scope,
+)
 from lsmlab.models.policies.rocksdb import l0
 from lsmlab.models.policies.rocksdb.compression import level_compression
+from lsmlab.models.policies.rocksdb.due_files import ROUND_ROBIN_TTL, TTL, DueFiles, least_age_s
 from lsmlab.models.policies.rocksdb.forced_blob_gc import forced_blob_gc, marked_files
 from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, key_range
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, bottommost_bytes, order_by_score
@@ -44,11 +55,15 @@ class LeveledPicker(Picker):
     _last: _Derived | None = field(init=False, repr=False, default=None)
     """Values of the state of a tree at the last query; the store asks for them several times per install."""
     _inputs: InputRules = field(init=False, repr=False)
+    _due: DueFiles = field(init=False, repr=False)
+    _least_age_s: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.rules = LevelRules(self.options, self.version)
         self._lists = PriorityLists(self.options.compaction_pri, self.version)
         self._inputs = InputRules(self.options, self.version)
+        self._due = DueFiles(self.options, self.version)
+        self._least_age_s = least_age_s(self.options)
 
     # ---- queries at every install ----
 
@@ -62,14 +77,16 @@ class LeveledPicker(Picker):
     def _targets(self, tree: Tree) -> Targets:
         return self._derived(tree).targets
 
-    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Return whether some level has a score >= 1, or garbage of blobs must go (LevelCompactionPicker::NeedsCompaction)."""
+    def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:
+        """Return whether a score is >= 1, a file is due, or garbage of blobs must go (LevelCompactionPicker::NeedsCompaction)."""
         if self.options.disable_auto_compactions:
             return False
         scores = self.scores(tree)
         if scope is Scope.L0:
             return scores[0] >= 1
         if max(scores if scope is Scope.ANY else scores[1:], default=0.0) >= 1:
+            return True
+        if self._looks_for_due(tree, now_s) and self._due.files(tree, now_s):
             return True
         return bool(tree.blobs) and bool(marked_files(tree, self.options, self.version))
 
@@ -125,11 +142,13 @@ class LeveledPicker(Picker):
     # ---- picking ----
 
     def pick(
-        self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY  # noqa: ARG002
+        self, tree: Tree, running: Sequence[RunningJob], now_s: float, scope: Scope = Scope.ANY
     ) -> Pick:
         """Choose the next compaction (LevelCompactionBuilder::PickCompaction)."""
         targets = self._targets(tree)
         seed = self._initial(tree, running, targets, scope)
+        if seed is None and self._looks_for_due(tree, now_s) and (seed := self._of_due(tree, running, targets, now_s)):
+            return in_scope(self._from_seed(tree, running, targets, seed), scope)
         if seed is None and tree.blobs and scope is not Scope.L0:
             return forced_blob_gc(tree, running, self.options, self.version) or NOTHING
         return self._from_seed(tree, running, targets, seed)
@@ -142,11 +161,30 @@ class LeveledPicker(Picker):
             return self._from_seed(tree, running, targets, self._seed_l0(tree, running, targets, score))
         return self._from_seed(tree, running, targets, self._seed_level(tree, running, level, score))
 
+    def complete(
+        self, tree: Tree, running: Sequence[RunningJob], seed: Seed, *, moves: bool = True
+    ) -> Compaction | Move | DoNothing:  # fmt: skip
+        """Return the job from files that no score has chosen: a compaction within their level, or to the next one.
+
+        `moves`: whether they may move unread. Returns NOTHING if a running job is in the way.
+        """
+        if seed.level != seed.output:
+            pick = self._complete(tree, running, self._targets(tree), seed)
+            if moves or not isinstance(pick, Move):
+                return pick
+            return Compaction(pick.start_level, pick.output_level, pick.inputs, pick.reason, pick.score)
+        files = tuple(seed.files)
+        if seed.level > 0 and conflicts(running, seed.level, *key_range(files)):
+            return NOTHING
+        return Compaction(seed.level, seed.level, ((seed.level, files),), seed.reason, seed.score)
+
     def _from_seed(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed | None) -> Pick:
         if seed is None:
             return NOTHING
         if seed.output == 0:
             return Compaction(0, 0, ((0, tuple(seed.files)),), seed.reason, seed.score, seed.cursor)
+        if seed.level == seed.output:
+            return self.complete(tree, running, seed)
         if seed.level == 0 and not seed.disjoint:
             seed.files = l0.closure(tree.l0, *key_range(seed.files))
             if any(f.busy for f in seed.files):
@@ -178,6 +216,26 @@ class LeveledPicker(Picker):
                 seed = self._seed_level(tree, running, level, score)
             if seed is not None:
                 return seed
+        return None
+
+    def _looks_for_due(self, tree: Tree, now_s: float) -> bool:
+        """Return whether a file can be due; nearly always none can."""
+        return now_s > self._least_age_s or tree.marks_files
+
+    def _of_due(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, now_s: float) -> Seed | None:
+        """Choose the first file that is due and may start a job (PickFilesMarkedForCompaction, PickFileToCompact)."""
+        l0_busy = any(job.start_level == 0 for job in running)
+        for old in self._due.files(tree, now_s):
+            if old.reason == TTL and old.level > 0 and self._inputs.round_robin:
+                seed = self._seed_level(tree, running, old.level, 0.0)
+                if seed is not None:
+                    seed.first_reason = ROUND_ROBIN_TTL
+                    return seed
+            if old.level == 0 and l0_busy:
+                continue
+            output = targets.base_level if old.output == -1 else old.output
+            first = 0 if old.level == 0 else tree.levels[old.level].index(old.file)
+            return Seed(old.level, output, [old.file], 0.0, first=first, first_reason=old.reason)
         return None
 
     def _intra_l0(self, tree: Tree, score: float) -> Seed | None:
@@ -245,7 +303,9 @@ class LeveledPicker(Picker):
         a, b = below.overlapping(file.lo, file.hi)
         return None if b > a and below.any_busy(a, b) else (a, b)
 
-    def _complete(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed) -> Pick:
+    def _complete(
+        self, tree: Tree, running: Sequence[RunningJob], targets: Targets, seed: Seed
+    ) -> Compaction | Move | DoNothing:  # fmt: skip
         """Add output-level files, grow the inputs, test for conflicts, and test for a trivial move.
 
         See (behaviour/leveled-compaction.md, Growing the inputs; Trivial moves).

@@ -17,6 +17,8 @@ from lsmlab.models.tree.files import KeyArray, SortedFile
 from lsmlab.models.version import Version
 from numpy.typing import NDArray
 
+MANUAL: Final = "ManualCompaction"
+"""Reason of manual compactions, which split at every level (`is_manual_compaction_`)."""
 ANCHORS: Final = 128
 """Maximum number of anchors per table (kMaxNumAnchors in BlockBasedTable::ApproximateKeyAnchors)."""
 FILL: Final = 4.0 / 5
@@ -38,7 +40,7 @@ def planned_parts(options: RocksDbOptions, pick: Compaction, version: Version, f
     if options.compaction_pri is CompactionPri.ROUND_ROBIN and version >= since.ROUND_ROBIN_PARTS:
         return max(most, min(files, most + free_slots))
     if pick.start_level > 0:
-        return 1
+        return most if pick.reason == MANUAL else 1
     output_is_empty = pick.inputs[-1][0] != pick.output_level  # in the LOGs of 6.4 no such job splits
     return 1 if output_is_empty and version < since.PARTS_WITHOUT_OUTPUT_FILES else most
 

@@ -1,6 +1,6 @@
 // What was clicked, in words and tables: a stall with the jobs behind it, or a job with its reason, files and cost.
 import { bytes, digits, instant, percent, plural, seconds } from "./format.js";
-import { busyWith, causeOf, chosenJobs, filesOf, jobName, targetAt, treeAt } from "./model.js";
+import { BLOB, busyWith, causeOf, chosenJobs, filesOf, jobName, targetAt, treeAt } from "./model.js";
 import { change, view } from "./view.js";
 
 const MOST_ROWS = 40;
@@ -130,16 +130,23 @@ function filesText(data, job) {
   const overlap = upper > 0 && below ? ` Overlap: ${digits(col.read_bytes_output_level[job] / upper)} bytes of L${col.output_level[job]} per byte from above.` : "";
   const noun = col.start_level[job] < 0 ? "memtable" : "file";
   const parts = [element("p", { text: `${plural(col.input_files[job], noun)}${below ? ` and ${plural(below, "file")} of the output level` : ""} in, ${plural(col.output_files[job], "file")} out.${overlap}` })];
+  if (col.blob_files && (col.blob_files[job] || col.blob_read_bytes[job])) parts.push(element("p", { text: blobText(col, job) }));
   if (!data.tree) return parts;
   const { inputs, outputs } = filesOf(data, job);
   const { stays, key_top: keyTop } = data.tree;
   const key = (value) => percent(value / 65535 * keyTop);
-  const line = (kind) => (row) => element("tr", {}, [kind, `${stays.number[row]}`, stays.level[row] < 0 ? "frozen" : `L${stays.level[row]}`, bytes(stays.bytes[row]),
-    `${key(stays.smallest[row])} – ${key(stays.largest[row])}`].map((text, i) => element("td", { className: i ? "number" : "", text })));
+  const place = (row) => stays.kind[row] === BLOB ? "blobs" : stays.level[row] < 0 ? "frozen" : `L${stays.level[row]}`;
+  const range = (row) => stays.kind[row] === BLOB ? "none" : `${key(stays.smallest[row])} – ${key(stays.largest[row])}`;
+  const line = (kind) => (row) => element("tr", {}, [kind, `${stays.number[row]}`, place(row), bytes(stays.bytes[row]), range(row)].map((text, i) => element("td", { className: i ? "number" : "", text })));
   const rows = [...inputs.slice(0, MOST_ROWS).map(line("input")), ...outputs.slice(0, MOST_ROWS).map(line("output"))];
   if (rows.length) parts.push(element("details", {}, [element("summary", { text: `Files (${inputs.length} in, ${outputs.length} out)` }),
     table("Files of the job, keys as shares of the key space", ["", "file", "level", "size", "keys"], rows)]));
   return parts;
+}
+
+function blobText(col, job) {
+  const moved = col.blob_read_bytes[job] > 0 ? `; it moved ${bytes(col.blob_read_bytes[job])} of values out of the oldest ones` : "";
+  return `Blob files: ${plural(col.blob_files[job], "new file")} with ${bytes(col.blob_write_bytes[job])}${moved}.`;
 }
 
 function cost(data, job) {

@@ -4,6 +4,7 @@ import { digits, plural, seconds } from "./format.js";
 export const FILE = 0;
 export const FROZEN = 1;
 export const SLICE = 2;
+export const BLOB = 3;
 
 // Return the number of values <= limit in a sorted array.
 export function countUntil(sorted, limit) {
@@ -24,16 +25,18 @@ export function editsUntil(tree, time) {
   return shown ? tree.shown[shown - 1] + 1 : 0;
 }
 
-// Return the files of a tree at an instant: rows of stays by level (L0: newest first), frozen files, and slices by host.
+// Return the files of a tree at an instant: rows of stays by level (L0: newest first), frozen files, slices by host, and
+// blob files, oldest first.
 export function treeAt(tree, time, which) {
   const { stays } = tree;
   const count = editsUntil(tree, time);
-  const state = { levels: new Map(), frozen: [], slices: new Map() };
+  const state = { levels: new Map(), frozen: [], slices: new Map(), blobs: [] };
   const { birth, death, kind, level, host } = stays;
   for (const row of tree.byKey) {
     if (birth[row] >= count || death[row] < count || stays.tree[row] !== which) continue;
     if (kind[row] === FROZEN) state.frozen.push(row);
     else if (kind[row] === SLICE) push(state.slices, host[row], row);
+    else if (kind[row] === BLOB) state.blobs.push(row);
     else push(state.levels, level[row], row);
   }
   const newest = state.levels.get(0);
@@ -46,9 +49,17 @@ function push(map, key, value) {
   if (rows) rows.push(value); else map.set(key, [value]);
 }
 
-// Return the job that has a file among its inputs at an instant, or -1.
+// Return the bytes of garbage in a blob file at an instant.
+export function garbageAt(data, row, time) {
+  const mine = data.garbageOf.get(row);
+  const count = mine ? countUntil(mine.time_s, time) : 0;
+  return count ? mine.bytes[count - 1] : 0;
+}
+
+// Return the job that has a file among its inputs at an instant, or -1; blob files are no inputs.
 export function busyWith(data, row, time) {
   const { tree, jobs } = data;
+  if (tree.stays.kind[row] === BLOB) return -1;
   const { start_s, end_s } = jobs.columns;
   const death = tree.stays.death[row];
   const remover = death < tree.edits.job.length ? tree.edits.job[death] : -1;
@@ -148,7 +159,8 @@ export function filesOf(data, job) {
   const { stays, edits } = data.tree;
   const rows = data.filesOfJob.get(job) || [];
   for (const row of rows) {
-    if (stays.death[row] < edits.job.length && edits.job[stays.death[row]] === job) found.inputs.push(row);
+    const removed = stays.kind[row] !== BLOB && stays.death[row] < edits.job.length;
+    if (removed && edits.job[stays.death[row]] === job) found.inputs.push(row);
     if (edits.job[stays.birth[row]] === job) found.outputs.push(row);
   }
   for (const [row, jobs] of data.unfinishedOf) if (jobs.includes(job)) found.inputs.push(row);
@@ -226,6 +238,12 @@ function prepareTree(data) {
   tree.byKey = Uint32Array.from(stays.birth.keys()).sort((a, b) => stays.smallest[a] - stays.smallest[b] || stays.number[a] - stays.number[b]);
   data.unfinishedOf = new Map();
   inputs.stay.forEach((row, i) => { if (inputs.job[i] >= 0) push(data.unfinishedOf, row, inputs.job[i]); });
+  data.garbageOf = new Map();
+  tree.garbage.stay.forEach((row, i) => {
+    if (!data.garbageOf.has(row)) data.garbageOf.set(row, { time_s: [], bytes: [] });
+    data.garbageOf.get(row).time_s.push(tree.garbage.time_s[i]);
+    data.garbageOf.get(row).bytes.push(tree.garbage.bytes[i]);
+  });
   data.filesOfJob = new Map();
   for (let row = 0; row < stays.birth.length; row++) {
     const maker = edits.job[stays.birth[row]];

@@ -1,7 +1,8 @@
 // The LSM tree at the chosen instant: files as boxes over the key range, levels against their targets.
+import { blobFiles, blobLines } from "./blobs.js";
 import { bytes, percent, plural } from "./format.js";
 import { memory } from "./memory.js";
-import { busyWith, chosenJobs, filesOf, jobName, SLICE, stacked, targetAt, treeAt } from "./model.js";
+import { BLOB, busyWith, chosenJobs, filesOf, jobName, SLICE, stacked, targetAt, treeAt } from "./model.js";
 import { colors, context, once, stripes, text, translucent } from "./paint.js";
 import { tooltip } from "./panel.js";
 import { change, view } from "./view.js";
@@ -9,15 +10,17 @@ import { change, view } from "./view.js";
 const GAP = 10; // px between levels
 const MEMORY = 32; // height of the row of memtables in px
 const FROZEN_LEVEL = -1;
+const BLOBS = 34; // height of the row of blob files in px
 
 // Draw the tree into a canvas; `tell` gets the state in words after each drawing.
 export function treePanel(canvas, data, tell) {
   const shape = shapeOf(data);
+  const apart = data.tree.stays.kind.includes(BLOB);
   const boxes = [];
   const draw = once(canvas, () => {
     boxes.length = 0;
     const state = treeAt(data.tree, view.t, view.tree);
-    const height = MEMORY + GAP + [...shape.values()].reduce((sum, level) => sum + level.height + GAP, 0) + 30;
+    const height = MEMORY + GAP + [...shape.values()].reduce((sum, level) => sum + level.height + GAP, 0) + 30 + (apart ? BLOBS + GAP : 0);
     const { c, width } = context(canvas, height);
     const left = lsmlab.narrow() ? 92 : 210;
     const place = { left, right: width - lsmlab.margins().r, wide: !lsmlab.narrow() };
@@ -31,6 +34,7 @@ export function treePanel(canvas, data, tell) {
       top += room + GAP;
     }
     keyAxis(c, place, top);
+    if (apart) words.push(blobFiles(c, data, { rows: state.blobs, top: top + 24, room: BLOBS, place, marked, boxes }));
     tell(words.filter(Boolean).join("; "));
   });
   listenToFiles(canvas, data, boxes);
@@ -41,7 +45,7 @@ export function treePanel(canvas, data, tell) {
 function shapeOf(data) {
   const { stays, edits } = data.tree;
   const levels = new Set([0]);
-  stays.level.forEach((level, row) => { if (stays.kind[row] !== SLICE) levels.add(level < 0 ? FROZEN_LEVEL : level); });
+  stays.level.forEach((level, row) => { if (stays.kind[row] !== SLICE && stays.kind[row] !== BLOB) levels.add(level < 0 ? FROZEN_LEVEL : level); });
   const most = new Map([...levels].map((level) => [level, 1]));
   const count = edits.time_s.length;
   const samples = Math.min(60, Math.max(8, Math.round(5e5 / stays.birth.length)));
@@ -192,6 +196,7 @@ function listenToFiles(canvas, data, boxes) {
 
 // Return the lines of a file's tooltip.
 export function fileLines(data, row) {
+  if (data.tree.stays.kind[row] === BLOB) return blobLines(data, row);
   const { stays, edits, key_top: keyTop } = data.tree;
   const key = (value) => percent(value / 65535 * keyTop);
   const made = edits.job[stays.birth[row]];

@@ -193,22 +193,23 @@ EVENTS: Final = TableSchema(
             "linked to the file linked_to, and is removed with it. delete: a file of from_level, or a frozen file, is "
             "removed. input: input file of a compaction that was discarded at this time, or that is unfinished at the "
             "end of the run. switch: a memtable becomes immutable. pick: score of from_level when the job was picked, before its "
-            "inputs were locked; one row per level with files",
+            "inputs were locked; one row per level with files. blob_create, blob_delete: a blob file comes, or goes. "
+            "blob_garbage: bytes is all garbage of a blob file up to now; a row whenever it has grown by a sixteenth of the file",
             1,
         ),
-        Column("file", "int32", "", "file number; -1 for a switch or pick", 1),
+        Column("file", "int32", "", "file number, of blob_… that of the blob file; -1 for a switch or pick", 1),
         Column("from_level", "int8", "", "level of the file before the edit; -1: none", 1),
         Column("to_level", "int8", "", "level of the file after the edit; -1: none", 1),
         Column(
             "smallest", "float32", "of the key space",
             "smallest key of the file or slice, as a fraction: 0 is the first key, 1 the last key of workload.num "
-            "(inserts in key order may exceed 1); 0 for delete, input, switch and pick",
+            "(inserts in key order may exceed 1); 0 for delete, input, switch, pick and blob files",
             1,
         ),
         Column("largest", "float32", "of the key space", "largest key of the file or slice, as a fraction", 1),
         Column("bytes", "int64", "bytes", "size of the file or slice; WAL bytes of a switch; target size of the level of a pick, "
-               "0: no target; 0 for delete, input", 1),
-        Column("entries", "int64", "count", "entries of the file, slice or memtable; 0 for delete, input and pick", 1),
+               "0: no target; garbage of blob_garbage; 0 for delete, input and blob_delete", 1),
+        Column("entries", "int64", "count", "entries of the file, slice or memtable, values of a new blob file; 0 for others", 1),
         Column("linked_to", "int32", "", "file to which a slice is linked; -1: none", 1),
         Column("score", "float32", "ratio", "compaction score of the level of a pick; NaN for other rows", 1),
     ),

@@ -123,7 +123,10 @@ def compaction_blobs(
     outside = minus(_total(held), work.read)
     work.uncopied_bytes = apart.values.value_bytes(outside) - apart.values.reference * outside.blobs
     work.collects = options.enable_blob_garbage_collection
-    work.device_bytes, work.point_reads = _device_reads(family, relocated)
+    for start, end in _spans(bounds, len(keys)):
+        mine = start + np.flatnonzero(moves[start:end])
+        device_bytes, point_reads = _device_reads(family, keys[mine], before[mine])
+        work.device_bytes, work.point_reads = work.device_bytes + device_bytes, work.point_reads + point_reads
     return work
 
 
@@ -149,11 +152,22 @@ def blobs_of_preload(
 
 def files_without_garbage(values: ValuesApart, held: Sequence[tuple[KeyArray, BlobNumbers | None]]) -> list[BlobFile]:
     """Return the blob files of SST files with these keys and blob file numbers, for a tree built before the run."""
-    totals: dict[int, BlobSums] = {}
-    for keys, numbers in held:
-        for number, sums in ({} if numbers is None else values.sums(keys, numbers)).items():
-            totals[number] = plus(totals.get(number, NO_SUMS), sums)
-    return [BlobFile(number, totals[number]) for number in sorted(totals)]
+    referring = [(keys, numbers) for keys, numbers in held if numbers is not None]
+    if not referring:
+        return []
+    keys, numbers = (np.concatenate(column) for column in zip(*referring, strict=True))
+    order = np.argsort(keys, kind="stable")
+    spans = _spans_of(keys[order], numbers[order])
+    files = values.sums(keys, numbers)
+    return [BlobFile(number, sums, lo=spans[number][0], hi=spans[number][1]) for number, sums in files.items()]
+
+
+def _spans_of(keys: KeyArray, numbers: BlobNumbers) -> dict[int, tuple[int, int]]:
+    """Return the first and last of the ascending `keys` in each blob file."""
+    files, first = np.unique(numbers, return_index=True)
+    last = len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]
+    ends = zip(keys[first].tolist(), keys[last].tolist(), strict=True)
+    return dict(zip(files.tolist(), ends, strict=True))
 
 
 def _can_leave(values: ValuesApart, keys: KeyArray, tombstones: Tombstones) -> NDArray[np.bool_]:
@@ -176,7 +190,8 @@ def _write(
             cuts = cut_by_size(record_bytes, float(family.options.blob_file_size))
             for first, after in _spans(cuts, len(places)):
                 total = BlobSums(after - first, float(blobs[first:after].sum()), float(record_bytes[first:after].sum()))
-                file = BlobFile(next(family.database.file_numbers), total, created_s=family.database.env.now)
+                lo, hi = int(keys[places[first]]), int(keys[places[after - 1]])
+                file = BlobFile(next(family.database.file_numbers), total, lo=lo, hi=hi, created_s=family.database.env.now)
                 numbers[places[first:after]] = file.number
                 files.append(file)
         written.append(files)
@@ -194,25 +209,28 @@ def _total(sums: Mapping[int, BlobSums]) -> BlobSums:
     return total
 
 
-def _device_reads(family: FamilyContext, relocated: Mapping[int, BlobSums]) -> tuple[float, float]:
-    """Return (bytes read ahead, blobs read one by one) from the device to relocate blobs.
+def _device_reads(family: FamilyContext, keys: KeyArray, numbers: BlobNumbers) -> tuple[float, float]:
+    """Return (bytes read ahead, blobs read one by one) from the device by a thread that relocates blobs.
 
-    A job meets the blobs of one file in the order of the file, with garbage between them. A blob file in the page cache costs no
-    read. Readahead is that of the option; without it, buffered reads have the kernel's. A blob beyond the last portion starts
-    the next one, so portions cover at most the stretch of the file with these blobs, and at most one portion per blob.
+    `keys` of the blobs, ascending, and the `numbers` of their blob files. A job meets the blobs of one file in the order of the
+    file. A blob file in the page cache costs no read. Readahead is that of the option; without it, buffered reads have the
+    kernel's.
     """
+    apart = family.content.apart
+    if apart is None or not len(keys):
+        return 0.0, 0.0
     machine, ahead = family.database.machine, float(family.options.blob_compaction_readahead_size)
     if not ahead and machine.style.overlap_reads:
         ahead = float(KERNEL_READAHEAD_BYTES)
     by_number = {file.number: file for file in family.tree.blobs.files}
+    spans = _spans_of(keys, numbers)
     read_ahead = one_by_one = 0.0
-    for number, sums in relocated.items():
+    for number, sums in apart.values.sums(keys, numbers).items():
         file = by_number[number]
         if not sums.blobs or machine.cache.cached_bytes([file]):
             continue
-        record_bytes = sums.record_bytes / sums.blobs
-        if ahead <= record_bytes:
+        if ahead <= sums.record_bytes / sums.blobs:
             one_by_one += sums.blobs
         else:
-            read_ahead += min(sums.record_bytes / max(file.live_share, 1e-9), sums.blobs * ahead)
+            read_ahead += file.bytes_in_portions(sums, *spans[number], ahead)
     return read_ahead, one_by_one

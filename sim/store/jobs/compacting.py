@@ -40,10 +40,13 @@ class Compacting:
         self.jobs: dict[int, Job] = {}
         """Jobs that have picked their inputs and are neither committed nor aborted, by number."""
 
-    def run(self, view: JobView, action: StartCompaction, parent: int) -> Events:
-        """Run one compaction thread: pick a compaction, do its work, commit it, delete obsolete files."""
+    def run(self, view: JobView, action: StartCompaction, parent: int, given: Pick | None = None) -> Events:
+        """Run one compaction thread: pick a compaction, do its work, commit it, delete obsolete files.
+
+        `given`: the job of a manual compaction; None: the picker chooses.
+        """
         family, database = self._family, self._family.database
-        job = self._begin(view, action, parent)
+        job = self._begin(view, action, parent, given)
         if job is None:
             database.finish_job(view, worked=False)
             return
@@ -77,11 +80,11 @@ class Compacting:
 
     # --- start ------------------------------------------------------------------------------------------------------
 
-    def _begin(self, view: JobView, action: StartCompaction, parent: int) -> Job | None:
+    def _begin(self, view: JobView, action: StartCompaction, parent: int, given: Pick | None) -> Job | None:
         """Pick a job, lock its input files, and start the next compaction if one is due; None: nothing to compact."""
         family = self._family
         now_s = family.database.env.now
-        pick, lifted = self._pick(action)
+        pick, lifted = self._pick(action) if given is None else (given, [])
         if isinstance(pick, DoNothing):
             return None
         family.events.picked(now_s, view.job, family.tree, family.picker)

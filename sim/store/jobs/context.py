@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import simpy
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.fields import RocksDbOptions
-from lsmlab.models.policies.decisions import Compaction, Picker, StallInputs, ThrottleState
+from lsmlab.models.policies.decisions import Compaction, Pick, Picker, StallInputs, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobView, StartCompaction
@@ -33,7 +33,7 @@ class FlushThreads(Protocol):
 class CompactionThreads(Protocol):
     """Compaction threads of a column family (`Compacting`)."""
 
-    def run(self, view: JobView, action: StartCompaction, parent: int) -> Events: ...
+    def run(self, view: JobView, action: StartCompaction, parent: int, given: Pick | None = None) -> Events: ...
     def pause(self, number: int, hold: Hold) -> None: ...
     def resume(self, number: int) -> None: ...
     def discard(self, number: int) -> None: ...

@@ -10,7 +10,8 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.blobs import NO_BLOBS
-from lsmlab.models.tree.merge import merge_runs
+from lsmlab.models.tree.files import KeyRange
+from lsmlab.models.tree.merge import merge_runs, uncovered
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import JobWaits, StepProgress
 from lsmlab.sim.store.jobs.context import FamilyContext
@@ -88,12 +89,13 @@ class Flushing:
             return None
         engine = family.latest_options
         family.purge.begin(view.job)
-        keys, tombstones = (
-            (picked[0].keys, picked[0].tombstones)
-            if len(picked) == 1
-            else merge_runs([(m.keys, m.tombstones) for m in reversed(picked)])
-        )
-        work = flush_work(family, keys, tombstones, sum(m.entries for m in picked))
+        ranges: list[KeyRange] = []
+        runs = []
+        for memtable in reversed(picked):
+            runs.append(uncovered(memtable.keys, memtable.tombstones, ranges))
+            ranges += memtable.ranges
+        keys, tombstones = runs[0] if len(runs) == 1 else merge_runs(runs)
+        work = flush_work(family, keys, tombstones, sum(m.entries for m in picked), ranges)
         flush = _Flush(picked, engine, work, self._record(view, parent, work, picked))
         flush.progress.waits = flush.record.waits
         self._flushes.append(flush)

@@ -14,7 +14,8 @@ from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.content import Content
-from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyArray, SortedFile
+from lsmlab.models.tree.expiry import note_times, with_expired, write_times
+from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyArray, KeyRange, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.steps import (
@@ -28,6 +29,7 @@ from lsmlab.sim.machine.steps import (
 )
 from lsmlab.sim.store.jobs.blobs import BlobWork, compaction_blobs, flush_blobs
 from lsmlab.sim.store.jobs.context import FamilyContext
+from lsmlab.sim.store.jobs.ranges import with_ranges
 from numpy.typing import NDArray
 
 FINE_STEPS: Final = 16
@@ -72,8 +74,10 @@ def _blob_sizes(blobs: BlobWork | None) -> list[int]:
     return [] if blobs is None else [f.size_bytes for f in blobs.files]
 
 
-def flush_work(family: FamilyContext, keys: KeyArray, tombstones: Tombstones, entries_in: float) -> FlushWork:
-    """Compute a flush to one L0 file. The flush reads overwritten entries but does not write them.
+def flush_work(
+    family: FamilyContext, keys: KeyArray, tombstones: Tombstones, entries_in: float, ranges: Sequence[KeyRange] = ()
+) -> FlushWork:  # fmt: skip
+    """Compute a flush to one L0 file. The flush reads overwritten entries but does not write them. `ranges`: range tombstones.
 
     See (behaviour/flush.md, Flush execution).
 
@@ -90,6 +94,7 @@ def flush_work(family: FamilyContext, keys: KeyArray, tombstones: Tombstones, en
     files = content.files(
         stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now, level=0, blobs=numbers
     )
+    files = with_ranges(family, files, ranges, level=0, below=0)
     if files and engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
     sizes = [f.size_bytes for f in files] + _blob_sizes(blobs)
@@ -120,6 +125,10 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     database, content, tree = family.database, family.content, family.tree
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
+    merged, times, filter_ttl_s = keys, None, family.latest_options.filter_ttl_s
+    if filter_ttl_s is not None:
+        times = write_times(pick.inputs, keys)
+        tombstones = with_expired(tombstones, times, database.env.now - filter_ttl_s)
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
     compression = family.latest_options.output_compression(tree, pick)
     bounds = family.latest_options.subcompaction_bounds(tree, pick, keys, database.free_slots)
@@ -133,6 +142,11 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
         for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True)
     ]
     outputs = [f for files in groups for f in files]
+    if ranges := _kept_ranges(tree, pick, inputs):
+        own = with_ranges(family, outputs, ranges, level=pick.output_level, below=pick.output_level + 1)
+        groups, outputs = (groups, outputs) if outputs else ([own, *groups[1:]], own)
+    if times is not None:
+        note_times(outputs, merged, times)
     missing = family.database.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
     total = sum([f.size_bytes for f in outputs])
@@ -311,6 +325,15 @@ def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
             if j > i:
                 return False
     return True
+
+
+def _kept_ranges(tree: Tree, pick: Compaction, inputs: Sequence[SortedFile]) -> list[KeyRange]:
+    """Return the range tombstones that a job keeps: all, unless there is nothing below it that they could delete."""
+    ranges = [one for file in inputs for one in file.ranges]
+    if not ranges or pick.output_level == 0:
+        return ranges
+    lo, hi = min(f.lo for f in inputs), max(f.hi for f in inputs)
+    return [] if _bottommost(tree, pick.output_level, lo, hi) else ranges
 
 
 def _runs(pick: Compaction) -> list[list[int]]:

@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs, packed
+from lsmlab.models.tree.blobs import BLOB_FRAME_BYTES
+from lsmlab.validation.logs.history.jobs import LogBlobFile, LogFile, LogJob, LogJobs, packed
 from lsmlab.validation.logs.history.moves import Moves
 from lsmlab.validation.logs.history.witness import (
     JobText,
@@ -212,12 +213,25 @@ class _Builder:
             self.result.problems["orphan_files"] += 1
 
     def _blob_file_created(self, event: Event) -> None:
-        running = self.active.get((event.opening, event.job))
-        if running and str(event.data.get("status", "OK")).startswith("OK"):
+        if not str(event.data.get("status", "OK")).startswith("OK"):
+            return
+        number, size = event.whole("file_number"), event.whole("total_blob_bytes") or 0
+        if number is not None:
+            self.result.blob_files[number] = LogBlobFile(size + BLOB_FRAME_BYTES, event.time_us)
+        if running := self.active.get((event.opening, event.job)):
             job = running[-1]
+            if number is not None:
+                self.result.blob_files[number].job = job
             job.blob_files += 1
             job.blobs += event.whole("total_blob_count") or 0
-            job.blob_write_bytes += event.whole("total_blob_bytes") or 0
+            job.blob_write_bytes += size
+
+    def _blob_file_deleted(self, event: Event) -> None:
+        number = event.whole("file_number")
+        if number in self.result.blob_files:
+            self.result.blob_files[number].deleted_us = event.time_us
+        elif number is not None and number < min(self.result.blob_files, default=number + 1):
+            self.result.old_blob_files_deleted_us.append(event.time_us)
 
     def _blobs_of_lines(self, job: LogJob, text_lines: JobText) -> None:
         """Set the blob files of a job from its text lines, if it has no events of them (before 6.25, or lost)."""
@@ -281,6 +295,9 @@ class _Builder:
         _io_times(job, event)
         text_lines = self._texts(event)
         self._blobs_of_lines(job, text_lines)
+        told = event.whole("num_blob_output_files") or 0
+        if told > job.blob_files:  # events and lines of some are lost
+            job.blob_files, job.blob_write_bytes = told, event.whole("total_blob_output_size") or 0
         line = self._installed(event)
         if line is not None and aborted(job, event, line):
             return
@@ -292,7 +309,9 @@ class _Builder:
         self.places.update((f.number, job.output_level) for f in job.outputs)
         generated = text_lines.files.values()
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in generated) or None]
-        job.write_bytes = most_frequent([event.whole("total_output_size"), text_lines.write_bytes, *sizes])
+        both = text_lines.write_bytes  # SST files and blob files
+        text_bytes = None if both is None else max(0, both - job.blob_write_bytes)
+        job.write_bytes = most_frequent([event.whole("total_output_size"), text_bytes, *sizes])
         text_entries_in, text_entries_out = text_entries(line, event, job.subcompactions)
         entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
         job.entries_in = most_frequent([event.whole("num_input_records"), text_entries_in])
@@ -300,7 +319,8 @@ class _Builder:
         if line is not None:
             job.lsm_state = job.lsm_state or line.lsm_state
             self._megabytes(job, line.text)
-            job.blob_read_bytes = blob_bytes_read(line.text)
+            blob_bytes = blob_bytes_read(line.text)
+            job.blob_read_bytes, job.blob_read_known = blob_bytes or 0, blob_bytes is not None
 
     def _installed(self, event: Event) -> InstalledLine | None:
         """Return the line of the end of a compaction before its event: that of its thread, or with the same files per level."""
@@ -360,6 +380,7 @@ _EVENTS: Final = {
     "table_file_creation": _Builder._created,
     "table_file_deletion": _Builder._deleted,
     "blob_file_creation": _Builder._blob_file_created,
+    "blob_file_deletion": _Builder._blob_file_deleted,
     "trivial_move": _Builder._trivial_move,
     "recovery_started": _Builder._recovery,
     "recovery_finished": _Builder._recovery,

@@ -150,6 +150,8 @@ class LogJob:
     """Bytes of their records; not in `write_bytes`."""
     blob_read_bytes: int = 0
     """Bytes of the records that a compaction read, exact to 0.1 MiB; not in `read_bytes`."""
+    blob_read_known: bool = False
+    """Whether the LOG tells `blob_read_bytes` of a compaction."""
     entries_in: int = 0
     entries_out: int = 0
     deletes_in: int = 0
@@ -210,6 +212,27 @@ class LogJob:
         return len(self.inputs.get(self.output_level, ()))
 
 
+@dataclass(slots=True)
+class LogBlobFile:
+    """Blob file of which a LOG has the events."""
+
+    size_bytes: int
+    created_us: int
+    job: LogJob | None = None
+    """Job that wrote it; None if the LOG does not tell."""
+    deleted_us: int | None = None
+    """Time at which it was removed from the device; None: never in the LOG."""
+
+    def exists(self, time_us: int) -> bool:
+        """Return whether the file belongs to the store at a time: its job has committed it, and it is not deleted."""
+        since_us = self.created_us
+        if self.job is not None:
+            if not self.job.done or self.job.end_us is None:
+                return False
+            since_us = self.job.end_us
+        return since_us <= time_us and (self.deleted_us is None or self.deleted_us > time_us)
+
+
 @dataclass
 class LogJobs:
     """All jobs of a LOG, and its inconsistencies."""
@@ -222,6 +245,10 @@ class LogJobs:
     """Names of the column families."""
     problems: Counter[str] = field(default_factory=Counter)
     """Number of gaps and contradictions by kind; `PROBLEMS` explains the kinds."""
+    blob_files: dict[int, LogBlobFile] = field(default_factory=dict)
+    """Blob files by number, from their events (6.25 and later)."""
+    old_blob_files_deleted_us: list[int] = field(default_factory=list)
+    """Times at which blob files that are older than these were deleted."""
 
     def done(self, *kinds: str) -> list[LogJob]:
         """Return the committed jobs of these kinds."""

@@ -77,7 +77,7 @@ def summarise_log(
     end = min(end_us, zero + round(until_s * 1e6)) if until_s is not None else end_us
     inside = [j for j in jobs.jobs if j.done and j.end_us is not None and j.end_us <= end]
     duration_s = max(1e-6, (end - zero) / 1e6)
-    levels, blobs = _levels(jobs, inside, end), _blobs(log, inside, end)
+    levels, blobs = _levels(jobs, inside, end), _blobs(log, jobs, inside, end)
     if blobs:  # the files of all levels are not all files
         of_blobs = blobs["blobs"]["bytes"]
         levels["live_bytes"] = None if None in (levels["live_bytes"], of_blobs) else levels["live_bytes"] + of_blobs
@@ -142,19 +142,30 @@ def _work(inside: Sequence[LogJob]) -> dict[str, Any]:
     }
 
 
-def _blobs(log: RocksDbLog, inside: Sequence[LogJob], end_us: int) -> dict[str, Any]:
+def _blobs(log: RocksDbLog, jobs: LogJobs, inside: Sequence[LogJob], end_us: int) -> dict[str, Any]:
     """Return the key `blobs`, as a simulated run has it; nothing for a LOG without blob files.
 
-    Files, bytes and garbage are those of the last statistics dump, rounded to 0.1 GB; None without one.
+    Files, bytes and garbage are those of the last statistics dump; None without one. RocksDB rounds to 0.1 GB there; the bytes
+    are exact if the LOG has the events of as many blob files. If it has those of all files at the end, because older ones are
+    deleted, files and bytes are those of the end, and garbage is unknown. Bytes that compactions read are None if a line
+    lacks them.
     """
-    if not any(job.blob_files for job in inside):
-        return {}
     dumps = [dump for dump in log.dumps if dump.time_us is None or dump.time_us <= end_us]
     told = [family.blobs for family in dumps[-1].families.values() if family.blobs] if dumps else []
+    if not any(job.blob_files for job in inside) and not any(one["files"] for one in told):
+        return {}
     state = {
         name: sum(one[name] for one in told) if told and all(name in one for one in told) else None
         for name in ("files", "bytes", "garbage_bytes")
     }
+    at_us = dumps[-1].time_us if dumps else None
+    if at_us is not None and state["files"] is not None:
+        known, live = ([one for one in jobs.blob_files.values() if one.exists(time_us)] for time_us in (at_us, end_us))
+        if len(known) == state["files"]:
+            state["bytes"] = float(sum(one.size_bytes for one in known))
+        deleted = sum(at_us < time_us <= end_us for time_us in jobs.old_blob_files_deleted_us)
+        if live != known and len(known) + deleted == state["files"]:
+            state = {"files": len(live), "bytes": float(sum(one.size_bytes for one in live)), "garbage_bytes": None}
     size, garbage = state["bytes"], state["garbage_bytes"]
     flushes, merges = ([j for j in inside if j.kind == kind] for kind in ("flush", "compaction"))
     return {
@@ -162,7 +173,7 @@ def _blobs(log: RocksDbLog, inside: Sequence[LogJob], end_us: int) -> dict[str, 
             **state,
             "space_amplification": size / (size - garbage) if size and garbage is not None and size > garbage else None,
             "flush_write_bytes": sum(j.blob_write_bytes for j in flushes),
-            "compaction_read_bytes": sum(j.blob_read_bytes for j in merges),
+            "compaction_read_bytes": sum(j.blob_read_bytes for j in merges) if all(j.blob_read_known for j in merges) else None,
             "compaction_write_bytes": sum(j.blob_write_bytes for j in merges),
         }
     }

@@ -86,10 +86,10 @@ def megabytes_read(text: str) -> tuple[int, int] | None:
     return (round(float(found[1]) * _UNITS["MB"]), round(float(found[2]) * _UNITS["MB"])) if found else None
 
 
-def blob_bytes_read(text: str) -> int:
-    """Return the bytes read from blob files, in a "compacted to:" line (exact to 0.1 MB); 0 without blob files."""
+def blob_bytes_read(text: str) -> int | None:
+    """Return the bytes read from blob files, in a "compacted to:" line (exact to 0.1 MB); None if it does not tell them."""
     found = _BLOB_MEGABYTES.search(text)
-    return round(float(found[1]) * _UNITS["MB"]) if found else 0
+    return round(float(found[1]) * _UNITS["MB"]) if found else None
 
 
 def aborted(job: LogJob, event: Event, line: InstalledLine) -> bool:
