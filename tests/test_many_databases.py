@@ -135,6 +135,18 @@ def test_a_database_without_a_shared_buffer_has_its_own() -> None:
     assert [{"Write Buffer Manager"}] * 2 == [set(one["flush_reasons"]) for one in found.values()]
 
 
+def test_memtables_that_wait_to_be_merged_can_be_flushed() -> None:
+    """A full memtable that waits for others is no pending flush: the manager flushes it with the active one."""
+    own = ("engine.options.write_buffer_size=1MiB", "engine.options.max_write_buffer_number=8",
+           "engine.options.min_write_buffer_number_to_merge=4")  # fmt: skip
+    free = many("{a: {}}", "workload.rate=2000", *own).jobs
+    bounded = many("{a: {}}", "workload.rate=2000", *own, "shared.write_buffer_manager=2MiB").jobs
+    merged, fewer = (float(jobs["input_files"][jobs["kind"] == "flush"].mean()) for jobs in (free, bounded))
+
+    assert merged == pytest.approx(4.0, abs=0.5)
+    assert fewer == pytest.approx(2.0, abs=0.7)
+
+
 # --- threads -----------------------------------------------------------------------------------------------------------
 
 
