@@ -20,6 +20,8 @@ DELAY_BY_NEXT_REFILL: Final = Version(6, 19)
 PRESSURE_BY_BOTTOMMOST: Final = Version(8, 10)
 PRESSURE_AT_AN_EIGHTH: Final = Version(8, 11)
 PRESSURE_FLOOR: Final = Version(9, 8)
+MANAGER_MAY_STALL: Final = Version(6, 21)
+MANAGER_LEAVES_OUT_FLUSHES: Final = Version(7, 6)
 
 # ---- jobs, rate limiter, errors ----
 
