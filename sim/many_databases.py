@@ -83,6 +83,7 @@ class ManyDatabases:
         advance(self.env, until_s, self.env.all_of(ends), progress)
         for phase in self.phases:
             phase.settle()
+        self.usage.sample()
 
     def _run_one(self, member: Member) -> Events:
         if member.alike.entry.start_s > 0.0:

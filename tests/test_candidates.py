@@ -36,6 +36,7 @@ from lsmlab.sim.studies.present import Present
 ROOT = Path(__file__).parents[1]
 ROWS = [row for rows in TABLE.values() for row in rows]
 UNIVERSAL = "engine=universal"
+PER_LEVEL = "engine.options.compression_per_level=[kNoCompression,kZSTD]"
 READS: Mapping[str, Any] = {"read_ops_per_s": 1000.0}
 STORES: Mapping[Bottleneck, Sequence[str]] = {
     Bottleneck.WRITE_CAP: ("device.write_cap=60MiB/s",),
@@ -157,6 +158,8 @@ def test_each_kind_of_cure_has_a_candidate() -> None:
         ("rate_limiter_auto_tuned", "engine.options.rate_limiter_bytes_per_sec=9MB/s",
          "engine.version='5.8' engine.options.rate_limiter_bytes_per_sec=9MB/s"),
         ("use_direct_reads", "device.page_cache=1GiB", "device.page_cache=0"),
+        ("compression_per_level", PER_LEVEL, "engine.options.compression_per_level=[kLZ4Compression,kZSTD]"),
+        ("compression_per_level", PER_LEVEL, "engine=rocksdb"),
         ("max_total_wal_size", "+engine.families.b.options.num_levels=5", "engine=rocksdb"),
     ],
 )  # fmt: skip
@@ -215,7 +218,7 @@ def test_each_row_is_offered_somewhere() -> None:
          "engine.options.compaction_readahead_size=0"),
         ("databases={a: {count: 2}}", "shared.write_buffer_manager=64MiB", "shared.allow_stall=true", "shared.block_cache=1GiB",
          "engine.options.rate_limiter_bytes_per_sec=9MB/s"),
-        ("+engine.families.b.options.num_levels=5",), LARGE, (*BLOBS, "workload=constant", "workload.value_sigma=100"),
+        ("+engine.families.b.options.num_levels=5", PER_LEVEL), LARGE, (*BLOBS, "workload=constant", "workload.value_sigma=100"),
         (*BLOBS, "workload=constant", "workload.value_sigma=100", "engine.options.enable_blob_garbage_collection=true",
          "engine.options.min_blob_size=2KiB"),
         (*BLOBS, "engine.options.enable_blob_garbage_collection=true",
@@ -231,7 +234,9 @@ def test_each_row_is_offered_somewhere() -> None:
     assert [] == dead
 
 
-@pytest.mark.parametrize("store", [("engine=rocksdb",), (UNIVERSAL,), ("engine=fifo",), ("engine=leveldb",), ("engine=vlsm",)])
+@pytest.mark.parametrize(
+    "store", [("engine=rocksdb", PER_LEVEL), (UNIVERSAL,), ("engine=fifo",), ("engine=leveldb",), ("engine=vlsm",)]
+)
 def test_candidates_compose(store: Sequence[str]) -> None:
     """Each candidate of an engine is a set of overrides that its configuration takes, and changes it."""
     state = present(*store, "device.page_cache=1GiB", **READS)
@@ -303,6 +308,7 @@ def test_values_are_written_in_their_units() -> None:
 
     assert "level0_slowdown_writes_trigger=131072 level0_stop_writes_trigger=131072" in found
     assert {"block_size=16KiB", "write_buffer_size=128MiB", "rate_limiter_bytes_per_sec=132MB/s"} <= set(found)
+    assert "compression_per_level=kZSTD" in names(candidates(present(PER_LEVEL)))
 
 
 def blob_changes(*overrides: str) -> dict[str, str]:

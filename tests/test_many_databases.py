@@ -277,6 +277,19 @@ def test_rules_of_the_manager_begin_with_their_release() -> None:
     assert ("6.21", "7.6") == (str(since.MANAGER_MAY_STALL), str(since.MANAGER_LEAVES_OUT_FLUSHES))
 
 
+def test_stalls_wait_for_the_threads_of_the_process() -> None:
+    """Memtables of one database are full while the only flush thread writes those of others: the thread is the bottleneck."""
+    result = simulate(
+        "workload=constant", "workload.rate=3000", "workload.read=0", "workload.update=1", "workload.num=100k",
+        "workload.threads=1", "workload.value_size=1000", "workload.duration=6s", "databases={many: {count: 6}}",
+        "engine.options.write_buffer_size=1MiB", "engine.options.disable_wal=true", "device.write_cap=12MB/s",
+    )  # fmt: skip
+
+    waits = result.summary["stall_waits_s"]
+    assert "flush_slots" == max(waits, key=lambda holder: sum(waits[holder].values()))
+    assert 0.9 < result.summary["bottleneck"]["uses"]["flush_slots"]
+
+
 # --- recordings --------------------------------------------------------------------------------------------------------
 
 WIDER = Path(__file__).parents[1] / "validation" / "cases" / "wider"

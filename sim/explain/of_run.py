@@ -52,7 +52,8 @@ def explain_run(
         memtable_writes=memtable * len(databases),
         usage=_usage(stores, machine, families, usage, rows) if rows else {},
         stall_seconds=result.summary["stall_seconds"],
-        slots=_threads(setup),
+        slots=_threads(setup, databases[0]),
+        pools=_pools(databases),
     )
     for row, lost_ops in zip(rows, lost_operations(data), strict=True):
         row["lost_ops"] = lost_ops
@@ -137,20 +138,31 @@ def _transfers_under(machine: Machine, caps: Device, at_s: Floats) -> dict[str, 
     return curves
 
 
-def _threads(setup: Setup) -> Slots:
-    """Return the threads of one database."""
+def _threads(setup: Setup, database: Database) -> Slots:
+    """Return the threads of a pool: those of one database, or of all databases of its process if they are fewer."""
     flushes, compactions = (max(1, most) for most in setup.engine.scheduler().most_jobs())
-    return Slots(flushes, compactions, setup.engine.options.level0_file_num_compaction_trigger)
+    pools = database.pools
+    return Slots(
+        round(min(flushes, pools.flushes.threads)), round(min(compactions, pools.compactions.threads)),
+        setup.engine.options.level0_file_num_compaction_trigger,
+    )  # fmt: skip
+
+
+def _pools(databases: Sequence[Database]) -> list[int]:
+    """Return the number of the pool of threads of each database; nothing if each has its own."""
+    numbers: dict[int, int] = {}
+    found = [numbers.setdefault(id(database.pools), len(numbers)) for database in databases]
+    return found if len(numbers) < len(databases) else []
 
 
 def _slots(stores: Sequence[Store], families: Sequence[ColumnFamily], end_s: float) -> dict[str, Curve]:
-    """Return the use of the slots of flushes and compactions, over all databases."""
+    """Return the use of the slots of flushes and compactions, over all pools of threads."""
     activity = np.concatenate(
         [np.frombuffer(f.recorder.activity, dtype=np.float64).reshape(-1, 3) for f in families] or [np.empty((0, 3))]
     )
-    most = [(store.setup.engine.scheduler().most_jobs(), len(store.databases)) for store in stores]
-    flushes, compactions = (sum(jobs[kind] * count for jobs, count in most) for kind in (0, 1))
+    pools = {id(d.pools): _threads(store.setup, d) for store in stores for d in store.databases}
+    flushes, compactions = (sum(slots[kind] for slots in pools.values()) for kind in (0, 1))
     return {
-        "flush_slots": running_curve(activity[:, 0], activity[:, 1], end_s, max(1, flushes)),
-        "compaction_slots": running_curve(activity[:, 0], activity[:, 2], end_s, max(1, compactions)),
+        "flush_slots": running_curve(activity[:, 0], activity[:, 1], end_s, flushes),
+        "compaction_slots": running_curve(activity[:, 0], activity[:, 2], end_s, compactions),
     }

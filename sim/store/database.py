@@ -52,7 +52,9 @@ class Database:
         self.machine = machine
         self.families: list[ColumnFamily] = []
         self.write_controller = WriteController(delayed_write_rate)
-        self.background = Background(env, self.families, self.write_controller, scheduler, rng, pools or ThreadPools())
+        self.pools = pools or ThreadPools()
+        """Threads for its jobs, its own or those of its process."""
+        self.background = Background(env, self.families, self.write_controller, scheduler, rng, self.pools)
         self.stall_changed = Observers[[]]()
         """Observers of the stall state: writers are delayed, stopped or released, or the delayed write rate has changed."""
         self.writers_affected = Observers[[]]()

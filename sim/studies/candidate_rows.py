@@ -151,6 +151,11 @@ def above_present_writes(present: Present, _: Any) -> Any:
     return max(1, round(2.0 * rate / _MIB)) * _MIB if rate else None
 
 
+def as_the_last_level(_: Present, now: Any) -> Any:
+    """Return a list of codecs by level with the last one only, which then holds for all levels; None if there is none."""
+    return [now[-1]] if now else None
+
+
 def smaller_memtables(_: Present, now: Any) -> Any:
     """Return half the size of a memtable, within RocksDB's range."""
     return max(_LEAST_WRITE_BUFFER_BYTES, now // 2)

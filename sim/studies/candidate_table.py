@@ -20,6 +20,7 @@ from lsmlab.sim.studies.candidate_rows import (
     Value,
     above_present_writes,
     as_large_as_l0,
+    as_the_last_level,
     at_least,
     at_most,
     fewer_cores,
@@ -69,6 +70,7 @@ from lsmlab.sim.studies.present import (
     since_release,
     style,
     three_memtables,
+    upper_levels_stored,
     values_vary,
 )  # fmt: skip
 
@@ -248,6 +250,8 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
             {_B.DEVICE_BANDWIDTH, _B.WRITE_CAP, _B.READ_CAP}, compressed_by("kNoCompression"), _COMPRESSION),
         Row({"compression": to("kLZ4Compression")}, "a codec that takes less CPU time, if the ratio stays", set(), {_B.CORES},
             compressed_by("kZlibCompression", "kBZip2Compression", "kZSTD", "kLZ4HCCompression"), _COMPRESSION),
+        Row({"compression_per_level": as_the_last_level}, "upper levels compressed as the last one: fewer bytes for CPU time",
+            {_B.ERROR}, {_B.DEVICE_BANDWIDTH, _B.WRITE_CAP, _B.READ_CAP}, upper_levels_stored, _COMPRESSION),
         Row({"compression": to("kNoCompression")}, "no CPU time of the codec, more bytes", set(), {_B.CORES}, kind=_COMPRESSION),
     ),
     "io": (

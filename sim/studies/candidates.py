@@ -29,7 +29,7 @@ AT_ONCE: Final = "SetOptions, no restart"
 """Effort of a change that takes effect at once."""
 AT_START: Final = frozenset((
     "min_write_buffer_number_to_merge", "db_write_buffer_size", "compaction_pri", "use_direct_io_for_flush_and_compaction",
-    "use_direct_reads", "rate_limiter_auto_tuned", "rate_limiter_mode", "bloom_bits",
+    "use_direct_reads", "rate_limiter_auto_tuned", "rate_limiter_mode", "bloom_bits", "compression_per_level",
 ))  # fmt: skip
 """Options that RocksDB reads only when it opens a store; SetOptions and SetDBOptions change the others at once."""
 IN_CODE: Final = {
@@ -270,6 +270,8 @@ def _text(key: str, value: object) -> str:
     """
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return ":".join(map(str, value))
     if value and key.rpartition(".")[2] in RATES and isinstance(value, int | float):
         return f"{int(value) // _MIB}MiB/s" if value % _MIB == 0 else f"{value / 1e6:g}MB/s"
     if key in (*_BYTES, *SHARED_BYTES) and isinstance(value, int) and value:

@@ -235,6 +235,12 @@ def compressed_by(*codecs: str) -> Condition:
     return lambda p: p.options.get("compression") in codecs
 
 
+def upper_levels_stored(present: Present) -> bool:
+    """Return whether a list of codecs by level has none for the upper levels and one for the last."""
+    codecs = present.options.get("compression_per_level") or ["kNoCompression"]
+    return bool(codecs[0] == "kNoCompression" and codecs[-1] != "kNoCompression")
+
+
 def limiter(present: Present) -> bool:
     """Return whether RocksDB's rate limiter is on."""
     return bool(present.options.get("rate_limiter_bytes_per_sec"))
