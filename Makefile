@@ -73,7 +73,7 @@ docs: $(VENV)/.docs course examples  # a static site that needs no network
 	@echo "Open build/docs/index.html in a browser."
 
 bench: $(VENV)/.dev  # AGAINST=REVISION: measure that revision in turn, and print how many times faster this one is
-	$(BIN)/python benchmarks/run.py $(if $(AGAINST),--against $(AGAINST)); $(BIN)/python benchmarks/many.py; $(BIN)/python benchmarks/estimates.py; $(BIN)/python benchmarks/driver.py
+	$(BIN)/python benchmarks/run.py $(if $(AGAINST),--against $(AGAINST)); $(BIN)/python benchmarks/many.py; $(BIN)/python benchmarks/many_databases.py; $(BIN)/python benchmarks/estimates.py; $(BIN)/python benchmarks/driver.py
 
 fuzz: $(VENV)/.dev  # readers of foreign input: 5,000 damaged inputs; INPUTS=N SEED=N for others
 	$(BIN)/python benchmarks/fuzz.py --inputs $(or $(INPUTS),5000) --seed $(or $(SEED),1)

@@ -404,8 +404,8 @@ def query_damage(folder: Path, rng: random.Random) -> Path:
     if rng.random() < 0.3:
         return written(folder, "ops", damaged(raw.decode("utf-8", "surrogateescape"), rng))
     for _ in range(rng.choice((1, 1, 2, 5))):
-        at = rng.randrange(len(raw))
-        match rng.randrange(4):
+        at = rng.randrange(len(raw)) if raw else 0
+        match rng.randrange(4) if raw else 2:
             case 0:
                 raw[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
             case 1:

@@ -20,6 +20,8 @@ DELAY_BY_NEXT_REFILL: Final = Version(6, 19)
 PRESSURE_BY_BOTTOMMOST: Final = Version(8, 10)
 PRESSURE_AT_AN_EIGHTH: Final = Version(8, 11)
 PRESSURE_FLOOR: Final = Version(9, 8)
+MANAGER_MAY_STALL: Final = Version(6, 21)
+MANAGER_LEAVES_OUT_FLUSHES: Final = Version(7, 6)
 
 # ---- jobs, rate limiter, errors ----
 
@@ -62,6 +64,7 @@ MANUAL_WITH_OTHERS: Final = Version(7, 6)
 LEVEL_TTL: Final = Version(5, 14)
 LEVEL_PERIODIC: Final = Version(6, 2)
 AGE_OF_OLDEST_INPUT: Final = Version(6, 6)
+AGE_BY_RANGE: Final = Version(6, 27)
 PERIODIC_TO_NEXT_LEVEL: Final = Version(8, 11)
 RANGES_COMPENSATED: Final = Version(7, 10)
 TIMED_TRIGGER: Final = Version(10, 4)

@@ -52,7 +52,10 @@ def import_page(run: RunData) -> Page:
     ]
     whole = [*([latency_distribution(run)] if run.latency else []), amplification(run)]
     sentences = [*_story(run), *_gaps(imported), _trust(imported)]
-    more = [*_files(imported), *store_counts(imported), *_changed_options(imported), _inferred(imported), *_unread(imported)]
+    more = [
+        *_files(imported), *store_counts(imported), *_changed_options(imported), *_traced(imported), _inferred(imported),
+        *_unread(imported),
+    ]  # fmt: skip
     parts, end = run_parts(run, over_time, whole, sentences, _TIME, more)
     footer = f"LSMLab {run.summary.get('version', 'unknown')}, imported from {Path(str(imported['log'])).name}"
     return Page(_title(imported), _subtitle(run, imported), parts, footer, end)
@@ -173,6 +176,31 @@ def _inferred(imported: Mapping[str, Any]) -> Section:
     table = Table(["quantity", "value", "standard error", "from"], rows, texts=[0, 3], named=False)
     caption = "Inputs of the simulation of this store; overrides of 'lsmlab run' can change each of them."
     return Section("inferred", "Load and machine, as inferred", [table, bullets(map(str, imported["notes"]))], caption)
+
+
+def _traced(imported: Mapping[str, Any]) -> list[Section]:
+    """Return the section on a trace of operations beside the LOG; none without one."""
+    trace = imported.get("trace")
+    if trace is None:
+        return []
+    kinds = [
+        (row["kind"], f"{row['count']:,}", numbers.percent(row["share"]), "" if row["per_s"] is None else f"{row['per_s']:,.0f}")
+        for row in trace["kinds"]
+    ]
+    checks = [
+        (
+            f"{label}: {one['name']}", f"{one['trace']:,.4g}", f"{one['fit']:,.4g}",
+            "" if one["error"] is None else f"{one['error']:+.1%}",
+        )
+        for label in ("writes", "reads", "sizes") if trace[label] is not None
+        for one in trace[label]["checks"]
+    ]  # fmt: skip
+    fits = ", ".join(f"{label} {trace[label]['distribution']}" for label in ("writes", "reads", "sizes") if trace[label])
+    caption = f"{trace['form']}: {trace['operations']:,} operations on {trace['keys']:,} keys. Fitted: {fits}."
+    return [Section("trace", "Trace of operations", [
+        Table(["operations", "number", "share", "per second"], kinds),
+        Table(["property", "trace", "fitted load", "error"], checks, texts=[0], named=False), bullets(trace["notes"]),
+    ], caption)]  # fmt: skip
 
 
 def _load_rows(load: Mapping[str, Any], family: str = "") -> list[tuple[str, str, str, str]]:

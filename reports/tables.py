@@ -10,6 +10,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.parts import Html, Part, Section, Table, bullets, folded, preformatted
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.results.comparison_text import family_rows, phase_table
+from lsmlab.sim.results.database_text import group_rows, ranked_rows
 
 
 def configuration(run: RunData) -> Section:
@@ -52,6 +53,22 @@ def column_families(run: RunData) -> list[Section]:
     return [Section("column-families", "Column families", [Table(names, rows, texts=[0], named=False)], caption)]
 
 
+def databases(run: RunData) -> list[Section]:
+    """Return the section that ranks the databases of a run; none for a run of one database."""
+    found = run.summary.get("databases")
+    if not found:
+        return []
+    groups, each = group_rows(found), ranked_rows(found)
+    ranking = Table(list(each[0]), each[1:], texts=[0], named=False)
+    parts: list[Part] = [Table(list(groups[0]), groups[1:], texts=[0, 1], named=False)]
+    parts.append(ranking if len(each) <= _LISTED else folded("Each database", ranking))
+    caption = (
+        "Each database by itself: alike databases with their smallest, median and largest value, then every database, the one "
+        "that was stalled most first. Shares of time are of its own writers."
+    )
+    return [Section("databases", "Databases", parts, caption)]
+
+
 def phases(run: RunData) -> list[Section]:
     """Return the section with a row per phase; none for a run without phases."""
     found = run.summary.get("phases")
@@ -89,6 +106,8 @@ def cell(name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else numbers.count(value) if abs(value) >= _LARGE else f"{value:.4g}"
 
 
+_LISTED = 25
+"""Rows of a table of databases up to which it is shown unfolded."""
 _LARGE = 1000.0
 """Numbers from which on digits behind the point say nothing."""
 _SIZE_WORDS = ("bytes", "buffer_size", "file_size", "files_size", "size_base", "block_size", "cache_size", "readahead_size")

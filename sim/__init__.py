@@ -9,12 +9,13 @@ package lists its modules.
 - store: databases with column families, memtables, trees, jobs and files.
 - process_memory: whether a run's arrays fit in memory, and return of memory that it needs no longer.
 - prefill_options: options of the store during the prefill.
+- databases: the databases of a run of several, and what they share.
 - setting: what one run simulates, typed. setup: its sampled keys and sizes of entries.
 - clients: demand, admission of writes, operation times, latencies.
 - results: numbers and tables of a finished run. explain: stall analysis, and the summary as text.
 - phase: one workload on its databases; phase_steps: its phases, if it has any. Trees at the start of a run: preload, prefill,
   initial_tree.
-- simulation: one run.
+- many_databases: several databases, each with clients of its own, on one machine. simulation: one run.
 - configuration: configuration of a run from overrides.
 - runs: many runs: run store and executors. studies: questions about stores, from a typed request to a typed answer.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import simpy
+from lsmlab.models.devices.conditions import DeviceChange
 from lsmlab.models.policies.rocksdb.due_files import least_age_s, trigger_period_s
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.keys import KeySample
@@ -15,7 +17,10 @@ from lsmlab.models.tree.merge import Tombstones, merge_runs
 from lsmlab.models.workloads.base import Clients, WriteStream, fill_together
 from lsmlab.sim.clients.clients import ClientLoad
 from lsmlab.sim.clients.control import start_control
-from lsmlab.sim.machine.make import make_machine
+from lsmlab.sim.databases import Sharing
+from lsmlab.sim.machine.client_shares import ClientSets
+from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.machine.make import make_machine, most_threads
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.machine.space import Faults
 from lsmlab.sim.machine.usage_log import UsageLog
@@ -29,7 +34,8 @@ from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.event_log import EventLog
 from lsmlab.sim.store.memtables import Floats, sum_updates
 from lsmlab.sim.store.recorder import StoreRecorder
-from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
+from lsmlab.sim.store.thread_pools import ThreadPool, ThreadPools
+from lsmlab.sim.store.write_buffer_manager import SharedMemtables
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
@@ -88,24 +94,76 @@ class Fills:
         return keys, tombstones, sum_updates([(keys, updates) for keys, _, updates in parts])[1]
 
 
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What databases that one process has opened share."""
+
+    machine: Machine
+    """Machine behind the rate limiter of the process."""
+    pools: ThreadPools | None = None
+    """Threads; None: each database has as many as it asks for."""
+    memtables: SharedMemtables | None = None
+    """Memtables of one write buffer manager; None: each database has its own, or none."""
+
+    @classmethod
+    def of(cls, machine: Machine, settings: Sequence[Setting], rng: np.random.Generator) -> Process:
+        """Return the process of databases with these settings."""
+        sharing, engine = settings[0].sharing, settings[0].engine
+        most = [one.engine.scheduler().most_jobs() for one in settings] if len(settings) > 1 else [(math.inf, math.inf)]
+        flushes, compactions = (max(1, *(jobs[kind] for jobs in most), 1) for kind in (0, 1))
+        pools = ThreadPools(
+            ThreadPool(sharing.flush_threads or flushes), ThreadPool(sharing.compaction_threads or compactions)
+        )
+        manager = sharing.manager(engine) if sharing.write_buffer_manager is not None else None
+        memtables = None if manager is None else SharedMemtables(machine.env, manager, rng.spawn(1)[0])
+        return cls(machine, pools, memtables)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What the databases of a phase share with those of other phases."""
+
+    setup: Setup
+    """Setup of the phase, which others of the same kind have, too."""
+    process: Process
+    client_sets: ClientSets
+    number: int
+    """Of the first database of the phase among all on the machine."""
+
+
 class Phase:
     """Machine, databases and clients of one workload."""
 
     def __init__(
-        self, setting: Setting, seeds: Sequence[np.random.SeedSequence], like: Mapping[str, KeySample] | None = None
-    ) -> None:
-        """Open the databases. `like`: keys by column family of another phase on the same databases, shared with this phase."""
-        self.env = env = simpy.Environment()
+        self, setting: Setting, seeds: Sequence[np.random.SeedSequence], like: Mapping[str, KeySample] | None = None,
+        beside: Beside | None = None,
+    ) -> None:  # fmt: skip
+        """Open the databases.
+
+        `like`: keys by column family of another phase on the same databases, shared with this phase. `beside`: what the
+        databases share with those of other phases; None: they are alone on their machine.
+        """
         arrivals, keys, machine, reads, self._preload_seed = seeds
-        self.setup = set_up(setting, like)
-        rng = np.random.default_rng(machine)
-        self.machine = make_machine(env, setting.engine, setting.workload, setting.host, setting.devices, rng)
-        self.machine.faults = Faults(setting.conditions.compaction_errors)
+        if beside is None:
+            self.env = simpy.Environment()
+            self.setup = set_up(setting, like)
+            rng = np.random.default_rng(machine)
+            threads = most_threads(setting.engine, setting.workload)
+            self.machine = make_machine(self.env, setting.engine, threads, setting.host, setting.devices, rng)
+            self._client_sets = ClientSets(self.machine)
+            self.machine.faults = Faults(setting.conditions.compaction_errors)
+            self._process = Process.of(self.machine, [setting], rng) if setting.sharing != Sharing() else Process(self.machine)
+            self._first = 0
+        else:
+            self._process, self.setup, self._client_sets = beside.process, beside.setup, beside.client_sets
+            self.machine, self._first = beside.process.machine, beside.number
+            self.env = self.machine.env
         self.fills = Fills(self.setup, keys)
         self.databases = [
             self._open(number, np.random.default_rng(own), checks=setting.checks)
             for number, own in enumerate(machine.spawn(setting.workload.shards))
         ]
+        """By number in this phase; `Database.number` counts those of all phases on the machine."""
         self._arrivals_rng = np.random.default_rng(arrivals)
         self._reads_rng = np.random.default_rng(reads)
         self.clients: ClientLoad
@@ -114,17 +172,21 @@ class Phase:
         self.steps: PhaseSteps | None = None
         """Phases of the workload; None: it has none."""
         self.usage = UsageLog(self.machine)
-        for database in self.databases:
+        for database in self.databases if beside is None else ():
             database.stall_changed.add(self.usage.sample)
 
     def _open(self, number: int, rng: np.random.Generator, checks: bool) -> Database:
         setup, engine = self.setup, self.setup.engine
         rate = engine.throttle.initial().rate_bytes_per_s
-        database = Database(number, self.env, self.machine, engine.scheduler(), rng, rate)
-        database.write_buffer_manager = WriteBufferManager(engine.options.db_write_buffer_size)
+        database = Database(self._first + number, self.env, self.machine, engine.scheduler(), rng, rate, self._process.pools)
+        manager = setup.setting.sharing.manager(engine)
+        if self._process.memtables is not None:
+            database.shared_memtables = self._process.memtables
+        elif manager is not None:
+            database.shared_memtables = SharedMemtables(self.env, manager, rng)
         for family in setup.families:
             place = number * len(setup.families) + len(database.families)
-            recorder = StoreRecorder(number, family.engine.options.num_levels, family.name)
+            recorder = StoreRecorder(database.number, family.engine.options.num_levels, family.name)
             written = family.share.writes > 0.0
             parts = FamilyParts(
                 place, family.name, family.engine, family.content, self.fills, recorder, written, checks
@@ -161,23 +223,35 @@ class Phase:
 
     def run(self, progress: Progress | None = None) -> None:
         """Simulate until the end of the workload."""
-        workload, env = self.setup.workload, self.env
-        until_s = LONGEST_RUN_S if workload.phases or workload.duration_s is None else workload.duration_s
-        finished = env.event()
+        finished = self.start()
+        if self.setup.setting.device_changes:
+            self.env.process(change_device(self.machine, self.setup.setting.device_changes))
+        if self.steps is not None:
+            self.env.process(self.steps.run(finished))
+        advance(self.env, self.until_s, finished, progress)
 
+    @property
+    def until_s(self) -> float:
+        """Time at which the workload ends at the latest, in s."""
+        workload = self.setup.workload
+        return LONGEST_RUN_S if workload.phases or workload.duration_s is None else workload.duration_s
+
+    def start(self) -> simpy.Event:
+        """Start the clients now; return the event of their end."""
+        finished = self.env.event()
         self.reads = self._tree_reads()
-        self.clients = ClientLoad(env, self.setup, self.machine, self.databases, until_s, self._arrivals_rng, self.reads)
-        if not workload.phases:
+        self.clients = ClientLoad(
+            self.env, self.setup, self.machine, self.databases, self.until_s, self._arrivals_rng, self.reads,
+            self._client_sets.add(),
+        )  # fmt: skip
+        if not self.setup.workload.phases:
             self.clients.finished.add(finished.succeed)
-        start_control(env, self.databases, self.clients, self.machine, workload, self.reads)
+        start_control(self.env, self.databases, self.clients, self.machine, self.setup.workload, self.reads)
         self.clients.start()
         self._look_at_ages()
-        if self.setup.setting.device_changes:
-            env.process(self._change_device())
-        if workload.phases:
-            self.steps = PhaseSteps(env, self.setup, self.databases, self.clients, self.fills.begin)
-            env.process(self.steps.run(finished))
-        _advance(env, until_s, finished, progress)
+        if self.setup.workload.phases:
+            self.steps = PhaseSteps(self.env, self.setup, self.databases, self.clients, self.fills.begin)
+        return finished
 
     def _look_at_ages(self) -> None:
         for database in self.databases:
@@ -185,13 +259,6 @@ class Phase:
             period_s = min(trigger_period_s(engine.options, engine.version) for engine in engines)
             if period_s < math.inf:
                 self.env.process(database.look_at_ages(period_s, min(least_age_s(engine.options) for engine in engines)))
-
-    def _change_device(self) -> Events:
-        """Change the device at the times of `conditions.changes`."""
-        for change in self.setup.setting.device_changes:
-            yield self.env.timeout(max(0.0, change.at_s - self.env.now))
-            self.machine.space.limit_bytes = math.inf if change.space_bytes is None else change.space_bytes
-            self.machine.device.replace(change.setup.device)
 
     def settle(self) -> None:
         """Account for the time up to now in all stations and recorders, at the end of the phase."""
@@ -217,10 +284,21 @@ class Phase:
             return None
         from lsmlab.sim.clients.family_reads import FamilyReads
 
-        return FamilyReads(self.env, self.machine, self.families, self.setup, self.fills.cursors, self._reads_rng)
+        return FamilyReads(
+            self.env, self.machine, self.families, self.setup, self.fills.cursors, self._reads_rng, self._client_sets.patience
+        )
 
 
-def _advance(env: simpy.Environment, until_s: float, finished: simpy.Event, progress: Progress | None) -> None:
+def change_device(machine: Machine, changes: Sequence[DeviceChange]) -> Events:
+    """Change the device at the times of `conditions.changes`."""
+    for change in changes:
+        yield machine.env.timeout(max(0.0, change.at_s - machine.env.now))
+        machine.space.limit_bytes = math.inf if change.space_bytes is None else change.space_bytes
+        machine.device.replace(change.setup.device)
+
+
+def advance(env: simpy.Environment, until_s: float, finished: simpy.Event, progress: Progress | None) -> None:
+    """Simulate until the event `finished`, or the time `until_s`."""
     deadline = env.timeout(until_s)
     end = env.any_of([finished, deadline])
     if progress is None:

@@ -83,7 +83,7 @@ def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None
     """Move the tree of `filled` to `family`; file creation times count from `end_s`, the new time 0."""
     for file in filled.files():
         file.created_s -= end_s
-        file.inputs_from_s -= end_s
+        file.data_from_s -= end_s
         file.times = None if file.times is None else file.times - end_s
     for blob_file in filled.tree.blobs.files:
         blob_file.created_s -= end_s

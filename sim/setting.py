@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,17 @@ from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.base import Workload
 from lsmlab.models.workloads.make import FamilyShare, family_shares, make_workload
+from lsmlab.models.workloads.part import part_of
+from lsmlab.sim.databases import (
+    EACH,
+    DatabaseEntry,
+    Sharing,
+    names_of,
+    one_config,
+    read_databases,
+    read_sharing,
+    with_cache,
+)
 from lsmlab.sim.machine.caps import with_caps_that_can_bind
 from lsmlab.sim.prefill_options import prefill_config, prefill_engines, prefill_options
 
@@ -80,6 +91,21 @@ class Prefill:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class AlikeDatabases:
+    """Databases with the same options and load, an entry of `databases`."""
+
+    name: str
+    entry: DatabaseEntry
+    setting: Setting
+    """Setting of each of them."""
+
+    @property
+    def names(self) -> list[str]:
+        """Name of each database."""
+        return names_of(self.name, self.entry.count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Setting:
     """Everything that determines one run. It holds no state, so it can be simulated any number of times."""
 
@@ -106,6 +132,10 @@ class Setting:
     """Files at the start."""
     allowed: tuple[str, ...] = ()
     """Packages besides lsmlab whose classes the configuration may name."""
+    sharing: Sharing = field(default_factory=Sharing)
+    """What the databases of one process share."""
+    databases: tuple[AlikeDatabases, ...] = ()
+    """Databases of a run of several; none for a run of one database, or of shards with common clients."""
 
     def __reduce__(self) -> tuple[Any, tuple[Mapping[str, Any], tuple[str, ...]]]:
         """Pickle the configuration: policies may have caches. The process that unpickles it reads the files again."""
@@ -139,6 +169,9 @@ class Setting:
             InputError: the configuration is not a run; the message names the key.
 
         """
+        sharing, entries = read_sharing(config), read_databases(config)
+        given = config
+        config = with_cache(config, sharing) if not entries else config
         seed = config.get("seed", 1)
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
             raise InputError(f"seed: {seed!r} must be a whole number, 0 or more")
@@ -153,7 +186,7 @@ class Setting:
         device, changes = devices_over_time(
             with_limits(_group(config, "device"), config.get("limits")), conditions.changes, allowed
         )
-        if not changes:
+        if not changes and not entries:
             device = with_caps_that_can_bind(
                 device, engine, workload, host, wal_reaches_device=_wal_reaches_device(engine, workload),
                 block_bytes=float(max(one.options.block_size for one in (engine, *of_prefill.values()))),
@@ -161,13 +194,39 @@ class Setting:
         shares = family_shares(_named(_group(config, "workload").get("families"), config), list(engines))
         if config.get("prefill") is not None and config.get("initial_tree") is not None:
             raise InputError("prefill: a run has either prefill or initial_tree, not both; set one of them to null")
+        databases = _alike_databases(config, entries, sharing, allowed)
         return cls(
-            config=config, engines=engines, host=host, workload=workload, shares=shares, keys=keys, device=device,
+            config=given, engines=engines, host=host, workload=workload, shares=shares, keys=keys, device=device,
             device_changes=changes, conditions=conditions, seed=seed, checks=bool(config.get("checks", False)), save=save,
             prefill=None if config.get("prefill") is None else _prefill(config, allowed),
             initial_tree=None if config.get("initial_tree") is None else _tree_files(config["initial_tree"]),
-            allowed=tuple(allowed),
+            allowed=tuple(allowed), sharing=sharing,
+            databases=tuple(replace(one, setting=replace(one.setting, device=device)) for one in databases),
         )  # fmt: skip
+
+
+def _alike_databases(
+    config: Mapping[str, Any], entries: Mapping[str, DatabaseEntry], sharing: Sharing, allowed: Sequence[str]
+) -> list[AlikeDatabases]:
+    """Return the databases of `databases`, with the workload of each."""
+    number = sum(entry.count for entry in entries.values())
+    for name, entry in entries.items():
+        if (end_s := make_workload(config["workload"], ("lsmlab", *allowed)).duration_s) and entry.start_s >= end_s:
+            raise InputError(f"databases.{name}.start_s: {entry.start_s:g} s is not before the end of the run, at {end_s:g} s")
+    read = {name: one_config(config, entry) for name, entry in entries.items()}
+    settings = {name: Setting.of(own, allowed) for name, own in read.items()}
+    reads = {name: entries[name].share * setting.workload.read_share for name, setting in settings.items()}
+    found = []
+    for name, entry in entries.items():
+        all_reads = sum(reads[other] * one.count for other, one in entries.items() if one.process == entry.process)
+        if entry.process == EACH:
+            all_reads = reads[name]
+        part = 1.0 if sharing.block_cache is None else reads[name] / all_reads if all_reads > 0.0 else 1.0 / number
+        setting = Setting.of(with_cache(read[name], sharing, part), allowed)
+        keys = replace(setting.keys, sampled_writes=max(1000.0, setting.keys.sampled_writes / number))
+        setting = replace(setting, workload=part_of(setting.workload, entry.share), keys=keys)
+        found.append(AlikeDatabases(name, entry, setting))
+    return found
 
 
 def _named(loads: Any, config: Mapping[str, Any]) -> Any:

@@ -12,7 +12,9 @@ from lsmlab.models import since
 from lsmlab.models.costs.host import Host
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.errors import InputError
+from lsmlab.models.policies.rocksdb.due_files import least_age_s
 from lsmlab.models.policies.rocksdb.manual import can_compact_range
+from lsmlab.models.tree.ages import AgeRule
 from lsmlab.models.tree.blobs import RECORD_HEADER_BYTES
 from lsmlab.models.tree.content import Apart, Content, EntryBytes
 from lsmlab.models.tree.keys import KeySample
@@ -222,8 +224,15 @@ def _content(engine: Engine, before: Engine, workload: Workload, sample: KeySamp
         apart = Apart(values, _levels(engine, workload, values.table_value_bytes))
     content = Content(sample, _levels(engine, workload, workload.value_bytes), varied, workload.value_bytes, apart)
     content.collector = engine.deletion_collector
-    content.oldest_counts = engine.version >= since.AGE_OF_OLDEST_INPUT
+    longest_s = math.inf if workload.duration_s is None or before is not engine else workload.duration_s
+    content.age_rule = _age_rule(engine) if longest_s > least_age_s(engine.options) else None
     return content
+
+
+def _age_rule(engine: Engine) -> AgeRule:
+    if engine.version < since.AGE_OF_OLDEST_INPUT:
+        return AgeRule.NEWEST
+    return AgeRule.OLDEST if engine.version < since.AGE_BY_RANGE else AgeRule.OLDEST_OVERLAPPING
 
 
 def _values_apart(engine: Engine, workload: Workload, sample: KeySample, varied: KeyedSizes | None) -> ValuesApart:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from lsmlab.sim.explain.of_run import explain_run
 from lsmlab.sim.initial_tree import place_files
+from lsmlab.sim.many_databases import ManyDatabases
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.prefill import prefill
 from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result, collect
+from lsmlab.sim.results.stores import Store
 from lsmlab.sim.setting import Setting
 
 __all__ = ["Result", "Setting", "simulate"]
@@ -45,6 +49,8 @@ def _free_memory(result: Result) -> None:
 
 def _simulate(setting: Setting, progress: Progress | None) -> Result:
     root = np.random.SeedSequence(setting.seed)
+    if setting.databases:
+        return _simulate_many(ManyDatabases(setting, root), progress)
     phase = Phase(setting, root.spawn(SEEDS))
     logs = phase.log_events() if setting.save.events else None
     (before,) = root.spawn(1)
@@ -57,12 +63,31 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
         phase.preload()
     phase.run(progress)
     phase.settle()
+    stores = [Store("", "", phase.setup, phase.databases, phase.clients, phase.reads)]
     result = collect(
-        phase.setup, phase.machine, phase.databases, phase.clients, phase.reads, phase.env.now, logs,
-        () if phase.steps is None else phase.steps.ended,
+        setting, phase.machine, stores, phase.env.now, logs, () if phase.steps is None else phase.steps.ended
     )
     _free_memory(result)  # that of the tables' making, before the stalls of a long run are divided among their jobs
-    explain_run(result, phase.setup, phase.machine, phase.databases, phase.clients, phase.usage)
+    explain_run(result, phase.machine, stores, phase.usage)
     if facts is not None:
         result.summary["prefill"] = facts
+    return result
+
+
+def _simulate_many(run: ManyDatabases, progress: Progress | None) -> Result:
+    number = len(run.members)
+    whole = replace(run.setting.workload, shards=number, population=max(number, run.setting.workload.population))
+    setting = replace(run.setting, workload=whole)
+    logs = [log for phase in run.phases for log in phase.log_events()] if run.setting.save.events else None
+    run.run(progress)
+    stores = [
+        Store(
+            member.name, member.alike.name, replace(member.phase.setup, setting=setting), member.phase.databases,
+            member.phase.clients, member.phase.reads,
+        )
+        for member in run.members
+    ]  # fmt: skip
+    result = collect(setting, run.machine, stores, run.env.now, logs)
+    _free_memory(result)
+    explain_run(result, run.machine, stores, run.usage)
     return result

@@ -45,6 +45,7 @@ STORES: Mapping[Bottleneck, Sequence[str]] = {
     Bottleneck.LIMITER: ("engine.options.rate_limiter_bytes_per_sec=40MB/s",),
     Bottleneck.PAUSED: ("engine=silk",),
     Bottleneck.ERROR: ("conditions=full_device",),
+    Bottleneck.MANAGER: ("shared.write_buffer_manager=64MiB", "shared.allow_stall=true"),
 }
 """Settings without which a store cannot have a bottleneck."""
 LARGE = ("workload.value_size=1000",)
@@ -195,7 +196,7 @@ def test_no_candidate_names_an_unknown_option() -> None:
                 assert key not in NOT_SIMULATED
                 assert re.search(rf"\.{key.rpartition('.')[2]}\b", code), f"{key} is read nowhere"
         assert is_of_family(row) or not any(key in option_types() and key not in DATABASE_OPTIONS for key in row.changes)
-    assert AT_START | IN_CODE.keys() <= {key for row in ROWS for key in row.changes}
+    assert AT_START | IN_CODE.keys() <= {key.removeprefix("shared.") for row in ROWS for key in row.changes}
 
 
 def test_each_row_is_offered_somewhere() -> None:
@@ -215,6 +216,8 @@ def test_each_row_is_offered_somewhere() -> None:
         (UNIVERSAL, "engine.options.num_levels=1", "engine.options.max_write_buffer_number=3",
          "engine.options.level0_file_num_compaction_trigger=12",
          "engine.options.compaction_readahead_size=0"),
+        ("databases={a: {count: 2}}", "shared.write_buffer_manager=64MiB", "shared.allow_stall=true", "shared.block_cache=1GiB",
+         "engine.options.rate_limiter_bytes_per_sec=9MB/s"),
         ("+engine.families.b.options.num_levels=5", PER_LEVEL), LARGE, (*BLOBS, "workload=constant", "workload.value_sigma=100"),
         (*BLOBS, "workload=constant", "workload.value_sigma=100", "engine.options.enable_blob_garbage_collection=true",
          "engine.options.min_blob_size=2KiB"),
@@ -311,7 +314,7 @@ def test_values_are_written_in_their_units() -> None:
 def blob_changes(*overrides: str) -> dict[str, str]:
     """Return the candidates of a store that concern blob files: first override by option."""
     found = [change for change in candidates(present(*overrides, **READS)) if change.about == "blobs"]
-    return {next(iter(change.keys)).rpartition(".")[2]: change.name for change in found if len(change.keys) == 1}
+    return {change.overrides[0].partition("=")[0].rpartition(".")[2]: change.name for change in found}
 
 
 @pytest.mark.parametrize(
@@ -327,7 +330,11 @@ def test_values_leave_the_sst_files_where_they_are_large(overrides: Sequence[str
     """Blob files are tried for large values, with collection and without, where release and engine have them."""
     found = [change.name for change in candidates(present(*overrides)) if change.about == "blobs"]
 
-    assert ["enable_blob_files=true enable_blob_garbage_collection=true", "enable_blob_files=true"] * offered == found
+    newest = present(*overrides).has("blob_compaction_readahead_size")
+    ahead = " blob_compaction_readahead_size=2MiB" if newest else ""  # since 6.27
+    collected = f"enable_blob_files=true enable_blob_garbage_collection=true{ahead}"
+
+    assert [collected, "enable_blob_files=true"] * offered == found
 
 
 def test_options_of_blob_files_are_tried_in_both_directions() -> None:
@@ -337,7 +344,8 @@ def test_options_of_blob_files_are_tried_in_both_directions() -> None:
     cutoffs = [c.name for c in candidates(present(*collecting)) if "age_cutoff" in c.name]
 
     assert {"enable_blob_files", "enable_blob_garbage_collection", "use_blob_cache", "blob_compression_type"} == kept.keys()
-    assert ("enable_blob_files=false", "enable_blob_garbage_collection=true") == tuple(kept.values())[:2]
+    turned = "enable_blob_garbage_collection=true blob_compaction_readahead_size=2MiB"
+    assert ("enable_blob_files=false", turned) == tuple(kept.values())[:2]
     assert "enable_blob_garbage_collection=false" == collected["enable_blob_garbage_collection"]
     assert ["blob_garbage_collection_age_cutoff=0.5", "blob_garbage_collection_age_cutoff=0.125"] == cutoffs
     assert "blob_garbage_collection_force_threshold=0.5" == collected["blob_garbage_collection_force_threshold"]

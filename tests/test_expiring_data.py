@@ -15,6 +15,7 @@ from lsmlab.models.policies.rocksdb.due_files import least_age_s, trigger_period
 from lsmlab.models.policies.rocksdb.ingest import ingestion_level
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.manual import files_in_range
+from lsmlab.models.tree.ages import AgeRule, data_from_s, input_ages
 from lsmlab.models.tree.deletion_density import DeletionCollector
 from lsmlab.models.tree.expiry import with_expired, write_times
 from lsmlab.models.tree.files import KeyRange, SortedFile
@@ -23,7 +24,7 @@ from lsmlab.models.tree.ranges import clipped, covered_bytes, divide, joined
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 from lsmlab.sim.results.results import Result
-from running import SMALL, simulate
+from running import SMALL, set_up, simulate
 
 HOUR_S = 3600.0
 MIB = 1 << 20
@@ -72,11 +73,26 @@ def test_old_data_goes_down_by_ttl(version: str) -> None:
 
 def test_the_age_of_data_is_that_of_the_oldest_input() -> None:
     """A file that a compaction has just written is as old as its inputs, so it goes on to the deepest level at once."""
-    fresh = file(1, 0, 9, created_s=7000.0, inputs_from_s=100.0)
+    fresh = file(1, 0, 9, created_s=7000.0, data_from_s=100.0)
     tree = tree_of(l2=[fresh], l4=[file(3, 0, 99)])
 
     assert picker(ttl=3600).needs_compaction(tree, 2 * HOUR_S)
     assert not picker(periodic_compaction_seconds=3600).needs_compaction(tree_of(l2=[fresh]), 2 * HOUR_S)
+
+
+def test_an_output_is_as_old_as_the_inputs_that_overlap_it() -> None:
+    """Since 6.27 the oldest input that overlaps an output counts, since 6.6 the oldest of all, before it the newest."""
+    inputs = [file(1, 0, 9, 50.0), file(2, 10, 19, 70.0, data_from_s=20.0), file(3, 5, 15, 90.0)]
+    outputs = ((0, 4), (5, 9), (10, 12), (30, 40))
+
+    found = {rule: [data_from_s(input_ages(inputs, rule), lo, hi) for lo, hi in outputs] for rule in AgeRule}
+    assert found[AgeRule.OLDEST_OVERLAPPING] == [50.0, 50.0, 20.0, math.inf]
+    assert found[AgeRule.OLDEST] == [20.0] * 4
+    assert found[AgeRule.NEWEST] == [90.0] * 4
+    setups = [set_up(*SMALL, f"engine.version='{v}'", "engine.options.ttl=3600") for v in ("6.5", "6.6", "6.26", "6.27")]
+    rules = [setup.families[0].content.age_rule for setup in setups]
+    assert [AgeRule.NEWEST, AgeRule.OLDEST, AgeRule.OLDEST, AgeRule.OLDEST_OVERLAPPING] == rules
+    assert set_up(*SMALL, "workload.duration=10s").families[0].content.age_rule is None  # no file gets older than the run
 
 
 @pytest.mark.parametrize(
@@ -267,18 +283,29 @@ def phased(*phases: str) -> Result:
     return simulate(*SMALL, "workload=phases", f"workload.phases=[{','.join(phases)}]")
 
 
+@pytest.mark.parametrize("before", ["waitforcompaction", "flush,waitforcompaction"])
 @pytest.mark.parametrize("version", ["7.9", "7.10"])
-def test_a_range_goes_with_its_entries(version: str) -> None:
+def test_a_range_goes_with_its_entries(version: str, before: str) -> None:
     """After a compaction of all keys the range is gone: half of the keys that were written are left."""
     deleted = "{deleterange:{begin:0.25,end:0.75}}"
     result = simulate(
         *SMALL, f"engine.version='{version}'", "workload=phases",
-        f"workload.phases=[fillrandom,waitforcompaction,{deleted},flush,waitforcompaction,compact]",
+        f"workload.phases=[fillrandom,{before},{deleted},flush,waitforcompaction,compact]",
     )  # fmt: skip
 
     check_entries(result)
     assert result.summary["live_entries"] == pytest.approx(0.5 * (1.0 - math.exp(-1.0)) * 200_000, rel=0.03)
     assert result.summary["space_amplification"] == pytest.approx(1.0, abs=0.01)
+
+
+def test_gets_end_at_a_range_tombstone() -> None:
+    """Gets of keys in a deleted range find nothing, before and after the flush of the tombstone."""
+    steps = ("fillrandom", "flush", "waitforcompaction", "{deleterange:{begin:0,end:1}}", "{readrandom:{reads:2k}}")
+    for more in ((), ("flush", "{readrandom:{reads:2k}}")):
+        result = phased(*steps, *more)
+        assert result.summary["block_cache"]["found_share"] == 0.0
+    found = phased("fillrandom", "flush", "waitforcompaction", "{readrandom:{reads:2k}}").summary["block_cache"]["found_share"]
+    assert found == pytest.approx(1.0 - math.exp(-1.0), abs=0.05)
 
 
 def test_files_in_a_range_go_unread() -> None:

@@ -37,8 +37,9 @@ ROOMS = {
         "rocksdb", "leveldb", "pebblesdb", "vlsm", "silk", "adoc", "ldc", "triad", "lazy_leveling",
     ],
     "sim": [
-        "yaml_text", "garbage", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "setting",
-        "setup", "clients", "results", "explain", "preload", "phase_steps", "phase", "prefill", "initial_tree", "simulation",
+        "yaml_text", "garbage", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "databases",
+        "setting", "setup", "clients", "results", "explain", "preload", "phase_steps", "phase", "prefill", "initial_tree",
+        "many_databases", "simulation",
         "configuration", "runs", "studies",
     ],
     "sim/studies": [

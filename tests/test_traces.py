@@ -89,6 +89,7 @@ def test_a_trace_that_was_cut_off_is_read(tmp_path: Path) -> None:
         (header() + record(0, 9, b"block"), "block cache or of I/O"),
         (header("0.7") + operation(Row("get", b"a")), "trace format 0.7; 0.1 and 0.2 are known"),
         (header(), "contains no operation"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "compressed with zstd; decompress it"),
         (b"seconds,operations\n0,1\n1,2\n", "no trace of operations; known are"),
         ("0x61 1 0 5 1000\n0x6 1 0 5 1000\n", "line 2 is damaged"),
         ("0x61 1 0 5 1000\n1 0 5 1000\n", ":2: has no key.*--no_key"),
@@ -234,13 +235,23 @@ def test_import_of_a_trace_alone(tmp_path: Path, capsys: pytest.CaptureFixture[s
             assert summary["operations"] == pytest.approx(3000, rel=0.05)
 
 
+@pytest.mark.parametrize("kind", ["get", "delete", "put", "seek"])
+@pytest.mark.parametrize("workload", ["imported_full_speed", "imported_replay"])
+def test_loads_of_one_kind_run(kind: str, workload: str, tmp_path: Path) -> None:
+    """A trace of one kind of operations gives loads that run."""
+    (tmp_path / "ops").write_bytes(query_trace([Row(kind, key(i % 97), 10 * (kind == "put"), i / 500) for i in range(500)]))
+    assert main(["import", str(tmp_path / "ops"), "--out", str(tmp_path / "out")]) == 0
+    argv = ["run", "--config-dir", str(tmp_path / "out"), f"workload={workload}", "--json", "--out", str(tmp_path / "run")]
+    assert main(argv) == 0
+
+
 def test_a_log_knows_its_reads_by_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Beside a LOG a trace gives gets and seeks per write; the writes stay those of the LOG, also in the schedule."""
     sample = Sample().run(20)
     (tmp_path / "LOG").write_text(sample.text)
     (tmp_path / "ops").write_bytes(query_trace(mixed(3000)))
     for name, files in (("alone", ["LOG"]), ("both", ["ops", "LOG"])):
-        assert main(["import", *(str(tmp_path / f) for f in files), "--out", str(tmp_path / name), "--no-report"]) == 0
+        assert main(["import", *(str(tmp_path / f) for f in files), "--out", str(tmp_path / name)]) == 0
     alone, both = (yaml.safe_load((tmp_path / n / "workload" / "imported.yaml").read_text()) for n in ("alone", "both"))
     summary = json.loads((tmp_path / "both" / "summary.json").read_text())
     schedules = [np.loadtxt(tmp_path / n / "trace.csv", delimiter=",", skiprows=1)[:, 1].sum() for n in ("alone", "both")]
@@ -250,6 +261,7 @@ def test_a_log_knows_its_reads_by_a_trace(tmp_path: Path, capsys: pytest.Capture
     assert summary["read_ops_per_s"] == pytest.approx(both["read"] * summary["write_ops_per_s"], rel=1e-3)
     assert yaml.safe_load((tmp_path / "both" / "experiment" / "imported_replay.yaml").read_text())["keys"] == {"mode": "exact"}
     assert any("sampled" in note for note in summary["import"]["notes"])
+    assert ["Trace of operations" in (tmp_path / n / "report.html").read_text() for n in ("alone", "both")] == [False, True]
 
 
 def test_two_traces_are_refused(tmp_path: Path) -> None:

@@ -23,8 +23,10 @@ from lsmlab.models.errors import InputError
 IO_BYTES: Final = 470e3
 """Mean bytes of an operation that a cap counts, in a large request read or written. The kernel splits a request where the
 pages of its buffer are not contiguous in memory. Six calibration runs under a cap on operations, on five machines, have 364
-to 563 kB in writes (mean 469, median 466) once the small requests below are taken off (behaviour/device-and-kernel.md, Small
-requests)."""
+to 563 kB in writes (mean 469, median 466) once the small requests below are taken off.
+
+See (behaviour/device-and-kernel.md, Small requests).
+"""
 KEPT_SLICES: Final = 1
 """Past slices that stay in a window: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
 FILE_DISCARDS: Final = 1.75

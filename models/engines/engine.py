@@ -45,9 +45,9 @@ NO_COMPRESSION_NOTE: Final = (
     "it was built with, and the ratio on the data; set engine.options.compression and engine.compression_ratio"
 )
 
-BLOB_NOTE: Final = (
-    "blob files: their rules are those of RocksDB's source, but no recorded store with blob files has been compared, so the "
-    "error of these numbers is not known"
+DROPS_NOTE: Final = (
+    "entries that a compaction filter drops, and files that a collector marks: their rules are those of RocksDB's source, but no "
+    "recorded store with them has been compared, so the error of these numbers is not known"
 )
 
 
@@ -122,8 +122,8 @@ class Engine:
             overrides |= dict.fromkeys(("level0_slowdown_writes_trigger", "level0_stop_writes_trigger"), stop)
             resolved = resolve_options(self.version, settings.preset, overrides)
         self.options: RocksDbOptions = resolved.options
-        if self.options.enable_blob_files:
-            notes.append(BLOB_NOTE)
+        if self.filter_ttl_s is not None or self.deletion_collector is not None:
+            notes.append(DROPS_NOTE)
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         """Changes that sanitising made to options, in words, for the summary of a run."""
         self.not_simulated = ignored_options(

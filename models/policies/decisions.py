@@ -248,6 +248,8 @@ class StallCause(Enum):
     PENDING_SLOWDOWN = "pending_slowdown"
     BACKGROUND_ERROR = "background_error"
     """A job has failed, and the database accepts no write. RocksDB counts no stall; its writers get the error."""
+    WRITE_BUFFER_MANAGER_LIMIT = "write_buffer_manager_limit"
+    """The memtables of all databases of a write buffer manager with `allow_stall` take its whole buffer."""
 
     @property
     def stops(self) -> bool:
@@ -255,8 +257,9 @@ class StallCause(Enum):
         return self in _STOPS
 
 
-_STOPS = frozenset({StallCause.MEMTABLE_STOP, StallCause.L0_STOP, StallCause.PENDING_STOP, StallCause.BACKGROUND_ERROR})
-THROTTLE_CAUSES: Final = tuple(cause for cause in StallCause if cause is not StallCause.BACKGROUND_ERROR)
+_OUTSIDE_THROTTLE = frozenset({StallCause.BACKGROUND_ERROR, StallCause.WRITE_BUFFER_MANAGER_LIMIT})
+_STOPS = frozenset({StallCause.MEMTABLE_STOP, StallCause.L0_STOP, StallCause.PENDING_STOP, *_OUTSIDE_THROTTLE})
+THROTTLE_CAUSES: Final = tuple(cause for cause in StallCause if cause not in _OUTSIDE_THROTTLE)
 """Causes that RocksDB's throttle has and its LOG names."""
 
 
@@ -308,7 +311,7 @@ class ThrottleState(NamedTuple):
     @property
     def speedup(self) -> bool:
         """Return RocksDB's NeedSpeedupCompaction for a single column family."""
-        return self.pressure or self.cause is not None
+        return self.pressure or (self.cause is not None and self.cause is not StallCause.WRITE_BUFFER_MANAGER_LIMIT)
 
 
 class Throttle(ABC):

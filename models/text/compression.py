@@ -29,6 +29,7 @@ class Damaged(Exception):  # noqa: N818  (a state of the file, which its callers
     """The compressed data are damaged or end early; all that could be decompressed has been yielded."""
 
 
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _OPENERS: Final[tuple[tuple[bytes, Any], ...]] = (
     (b"\x1f\x8b", partial(zlib.decompressobj, 31)), (b"\xfd7zXZ\x00", lzma.LZMADecompressor), (b"BZh", bz2.BZ2Decompressor),
 )  # fmt: skip
@@ -53,6 +54,8 @@ def unpacked(path: Path, largest_bytes: int) -> Iterator[bytes]:
 
 def _limited(path: Path, file: IO[bytes], largest_bytes: int) -> Iterator[bytes]:
     first = file.read(_PACKED_BYTES)
+    if first.startswith(_ZSTD):
+        raise InputError(f"{path}: is compressed with zstd; decompress it, such as with zstd -d")
     opener = next((opener for magic, opener in _OPENERS if first.startswith(magic)), None)
     size = 0
     parts = _plain(first, file) if opener is None else _members(path, opener, first, file)

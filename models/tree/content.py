@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from lsmlab.models.tree.ages import AgeRule, data_from_s, input_ages
 from lsmlab.models.tree.deletion_density import DeletionCollector
 from lsmlab.models.tree.files import IN_TABLE, NO_KEYS, BlobNumbers, KeyArray, SortedFile
 from lsmlab.models.tree.keys import KeySample
@@ -81,8 +81,8 @@ class Content:
         self.apart = apart
         self.collector: DeletionCollector | None = None
         """Collector that marks files with many tombstones."""
-        self.oldest_counts = True
-        """Whether the age of a compacted file is that of its oldest input; else of its newest one."""
+        self.age_rule: AgeRule | None = AgeRule.OLDEST_OVERLAPPING
+        """Input that gives the age of a compacted file; None: no file of the run gets so old that ages matter."""
         self.sample = sample
         self.levels = levels
         """Bytes per entry of the files that jobs write to a level; levels differ in their filters only."""
@@ -214,7 +214,7 @@ class Content:
         keys = stream.keys
         oldest = min([f.smallest_seqno for f in inputs], default=0)
         newest = max([f.largest_seqno for f in inputs], default=0)
-        from_s = (min if self.oldest_counts else max)([f.data_from_s for f in inputs], default=math.inf)
+        ages = () if self.age_rule is None else input_ages(inputs, self.age_rule)
         n = len(keys)
         table_format = self.levels[level].table_format
         files: list[SortedFile] = []
@@ -226,9 +226,11 @@ class Content:
             part = keys[start:end].copy()  # a view would keep the whole job's keys alive
             count = entries.item(end) - entries.item(start)
             size = self.file_bytes(count, data.item(end) - data.item(start), level)
+            lo, hi = part.item(0), part.item(-1)
             file = SortedFile(
-                number=next(numbers), lo=part.item(0), hi=part.item(-1), size_bytes=size, entries=count, keys=part,
-                created_s=now_s, inputs_from_s=from_s, table_format=table_format,
+                number=next(numbers), lo=lo, hi=hi, size_bytes=size, entries=count, keys=part,
+                created_s=now_s, data_from_s=data_from_s(ages, lo, hi) if ages else now_s,
+                table_format=table_format,
             )  # fmt: skip
             if not inputs:
                 oldest, newest = (file.number - 1) * _FLUSH_SEQNOS, file.number * _FLUSH_SEQNOS

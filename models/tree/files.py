@@ -59,8 +59,8 @@ class SortedFile:
     largest_seqno: int = 0
     created_s: float = 0.0
     """Simulated time at which the file was written."""
-    inputs_from_s: float = math.inf
-    """Time from which the data of its compaction's inputs is, by RocksDB's count; infinity: a flush wrote it."""
+    data_from_s: float = math.inf
+    """Time from which its data is, by RocksDB's count (oldest_ancester_time, creation_time); at most `created_s`."""
     busy: bool = False
     """True while a job has the file as an input."""
     wal_bytes: float = 0.0
@@ -87,11 +87,6 @@ class SortedFile:
     """Time in s at which each of `keys` was flushed, in a store with a compaction filter; None: all of them at `created_s`."""
 
     @property
-    def data_from_s(self) -> float:
-        """Time in s from which its data is, by RocksDB's count (oldest_ancester_time, creation_time)."""
-        return min(self.created_s, self.inputs_from_s)
-
-    @property
     def compaction_bytes(self) -> int:
         """Bytes that a compaction of the file reads: the file and its slices."""
         return self.size_bytes + sum(s.size_bytes for s in self.slices) if self.slices else self.size_bytes
@@ -110,6 +105,8 @@ class SortedFile:
     def __post_init__(self) -> None:
         if self.compensated_bytes < 0:
             self.compensated_bytes = self.size_bytes
+        if self.data_from_s > self.created_s:
+            self.data_from_s = self.created_s
         if self.hi < self.lo:
             raise ValueError(f"file {self.number}: largest key {self.hi} is below smallest key {self.lo}")
 

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 from lsmlab.models import since
 from lsmlab.models.version import Version
+from numpy.typing import ArrayLike, NDArray
 
+INLINE_BYTES: Final = 2048
+"""Bytes of an arena object itself, used before its first block (`Arena::kInlineSize`)."""
 SEQNO_BYTES: Final = 8
 """Sequence number and type, which follow the user key in every internal key (`dbformat.h`)."""
 
 _POINTER_BYTES: Final = 8
 _MAX_HEIGHT: Final = 12  # InlineSkipList: kMaxHeight; a node has h levels with probability (3/4)·4^-(h-1)
 _BRANCHING: Final = 4
-_INLINE_BYTES: Final = 2048  # Arena::kInlineSize: part of the arena object, used before the first block
+_HEADS_BYTES: Final = 2 * _MAX_HEIGHT * _POINTER_BYTES  # head nodes of the skip lists of points and range tombstones
 _BATCH_HEADER_BYTES: Final = 12  # WriteBatch: 8 B sequence number, 4 B count
 _MIN_ARENA_BLOCK: Final = 4096  # Arena::kMinBlockSize; derived sizes are rounded up to it
 _ARENA_BLOCK_CAP: Final = 1 << 20  # limit of the derived arena_block_size (RocksDB pull request 7907)
@@ -77,13 +81,38 @@ def memtable_capacity(write_buffer_size: int, arena_block_size: int) -> int:
     block = arena_block_size
     # In integer tenths: RocksDB allocates one more block while allocated + block < write buffer + 0.6 block.
     blocks = 1
-    allocated = _INLINE_BYTES + block
+    allocated = INLINE_BYTES + block
     while 10 * (allocated + block) < 10 * write_buffer_size + 6 * block:
         blocks += 1
         allocated += block
     if 10 * allocated > 10 * write_buffer_size + 6 * block:  # the last block alone makes the memtable full
-        return (blocks - 1) * block + _INLINE_BYTES
+        return (blocks - 1) * block + INLINE_BYTES
     return blocks * block - block // 4
+
+
+_INLINE_ROOM: Final = INLINE_BYTES - _HEADS_BYTES
+"""Bytes of entries that an arena holds before its first block."""
+_BLOCK_ROUNDING: Final = 1e-9
+"""Share of a block below which a difference is rounding."""
+
+
+def arena_blocks(used_bytes: ArrayLike, block_bytes: ArrayLike) -> NDArray[np.float64]:
+    """Blocks that the arenas of memtables have allocated for entries of `used_bytes`; the first begins after `_INLINE_ROOM`.
+
+    Entries are smaller than a quarter of a block; a larger one gets a block of its own size (`Arena::AllocateFallback`).
+    """
+    beyond = np.asarray(used_bytes, dtype=np.float64) - _INLINE_ROOM
+    return np.maximum(0.0, np.floor(beyond / np.asarray(block_bytes, dtype=np.float64) + _BLOCK_ROUNDING) + 1.0)
+
+
+def arena_bytes(used_bytes: ArrayLike, block_bytes: ArrayLike) -> NDArray[np.float64]:
+    """Memory of memtables whose entries take `used_bytes`: what `Arena` tells the write buffer manager (`AllocTracker`)."""
+    return INLINE_BYTES + arena_blocks(used_bytes, block_bytes) * np.asarray(block_bytes, dtype=np.float64)
+
+
+def next_block_at(used_bytes: ArrayLike, block_bytes: ArrayLike) -> NDArray[np.float64]:
+    """Bytes of entries with which the arenas of memtables allocate their next blocks."""
+    return _INLINE_ROOM + arena_blocks(used_bytes, block_bytes) * np.asarray(block_bytes, dtype=np.float64)
 
 
 def leveldb_memtable_entries(write_buffer_size: int, key_size: int, value_size: int) -> float:

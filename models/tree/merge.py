@@ -80,8 +80,10 @@ def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[Key
         for file in files:
             if file.slices:
                 runs += [(s.keys, s.tombstones) for s in reversed(file.slices)]
-            runs.append(uncovered(file.keys, file.tombstones, ranges))
-            ranges += file.ranges
+            run = file.keys, file.tombstones
+            runs.append(uncovered(*run, ranges) if ranges else run)
+            if file.ranges:
+                ranges += file.ranges
     return merge_runs(runs)
 
 

@@ -55,6 +55,8 @@ class Tree:
     """(level, file) of the files that had used up their allowed seeks at the last check; some may be deleted since."""
     marks_files: bool = False
     """Whether the tree has had a file that is marked for compaction."""
+    has_ranges: bool = False
+    """Whether the tree has had a file with range tombstones."""
     version: int = 0
     """Number of installs."""
     marks: int = 0
@@ -171,6 +173,8 @@ class Tree:
                 file.seeks = 0.0
                 if file.marked:
                     self.marks_files = True
+                if file.ranges:
+                    self.has_ranges = True
             if level == 0:
                 self.l0[place:place] = files
             elif placement is not Placement.REPLACE:

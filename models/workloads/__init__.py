@@ -1,7 +1,7 @@
 """Workloads: groups of clients with their operations, keys, values and pace.
 
 - base: workloads and client groups; make: workloads, and the load of column families, from configurations; values: value
-  sizes; arrivals: open and closed loop.
+  sizes; arrivals: open and closed loop; part: part of a workload.
 - recorded_keys: keys of recorded operations; fitted_keys: the distribution that fits them; replay: workload of all of them.
 - choosers: distributions over keys, uniform and sequential; ranks: popularity by rank; skewed: keys by rank or recency,
   and access probabilities of blocks; key_ranges: keys of mixgraph.

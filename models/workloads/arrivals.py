@@ -185,7 +185,20 @@ class Recorded:
         return starts[keep], rates[keep]
 
 
-Arrivals = ClosedLoop | ConstantRate | PeaksValleys | OnOff | Sine | Recorded
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """Arrivals of another process, with each rate times `factor`."""
+
+    arrivals: OpenLoop
+    factor: float
+
+    def segments(self, until_s: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return the segments of the other process, scaled."""
+        starts, rates = self.arrivals.segments(until_s, rng)
+        return starts, rates * self.factor
+
+
+Arrivals = ClosedLoop | ConstantRate | PeaksValleys | OnOff | Sine | Recorded | Scaled
 
 
 def mean_rate(arrivals: OpenLoop, until_s: float, rng: np.random.Generator) -> float:

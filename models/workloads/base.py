@@ -314,6 +314,12 @@ class Workload:
         return any(c.mix.writes > 0 for c in self.clients)
 
     @property
+    def read_share(self) -> float:
+        """Return the reads and scans per operation, over all threads."""
+        threads = sum(c.threads for c in self.clients)
+        return sum((c.mix.gets + c.mix.scan) * c.threads for c in self.clients) / threads
+
+    @property
     def shard_parts(self) -> tuple[float, ...]:
         """Part of each shard in keys and operations, relative to the mean: quantiles of a normal distribution at equal steps.
 

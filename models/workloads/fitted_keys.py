@@ -29,7 +29,7 @@ _SINGLES: Final = 256
 """First ranks whose probabilities count one by one."""
 _CLASSES: Final = 200
 """Classes of the further ranks."""
-_CONSTANTS: Final = tuple(round(0.1 * i, 2) for i in range(1, 17))
+_CONSTANTS: Final = tuple(round(0.1 * i, 2) for i in range(1, 25))
 """Zipf's constants that are tried."""
 _STEPS: Final = tuple(round(0.02 * i, 2) for i in range(-4, 5))
 """Steps from the best of them that are tried next."""
@@ -40,7 +40,9 @@ _NEARBY: Final = tuple(np.geomspace(1 / 1.5, 1.5, 13).tolist())
 _LEAST_REPEATS: Final = 25
 """Least number of operations on a key seen before, for an estimate of the number of keys (error 20 %)."""
 _RANGES: Final = 1024
-"""Ranges of the key space whose use is compared."""
+"""Largest number of ranges of the key space whose use is compared."""
+_PER_RANGE: Final = 16
+"""Least number of keys per range."""
 _TOP: Final = 0.01
 _NEW: Final = 0.999
 """Share of writes to a key not seen before from which on every key counts as new."""
@@ -189,10 +191,10 @@ def _checks(fit: KeyFit, keys: KeyArray, lengths: Sequence[int], window: int | N
         for length in sorted({min(length, len(keys)) for length in (*lengths, *([window] if window else []))})
     ]
     pairs.append(("share of the most popular 1 % of the keys", _top_share(keys), _top_share(drawn)))
-    short = lengths[0]
+    short, ranges = lengths[0], max(1, min(_RANGES, fit.keys // _PER_RANGE))
     pairs.append((
-        f"share of the key space that {short:,} operations reach", distinct_keys(keys * _RANGES // fit.keys, short) / _RANGES,
-        distinct_keys(drawn * _RANGES // fit.population, short) / _RANGES,
+        f"share of the key space that {short:,} operations reach", distinct_keys(keys * ranges // fit.keys, short) / ranges,
+        distinct_keys(drawn * ranges // fit.population, short) / ranges,
     ))  # fmt: skip
     return tuple(Check(*pair) for pair in pairs)
 

@@ -39,6 +39,10 @@ BENCHMARKS: Final[Mapping[str, type[DbBench]]] = {
     "readrandomwriterandom": ReadRandomWriteRandom,
 }  # fmt: skip
 """Benchmarks with clients that a phase may name."""
+_NOTE: Final = (
+    "phases: the 90 % intervals are those of recorded runs of one benchmark; the numbers of no recorded run with several phases "
+    "have been compared"
+)
 _FRESH: Final = ("fillrandom", "fillseq", "filluniquerandom")
 """Benchmarks before which db_bench destroys the store, unless it was told to use the existing one."""
 NAMES_OF_DB_BENCH: Final = (*BENCHMARKS, "flush", "compact", "waitforcompaction", "levelstats")
@@ -102,7 +106,7 @@ class Phases(ReadWhileWriting, SeekRandom, MultiReadRandom, ReadRandomWriteRando
         total_s = sum(s for s in lengths if s is not None) if known else None
         return replace(
             first, name="phases", clients=tuple(c for one in runs for c in one.clients),
-            duration_s=total_s, phases=steps,
+            duration_s=total_s, phases=steps, notes=(*first.notes, _NOTE),
         )  # fmt: skip
 
     def _phase(

@@ -31,6 +31,7 @@ _SHORT: Final = {
     "pending_stop": "Pending compaction bytes stopped writes",
     "pending_slowdown": "Pending compaction bytes slowed writes",
     "background_error": "A background error stopped writes",
+    "write_buffer_manager_limit": "A full write buffer manager stopped writes",
 }
 """Headline by the costliest cause."""
 

@@ -223,7 +223,7 @@ def import_log(
 
     Args:
         log: a LOG file, plain or compressed, or db_bench's output; the database's folder, whose LOG and LOG.old.* files are
-            one history; or several LOG files of one store.
+            one history; or several LOG files of one store. A trace of its operations may be beside them.
         options: an OPTIONS file; by default the header of the LOG.
         device: kind of drive, such as nvme or sata; by default inferred from its fsyncs.
         out: folder for the files; by default they are only in memory.

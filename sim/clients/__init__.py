@@ -1,6 +1,7 @@
 """Clients as a fluid: their demand, what stores and machine let through, and how long their operations take.
 
-- The process that advances time between changes: clients. Each group: group, arrival_queue, unstalled.
+- The process that advances time between changes: clients. Each group: group, arrival_queue, unstalled. Clients of all
+  databases: all_clients.
 - Rates as a function of the state of stores and machine, and their solver: rates. What stall conditions admit: admission.
   Costs and times of operations: op_costs, op_times.
 - Memtables that fill: memtable_fill; their switches: memtable_switches.

@@ -22,6 +22,7 @@ from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
 from lsmlab.sim.clients.rates import LoadState, Rates, WalWrites, solve
 from lsmlab.sim.clients.write_waits import WriteWaits
+from lsmlab.sim.machine.client_shares import ClientShares
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import Alarm
 from lsmlab.sim.observers import Observers
@@ -40,13 +41,15 @@ class ClientLoad:
 
     def __init__(
         self, env: simpy.Environment, setup: Setup, machine: Machine, databases: Sequence[Database], until_s: float,
-        rng: np.random.Generator, reads: FamilyReads | None,
+        rng: np.random.Generator, reads: FamilyReads | None, beside: ClientShares,
     ) -> None:  # fmt: skip
+        """Start at the present time, until `until_s`. `beside`: shares of the machine, beside the clients of other databases."""
         self.env = env
         self.databases = databases
         self.families = [family for database in databases for family in database.families]
         self.shape = shape = setup.shape
         self._machine = machine
+        self._shares_of_machine = beside
         self.finished = Observers[[]]()
         """Observers of the end: all operations of all groups are served."""
         clients = setup.workload.clients
@@ -55,12 +58,12 @@ class ClientLoad:
         self._reads = reads
         self._rng = rng
         started = () if setup.workload.phases else clients
-        self.groups = [start_group(c, until_s, rng, shape) for c in started]
+        self.groups = [start_group(c, until_s, rng, shape, env.now) for c in started]
         """Groups that have begun, those of earlier phases included."""
         self.present = self.groups
         """Groups of the present phase."""
         self.waits = WriteWaits(self.groups)
-        self._last_s = 0.0
+        self._last_s = env.now
         self._written = 0.0
         """Writes per database so far."""
         families = setup.families
@@ -74,6 +77,12 @@ class ClientLoad:
             for database, part in zip(databases, parts, strict=True)
         ]
         self._bounded = [s for s in self._switches if s.bounded]
+        self._shared = [
+            (shared, shared.join(database, own.block_bytes, partial(self._flush_for_memory, own)), own)
+            for database, own in zip(databases, self._switches, strict=True)
+            if (shared := database.shared_memtables) is not None
+        ]
+        """Databases with a write buffer manager: its memtables, the number of the database there, and its switches."""
         self._wal_reaches_device = setup.setting.wal_reaches_device
         self._op_costs: OpCosts
         """Costs of operations at the last plan; without those of reads after a change of memtable sizes."""
@@ -103,21 +112,19 @@ class ClientLoad:
         """
         for database in self.databases:
             database.writers_affected.add(self.refresh)
-            if self._bounded:
+            if self._bounded or self._shared:
                 database.memory_freed.add(self._wake)
         for family in self.families:
             family.events.memtable_resized.add(self._resize_memtable)
-        self._machine.cores.changed.add(self.refresh)
+        self._shares_of_machine.observe(self.refresh, sleeping=sleeping)
         self._machine.device.replaced.add(self.refresh)
-        if self._machine.journal is not None:
-            self._machine.journal.lock_changed.add(self.refresh)
-        if sleeping:
-            self._machine.device.changed.add(self.refresh)
+        if (journal := self._shares_of_machine.journal) is not None:
+            journal.lock_changed.add(self.refresh)
 
     # --- events -----------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the clients at time 0."""
+        """Start the clients."""
         self._plan()
 
     def begin(self, clients: Sequence[Clients], until_s: float) -> list[ClientGroup]:
@@ -203,7 +210,7 @@ class ClientLoad:
 
     def _switch_full_memtables(self) -> None:
         for number, entries in self._fill.switch_full(self._written):
-            database = self.families[number].database.number
+            database = number // len(self.databases[0].families)
             for resized in self._switches[database].full(number, entries, self._written):
                 self._fit_memtable(resized)
             kept = self.families[number].memtables.kept_hot_keys.entries
@@ -213,6 +220,15 @@ class ClientLoad:
             while (switched := switches.switch_if_required(self._written)) is not None:
                 for resized in switched:
                     self._fit_memtable(resized)
+
+    def _flush_for_memory(self, switches: MemtableSwitches) -> bool:
+        """Switch a memtable of one database, because its write buffer manager asks for a flush; return whether it has one."""
+        self._advance()
+        resized = switches.switch_for_memory(self._written)
+        for number in resized or ():
+            self._fit_memtable(number)
+        self._plan()
+        return resized is not None
 
     # --- past: integrate the rates since the last event -----------------------------------------------------------------
 
@@ -237,18 +253,19 @@ class ClientLoad:
     def _plan(self) -> None:
         """Find the rates until the next change, and set the clients' demand on the machine."""
         before, self._state = self._state, self._present_state()
-        if before is None or not self._rates.still_hold(before, self._state, self._machine):
+        if before is None or not self._rates.still_hold(before, self._state, self._shares_of_machine):
             self._set_rates(self._state)
         for group in self.present:
             group.curve.extend((self.env.now, group.arrived, group.served))
         self._alarm.set(self._next_change_s())
+        for shared, number, switches in self._shared:
+            shared.update(number, switches.active_memtables(self._written, writes_per_s(self.present) / len(self.databases)))
         if self.rates_changed:
             self._note_rates()
 
     def _set_rates(self, state: LoadState) -> None:
-        self._rates = rates = solve(state, self._machine)
-        self._machine.serve(rates.use.demand)
-        self._machine.wals_on_device = rates.use.wals_on_device
+        self._rates = rates = solve(state, self._shares_of_machine)
+        self._shares_of_machine.serve(rates.use.demand, wals_on_device=rates.use.wals_on_device)
         times = OpTimes(state.costs, rates.shares)
         for group, own, runnable in zip(self.present, rates.groups, rates.use.runnable, strict=True):
             group.capacity, group.demand_rate, group.served_rate, group.runnable = *own, runnable
@@ -275,7 +292,7 @@ class ClientLoad:
 
     def _writes_held(self) -> bool:
         """Return whether the journal is locked for WAL writes (`Journal.locked`) or an OPTIONS file is being written."""
-        journal = self._machine.journal
+        journal = self._shares_of_machine.journal
         locked = journal is not None and journal.locked and self.shape.wal_bytes > 0.0
         return locked or any(database.options_file.holds_writers for database in self.databases)
 

@@ -26,11 +26,11 @@ class FamilyReads:
 
     def __init__(
         self, env: simpy.Environment, machine: Machine, families: Sequence[ColumnFamily], setup: Setup,
-        cursors: Sequence[InsertCursor], rng: np.random.Generator,
+        cursors: Sequence[InsertCursor], rng: np.random.Generator, patience: float = 1.0,
     ) -> None:  # fmt: skip
-        """`families` of all databases, and `cursors` of their writers in the same order."""
+        """`families` of all databases, and `cursors` of their writers in the same order; `patience` as for `TreeReads`."""
         self._parts = [
-            (one.share.reads, TreeReads(env, machine, families, setup, one, cursors, rng))
+            (one.share.reads, TreeReads(env, machine, families, setup, one, cursors, rng, patience))
             for one in setup.families
             if one.share.reads > 0.0
         ]

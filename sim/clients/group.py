@@ -162,8 +162,10 @@ class ClientGroup:
         return soonest_s
 
 
-def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape) -> ClientGroup:
-    """Make the group at time 0 and draw the open-loop arrival rates of the whole run."""
+def start_group(
+    spec: Clients, until_s: float, rng: np.random.Generator, shape: WriteShape, now_s: float = 0.0
+) -> ClientGroup:
+    """Make the group at the time `now_s` and draw the open-loop arrival rates from then to `until_s`."""
     mix = spec.mix
     writes = mix.update + mix.insert + mix.delete + mix.read_modify_write
     reads = mix.read + mix.read_modify_write
@@ -175,8 +177,8 @@ def start_group(spec: Clients, until_s: float, rng: np.random.Generator, shape: 
         if arrivals.limit_ops_per_s:
             limit = min(limit, arrivals.limit_ops_per_s)
     else:
-        times, values = arrivals.segments(until_s, rng)
-        starts, rates = times.tolist(), values.tolist()
+        times, values = arrivals.segments(until_s - now_s, rng)
+        starts, rates = (now_s + times).tolist(), values.tolist()
     return ClientGroup(
         spec=spec, write_share=writes, read_share=reads, scan_share=mix.scan,
         closed=isinstance(arrivals, ClosedLoop), limit_per_s=limit, starts=starts, rates=rates,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from lsmlab.models.tree.files import KeyArray, SortedFile
+from lsmlab.models.tree.files import KeyArray, KeyRange, SortedFile
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
@@ -58,14 +58,19 @@ class Lookups:
 
 
 def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
-    """Look up sorted key codes in the memtables and files of a family, newest first."""
+    """Look up sorted key codes in the memtables and files of a family, newest first.
+
+    A lookup ends without an entry at the first range tombstone of its key (Version::Get).
+    """
     missing = np.ones(len(codes), dtype=np.bool_)
     in_wal = 0
     missing &= ~_contains(family.memtables.kept_hot_keys.keys, codes)
+    deleted = _end_in(family.memtables.ranges, codes, missing)
     for memtable in reversed(family.immutables):
         missing &= ~_contains(memtable.keys, codes)
-    in_memory = len(codes) - int(missing.sum())
+        deleted += _end_in(memtable.ranges, codes, missing)
     n = len(codes)
+    in_memory = n - int(missing.sum()) - deleted
     probed: list[TableClass] = []
     formats = family.table_formats
     opened = [table_format.opened(family.latest_options.reads_filters) for table_format in formats]
@@ -89,6 +94,7 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
         add(0, file.table_format, 1, int(covered.sum()), found, file.size_bytes)
         missing &= ~here
         in_wal += found if file.wal_bytes else 0
+        deleted += _end_in(file.ranges, codes, missing)
     in_slices: list[tuple[TableFormat, bool]] = []
     for level in range(1, family.tree.num_levels):
         for run in family.tree.runs(level):
@@ -98,6 +104,8 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
                 left = int(missing.sum())
                 searched = _look_in(part, codes, missing)
                 add(level, table_format, len(part), searched, left - int(missing.sum()), part.size_bytes)
+            if family.tree.has_ranges:
+                deleted += _end_in([one for file in run for one in file.ranges], codes, missing)
     for table_format in formats:
         frozen = [file.size_bytes for file in family.tree.frozen.values() if file.table_format == table_format]
         if frozen:
@@ -105,7 +113,15 @@ def look_up(family: ColumnFamily, codes: KeyArray) -> Lookups:
             add(NO_LEVEL, table_format, len(frozen), len(found_here), sum(found_here), sum(frozen))
     parts = [FormatLookups(one, rates[one], sum(searches[one]), hits[one] / n) for one in formats]
     runs = sum(group.per_read for group in probed)
-    return Lookups(runs, (n - in_memory - int(missing.sum())) / n, in_memory / n, in_wal / n, probed, parts)
+    return Lookups(runs, (n - in_memory - deleted - int(missing.sum())) / n, in_memory / n, in_wal / n, probed, parts)
+
+
+def _end_in(ranges: Sequence[KeyRange], codes: KeyArray, missing: Marks) -> int:
+    """End the lookups of the codes that are still `missing` and in the ranges; return their number."""
+    left = int(missing.sum()) if ranges else 0
+    for one in ranges:
+        missing[slice(*codes.searchsorted((one.lo, one.hi + 1)).tolist())] = False
+    return left - int(missing.sum()) if left else 0
 
 
 def by_format(run: Level, formats: Sequence[TableFormat]) -> Iterator[tuple[TableFormat, Level]]:

@@ -85,10 +85,9 @@ class MemtableFill:
             return 0.0
         return self._entries[number] / 2.0 if writing else self.active(number, written)
 
-    def holds_at(self, number: int, entries: float) -> float:
-        """Return the number of writes after which the active memtable of a column family holds `entries`."""
-        share = self._shares[number]
-        return self._switch_at(number) - (self._entries[number] - entries) / share if share > 0.0 else math.inf
+    def share(self, number: int) -> float:
+        """Return the writes to a column family, relative to the mean writes to a database."""
+        return self._shares[number]
 
     def began(self, number: int) -> float:
         """Return the number of writes per database before the active memtable of a column family was created."""

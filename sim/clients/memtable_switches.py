@@ -9,10 +9,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from lsmlab.models import since
+from lsmlab.models.tree.memtable import arena_bytes
 from lsmlab.sim.clients.memtable_fill import MemtableFill
 from lsmlab.sim.store.column_family import ColumnFamily, MemtableSwitch
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.memtables import MANAGER_FULL, WAL_FULL, WRITE_BUFFER_FULL
+from lsmlab.sim.store.write_buffer_manager import ActiveMemtables
 from lsmlab.sim.store.write_shape import WriteShape
 
 _NEVER: Final = math.inf
@@ -40,25 +43,18 @@ class MemtableSwitches:
         """Entries of each active memtable that lie in closed WALs."""
         weighed = list(zip(shapes, shares, strict=True))
         self._wal_bytes = sum(shape.wal_bytes * share for shape, share in weighed)
-        self._memory_bytes = sum(shape.memtable_bytes * share for shape, share in weighed)
-        """Memory per write to the database."""
         options = database.families[0].options
         memtables = sum(f.options.write_buffer_size * f.options.max_write_buffer_number for f in database.families)
         self.wal_limit = float(options.max_total_wal_size or 4 * memtables) if len(self._families) > 1 else _NEVER
         """`max_total_wal_size`; a database of one family has no limit."""
-        self.bounded = self.wal_limit < _NEVER or database.write_buffer_manager.buffer_bytes > 0.0
-        """Whether WALs or memory can switch memtables that are not full."""
+        self.bounded = self.wal_limit < _NEVER
+        """Whether WALs can switch memtables that are not full."""
 
     def next_at(self, written: float) -> float:
-        """Writes to the database after which WALs or memory switch memtables; infinity if never as things are."""
-        soonest = _NEVER
-        if self._wal_bytes > 0.0 and self.wal_limit < _NEVER and self._database.wals.may_flush_oldest:
-            soonest = written + max(0.0, self.wal_limit - self._total_wal_bytes(written)) / self._wal_bytes
-        if self._memory_bytes > 0.0 and self._database.write_buffer_manager.buffer_bytes > 0.0:
-            flushable = (self._fill.holds_at(n, _FLUSHABLE) for n, family in self._families.items() if not family.immutables)
-            full_at = written + max(0.0, self._room_bytes(written)) / self._memory_bytes
-            soonest = min(soonest, max(full_at, min(flushable, default=_NEVER)))
-        return soonest
+        """Writes to the database after which WALs switch memtables; infinity if never as things are."""
+        if self._wal_bytes > 0.0 and self.bounded and self._database.wals.may_flush_oldest:
+            return written + max(0.0, self.wal_limit - self._total_wal_bytes(written)) / self._wal_bytes
+        return _NEVER
 
     def full(self, number: int, entries: float, written: float) -> list[int]:
         """Switch a family's memtable, which is full with `entries`; with atomic_flush, those of all families.
@@ -76,17 +72,58 @@ class MemtableSwitches:
         return resized
 
     def switch_if_required(self, written: float) -> list[int] | None:
-        """Switch memtables if WALs or memory ask for it; return as `full`, None if no memtable was switched."""
+        """Switch memtables if WALs ask for it; return as `full`, None if no memtable was switched."""
         wals, reached = self._database.wals, _reached(written)
         if self._wal_bytes > 0.0 and wals.may_flush_oldest and self._total_wal_bytes(reached) >= self.wal_limit:
             oldest = wals.oldest
             wals.flush_oldest()
             chosen = [n for n in self._families if self._oldest_wal(n, written) <= oldest]
             return self._force(chosen, written, WAL_FULL)
-        picked = self._oldest(reached)
-        if picked is not None and self._room_bytes(reached) <= 0.0:
-            return self._force([picked.number], written, MANAGER_FULL)
         return None
+
+    def switch_for_memory(self, written: float) -> list[int] | None:
+        """Switch the memtable that the write buffer manager flushes; return as `full`, None if there is none.
+
+        It is the oldest active memtable that is not empty, of a family without a flush that is pending or running
+        (`HandleWriteBufferManagerFlush`).
+        """
+        flushable = [
+            family
+            for number, family in self._families.items()
+            if self._fill.active(number, written) > _FLUSHABLE - _ROUNDING and not self._left_out(family)
+        ]
+        picked = min(flushable, key=lambda f: self._fill.began(f.number), default=None)
+        return None if picked is None else self._force([picked.number], written, MANAGER_FULL)
+
+    def _left_out(self, family: ColumnFamily) -> bool:
+        """Return whether the write buffer manager flushes no further memtable of a family now."""
+        skips = family.latest_options.version >= since.MANAGER_LEAVES_OUT_FLUSHES and not self._database.atomic_flush
+        return skips and family.flush_pending_or_running
+
+    @property
+    def block_bytes(self) -> list[float]:
+        """Bytes of an arena block of the memtables, by column family.
+
+        An entry larger than a quarter of a block takes a block of its own size.
+        """
+        return [
+            float(size if 4.0 * shape.memtable_bytes <= size else shape.memtable_bytes)
+            for shape, size in zip(self._shapes.values(), self._arena_blocks, strict=True)
+        ]
+
+    @property
+    def _arena_blocks(self) -> list[int]:
+        return [family.memtable_options.options.arena_block_size for family in self._families.values()]
+
+    def active_memtables(self, written: float, writes_per_s: float) -> ActiveMemtables:
+        """Return the active memtables after a number of writes; `writes_per_s`: mean over all databases."""
+        places = [(number, self._shapes[number].memtable_bytes) for number in self._families]
+        return ActiveMemtables(
+            [self._fill.active(number, written) * size for number, size in places],
+            [self._fill.share(number) * size * writes_per_s for number, size in places],
+            [_NEVER if self._left_out(self._families[number]) else _FLUSHABLE * size for number, size in places],
+            sum(family.immutable_bytes for family in self._families.values()),
+        )
 
     def _force(self, chosen: Sequence[int], written: float, reason: str) -> list[int] | None:
         numbers = list(self._families) if self._database.atomic_flush else chosen
@@ -98,7 +135,7 @@ class MemtableSwitches:
 
     def _unfilled(self, numbers: Iterable[int], written: float, reason: str) -> Iterator[MemtableSwitch]:
         for number in numbers:
-            if self._fill.active(number, written) > _ROUNDING:
+            if self._fill.active(number, written) > _ROUNDING or self._families[number].memtables.ranges:
                 yield self._switch(number, self._fill.switch(number, written), written, reason)
 
     def _switch(self, number: int, entries: float, written: float, reason: str) -> MemtableSwitch:
@@ -110,7 +147,14 @@ class MemtableSwitches:
                 wal_bytes += (active - self._in_wal[other]) * self._shapes[other].wal_bytes
                 self._in_wal[other] = active
         self._in_wal[number] = 0.0
-        return MemtableSwitch(number, entries, wal_bytes, entries * self._shapes[number].memtable_bytes, reason)
+        return MemtableSwitch(number, entries, wal_bytes, self._memory_bytes(number, entries), reason)
+
+    def _memory_bytes(self, number: int, entries: float) -> float:
+        """Memory of a family's memtable, which the write buffer manager counts; 0 without one."""
+        if self._database.shared_memtables is None:
+            return 0.0
+        block_bytes = self.block_bytes[list(self._families).index(number)]
+        return float(arena_bytes(entries * self._shapes[number].memtable_bytes, block_bytes))
 
     def _total_wal_bytes(self, written: float) -> float:
         """Bytes of all WALs that are not deleted (`total_log_size_`)."""
@@ -119,30 +163,9 @@ class MemtableSwitches:
         )
         return self._database.wals.closed_bytes + current
 
-    def _room_bytes(self, written: float) -> float:
-        """Bytes that may be written until the write buffer manager asks for a flush."""
-        active = sum(self._fill.active(n, written) * self._shapes[n].memtable_bytes for n in self._families)
-        immutable = sum(family.immutable_bytes for family in self._families.values())
-        return self._database.write_buffer_manager.room_bytes(active, immutable)
-
     def _oldest_wal(self, number: int, written: float) -> int:
         """Number of the oldest WAL with unflushed data of a family (`OldestLogToKeep`)."""
         family, wals = self._families[number], self._database.wals
         if family.immutables:
             return family.immutables[0].first_wal
         return wals.active_since(number) if self._fill.active(number, written) > _ROUNDING else wals.current + 1
-
-    def _oldest(self, written: float) -> ColumnFamily | None:
-        """Family that the write buffer manager flushes: the one with the oldest active memtable.
-
-        Families with a flush pending or running are left out, and those with an empty memtable
-        (`HandleWriteBufferManagerFlush`).
-        """
-        if self._database.write_buffer_manager.buffer_bytes == 0.0:
-            return None
-        candidates = [
-            family
-            for number, family in self._families.items()
-            if not family.immutables and self._fill.active(number, written) > _FLUSHABLE - _ROUNDING
-        ]
-        return min(candidates, key=lambda f: self._fill.began(f.number), default=None)

@@ -7,13 +7,13 @@ to it, and these on the rates. `solve` iterates until both agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from lsmlab.sim.clients.admission import Admitted, WriteLimits, admitted_writes
 from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.op_costs import OpCosts
 from lsmlab.sim.clients.op_times import OpTimes
-from lsmlab.sim.machine.machine import ClientDemand, Machine, MachineShares
+from lsmlab.sim.machine.machine import ClientDemand, MachineShares
 
 _MOST_ITERATIONS: Final = 20
 """Maximum number of iterations."""
@@ -23,6 +23,17 @@ shares."""
 _JUMP: Final = 1e-4
 """Relative distance of two rates between which the wanted rate jumps. Near full load a read's time grows by a tenth in a rate's
 thousandth, so the distance is small."""
+
+
+class MachineView(Protocol):
+    """Machine as one set of clients sees it: the whole machine, or beside other clients (`ClientShares`)."""
+
+    @property
+    def client_demand(self) -> ClientDemand:
+        """Present demand of the clients."""
+
+    def shares(self, demand: ClientDemand) -> MachineShares:
+        """Return the shares that clients with this demand would get now."""
 
 
 class WalWrites(NamedTuple):
@@ -95,7 +106,7 @@ class Rates(NamedTuple):
     shares: MachineShares
     """Shares of the machine at these rates."""
 
-    def still_hold(self, before: LoadState, state: LoadState, machine: Machine) -> bool:
+    def still_hold(self, before: LoadState, state: LoadState, machine: MachineView) -> bool:
         """Return whether `solve` would find these rates again: for `before`, they are those of `state` on this machine now.
 
         An iteration that ended near the point where both agree would go on towards it, so only rates that agree exactly hold.
@@ -202,10 +213,10 @@ class Damping:
         return rate if low < rate < high else (low + high) / 2.0
 
 
-def solve(state: LoadState, machine: Machine) -> Rates:
+def solve(state: LoadState, machine: MachineView) -> Rates:
     """Return the rates at which clients, stores and machine agree.
 
-    The machine is asked what it would grant; `Machine.serve` sets the demand.
+    The machine is asked what it would grant; `ClientShares.serve` sets the demand.
     """
     shares = machine.shares(machine.client_demand)
     allowed = allowed_rates(state, shares)

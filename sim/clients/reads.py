@@ -65,6 +65,9 @@ See (behaviour/device-and-kernel.md, Small requests).
 """
 REFRESH_S: Final = 1.0
 """Simulated time between two samples: level sizes change slowly in comparison."""
+_SHORTEST: Final = 0.5
+"""Shortest time between two looks at a block cache that fills, as a share of the time between two samples, where many databases
+share the machine."""
 
 
 class _Opened(NamedTuple):
@@ -93,9 +96,14 @@ class TreeReads:
 
     def __init__(
         self, env: simpy.Environment, machine: Machine, families: Sequence[ColumnFamily], setup: Setup, own: FamilySetup,
-        cursors: Sequence[InsertCursor], rng: np.random.Generator,
+        cursors: Sequence[InsertCursor], rng: np.random.Generator, patience: float = 1.0,
     ) -> None:  # fmt: skip
-        """`families` of all databases; `cursors`: insert cursors that their writers move, so that reads can follow."""
+        """`families` of all databases; `cursors`: insert cursors that their writers move, so that reads can follow.
+
+        `patience`: factor of the time between two samples; above 1 for the reads of many databases.
+        """
+        self._refresh_s = REFRESH_S * patience
+        self._shortest_s = _SHORTEST * self._refresh_s if patience > 1.0 else 0.0
         self._env = env
         self._machine = machine
         self._all_families = families
@@ -187,7 +195,7 @@ class TreeReads:
             if now_s >= self._sample_s:
                 self._sample()
             self._step_s = self._advanced(gets, scans, now_s)
-            self._next_s = now_s + min(self._step_s, REFRESH_S)
+            self._next_s = now_s + min(max(self._step_s, self._shortest_s), self._refresh_s)
         family = self._sampled
         memtables = [n for n in (active(family.number), *(m.entries for m in family.immutables)) if n >= 1.0]
         if due or memtables != self._memtables:
@@ -440,7 +448,7 @@ class TreeReads:
 
     def _sample(self) -> None:
         """Look up a sample of the clients' keys in the trees of one database."""
-        self._sample_s = self._env.now + REFRESH_S
+        self._sample_s = self._env.now + self._refresh_s
         self._sampled = family = self._families[int(self._rng.integers(len(self._families)))]
         self._codes = np.sort(self.sample_codes(family.number))
         self._runs_version = -1

@@ -46,6 +46,8 @@ class Bottleneck(StrEnum):
     """Too few memtables: flushes had device, cores and slots."""
     ERROR = "background_error"
     """A job had failed, and the database accepted no write."""
+    MANAGER = "write_buffer_manager"
+    """The memtables of all databases took the whole buffer of their write buffer manager, which may stop writers."""
     THROTTLE = "throttle"
     """RocksDB slowed writers although resources were free."""
 
@@ -57,6 +59,7 @@ _OF: Final = {
     Holder.READ_CAP: Bottleneck.READ_CAP, Holder.IOPS_CAP: Bottleneck.IOPS_CAP, Holder.LIMITER: Bottleneck.LIMITER,
     Holder.CORES: Bottleneck.CORES, Holder.SYNC: Bottleneck.SYNC, Holder.PAUSED: Bottleneck.PAUSED,
     Holder.UNKNOWN: Bottleneck.UNKNOWN, Holder.THROTTLE: Bottleneck.THROTTLE, Holder.ERROR: Bottleneck.ERROR,
+    Holder.MANAGER: Bottleneck.MANAGER,
 }  # fmt: skip
 
 

@@ -29,7 +29,9 @@ class Chain:
 
 
 Find = Callable[[int], JobRecord | None]
-MEMTABLE_CAUSES: Final = (StallCause.MEMTABLE_STOP, StallCause.MEMTABLE_SLOWDOWN)
+MEMTABLE_CAUSES: Final = (
+    StallCause.MEMTABLE_STOP, StallCause.MEMTABLE_SLOWDOWN, StallCause.WRITE_BUFFER_MANAGER_LIMIT,
+)  # fmt: skip
 PENDING_CAUSES: Final = (StallCause.PENDING_STOP, StallCause.PENDING_SLOWDOWN)
 
 

@@ -35,6 +35,7 @@ _PHRASES: Final = {
     Holder.UNKNOWN: "passed in {jobs}, {unknown}",
     Holder.THROTTLE: "passed in {jobs} without a wait, but the throttle slowed writers before they were due",
     Holder.ERROR: "passed until the store had recovered from a background error",
+    Holder.MANAGER: "passed until flushes had freed memory of the write buffer manager",
 }
 _LATE_S: Final = 0.1
 """P99 of a latency from which on operations waited in a queue, where write stalls cost hardly any."""
@@ -61,6 +62,7 @@ _HEADS: Final = {
     Bottleneck.COMPACTION_SPEED: "the speed of compactions",
     Bottleneck.MEMTABLES: "memtables (max_write_buffer_number={memtables})",
     Bottleneck.ERROR: "a background error",
+    Bottleneck.MANAGER: "the write buffer manager, whose buffer was full",
     Bottleneck.THROTTLE: "the throttle",
 }
 _USE_WORDS: Final = {
@@ -192,7 +194,7 @@ def jobs_text(names: Sequence[str]) -> str:
 def _phrase(holder: Holder, jobs: Mapping[str, float], summary: Mapping[str, Any]) -> str:
     most = _LEAST_NAMED * sum(jobs.values())
     names = [name for name, seconds in jobs.items() if name and seconds >= most][:_MOST_NAMES]
-    if not names and holder is not Holder.ERROR:
+    if not names and holder not in (Holder.ERROR, Holder.MANAGER):
         return _NO_JOB
     return _PHRASES[holder].format(
         jobs=jobs_text(names) if names else "", device=_device(summary),

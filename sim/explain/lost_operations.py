@@ -36,12 +36,12 @@ class ClientCurves:
 def client_curves(groups: Iterable[tuple[Floats, float]]) -> ClientCurves:
     """Return the curves of all client groups together.
 
-    `groups`: rows of (time in s, operations asked for, operations served) and the writes per operation; groups of one phase
-    have the same times.
+    `groups`: rows of (time in s, operations asked for, operations served) and the writes per operation; groups of one phase of
+    a database have the same times.
     """
     tables = list(groups)
     time_s = tables[0][0][:, 0]
-    if any(rows[0, 0] != time_s[0] for rows, _ in tables):
+    if any(not np.array_equal(rows[:, 0], time_s) for rows, _ in tables):
         time_s = np.unique(np.concatenate([rows[:, 0] for rows, _ in tables]))
         tables = [(_at(time_s, rows), writes_per_op) for rows, writes_per_op in tables]
     served, written, lost = (np.zeros(len(time_s)) for _ in range(3))

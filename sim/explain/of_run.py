@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from lsmlab.models.devices.base import Device
 from lsmlab.models.devices.capped import Capped
+from lsmlab.sim.clients.all_clients import AllClients
 from lsmlab.sim.clients.latency import Floats
 from lsmlab.sim.explain.chains import Chain, chain_summary, chains, stall_rows
 from lsmlab.sim.explain.holder_sentences import bottleneck_text
@@ -22,32 +23,37 @@ from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.results.series import group_curve
+from lsmlab.sim.results.stores import Store
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.records import JobRecord, StallInterval
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients.clients import ClientLoad
     from lsmlab.sim.setup import Setup
 
 
 def explain_run(
-    result: Result, setup: Setup, machine: Machine, databases: Sequence[Database], clients: ClientLoad, usage: UsageLog
+    result: Result, machine: Machine, stores: Sequence[Store], usage: UsageLog
 ) -> None:  # fmt: skip
     """Add the stalls of a finished run to its result, with their chains, costs and reasons."""
+    setup, clients = stores[0].setup, AllClients([store.clients for store in stores])
+    databases = [database for store in stores for database in store.databases]
     families = [family for database in databases for family in database.families]
     stalls = [pair for database in databases for family in database.families for pair in _stalls_with_chains(family, database)]
-    rows = stall_rows(stalls, named=len(setup.families) > 1)
-    memtable = min(f.shape.memtable_entries / f.share.writes for f in setup.families if f.share.writes > 0.0)
+    rows = stall_rows(stalls, named=any(len(store.setup.families) > 1 for store in stores))
+    memtable = min(
+        f.shape.memtable_entries / f.share.writes for store in stores for f in store.setup.families if f.share.writes > 0.0
+    )
     data = StallData(
         stalls=rows,
         jobs=result.jobs,
         series=result.series,
         clients=client_curves((group_curve(g), g.write_share) for g in clients.groups),
-        memtable_writes=memtable * setup.workload.shards,
-        usage=_usage(setup, machine, families, usage, rows) if rows else {},
+        memtable_writes=memtable * len(databases),
+        usage=_usage(stores, machine, families, usage, rows) if rows else {},
         stall_seconds=result.summary["stall_seconds"],
-        slots=_threads(setup),
+        slots=_threads(setup, databases[0]),
+        pools=_pools(databases),
     )
     for row, lost_ops in zip(rows, lost_operations(data), strict=True):
         row["lost_ops"] = lost_ops
@@ -73,14 +79,15 @@ def _stalls_with_chains(family: ColumnFamily, database: Database) -> list[tuple[
     return list(zip(family.recorder.stalls, chains(family.recorder.stalls, find, running), strict=True))
 
 
-def closed_loop(clients: ClientLoad) -> bool:
+def closed_loop(clients: AllClients) -> bool:
     """Return whether all clients send as fast as the store answers, so that waits delay no later operation."""
     return all(g.closed and math.isinf(g.limit_per_s) for g in clients.groups)
 
 
 def _usage(
-    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], usage: UsageLog, stalls: Sequence[Mapping[str, Any]]
-) -> dict[str, Curve]:
+    stores: Sequence[Store], machine: Machine, families: Sequence[ColumnFamily], usage: UsageLog,
+    stalls: Sequence[Mapping[str, Any]],
+) -> dict[str, Curve]:  # fmt: skip
     rows = np.frombuffer(usage.rows, dtype=np.float64).reshape(-1, UsageLog.WIDTH)
     end_s = float(rows[-1, 0])
     clients = np.concatenate(([0.0], np.cumsum(rows[:-1, 3] * np.diff(rows[:, 0]))))
@@ -89,8 +96,8 @@ def _usage(
     return {
         "device": (rows[:, 0], rows[:, 1]),
         "cores": (rows[:, 0], (rows[:, 2] + clients) / machine.cores.cores),
-        **_transfers(setup, machine, at_s),
-        **_slots(setup, families, end_s),
+        **_transfers(stores[0].setup, machine, at_s),
+        **_slots(stores, families, end_s),
     }
 
 
@@ -131,19 +138,31 @@ def _transfers_under(machine: Machine, caps: Device, at_s: Floats) -> dict[str, 
     return curves
 
 
-def _threads(setup: Setup) -> Slots:
-    """Return the threads of one database."""
+def _threads(setup: Setup, database: Database) -> Slots:
+    """Return the threads of a pool: those of one database, or of all databases of its process if they are fewer."""
     flushes, compactions = (max(1, most) for most in setup.engine.scheduler().most_jobs())
-    return Slots(flushes, compactions, setup.engine.options.level0_file_num_compaction_trigger)
+    pools = database.pools
+    return Slots(
+        round(min(flushes, pools.flushes.threads)), round(min(compactions, pools.compactions.threads)),
+        setup.engine.options.level0_file_num_compaction_trigger,
+    )  # fmt: skip
 
 
-def _slots(setup: Setup, families: Sequence[ColumnFamily], end_s: float) -> dict[str, Curve]:
-    """Return the use of the slots of flushes and compactions, over all databases."""
+def _pools(databases: Sequence[Database]) -> list[int]:
+    """Return the number of the pool of threads of each database; nothing if each has its own."""
+    numbers: dict[int, int] = {}
+    found = [numbers.setdefault(id(database.pools), len(numbers)) for database in databases]
+    return found if len(numbers) < len(databases) else []
+
+
+def _slots(stores: Sequence[Store], families: Sequence[ColumnFamily], end_s: float) -> dict[str, Curve]:
+    """Return the use of the slots of flushes and compactions, over all pools of threads."""
     activity = np.concatenate(
         [np.frombuffer(f.recorder.activity, dtype=np.float64).reshape(-1, 3) for f in families] or [np.empty((0, 3))]
     )
-    flushes, compactions = (most * setup.workload.shards for most in setup.engine.scheduler().most_jobs())
+    pools = {id(d.pools): _threads(store.setup, d) for store in stores for d in store.databases}
+    flushes, compactions = (sum(slots[kind] for slots in pools.values()) for kind in (0, 1))
     return {
-        "flush_slots": running_curve(activity[:, 0], activity[:, 1], end_s, max(1, flushes)),
-        "compaction_slots": running_curve(activity[:, 0], activity[:, 2], end_s, max(1, compactions)),
+        "flush_slots": running_curve(activity[:, 0], activity[:, 1], end_s, flushes),
+        "compaction_slots": running_curve(activity[:, 0], activity[:, 2], end_s, compactions),
     }

@@ -15,6 +15,7 @@ CAUSE_WORDS: Final = {
     "pending_stop": "pending compaction bytes, stopped",
     "pending_slowdown": "pending compaction bytes, slowed",
     "background_error": "background error, stopped",
+    "write_buffer_manager_limit": "write buffer manager full, stopped",
 }
 """Stall causes as text."""
 WAIT_WORDS: Final = {

@@ -39,11 +39,11 @@ class StallData:
     stall_seconds: Mapping[str, float]
     """Time that writers waited, by cause, in s."""
     slots: Slots | None
-    """Threads of a database; None if they are unknown."""
+    """Threads of a pool; None if they are unknown."""
     unseen: bool = False
     """Whether writers were stalled at times that the records do not show, as in statistics without events."""
-    shards: int = 1
-    """Shards per database: a LOG counts column families as shards."""
+    pools: Sequence[int] = ()
+    """Number of the pool of threads of each shard; empty if each has its own. A LOG counts column families as shards."""
     rated: bool = True
     """Whether the rate of the clients' operations is known; without it nobody knows how many were lost."""
     waited_share: float | None = None
@@ -60,7 +60,7 @@ def analyse_stalls(data: StallData) -> dict[str, Any]:
     columns = {name: [row[name] for row in data.stalls] for name in ("cause", "start_s", "end_s", "shard")}
     groups = group_stalls(columns, data.clients, data.memtable_writes) if data.stalls else []
     jobs = JobTable(data.jobs, data.series)
-    waits = stall_waits(data.stalls, data.jobs, data.usage, data.stall_seconds, data.slots, data.shards)
+    waits = stall_waits(data.stalls, data.jobs, data.usage, data.stall_seconds, data.slots, data.pools)
     lost = sum(e.lost_ops for e in groups)
     served = float(data.clients.served[-1])
     return {

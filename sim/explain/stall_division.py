@@ -46,6 +46,8 @@ class Holder(StrEnum):
     THROTTLE = "throttle"
     """No job ran or waited that could end the stall, or a slowdown began before it was due."""
     ERROR = "background_error"
+    MANAGER = "write_buffer_manager"
+    """The memtables of all databases of a write buffer manager took its whole buffer."""
 
 
 HOLDERS: Final = tuple(Holder)
@@ -60,9 +62,14 @@ class Work(IntEnum):
     COMPACTION = 2
     RECOVERY = 3
     """Recovery from a background error."""
+    MEMORY = 4
+    """Flushes of any database of the write buffer manager."""
 
 
-_WORK_OF: Final = {"memtable": Work.FLUSH, "l0": Work.L0_COMPACTION, "pending": Work.COMPACTION, "background": Work.RECOVERY}
+_WORK_OF: Final = {
+    "memtable": Work.FLUSH, "l0": Work.L0_COMPACTION, "pending": Work.COMPACTION, "background": Work.RECOVERY,
+    "write": Work.MEMORY,
+}  # fmt: skip
 
 
 def work_of(cause: str) -> Work:
@@ -345,8 +352,9 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
         pair, job, part = group.members(number, which)
         found.held(holder, stall[pair], job, stalled.seconds[pair] * part)
     error = stalled.work == Work.RECOVERY
-    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error)
-    for holder, which in ((Holder.THROTTLE, nothing), (Holder.ERROR, error)):
+    memory = stalled.work == Work.MEMORY
+    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error | memory)
+    for holder, which in ((Holder.THROTTLE, nothing), (Holder.ERROR, error), (Holder.MANAGER, memory)):
         found.held(holder, stall[which], np.full(int(which.sum()), -1), stalled.seconds[which])
 
 

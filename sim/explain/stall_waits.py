@@ -75,26 +75,30 @@ class StallWaits:
 
 def stall_waits(
     stalls: Sequence[Mapping[str, Any]], jobs: Table, usage: Mapping[str, Curve], stall_seconds: Mapping[str, float],
-    slots: Slots | None, shards: int = 1,
+    slots: Slots | None, pools: Sequence[int] = (),
 ) -> StallWaits:  # fmt: skip
     """Divide the stalled time of a run.
 
     `stalls`: rows of stalls.parquet; `jobs`: columns of jobs.parquet; `usage`: use of each resource; `stall_seconds`: time
-    that writers waited by cause, in s, to which the pieces of a cause add up; `slots`: threads of a database, None if they
-    are unknown; `shards`: shards per database.
+    that writers waited by cause, in s, to which the pieces of a cause add up; `slots`: threads of a pool, None if they are
+    unknown; `pools`: number of the pool of each shard, empty if each has its own.
     """
     if not stalls:
         jobs = {name: values[:0] for name, values in jobs.items()}  # no job held up anything
     named = bool(stalls) and "column_family" in stalls[0] and "column_family" in jobs
     families = np.asarray(jobs["column_family"]) if named else np.zeros(len(jobs["job"]))
     of_stalls = np.array([row["column_family"] if named else 0.0 for row in stalls])
-    _, numbers = np.unique(np.concatenate((families, of_stalls)), return_inverse=True)
-    threaded, rows = _jobs(jobs, numbers[: len(families)], shards)
-    table = _stalls(stalls, numbers[len(families) :], shards, stall_seconds, usage)
+    names, numbers = np.unique(np.concatenate((families, of_stalls)), return_inverse=True)
+    shards = np.concatenate((jobs["shard"], [row["shard"] for row in stalls])).astype(np.int64)
+    pool = shards
+    if len(pools):  # families of all shards of a pool are apart
+        pool, numbers = np.asarray(pools, dtype=np.int64)[shards], numbers + shards * len(names)
+    threaded, rows = _jobs(jobs, numbers[: len(families)], pool[: len(families)])
+    table = _stalls(stalls, numbers[len(families) :], pool[len(families) :], stall_seconds, usage)
     return StallWaits(threaded, rows, table.work, divide(table, threaded, slots))
 
 
-def _jobs(table: Table, family: Ints, shards: int) -> tuple[Jobs, Ints]:
+def _jobs(table: Table, family: Ints, pool: Ints) -> tuple[Jobs, Ints]:
     """Return the jobs that occupy threads, and their rows in the table."""
     kind = np.asarray(table["kind"])
     rows = np.flatnonzero(np.isin(kind, _THREADED))
@@ -104,7 +108,7 @@ def _jobs(table: Table, family: Ints, shards: int) -> tuple[Jobs, Ints]:
     shares, slot_s = _shares(table, rows, end_s - start_s)
     known = ~np.asarray(table["unfinished"], dtype=np.bool_)[rows] & ("device_s" in table)
     jobs = Jobs(
-        database=np.asarray(table["shard"], dtype=np.int64)[rows] // shards, family=family[rows],
+        database=pool[rows], family=family[rows],
         queued_s=start_s - slot_s, start_s=start_s, end_s=np.maximum(start_s, end_s),
         flush=(kind[rows] == "flush") | (discarded & (level < 0)), works=~discarded,
         start_level=level, output_level=np.asarray(table["output_level"], dtype=np.int64)[rows],
@@ -131,7 +135,7 @@ def _shares(table: Table, rows: Ints, ran_s: Floats) -> tuple[Floats, Floats]:
 
 
 def _stalls(
-    rows: Sequence[Mapping[str, Any]], family: Ints, shards: int, stall_seconds: Mapping[str, float],
+    rows: Sequence[Mapping[str, Any]], family: Ints, pool: Ints, stall_seconds: Mapping[str, float],
     usage: Mapping[str, Curve],
 ) -> Stalls:  # fmt: skip
     """Return the stalls. A slowdown that writers did not notice has no time to divide."""
@@ -145,8 +149,8 @@ def _stalls(
     transfer, saturated = _transfers(usage, start_s, end_s)
     cores = use(usage["cores"], start_s, end_s) if "cores" in usage else np.zeros(len(start_s))
     return Stalls(
-        database=np.array([row["shard"] for row in rows], dtype=np.int64) // shards, family=family, start_s=start_s,
-        end_s=end_s, work=np.array([work_of(name) for name in cause.tolist()], dtype=np.int64),
+        database=pool, family=family, start_s=start_s, end_s=end_s,
+        work=np.array([work_of(name) for name in cause.tolist()], dtype=np.int64),
         slowdown=np.array([name.endswith("slowdown") for name in cause.tolist()], dtype=np.bool_), stalled_s=stalled_s,
         transfer=transfer, saturated=saturated, cores_saturated=cores >= SATURATED,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from lsmlab.sim.explain.not_simulated import not_covered, remarks, warnings
 from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, overload_text, percent, stall_group_text
 from lsmlab.sim.results.comparison_text import family_lines, in_columns, phase_table
 from lsmlab.sim.results.conditions import condition_sentences
+from lsmlab.sim.results.database_text import database_lines
 
 _LABEL: Final = 16
 _WIDTH: Final = 120
@@ -48,10 +49,12 @@ def summary_text(summary: Mapping[str, Any]) -> str:
     ]
     lines += [*_jobs(summary), *_device(summary), *_overload(summary), *_settled(summary), *_intervals(summary)]
     families = summary.get("column_families")
+    if databases := summary.get("databases"):
+        lines += ["", *database_lines(databases)]
     if families:
         lines += ["", *family_lines(families)]
     if rows := summary.get("compaction_stats"):
-        title = "all column families" if families else "[default]"
+        title = "all databases" if databases else "all column families" if families else "[default]"
         lines += ["", f"** Compaction Stats {title} **", *compaction_stats_text(rows)]
     ignored = summary.get("not_simulated", ())
     notes = [f"warning: {text}" for text in warnings(ignored)]

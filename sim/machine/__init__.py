@@ -3,6 +3,7 @@
 - Machine: machine; built from options and device: make; caps that can bind: caps.
 - Jobs: order of their work and what they waited for: steps, gate.
 - Stations: core_station, device_station, limiter, journal, page_cache. Their queues and timers: queues.
+- Shares of the clients of several databases: client_shares.
 - Space for files, failing compactions: space.
 - Use of the stations by time: usage_log. Checks against queueing theory: sojourn.
 """

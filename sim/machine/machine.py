@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
@@ -144,6 +145,15 @@ class Machine:
         """Whether background reads pass the rate limiter, too."""
         self.wals_on_device = False
         """Whether WAL bytes reach the device before the WAL is deleted."""
+        self.views = [self]
+        """This machine with each of its rate limiters (`with_limiter`)."""
+
+    def with_limiter(self, limiter: LimiterStation | None) -> Machine:
+        """Return the same machine for databases with another rate limiter: everything else is shared."""
+        other = copy(self)
+        other.limiter = limiter
+        self.views.append(other)
+        return other
 
     @property
     def piece_bytes(self) -> float | None:

@@ -31,13 +31,13 @@ KERNEL_READAHEAD_BYTES: Final = 2**17
 
 
 def make_machine(
-    env: simpy.Environment, engine: Engine, workload: Workload, host: Host, devices: Sequence[DeviceSetup],
+    env: simpy.Environment, engine: Engine, threads: float, host: Host, devices: Sequence[DeviceSetup],
     rng: np.random.Generator,
 ) -> Machine:  # fmt: skip
     """Build the idle machine that all databases of a run share.
 
-    `devices`: the device at the start, and after each change during the run; `rng`: random numbers of the rate limiter; the
-    journal draws from a generator that it spawns.
+    `threads`: upper bound on runnable threads (`most_threads`). `devices`: the device at the start, and after each change
+    during the run; `rng`: random numbers of the rate limiter; the journal draws from a generator that it spawns.
     """
     device = devices[0]
     reads_capped, writes_capped, operations_capped = map(any, zip(*map(_binding_caps, devices), strict=True))
@@ -58,7 +58,7 @@ def make_machine(
         direct_writes=options.use_direct_io_for_flush_and_compaction,
     )  # fmt: skip
     machine = Machine(
-        env, station, CoreStation(env, host.cores, _most_threads(engine, workload), host.core_contention),
+        env, station, CoreStation(env, host.cores, threads, host.core_contention),
         cache, host, style,
         LimiterStation(env, limiter, rng) if limiter is not None else None,
         None if direct_writes else _journal(
@@ -157,7 +157,7 @@ def _burst_bytes(devices: Sequence[DeviceSetup], limiter: Limiter | None) -> flo
     return min(bursts, default=None)
 
 
-def _most_threads(engine: Engine, workload: Workload) -> float:
+def most_threads(engine: Engine, workload: Workload) -> float:
     """Upper bound on runnable threads: clients, and flushes and subcompactions of every shard."""
     if engine.tuner() is not None:
         return math.inf  # a tuner may start more threads

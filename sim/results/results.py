@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from lsmlab.models.options.values import plain
-from lsmlab.sim.clients.clients import ClientLoad
+from lsmlab.sim.clients.all_clients import AllClients
 from lsmlab.sim.clients.group import READ, SCAN, WRITE
 from lsmlab.sim.clients.latency import QUANTILES, Floats, LatencyDistribution
 from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
+from lsmlab.sim.results.database_summaries import database_summaries
 from lsmlab.sim.results.job_sums import JobSums
 from lsmlab.sim.results.phases import PhaseRecord, phase_rows
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
@@ -29,14 +30,14 @@ from lsmlab.sim.results.series import (
     state_series,
     transfer_series,
 )
+from lsmlab.sim.results.stores import Store
 from lsmlab.sim.results.summary import family_summaries, last_second, latency_of, memory_summary, summarise
 from lsmlab.sim.store.column_family import ColumnFamily
-from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.event_log import EventKind, EventLog
 from lsmlab.sim.yaml_text import to_yaml
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients.family_reads import FamilyReads
+    from lsmlab.sim.setting import Setting
     from lsmlab.sim.setup import Setup
 
 
@@ -85,18 +86,22 @@ class Result:
 
 
 def collect(
-    setup: Setup, machine: Machine, databases: Sequence[Database], clients: ClientLoad, reads: FamilyReads | None,
-    end_s: float, logs: Sequence[EventLog] | None = None, steps: Sequence[PhaseRecord] = (),
+    setting: Setting, machine: Machine, stores: Sequence[Store], end_s: float, logs: Sequence[EventLog] | None = None,
+    steps: Sequence[PhaseRecord] = (),
 ) -> Result:  # fmt: skip
     """Return the result of a run that ended at `end_s`, without its stalls (`sim.explain`).
 
-    The trees of a large run lose their keys. `logs`: event logs of all shards, None without events. `steps`:
-    phases of a workload with phases.
+    The trees of a large run lose their keys. `logs`: event logs of all databases, None without events. `steps`: phases of a
+    workload with phases.
     """
-    families = [family for database in databases for family in database.families]
+    setup, clients = stores[0].setup, AllClients([store.clients for store in stores])
+    families = [family for store in stores for family in store.families]
+    databases = [database for store in stores for database in store.databases]
     duration_s = max(end_s, 1e-9)
     jobs = _jobs_table(families)
     summary = summarise(setup, machine, families, clients, JobSums(jobs), duration_s)
+    if len(stores) > 1:
+        summary["databases"] = database_summaries(stores, JobSums(jobs), duration_s)
     if len(jobs["job"]) >= LARGE_RUN_JOBS:
         _forget_keys(families)
     seconds = np.arange(last_second(duration_s) + 1, dtype=np.float64)
@@ -105,16 +110,14 @@ def collect(
     scans, _ = latency_of(clients.groups, (SCAN,), seconds)
     reads_alone = latency_of(clients.groups, (READ,), seconds)[0] if scans else reads_and_scans
     latencies = {"write": writes, "read": reads_alone, "scan": scans}
-    summary["memory"] = memory_summary(setup, families)
+    summary["memory"] = _memory(stores)
     if facts := condition_facts(setup, databases):
         summary["conditions"] = facts
     if steps:
-        summary["phases"] = phase_rows(steps, clients, jobs)
-    if len(setup.families) > 1:
+        summary["phases"] = phase_rows(steps, stores[0].clients, jobs)
+    if len(setup.families) > 1 and len(stores) == 1:
         summary["column_families"] = family_summaries(setup, families, JobSums(jobs))
-    if reads is not None:
-        summary["read_amplification"] = reads.mean_blocks_per_read()
-        summary["block_cache"] = reads.facts()
+    summary |= _reads(stores)
     summary |= {
         **{f"{op}_latency_s": found.summary(duration_s) if found else None for op, found in latencies.items()},
         "keys": _key_facts(setup),
@@ -124,8 +127,8 @@ def collect(
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
         "not_simulated": [option.as_data() for option in setup.engine.not_simulated],
-        "notes": [*setup.engine.notes, *setup.workload.notes],
-        "seed": setup.setting.seed,
+        "notes": _notes(stores),
+        "seed": setting.seed,
         "version": _VERSION,
         "results_format": FORMAT,
     }
@@ -133,7 +136,7 @@ def collect(
     for family in families:
         family.recorder.forget_states()
     return Result(
-        config=dict(setup.setting.config),
+        config=dict(setting.config),
         summary=summary,
         series=series,
         jobs=jobs,
@@ -141,6 +144,32 @@ def collect(
         latency=_latency_table(latencies),
         events=None if logs is None else events_table(logs),
     )
+
+
+def _notes(stores: Sequence[Store]) -> list[str]:
+    """Return notes on options and workloads, each once, and one on the intervals of a run of several databases."""
+    found = dict.fromkeys(n for store in stores for n in (*store.setup.engine.notes, *store.setup.workload.notes))
+    several = "intervals are learnt from runs of one database; four recordings of two databases have been compared"
+    return [*found, *([several] if len(stores) > 1 else [])]
+
+
+def _memory(stores: Sequence[Store]) -> dict[str, Any]:
+    """Return bytes by use at the end of the run, of all databases."""
+    each = [memory_summary(store.setup, store.families) for store in stores]
+    return {name: sum(one[name] for one in each) for name in each[0]}
+
+
+def _reads(stores: Sequence[Store]) -> dict[str, Any]:
+    """Return the read amplification of all reads, and the block cache of the database that serves most of them."""
+    reading = [(store.reads, store.clients.totals().reads) for store in stores if store.reads is not None]
+    if not reading:
+        return {}
+    total = sum(count for _, count in reading)
+    most = max(reading, key=lambda pair: pair[1])[0]
+    blocks = most.mean_blocks_per_read()
+    if len(reading) > 1 and total > 0.0:
+        blocks = sum(reads.mean_blocks_per_read() * count for reads, count in reading) / total
+    return {"read_amplification": blocks, "block_cache": most.facts()}
 
 
 def _forget_keys(families: Sequence[ColumnFamily]) -> None:
@@ -154,7 +183,7 @@ Latencies = tuple[LatencyDistribution | None, Floats]
 
 
 def _series(
-    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, writes: Latencies, reads: Latencies,
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: AllClients, writes: Latencies, reads: Latencies,
     seconds: Floats,
 ) -> Table:  # fmt: skip
     table: Table = {"t_s": seconds[1:]}

@@ -16,7 +16,7 @@ from lsmlab.sim.store.records import CAUSES, shown_causes
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from lsmlab.sim.clients.clients import ClientLoad
+    from lsmlab.sim.clients.all_clients import AllClients
     from lsmlab.sim.clients.group import ClientGroup
 
 Table = dict[str, NDArray[Any]]
@@ -50,20 +50,25 @@ def step_values(times: Floats, values: Floats, at: Floats, before: float = 0.0) 
     return np.where(index >= 0, values[..., np.maximum(index, 0)], before)
 
 
-def client_series(clients: ClientLoad, seconds: Floats) -> Table:
+def client_series(clients: AllClients, seconds: Floats) -> Table:
     """Return operations, user bytes, the open-loop backlog and the waiting time by stall cause, per second."""
     writes = np.zeros(len(seconds) - 1)
     reads = np.zeros(len(seconds) - 1)
     backlog = np.zeros(len(seconds) - 1)
-    for group in clients.groups:
-        curve = group_curve(group)
-        ops = np.diff(np.interp(seconds, curve[:, 0], curve[:, 2]))
-        writes += ops * group.write_share
-        reads += ops * (group.read_share + group.scan_share)
-        if not group.closed:
-            backlog += np.maximum(np.interp(seconds[1:], curve[:, 0], curve[:, 1] - curve[:, 2]), 0.0)
-    waits = clients.waits.table()
-    table: Table = {"write_ops": writes, "read_ops": reads, "user_bytes": writes * clients.shape.user_bytes}
+    user_bytes = np.zeros(len(seconds) - 1)
+    for load in clients.loads:
+        own = np.zeros(len(seconds) - 1)
+        for group in load.groups:
+            curve = group_curve(group)
+            ops = np.diff(np.interp(seconds, curve[:, 0], curve[:, 2]))
+            own += ops * group.write_share
+            reads += ops * (group.read_share + group.scan_share)
+            if not group.closed:
+                backlog += np.maximum(np.interp(seconds[1:], curve[:, 0], curve[:, 1] - curve[:, 2]), 0.0)
+        writes += own
+        user_bytes += own * load.shape.user_bytes
+    waits = clients.waits()
+    table: Table = {"write_ops": writes, "read_ops": reads, "user_bytes": user_bytes}
     table["backlog_ops"] = backlog
     for cause in shown_causes(CAUSES[int(i)] for i in set(waits[:, 2].tolist())):
         rows = waits[waits[:, 2] == CAUSES.index(cause)]

@@ -11,7 +11,7 @@ from lsmlab.models.devices.make import DeviceSetup
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.models.tree.merge import live_keys
 from lsmlab.models.tree.sst import bloom_filter_bytes
-from lsmlab.sim.clients.clients import ClientLoad
+from lsmlab.sim.clients.all_clients import AllClients
 from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.machine.device_station import DeviceStation
@@ -73,7 +73,7 @@ def _group_pieces(group: ClientGroup, kinds: Sequence[int], seconds: Floats, sha
 
 
 def summarise(
-    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: ClientLoad, jobs: JobSums, duration_s: float
+    setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: AllClients, jobs: JobSums, duration_s: float
 ) -> dict[str, Any]:
     """Return all numbers of summary.json except latencies, chains, memory, reads, and facts of the caller such as the seed."""
     device, cores = machine.device, machine.cores
@@ -103,7 +103,7 @@ def summarise(
     }
 
 
-def _throughput(clients: ClientLoad, duration_s: float) -> dict[str, Any]:
+def _throughput(clients: AllClients, duration_s: float) -> dict[str, Any]:
     traffic = clients.totals()
     reported = sum(g.served for g in clients.groups if not g.spec.background)
     return {
@@ -112,7 +112,7 @@ def _throughput(clients: ClientLoad, duration_s: float) -> dict[str, Any]:
         "write_ops_per_s": traffic.writes / duration_s,
         "read_ops_per_s": traffic.reads / duration_s,
         "operations": reported,
-        "user_bytes_written": traffic.writes * clients.shape.user_bytes,
+        "user_bytes_written": clients.user_bytes_written(),
     }
 
 
@@ -160,8 +160,8 @@ def _blobs(families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, Any]:
     }
 
 
-def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: float) -> dict[str, Any]:
-    waits = clients.waits.table()
+def _stalls(families: Sequence[ColumnFamily], clients: AllClients, duration_s: float) -> dict[str, Any]:
+    waits = clients.waits()
     causes = shown_causes(CAUSES[int(i)] for i in set(waits[:, 2].tolist()))
     seconds = {
         cause.value: float(((waits[:, 1] - waits[:, 0]) * waits[:, 3])[waits[:, 2] == CAUSES.index(cause)].sum())
@@ -171,7 +171,7 @@ def _stalls(families: Sequence[ColumnFamily], clients: ClientLoad, duration_s: f
         "stall_fraction": sum(seconds.values()) / duration_s,
         "stall_seconds": seconds,
         "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in families) for cause in causes},
-        "longest_stall_s": min(clients.waits.longest_s, duration_s),  # a delay may outlast the run
+        "longest_stall_s": min(clients.longest_wait_s, duration_s),  # a delay may outlast the run
     }
 
 

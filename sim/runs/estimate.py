@@ -170,6 +170,13 @@ class Shape:
 
 def expected(setting: Setting) -> Expected:
     """Return the expected counts of a run. Raises InputError if it does not fit in memory."""
+    if setting.databases:
+        each = [(expected(one.setting), one.entry.count) for one in setting.databases]
+        sums = {
+            name: sum(getattr(run, name) * count for run, count in each)
+            for name in ("writes", "jobs", "pieces", "moved_keys", "live_keys")
+        }
+        return Expected(max(run.duration_s for run, _ in each), reads=any(run.reads for run, _ in each), **sums)
     setup = set_up(setting)
     family = max(setup.families, key=lambda f: f.share.writes)
     duration_s, writes, reads = _load(setup, family)

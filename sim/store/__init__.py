@@ -1,6 +1,7 @@
 """Simulated databases: column families with memtables and trees, background jobs, files, and write stalls.
 
-- Database: database. Stall conditions: write_controller. Job queues and job slots: background.
+- Database: database. Stall conditions: write_controller. Job queues and job slots: background. Threads of all databases of a
+  process: thread_pools.
 - Column family: column_family, memtables, write_shape.
 - Flushes and compactions: jobs. Manual compactions and deletions of files: manual. Files from outside: ingest.
 - Failed jobs and the recovery from them: background_errors.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -25,8 +26,9 @@ from lsmlab.models.policies.scheduling import (
     StartFlush,
     StoreView,
 )
-from lsmlab.sim.store.jobs.context import FamilyContext, FlushThreads
+from lsmlab.sim.store.jobs.context import AtomicFlush, FamilyContext, FlushThreads
 from lsmlab.sim.store.records import NO_JOB
+from lsmlab.sim.store.thread_pools import ThreadPools
 from lsmlab.sim.store.write_controller import WriteController
 
 Request = TypeVar("Request")
@@ -43,11 +45,12 @@ class Background:
 
     def __init__(
         self, env: simpy.Environment, families: Sequence[FamilyContext], controller: WriteController,
-        scheduler: Scheduler, rng: np.random.Generator,
+        scheduler: Scheduler, rng: np.random.Generator, pools: ThreadPools,
     ) -> None:  # fmt: skip
         """Start with empty queues.
 
-        `families`: all column families of the database, in the order of their ids; `rng`: random numbers of the scheduler.
+        `families`: all column families of the database, in the order of their ids; `rng`: random numbers of the scheduler;
+        `pools`: of the process.
         """
         self._env = env
         self._families = families
@@ -56,8 +59,11 @@ class Background:
         self.view = StoreView()
         """State that the scheduler reads; counts and bytes are sums over the column families."""
         self._rng = rng
+        self._pools = pools
+        self._flushes_scheduled = self._compactions_scheduled = 0
+        """Jobs that have a slot of the database and wait for a thread of the process; their requests are still queued."""
         self._job_ids = itertools.count(1)
-        self._flush_queue: dict[tuple[FlushThreads, ...], float] = {}
+        self._flush_queue: dict[FlushThreads | AtomicFlush, float] = {}
         """Flush requests with their times, oldest first: one column family each, or with atomic_flush all families together."""
         self._compaction_queue: dict[FamilyContext, float] = {}
         """Column families that need a compaction, in the same form (with `Scheduler.splits_l0`: a compaction in scope DEEP)."""
@@ -88,9 +94,13 @@ class Background:
 
     # --- queues -------------------------------------------------------------------------------------------------------
 
-    def enqueue_flush(self, *families: FlushThreads) -> None:
-        """Queue one flush of these column families, unless it is queued already (EnqueuePendingFlush)."""
-        self._flush_queue.setdefault(families, self._env.now)
+    def enqueue_flush(self, request: FlushThreads | AtomicFlush) -> None:
+        """Queue a flush of a column family, unless it is queued already, or an atomic flush (EnqueuePendingFlush)."""
+        self._flush_queue.setdefault(request, self._env.now)
+
+    def has_queued_flush(self, family: FlushThreads) -> bool:
+        """Return whether a flush of this column family is queued."""
+        return family in self._flush_queue
 
     def enqueue_compaction(self, family: FamilyContext) -> bool:
         """Queue a column family if it needs a compaction (EnqueuePendingCompaction). Return whether it was added."""
@@ -98,7 +108,7 @@ class Background:
             return False
         if not self.scheduler.splits_l0:
             added = self._enqueue(self._compaction_queue, family, Scope.ANY)
-            self.view.compaction_waiting = bool(self._compaction_queue)
+            self.view.compaction_waiting = len(self._compaction_queue) > self._compactions_scheduled
             return added
         l0 = self._enqueue(self._l0_queue, family, Scope.L0)
         deep = self._enqueue(self._compaction_queue, family, Scope.DEEP)
@@ -126,7 +136,7 @@ class Background:
             return
         view = self.view
         view.now_s = self._env.now
-        view.flush_waiting = bool(self._flush_queue) and not self._controller.holds_flushes
+        view.flush_waiting = len(self._flush_queue) > self._flushes_scheduled and not self._controller.holds_flushes
         more = True
         while more:
             more = False
@@ -139,6 +149,19 @@ class Background:
         self.parent = parent
         self.schedule()
         self.parent = NO_JOB
+
+    def take_slots(self, view: JobView, count: int) -> None:
+        """Take `count` compaction slots, and threads, for further parts of a job, until its end."""
+        view.further_slots = count
+        self.view.compactions += count
+        self._pools.compactions.reserve(count)
+
+    def free_thread(self, view: JobView) -> None:
+        """Give the threads of a job that has ended to the jobs that wait for one, of any database of the process."""
+        if view.kind is JobKind.FLUSH:
+            self._pools.flushes.free(1)
+        else:
+            self._pools.compactions.free(1 + view.further_slots)
 
     def free_slot(self, view: JobView) -> None:
         """Free the slots of a job that has ended."""
@@ -171,25 +194,40 @@ class Background:
     def _start_flush(self, action: StartFlush) -> bool:
         view = self.view
         view.flushes += 1
-        request, waited_s = _take(self._flush_queue, self._env.now)
-        view.flush_waiting = bool(self._flush_queue)
-        job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool, slot_wait_s=waited_s)
-        view.jobs.append(job)
-        self._env.process(request[0].run(job, self.parent, request))
+        self._flushes_scheduled += 1
+        view.flush_waiting = len(self._flush_queue) > self._flushes_scheduled
+        self._pools.flushes.run(partial(self._begin_flush, action, self.parent))
         return view.flush_waiting
+
+    def _begin_flush(self, action: StartFlush, parent: int) -> None:
+        self._flushes_scheduled -= 1
+        request, waited_s = _take(self._flush_queue, self._env.now)
+        job = JobView(next(self._job_ids), JobKind.FLUSH, action.pool, slot_wait_s=waited_s)
+        self.view.jobs.append(job)
+        if isinstance(request, AtomicFlush):
+            self._env.process(request.threads[0].run(job, parent, request))
+        else:
+            self._env.process(request.run(job, parent))
 
     def _start_compaction(self, action: StartCompaction) -> bool:
         view = self.view
         view.compactions += 1
-        from_l0 = action.scope is Scope.L0
-        queue = self._l0_queue if from_l0 else self._compaction_queue
+        if action.scope is Scope.L0:
+            self._begin_compaction(action, self.parent, self._l0_queue)
+            view.l0_waiting = bool(self._l0_queue)
+            return view.l0_waiting
+        self._compactions_scheduled += 1
+        view.compaction_waiting = len(self._compaction_queue) > self._compactions_scheduled
+        self._pools.compactions.run(partial(self._begin_scheduled, action, self.parent))
+        return view.compaction_waiting
+
+    def _begin_scheduled(self, action: StartCompaction, parent: int) -> None:
+        self._compactions_scheduled -= 1
+        self._begin_compaction(action, parent, self._compaction_queue)
+
+    def _begin_compaction(self, action: StartCompaction, parent: int, queue: dict[FamilyContext, float]) -> None:
         family, waited_s = _take(queue, self._env.now)
-        if from_l0:
-            view.l0_waiting = bool(queue)
-        else:
-            view.compaction_waiting = bool(queue)
-        kind = JobKind.L0 if from_l0 else JobKind.DEEP
+        kind = JobKind.L0 if action.scope is Scope.L0 else JobKind.DEEP
         job = JobView(next(self._job_ids), kind, action.pool, slot_wait_s=waited_s)
-        view.jobs.append(job)
-        self._env.process(family.compacting.run(job, action, self.parent))
-        return bool(queue)
+        self.view.jobs.append(job)
+        self._env.process(family.compacting.run(job, action, parent))

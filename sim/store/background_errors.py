@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from lsmlab.models.policies.decisions import Compaction
+from lsmlab.models.policies.decisions import Compaction, StallCause
 from lsmlab.models.policies.rocksdb.errors import POLL_S, Severity, WriteFailure, has_room, severity
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.store.jobs.context import DatabaseContext
@@ -75,7 +75,7 @@ class BackgroundErrors:
         """End the recovery from a hard error once all memtables are flushed (`DBImpl::ResumeImpl`)."""
         if self._recovering and not self._database.has_immutables:
             self._clear()
-            self._database.resume_writes()
+            self._database.resume_writes(StallCause.BACKGROUND_ERROR)
 
     def _poll(self) -> Events:
         """Look for free space every `POLL_S` until the error is over (`SstFileManagerImpl::ClearError`)."""

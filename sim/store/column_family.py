@@ -46,7 +46,7 @@ class MemtableSwitch:
     wal_bytes: float
     """Size of the WAL that the switch closes; 0 if it is empty or there is none."""
     size_bytes: float = 0.0
-    """Memory of the memtable."""
+    """Memory of the memtable, which a write buffer manager counts; 0 without one."""
     reason: str = WRITE_BUFFER_FULL
     """Flush reason in RocksDB's LOG; every other reason flushes at once, whatever min_write_buffer_number_to_merge is."""
 
@@ -143,6 +143,17 @@ class ColumnFamily:
     def has_waiting_memtables(self) -> bool:
         """Return whether an immutable memtable is not being flushed yet."""
         return any(not m.in_progress for m in self.immutables)
+
+    @property
+    def flush_pending_or_running(self) -> bool:
+        """Return whether a flush runs or is due (MemTableList::IsFlushPendingOrRunning).
+
+        Fewer immutable memtables than min_write_buffer_number_to_merge wait without a flush, unless one was requested.
+        """
+        waiting = sum(not m.in_progress for m in self.immutables)
+        if waiting < len(self.immutables) or waiting >= self.options.min_write_buffer_number_to_merge:
+            return True
+        return waiting > 0 and self.database.has_queued_flush(self.flushing)
 
     @property
     def immutable_bytes(self) -> float:

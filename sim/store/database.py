@@ -24,13 +24,14 @@ from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.background import Background
 from lsmlab.sim.store.background_errors import BackgroundErrors
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts, MemtableSwitch
-from lsmlab.sim.store.jobs.context import FamilyContext, FlushThreads
+from lsmlab.sim.store.jobs.context import AtomicFlush, FamilyContext, FlushThreads
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.store.options_file_writer import OptionsFileWriter
 from lsmlab.sim.store.records import NO_JOB
+from lsmlab.sim.store.thread_pools import ThreadPools
 from lsmlab.sim.store.wal_files import WalFiles
-from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
+from lsmlab.sim.store.write_buffer_manager import SharedMemtables
 from lsmlab.sim.store.write_controller import WriteController
 
 
@@ -39,15 +40,21 @@ class Database:
 
     def __init__(
         self, number: int, env: simpy.Environment, machine: Machine, scheduler: Scheduler, rng: np.random.Generator,
-        delayed_write_rate: int,
+        delayed_write_rate: int, pools: ThreadPools | None = None,
     ) -> None:  # fmt: skip
-        """Open without column families. `rng`: random numbers of the scheduler; `delayed_write_rate` in bytes/s."""
+        """Open without column families.
+
+        `rng`: random numbers of the scheduler; `delayed_write_rate` in bytes/s; `pools`: threads that databases of the same
+        process share, None: the database has as many as it asks for.
+        """
         self.number = number
         self.env = env
         self.machine = machine
         self.families: list[ColumnFamily] = []
         self.write_controller = WriteController(delayed_write_rate)
-        self.background = Background(env, self.families, self.write_controller, scheduler, rng)
+        self.pools = pools or ThreadPools()
+        """Threads for its jobs, its own or those of its process."""
+        self.background = Background(env, self.families, self.write_controller, scheduler, rng, self.pools)
         self.stall_changed = Observers[[]]()
         """Observers of the stall state: writers are delayed, stopped or released, or the delayed write rate has changed."""
         self.writers_affected = Observers[[]]()
@@ -55,7 +62,8 @@ class Database:
         self.manifest = Manifest(env, machine)
         self.options_file = OptionsFileWriter(env, machine, lambda: self.blocked, self._tell_writers)
         self.wals = WalFiles()
-        self.write_buffer_manager = WriteBufferManager(0.0)
+        self.shared_memtables: SharedMemtables | None = None
+        """Memtables of all databases that share a write buffer manager with this one; None without one."""
         self.memory_freed = Observers[[]]()
         """Observers of committed flushes, which free memtable memory and WALs."""
         self.errors = BackgroundErrors(self)
@@ -122,7 +130,7 @@ class Database:
         if not switched:
             return []
         if self.atomic_flush:
-            self.background.enqueue_flush(*(f.flushing for f in self.families if f.has_waiting_memtables))
+            self._enqueue_atomic_flush()
         else:
             for family, switch in switched:
                 family.request_flush(forced=switch.reason != WRITE_BUFFER_FULL)
@@ -134,12 +142,22 @@ class Database:
         """Return whether all column families are flushed together."""
         return len(self.families) > 1 and self.families[0].options.atomic_flush
 
+    def _enqueue_atomic_flush(self) -> None:
+        waiting = [f for f in self.families if f.has_waiting_memtables]
+        if waiting:
+            request = AtomicFlush(tuple(f.flushing for f in waiting), tuple(f.immutables[-1] for f in waiting))
+            self.background.enqueue_flush(request)
+
     def force_flushes(self, numbers: Sequence[int]) -> None:
         """Flush column families whose memtables wait for `min_write_buffer_number_to_merge`; `numbers`: those of families."""
         for family in self.families:
             if family.number in numbers:
                 family.request_flush(forced=True)
         self.background.schedule()
+
+    def has_queued_flush(self, threads: FlushThreads) -> bool:
+        """Return whether a flush of this column family is queued."""
+        return self.background.has_queued_flush(threads)
 
     def flush_requested(self, threads: FlushThreads) -> None:
         """Queue a flush of one column family."""
@@ -223,8 +241,7 @@ class Database:
 
     def take_slots(self, view: JobView, count: int) -> None:
         """Take `count` compaction slots for further parts of a job, until its end."""
-        view.further_slots = count
-        self.background.view.compactions += count
+        self.background.take_slots(view, count)
 
     def compaction_preempted(self) -> None:
         """Give the slot of a job that is halted to the job that it gives way to."""
@@ -307,22 +324,30 @@ class Database:
 
     def stop_for_error(self) -> None:
         """Accept no write and start no job."""
-        self.background.suspended = self.write_controller.failed = True
-        self.families[0].install()
+        self.background.suspended = True
+        self.stop_writes(StallCause.BACKGROUND_ERROR)
 
     def start_jobs_again(self) -> None:
         """Start jobs again, first the flush of all immutable memtables; accept no write yet."""
         self.background.suspended = False
         if self.atomic_flush:
-            self.background.enqueue_flush(*(f.flushing for f in self.families if f.has_waiting_memtables))
+            self._enqueue_atomic_flush()
         else:
             for family in self.families:
                 family.request_flush(forced=True)
         self.background.schedule()
 
-    def resume_writes(self) -> None:
-        """Accept writes again."""
-        self.write_controller.failed = False
+    def stop_writes(self, cause: StallCause) -> None:
+        """Accept no write until `resume_writes`; a background error replaces another cause."""
+        if self.write_controller.stopped_by is None or cause is StallCause.BACKGROUND_ERROR:
+            self.write_controller.stopped_by = cause
+            self.families[0].install()
+
+    def resume_writes(self, cause: StallCause) -> None:
+        """Accept writes again if they are stopped for this cause."""
+        if self.write_controller.stopped_by is not cause:
+            return
+        self.write_controller.stopped_by = None
         self.families[0].install()
         self.end_job(NO_JOB, worked=False)
 
@@ -332,6 +357,7 @@ class Database:
         """Free the slot of a job and end the job."""
         self.background.free_slot(view)
         self.end_job(view.job, worked)
+        self.background.free_thread(view)
 
     def _stall_conditions_changed(self, family: FamilyContext, before: ThrottleState, *, by_writers: bool) -> None:
         """Stop writers if `family` is stopped, and notify observers if its stall state differs from `before`.

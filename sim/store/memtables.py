@@ -75,6 +75,11 @@ class Memtables:
         self._deleted: list[tuple[KeyRange, float]] = []
         """Range tombstones of the active memtable, each with the entries that were written before it."""
 
+    @property
+    def ranges(self) -> list[KeyRange]:
+        """Range tombstones of the active memtable."""
+        return [keys for keys, _ in self._deleted]
+
     def delete_range(self, keys: KeyRange, entries: float) -> None:
         """Write a range tombstone to the active memtable, which holds `entries`."""
         self._deleted.append((keys, entries))

@@ -17,8 +17,9 @@ class WriteController:
         self.rate_bytes_per_s = rate_bytes_per_s
         """Delayed write rate of the database in bytes/s; it keeps its value while no column family delays writes."""
         self.families: list[FamilyContext] = []
-        self.failed = False
-        """Whether a background error stops all writes; the default column family then holds a stop token."""
+        self.stopped_by: StallCause | None = None
+        """What stops all writes besides the throttle: a background error, or the write buffer manager. The default column family
+        then holds a stop token."""
 
     def recompute(self, family: FamilyContext, throttle: Throttle, inputs: StallInputs) -> None:
         """Recompute the token of `family` from `inputs` and from the tokens of the other column families."""
@@ -31,8 +32,8 @@ class WriteController:
             )
         family.throttle = throttle.recompute(state, inputs)
         self.rate_bytes_per_s = family.throttle.rate_bytes_per_s
-        if self.failed and family is self.families[0]:
-            family.throttle = family.throttle._replace(cause=StallCause.BACKGROUND_ERROR, line=None)
+        if self.stopped_by is not None and family is self.families[0]:
+            family.throttle = family.throttle._replace(cause=self.stopped_by, line=None)
 
     def reset_rate(self, rate_bytes_per_s: int) -> None:
         """Set the delayed write rate of all column families after SetDBOptions (`set_max_delayed_write_rate`)."""

@@ -17,6 +17,7 @@ from lsmlab.sim.studies.candidate_rows import (
     Relief,
     Row,
     Symptom,
+    Value,
     above_present_writes,
     as_large_as_l0,
     as_the_last_level,
@@ -50,6 +51,7 @@ from lsmlab.sim.studies.present import (
     drive,
     failing,
     faster_drive,
+    has_key,
     l0_limits,
     large,
     limiter,
@@ -96,6 +98,10 @@ _could_have_blobs: Final = all_of(
     policy_is("picker", "RocksDbPicker", "Overflow", "Vlsm", "LazyLeveling"),
 )  # fmt: skip
 """Whether it makes sense that values leave the SST files; other engines keep them, or their versions, in another way."""
+_COLLECT: Final[Mapping[str, Value]] = {
+    "enable_blob_garbage_collection": to(True), "blob_compaction_readahead_size": at_least(2 * _MIB),
+}  # fmt: skip
+"""Collection; without readahead, it reads each value by a request of its own."""
 _collects_blobs: Final = all_of(_has_blobs, option_is("enable_blob_garbage_collection", True))
 
 TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
@@ -113,6 +119,21 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({"db_write_buffer_size": to(0)}, "no shared budget of memtables", _BUDGET, {*_WORK, _B.SYNC}),
         Row({"arena_block_size": at_most(64 * _KIB)}, "small memtables take less of the budget", _BUDGET, where=shared_memtables),
         Row({"max_total_wal_size": longer_wals}, "old WALs force fewer flushes of small memtables", _BUDGET, {*_WORK, _B.SYNC}),
+    ),
+    "shared by databases": (
+        Row({"shared.write_buffer_manager": times(4)}, "memtables of all databases fill before their buffer does",
+            {*_BUDGET, _B.MANAGER}, {*_WORK, _B.SYNC}),
+        Row({"shared.write_buffer_manager": times(2)}, "memtables of all databases fill before their buffer does",
+            {*_BUDGET, _B.MANAGER}, {*_WORK, _B.SYNC}),
+        Row({"shared.allow_stall": to(False)}, "a full buffer stops no writer; memory may exceed it", {_B.MANAGER},
+            where=has_key("shared.write_buffer_manager"), restart=True),
+        Row({"shared.flush_threads": times(2)}, "more flushes of all databases side by side",
+            {_B.SLOTS, _MEMTABLE, _B.MANAGER}, where=has_key("databases")),
+        Row({"shared.compaction_threads": times(2)}, "more compactions of all databases side by side",
+            {_B.SLOTS, _L0, _PENDING}, where=has_key("databases")),
+        Row({"shared.rate_limiter": to(False)}, "a rate limiter for each database", {_B.LIMITER},
+            where=all_of(has_key("databases"), limiter), restart=True),
+        Row({"shared.block_cache": times(4)}, "more blocks in memory", {_READS}, {_B.READ_CAP, *_REQUESTS}, where=reads),
     ),
     "reads": (
         Row({"bloom_bits": from_none(10)}, "filters spare reads of files without the key", {_READS}, {_B.READ_CAP, *_REQUESTS}),
@@ -179,13 +200,14 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
     ),
     "fifo": (Row({f"{_F}.allow_compaction": to(True)}, "small files are merged", {_READS}),),
     "blobs": (  # values apart from the SST files
-        Row({"enable_blob_files": to(True), "enable_blob_garbage_collection": to(True)},
-            "compactions rewrite references and the oldest values only", set(), _WORK, _could_have_blobs),
+        Row({"enable_blob_files": to(True), **_COLLECT}, "compactions rewrite references and the oldest values only", set(),
+            _WORK, _could_have_blobs),
         Row({"enable_blob_files": to(True)}, "each value is written once; overwritten ones take space", set(), _WORK,
             _could_have_blobs),
         Row({"enable_blob_files": to(False)}, "values in the SST files again: less space, and one read less", {_B.ERROR, _READS},
             _REQUESTS, _has_blobs, _MIGRATION),
-        Row({"enable_blob_garbage_collection": to(True)}, "compactions free the oldest blob files", {_B.ERROR}, where=_has_blobs),
+        Row(_COLLECT, "compactions free the oldest blob files", {_B.ERROR},
+            where=all_of(_has_blobs, option_is("enable_blob_garbage_collection", False))),
         Row({"enable_blob_garbage_collection": to(False)}, "compactions move no values, which takes space", set(), _WORK,
             _collects_blobs),
         Row({"blob_garbage_collection_age_cutoff": at_least(0.5)}, "compactions move more values, less space", {_B.ERROR},

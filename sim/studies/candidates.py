@@ -15,7 +15,7 @@ from lsmlab.sim.explain.holder_sentences import QueueFor, queue_for
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.studies.candidate_rows import ChangeKind, Relief, Row, Symptom
 from lsmlab.sim.studies.candidate_table import TABLE, in_effect
-from lsmlab.sim.studies.present import OPTIONS, RATES, Present
+from lsmlab.sim.studies.present import OPTIONS, RATES, SHARED_BYTES, Present
 
 _FAMILIES: Final = "++engine.families."
 """Head of an override of a column family's option, which the configuration need not have yet."""
@@ -32,7 +32,11 @@ AT_START: Final = frozenset((
     "use_direct_reads", "rate_limiter_auto_tuned", "rate_limiter_mode", "bloom_bits", "compression_per_level",
 ))  # fmt: skip
 """Options that RocksDB reads only when it opens a store; SetOptions and SetDBOptions change the others at once."""
-IN_CODE: Final = {"rate_limiter_bytes_per_sec": "RateLimiter::SetBytesPerSecond", "cache_size": "Cache::SetCapacity"}
+IN_CODE: Final = {
+    "rate_limiter_bytes_per_sec": "RateLimiter::SetBytesPerSecond", "cache_size": "Cache::SetCapacity",
+    "block_cache": "Cache::SetCapacity", "write_buffer_manager": "WriteBufferManager::SetBufferSize",
+    "flush_threads": "Env::SetBackgroundThreads", "compaction_threads": "Env::SetBackgroundThreads",
+}  # fmt: skip
 """Functions that change an option of an object at once."""
 _NEW_FILES: Final = frozenset(("block_size", "bloom_bits", "enable_blob_files", "min_blob_size"))
 """Options of files, which old files get when they are compacted."""
@@ -175,7 +179,8 @@ _QUEUES: Final[Mapping[QueueFor, Relief]] = {
 
 def _has_small_flushes(summary: Mapping[str, Any]) -> bool:
     """Return whether most flushes were of memtables that were not full; of one family, their mean size tells."""
-    families = (summary.get("column_families") or {}).values()
+    databases = [one for group in (summary.get("databases") or {}).values() for one in group["each"]]
+    families = [*(summary.get("column_families") or {}).values(), *databases]
     reasons: list[tuple[str, int]] = [count for family in families for count in (family.get("flush_reasons") or {}).items()]
     if reasons:
         return sum(n for reason, n in reasons if reason == WRITE_BUFFER_FULL) < 0.5 * sum(n for _, n in reasons)
@@ -269,6 +274,6 @@ def _text(key: str, value: object) -> str:
         return ":".join(map(str, value))
     if value and key.rpartition(".")[2] in RATES and isinstance(value, int | float):
         return f"{int(value) // _MIB}MiB/s" if value % _MIB == 0 else f"{value / 1e6:g}MB/s"
-    if key in _BYTES and isinstance(value, int) and value:
+    if key in (*_BYTES, *SHARED_BYTES) and isinstance(value, int) and value:
         return next((f"{value // size}{unit}" for unit, size in _SIZES.items() if value % size == 0), str(value))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from lsmlab.models.engines.make import make_engines
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, parse_quantity
+from lsmlab.sim.databases import one_config, read_databases, read_sharing
 from lsmlab.sim.studies.intervals import is_saturating
 from lsmlab.sim.studies.metrics import METRICS, OPEN_LOOP, Metric, value_of
 
@@ -99,9 +100,20 @@ def _quantity(value: str, where: str) -> float:
 
 
 def memory_bytes(config: Mapping[str, Any]) -> float:
-    """Return the memory of a store's memtables, block and blob caches: all memtables of all column families full."""
-    engines = [engine.options for engine in make_engines(config["engine"], ()).values()]
-    memtables = sum(o.write_buffer_size * o.max_write_buffer_number for o in engines)
-    limit = engines[0].db_write_buffer_size
-    blob_caches = sum(o.blob_cache_size for o in engines if o.use_blob_cache)
-    return float(min(memtables, limit) if limit else memtables) + max(o.cache_size for o in engines) + blob_caches
+    """Return the memory of a store's memtables, block and blob caches: all memtables of all families and databases full."""
+    sharing = read_sharing(config)
+    stores: list[tuple[Mapping[str, Any], int]]
+    stores = [(one_config(config, entry), entry.count) for entry in read_databases(config).values()] or [(config, 1)]
+    memtables = cache = blob_caches = 0.0
+    for own, count in stores:
+        engines = [engine.options for engine in make_engines(own["engine"], ()).values()]
+        full = sum(o.write_buffer_size * o.max_write_buffer_number for o in engines)
+        limit = engines[0].db_write_buffer_size
+        memtables += count * (min(full, limit) if limit else full)
+        cache += count * max(o.cache_size for o in engines)
+        blob_caches += count * sum(o.blob_cache_size for o in engines if o.use_blob_cache)
+    if sharing.write_buffer_manager is not None:
+        memtables = min(memtables, sharing.write_buffer_manager)
+    if sharing.block_cache is not None:
+        cache = sharing.block_cache
+    return float(memtables) + cache - (memtables if sharing.cost_to_cache else 0.0) + blob_caches

@@ -25,6 +25,10 @@ CAPS: Final = ("write_cap", "read_cap", "background_cap", "iops_cap")
 """Limits of the groups device and limits."""
 RATES: Final = (*CAPS[:3], "delayed_write_rate", "rate_limiter_bytes_per_sec")
 """Limits and options in bytes per second."""
+SHARED_BYTES: Final = ("shared.write_buffer_manager", "shared.block_cache")
+"""Sizes of what the databases of a process share."""
+THREADS: Final = {"shared.flush_threads": 0, "shared.compaction_threads": 1}
+"""Threads of a process, which follow from the options of its databases if they are not given."""
 _NEVER_FILES: Final = 100_000
 """Number of L0 files from which a trigger is a way to switch it off."""
 _LARGE_VALUE_BYTES: Final = 1000
@@ -114,12 +118,27 @@ class Present:
         *path, last = key.replace("/", ".").split(".")
         for part in (*path, last):
             node = node.get(part) if isinstance(node, Mapping) else None
-        if node is None or last not in CAPS:
+        if node is None and key in THREADS:
+            return self._threads(THREADS[key])
+        if node is None or (last not in CAPS and key not in SHARED_BYTES):
             return node
         try:
+            if key in SHARED_BYTES:
+                return round(parse_quantity(node, "bytes"))
             return parse_quantity(node, "bytes_per_s" if last in RATES else "count")
         except InputError:
             return None
+
+    def _threads(self, kind: int) -> int | None:
+        """Return the threads that the databases of a process share, for flushes (0) or compactions (1); None for one database."""
+        if not self.config.get("databases"):
+            return None
+        names = ("max_background_flushes", "max_background_compactions", "max_background_jobs")
+        flushes, compactions, jobs = (int(self.options.get(name) or -1) for name in names)
+        if flushes == compactions == -1:
+            flushes = max(1, jobs // 4)
+            compactions = jobs - flushes
+        return max(1, (flushes, compactions)[kind])
 
 
 Condition = Callable[[Present], bool]
@@ -129,6 +148,11 @@ Condition = Callable[[Present], bool]
 def anywhere(_: Present) -> bool:
     """Return that a change has no condition."""
     return True
+
+
+def has_key(key: str) -> Condition:
+    """Return the condition that the configuration sets this key."""
+    return lambda present: bool(present.value(key))
 
 
 def all_of(*conditions: Condition) -> Condition:

@@ -37,6 +37,9 @@ def overrides_of(mapping: Mapping[str, Any], directory: Path) -> tuple[list[str]
         overrides += _group(_with_shared_flags(prefill, mapping["workload"]), "prefill", "workload")
     if mapping.get("initial_tree") is not None:
         overrides.append(f"initial_tree={literal(_tree(mapping['initial_tree'], directory))}")
+    for key in ("databases", "shared"):
+        if mapping.get(key) is not None:
+            overrides.append(f"++{key}={literal(mapping[key])}")
     overrides += _keys(mapping.get("keys"))
     if mapping.get("seed") is not None:
         overrides.append(f"seed={literal(mapping['seed'])}")

@@ -75,9 +75,15 @@ def _stall_data(
         clients=curves_of_series(series["t_s"], writes, reads, stalled * length_s),
         memtable_writes=memtable_bytes / max(1.0, workload.entry_bytes), usage={},
         stall_seconds={cause: s for cause, s in summary["stall_seconds"].items() if s is not None},
-        slots=_slots(reading), unseen=not stalls and _stalled(reading), shards=len(families(reading.jobs)),
+        slots=_slots(reading), unseen=not stalls and _stalled(reading), pools=_pools(reading, stalls, jobs),
         rated=len(workload.seconds) > 0, waited_share=_waited_share(summary),
     )  # fmt: skip
+
+
+def _pools(reading: Reading, stalls: Sequence[Mapping[str, Any]], jobs: Table) -> list[int]:
+    """Return the pool of threads of each shard: all families of an open have one."""
+    count = 1 + max([0, *(int(n) for n in jobs["shard"]), *(int(row["shard"]) for row in stalls)])
+    return [shard // len(families(reading.jobs)) for shard in range(count)]
 
 
 def _stalled(reading: Reading) -> bool:

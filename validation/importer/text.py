@@ -67,7 +67,7 @@ def trace_rows(trace: Mapping[str, Any] | None) -> list[str]:
         lines += _row("sizes fitted", f"{sizes['distribution']}: {told}")
         lines += _checks(sizes["checks"])
     for note in trace["notes"]:
-        lines += _row("unknown", note)
+        lines += _row("note", note)
     return lines
 
 

@@ -77,9 +77,10 @@ class TraceLoad:
 
     @cached_property
     def write_fit(self) -> KeyFit | None:
-        """Distribution of the keys of puts and merges; None without any."""
-        chosen = self.operations.key[self.operations.of(Kind.PUT, Kind.MERGE)]
-        return fit_keys(chosen, self.population, self.memtable_entries, writes=True) if len(chosen) else None
+        """Distribution of the keys of puts and merges, or of deletes without these; None for a trace without writes."""
+        puts = self.counts.keys() & {Kind.PUT, Kind.MERGE}
+        chosen = self.operations.key[self.operations.of(*(puts or {Kind.DELETE}))]
+        return fit_keys(chosen, self.population, self.memtable_entries, writes=bool(puts)) if len(chosen) else None
 
     @cached_property
     def read_fit(self) -> KeyFit | None:
@@ -116,9 +117,9 @@ class TraceLoad:
             shares["insert"], shares["update"] = shares["update"], 0.0
         keys: dict[str, Any] = {name: round(share, 6) for name, share in shares.items()}
         keys["scan_length"] = 1
-        keys |= {"key_size": round(float(np.mean(self.operations.key_bytes)), 2)}
+        keys |= {"key_size": max(1.0, round(float(np.mean(self.operations.key_bytes)), 2))}
         keys |= self.sizes.keys if self.sizes is not None else {}
-        return keys | _key_space(writes, reads, self.population)
+        return keys | _key_space(writes, reads, max(self.population or 0, self.operations.keys))
 
     def facts(self) -> dict[str, Any]:
         """Return what the trace tells, for summary.json."""
@@ -204,10 +205,10 @@ def _size_checks(sizes: NDArray[np.int64], mean: float, values: ValueSizes) -> t
     return tuple(rows)
 
 
-def _key_space(writes: KeyFit | None, reads: KeyFit | None, population: int | None) -> dict[str, Any]:
-    """Return number and distribution of the keys as keys of the workload group."""
+def _key_space(writes: KeyFit | None, reads: KeyFit | None, population: int) -> dict[str, Any]:
+    """Return number and distribution of the keys as keys of the workload group; `population`: least number of keys."""
     fits = [fit for fit in (writes, reads) if fit is not None]
-    total = max([*(fit.population for fit in fits), population or 0])
+    total = max([*(fit.population for fit in fits), population])
     first = writes if writes is not None and not writes.distribution.startswith("insert") else reads
     keys: dict[str, Any] = {"num": total, "preload": 1.0}
     if first is not None:
@@ -215,7 +216,7 @@ def _key_space(writes: KeyFit | None, reads: KeyFit | None, population: int | No
         if reads is not None and _distribution(reads, "") != _distribution(first, ""):
             keys |= _distribution(reads, "read_")
     if writes is not None and writes.distribution.startswith("insert"):
-        before = 0 if reads is None or not population else population
+        before = 0 if reads is None else reads.population
         keys |= {
             "num": math.ceil(max(total, before + writes.operations)), "insert_keys":
             "ordered" if writes.distribution == "insert_ordered" else "hashed",

@@ -12,7 +12,7 @@ from lsmlab.models.text.files import read_text
 
 _ADDED: Final = re.compile(
     r"AddFile: (\d{1,2}) (\d{1,18}) (\d{1,18}) '((?:[0-9A-Fa-f]{2})*)' seq:\d+, type:\d+ \.\. "
-    r"'((?:[0-9A-Fa-f]{2})*)' seq:\d+, type:\d+"
+    r"'((?:[0-9A-Fa-f]{2})*)' seq:\d+, type:\d+(?: oldest_ancester_time:(\d{1,18}) file_creation_time:(\d{1,18}))?"
 )
 _DELETED: Final = re.compile(r"DeleteFile: (\d{1,2}) (\d{1,18})(?!\d)")
 
@@ -28,6 +28,10 @@ class AddedFile:
     """Smallest user key."""
     largest: bytes
     """Largest user key."""
+    data_from_s: float = 0.0
+    """Unix time from which its data is, by RocksDB's count; 0: unknown."""
+    created_s: float = 0.0
+    """Unix time of its creation; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,9 @@ def parse_manifest(text: str) -> list[VersionEdit]:
     for block in text.split("VersionEdit {")[1:]:
         body = block.split("\n}", 1)[0]
         added = tuple(
-            AddedFile(int(a[1]), int(a[2]), int(a[3]), bytes.fromhex(a[4]), bytes.fromhex(a[5]))
+            AddedFile(
+                int(a[1]), int(a[2]), int(a[3]), bytes.fromhex(a[4]), bytes.fromhex(a[5]), float(a[6] or 0), float(a[7] or 0)
+            )
             for a in _ADDED.finditer(body)
         )
         deleted = tuple((int(d[1]), int(d[2])) for d in _DELETED.finditer(body))

@@ -9,13 +9,16 @@ the tree comes from the MANIFEST. So one wrong answer counts once and does not a
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.policies.decisions import Compaction, DoNothing, Move, Pick, RunningJob, StallInputs
+from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Move, Pick, RunningJob, StallInputs
+from lsmlab.models.policies.rocksdb.manual import ManualStep, after, manual_pick
+from lsmlab.models.policies.rocksdb.subcompactions import MANUAL
 from lsmlab.models.tree.blocks import ID_BYTES
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
@@ -49,6 +52,13 @@ class Replay:
         self.waiting = {step.job: step for step in self.timeline.steps if isinstance(step, LoggedPick)}
         self.running: dict[int, RunningJob] = {}
         self.inputs: dict[int, tuple[tuple[int, tuple[SortedFile, ...]], ...]] = {}
+        self.dated = all(added.created_s for edit in recording.edits for added in edit.added)
+        """Whether the ages of files are known."""
+        self.now_s = 0.0
+        self.manual: ManualStep | None = None
+        """Rest of the step of the present manual compaction."""
+        self.manual_from = 0
+        """Number of the first file that is younger than it."""
         self.contents = Contents(recording.workload, self.engine, self.timeline) if recording.workload else None
 
     def run(self) -> dict[str, MatchCount]:
@@ -62,7 +72,7 @@ class Replay:
                     self._commit(step)
                 case LoggedPick():
                     while step.job in self.waiting:
-                        self._take(self._ask(), step)
+                        self._take(self._manual(step) if step.reason == MANUAL else self._ask(step.time_us), step)
                 case Idle():
                     pick = self._settle(step.time_us)
                     explanation = f"at {step.time_us}: model picks {_show(pick)}"
@@ -96,13 +106,36 @@ class Replay:
 
     # ---- picks ----
 
-    def _ask(self) -> Pick:
-        return self.engine.picker.pick(self.tree, list(self.running.values()), 0.0)
+    def _ask(self, time_us: int) -> Pick:
+        self.now_s = time_us / 1e6 if self.dated else 0.0
+        return self.engine.picker.pick(self.tree, list(self.running.values()), self.now_s)
+
+    def _manual(self, step: LoggedPick) -> Pick:
+        """Return the model's next job of the recorded manual compaction; its steps are those of the LOG.
+
+        A step within a level leaves out the files that the call has written itself (kForceOptimized). The LOG does not say when a
+        call began: it is a new one if its first step would have nothing to do otherwise.
+        """
+        level = self._really_picked(step)[0][0]
+        output = level + 1 if step.output_level is None else step.output_level
+        calls = [self.manual]
+        if self.manual is None or self.manual.level != level:
+            newest = 1 + max(f.number for f in self.tree.files())
+            self.manual_from = self.manual_from if level == output and self.manual_from else newest
+            calls = [ManualStep(level, output, before=n if level == output else None) for n in (self.manual_from, newest)]
+        for one in calls:
+            assert one is not None
+            found = manual_pick(self.tree, self.engine.picker, list(self.running.values()), one, self.now_s)
+            if found.pick is not None:
+                self.manual_from = one.before or self.manual_from
+                self.manual = after(one, found)
+                return found.pick
+        return NOTHING
 
     def _settle(self, time_us: int) -> Pick:
         """Process all picks that RocksDB made before `time_us` but logged later; return the model's next pick."""
         while True:
-            pick = self._ask()
+            pick = self._ask(time_us)
             hidden = self._hidden(pick, time_us)
             if hidden is None:
                 return pick
@@ -215,7 +248,10 @@ class Replay:
     def _file(self, added: AddedFile) -> SortedFile:
         lo, hi = (int.from_bytes(key[:ID_BYTES], "big") for key in (added.smallest, added.largest))
         ranked = self.properties.compensated_bytes(added.number, added.size_bytes)
-        return SortedFile(added.number, lo, hi, added.size_bytes, compensated_bytes=ranked)
+        return SortedFile(
+            added.number, lo, hi, added.size_bytes, compensated_bytes=ranked, created_s=added.created_s,
+            data_from_s=added.data_from_s or math.inf,
+        )  # fmt: skip
 
 
 def replay(recording: Recording) -> ReplayResult:

@@ -225,9 +225,11 @@ class LeveledPicker(Picker):
     def _of_due(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, now_s: float) -> Seed | None:
         """Choose the first file that is due and may start a job (PickFilesMarkedForCompaction, PickFileToCompact)."""
         l0_busy = any(job.start_level == 0 for job in running)
+        scores = self.scores(tree)
+        score = max((s for s in scores if s < 1), default=min(scores))  # the last one that SetupInitialFiles has looked at
         for old in self._due.files(tree, now_s):
             if old.reason == TTL and old.level > 0 and self._inputs.round_robin:
-                seed = self._seed_level(tree, running, old.level, 0.0)
+                seed = self._seed_level(tree, running, old.level, score)
                 if seed is not None:
                     seed.first_reason = ROUND_ROBIN_TTL
                     return seed
@@ -235,7 +237,7 @@ class LeveledPicker(Picker):
                 continue
             output = targets.base_level if old.output == -1 else old.output
             first = 0 if old.level == 0 else tree.levels[old.level].index(old.file)
-            return Seed(old.level, output, [old.file], 0.0, first=first, first_reason=old.reason)
+            return Seed(old.level, output, [old.file], score, first=first, first_reason=old.reason)
         return None
 
     def _intra_l0(self, tree: Tree, score: float) -> Seed | None:

@@ -41,6 +41,6 @@ SUMMARY_KEYS: Final = (
     *_keys("", "column_families conditions", since=1, optional=True),
     *_keys("", "results_format", since=1),
     *_keys("", "settled overload", since=2),
-    *_keys("", "blobs", since=3, optional=True),
+    *_keys("", "blobs databases", since=3, optional=True),
     *_keys("", "phases", since=3, optional=True),
 )

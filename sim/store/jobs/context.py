@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import simpy
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.fields import RocksDbOptions
-from lsmlab.models.policies.decisions import Compaction, Pick, Picker, StallInputs, ThrottleState
+from lsmlab.models.policies.decisions import Compaction, Pick, Picker, StallCause, StallInputs, ThrottleState
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobView, StartCompaction
@@ -27,7 +28,20 @@ from lsmlab.sim.store.store_events import StoreEvents
 class FlushThreads(Protocol):
     """Flush threads of a column family (`Flushing`)."""
 
-    def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events: ...
+    def run(self, view: JobView, parent: int, group: AtomicFlush | None = None) -> Events: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomicFlush:
+    """Request to flush column families together (`FlushRequest`): each up to the memtable that was its newest then.
+
+    Unlike flushes of one family, atomic flushes are queued once per request (`EnqueuePendingFlush`).
+    """
+
+    threads: tuple[Any, ...]
+    """`Flushing` of each column family."""
+    newest: tuple[Memtable, ...]
+    """Newest immutable memtable of each (`GetLatestMemTableID`)."""
 
 
 class CompactionThreads(Protocol):
@@ -88,6 +102,7 @@ class DatabaseContext(Protocol):
     def has_immutables(self) -> bool: ...
     def io_priority(self, kind: JobKind) -> Priority: ...
     def version_installed(self, family: FamilyContext, *, by_writers: bool, job: int) -> None: ...
+    def has_queued_flush(self, threads: FlushThreads) -> bool: ...
     def flush_requested(self, threads: FlushThreads) -> None: ...
     def wal_closed(self, family: int, size_bytes: float) -> int: ...
     def delete_wals(self) -> list[float]: ...
@@ -107,4 +122,5 @@ class DatabaseContext(Protocol):
     def job_failed(self, failure: WriteFailure, *, flush: bool) -> None: ...
     def stop_for_error(self) -> None: ...
     def start_jobs_again(self) -> None: ...
-    def resume_writes(self) -> None: ...
+    def stop_writes(self, cause: StallCause) -> None: ...
+    def resume_writes(self, cause: StallCause) -> None: ...

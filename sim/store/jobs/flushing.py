@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
@@ -14,7 +13,7 @@ from lsmlab.models.tree.files import KeyRange
 from lsmlab.models.tree.merge import merge_runs, uncovered
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import JobWaits, StepProgress
-from lsmlab.sim.store.jobs.context import FamilyContext
+from lsmlab.sim.store.jobs.context import AtomicFlush, FamilyContext
 from lsmlab.sim.store.jobs.job import failed_flush_record, unfinished_record
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
 from lsmlab.sim.store.memtables import Memtable
@@ -46,17 +45,19 @@ class Flushing:
         self._family = family
         self._flushes: list[_Flush] = []
 
-    def run(self, view: JobView, parent: int, group: Sequence[Any] = ()) -> Events:
+    def run(self, view: JobView, parent: int, group: AtomicFlush | None = None) -> Events:
         """Run one flush thread: pick memtables, write their file, commit it, delete obsolete files.
 
         See (behaviour/flush.md, Flush requests and picking).
 
-        `group`: the `Flushing` of each column family to flush together; this thread writes their files one after the
-        other (`AtomicFlushMemTablesToOutputFiles`).
+        `group`: column families to flush together; this thread writes their files one after the other
+        (`AtomicFlushMemTablesToOutputFiles`).
         """
         database = self._family.database
-        threads: Sequence[Flushing] = group or (self,)
-        begun = [(thread, flush) for thread in threads if (flush := thread._begin(view, parent)) is not None]
+        asked: Sequence[tuple[Flushing, Memtable | None]] = ((self, None),)
+        if group is not None:
+            asked = list(zip(group.threads, group.newest, strict=True))
+        begun = [(thread, flush) for thread, newest in asked if (flush := thread._begin(view, parent, newest)) is not None]
         if not begun:
             database.finish_job(view, worked=False)
             return
@@ -82,9 +83,12 @@ class Flushing:
             yield from thread._end(view, flush)
         database.finish_job(view)
 
-    def _begin(self, view: JobView, parent: int) -> _Flush | None:
-        """Pick the waiting memtables and compute the work of their flush; None if no memtable waits."""
-        family, picked = self._family, self._pick_memtables()
+    def _begin(self, view: JobView, parent: int, newest: Memtable | None) -> _Flush | None:
+        """Pick the waiting memtables and compute the work of their flush; None if no memtable waits.
+
+        `newest`: last memtable to pick; None: all.
+        """
+        family, picked = self._family, self._pick_memtables(newest)
         if not picked:
             return None
         engine = family.latest_options
@@ -159,9 +163,11 @@ class Flushing:
                     memtable.in_progress = False
         return written_bytes
 
-    def _pick_memtables(self) -> list[Memtable]:
-        picked: list[Memtable] = []
-        for memtable in self._family.immutables:
+    def _pick_memtables(self, newest: Memtable | None) -> list[Memtable]:
+        immutables, picked = self._family.immutables, list[Memtable]()
+        if newest is not None:
+            immutables = immutables[: immutables.index(newest) + 1] if newest in immutables else []
+        for memtable in immutables:
             if memtable.in_progress:
                 if picked:
                     break  # a flush picks consecutive memtables only (7.7+); with one flush thread there is never a gap
