@@ -58,8 +58,11 @@ def test_a_prefill_settles() -> None:
 
 
 def test_a_prefill_agrees_with_a_loaded_store() -> None:
-    """After filluniquerandom, write rate and W-Amp are those of a store preloaded with all keys, within 10 %."""
-    work = ("workload.num=1M", "workload.duration=8s", "device.write_cap=40MiB/s")
+    """After filluniquerandom, write rate and W-Amp are those of a store preloaded with all keys, within 5 % over 24 s.
+
+    In the first seconds they differ by more, because the trees differ in what is due next.
+    """
+    work = ("workload.num=1M", "workload.duration=24s", "device.write_cap=40MiB/s")
     loaded = [run(configuration("workload=overwrite", *SMALL, *work, f"seed={s}")).summary for s in (1, 2)]
     filled = [
         run(configuration("workload=overwrite", *SMALL, *work, "prefill=filluniquerandom", f"seed={s}")).summary
@@ -68,7 +71,7 @@ def test_a_prefill_agrees_with_a_loaded_store() -> None:
 
     for name in ("ops_per_s", "write_amplification"):
         expected = np.mean([s[name] for s in loaded])
-        assert np.mean([s[name] for s in filled]) == pytest.approx(expected, rel=0.1)
+        assert np.mean([s[name] for s in filled]) == pytest.approx(expected, rel=0.05)
 
 
 def test_a_row_may_describe_several_files() -> None:
