@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from log_sample import Sample
-from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, IO_BYTES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_PIECES, FILE_READS, FILE_WRITES, IO_BYTES, SYNC_WRITES
 from lsmlab.models.errors import InputError
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.parameters import perturbed, read_parameters
@@ -65,7 +65,7 @@ def test_a_cap_on_operations_is_not_one_on_bytes() -> None:
     """Durations in proportion to operations show a cap on operations and its number. Reads of new files take turns."""
 
     def seconds(size: float, files: int) -> float:
-        return (size / IO_BYTES + FILE_WRITES * files + 2 * SYNC_WRITES + FILE_READS * files / 3.0) / 500.0
+        return (size / IO_BYTES + (FILE_WRITES + FILE_PIECES) * files + 2 * SYNC_WRITES + (FILE_READS + FILE_PIECES) * files / 3.0) / 500.0
 
     found = chosen(one_by_one(seconds, lambda number: 1 + number % 7))
 
@@ -148,8 +148,8 @@ def test_work_counts_the_operations_of_each_thread() -> None:
     work = work_of([job], [0.5], reads=True)
 
     assert [0.25, 0.25] == list(work.cpu_s)
-    assert 8e6 / IO_BYTES + 4 * FILE_READS == pytest.approx(work.read_ops.sum())
-    assert 8e6 / IO_BYTES + 4 * FILE_WRITES + 2 * SYNC_WRITES == pytest.approx(work.write_ops.sum())
+    assert 8e6 / IO_BYTES + 4 * (FILE_READS + FILE_PIECES) == pytest.approx(work.read_ops.sum())
+    assert 8e6 / IO_BYTES + 4 * (FILE_WRITES + FILE_PIECES) + 2 * SYNC_WRITES == pytest.approx(work.write_ops.sum())
     assert 0.0 == work_of([job], [0.5], reads=False).read_bytes.sum()
 
 

@@ -8,7 +8,7 @@ import simpy
 from device_catalogue import setup
 from kernel_throttle import KernelThrottle, one_by_one
 from lsmlab.models.costs.host import Host
-from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_PIECES, FILE_READS, FILE_WRITES, PAGE_BYTES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.sim.machine.core_station import CoreStation
 from lsmlab.sim.machine.device_station import DeviceStation
@@ -39,6 +39,12 @@ def capped(env: simpy.Environment, iops_cap: float | None = None, read_cap: floa
     return Machine(env, station, CoreStation(env, 8.0), PageCache(0.0), Host(file_overhead=0.0), style, None)
 
 
+def pieces(queue: KernelThrottle, count: int) -> None:
+    """Submit small requests for which nobody waits."""
+    for _ in range(count):
+        queue.submit(PAGE_BYTES)
+
+
 def replayed_flushes(iops_cap: float, pause_s: float) -> tuple[float, int]:
     """Return (mean time of a flush in s, MiB written by the compaction beside it) by the kernel's rules."""
     env = simpy.Environment()
@@ -56,7 +62,9 @@ def replayed_flushes(iops_cap: float, pause_s: float) -> tuple[float, int]:
             since_s = env.now
             for _ in range(4):
                 yield from write_mib()
+            pieces(writes, FILE_PIECES)
             yield from one_by_one(env, writes, FILE_WRITES)
+            pieces(reads, FILE_PIECES)
             yield from one_by_one(env, reads, FILE_READS)
             yield from one_by_one(env, writes, 2 * SYNC_WRITES)
             yield env.timeout(FSYNC_S)
@@ -73,7 +81,9 @@ def replayed_flushes(iops_cap: float, pause_s: float) -> tuple[float, int]:
                 yield from write_mib()
                 written += 1
                 if mib % 4 == 3:
+                    pieces(writes, FILE_PIECES)
                     yield from one_by_one(env, writes, FILE_WRITES)
+            pieces(reads, 5 * FILE_PIECES)
             yield from one_by_one(env, reads, 5 * FILE_READS)
             yield from one_by_one(env, writes, 2 * SYNC_WRITES)
             yield env.timeout(FSYNC_S)

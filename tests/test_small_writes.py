@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import simpy
-from lsmlab.models.devices.capped import FILE_WRITES, IO_BYTES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_PIECES, FILE_WRITES, IO_BYTES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.machine import Consumer, Events
@@ -93,7 +93,7 @@ def test_flushes_under_a_cap_on_operations() -> None:
     env.process(jobs())
     env.run(until=10.0)
 
-    assert flushes == pytest.approx(10 * 500 / (4 * 2.0**20 / IO_BYTES + FILE_WRITES + 2 * SYNC_WRITES), rel=0.03)
+    assert flushes == pytest.approx(10 * 500 / (4 * 2.0**20 / IO_BYTES + FILE_PIECES + FILE_WRITES + 2 * SYNC_WRITES), rel=0.03)
 
 
 def test_file_ends_are_marked_in_the_step_that_writes_them() -> None:

@@ -31,14 +31,19 @@ KEPT_SLICES: Final = 1
 """Past slices that stay in a window: 1 since Linux 6.15 ("one extra slice is preserved"), 0 before."""
 FILE_DISCARDS: Final = 1.75
 """Discards per deleted file on a file system mounted with -o discard; measurement in decision 0005."""
-FILE_WRITES: Final = 4
-"""Small writes per written file: the pieces of its end and its fsync."""
+FILE_WRITES: Final = 3
+"""Small writes per written file that wait one for another: its end and its fsync."""
 SYNC_WRITES: Final = 3
 """Small writes per fsync of a directory or a manifest."""
-FILE_READS: Final = 3
-"""Small reads at the open of a new file, of its footer and index. A regression of the operations that the block layer counted
-in 42 calibration runs on five machines gives 2.75 (standard error 0.4), and 5.0 writes per file (0.6; 2.4 to 8.3 by machine).
-Four writes are the most with which jobs behind a cap agree with a replay of the kernel's rules (tests/test_kernel_caps.py)."""
+FILE_READS: Final = 2
+"""Small reads at the open of a new file, of its footer and index, which wait one for another."""
+FILE_PIECES: Final = 1
+"""Further writes, and further reads, per written file: pieces of a buffer, which go with others and wait for nothing.
+
+A regression of the operations that the block layer counted in 42 calibration runs on five machines gives 5.0 small writes per
+file (standard error 0.6; 2.4 to 8.3 by machine) and 2.75 small reads (0.4). With four writes and three reads jobs behind a cap
+agree with a replay of the kernel's rules (tests/test_kernel_caps.py). See (behaviour/device-and-kernel.md, Small requests).
+"""
 PAGE_BYTES: Final = 4096.0
 """Smallest write-back of the kernel, and size of a small read."""
 _TICK_S: Final = 1e-9

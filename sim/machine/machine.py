@@ -13,7 +13,7 @@ import simpy
 from lsmlab.models.costs.cores import busy_probability, wake_ups
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends, job_start
-from lsmlab.models.devices.capped import FILE_READS, FILE_WRITES, PAGE_BYTES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_PIECES, FILE_READS, FILE_WRITES, PAGE_BYTES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation
@@ -240,6 +240,7 @@ class Machine:
             if step.point_reads > 0.0:
                 yield from self._point_reads(step, consumer, waits)
             if step.ends_file and step.write_bytes > 0:
+                self.device.count_small(writes=FILE_PIECES)
                 yield from self._small_writes(FILE_WRITES, consumer)
             progress.done(step)
             if progress.failure is not None:
@@ -375,6 +376,7 @@ class Machine:
         requests that compactions have submitted, even if the cap still allows writes.
         """
         if self._pages_count and not self.style.overlap_reads:
+            self.device.count_small(reads=count * FILE_PIECES)
             for _ in range(count * FILE_READS):
                 if (waiting := self.device.small_read(Consumer.FLUSH)) is not None:
                     yield waiting

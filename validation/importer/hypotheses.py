@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_READS, FILE_WRITES, IO_BYTES, SYNC_WRITES
+from lsmlab.models.devices.capped import FILE_DISCARDS, FILE_PIECES, FILE_READS, FILE_WRITES, IO_BYTES, SYNC_WRITES
 from lsmlab.sim.machine.make import DIRECT_READAHEAD_BYTES
 from lsmlab.sim.machine.steps import BUFFER_BYTES
 from lsmlab.validation.importer.reading import Floats
@@ -91,9 +91,10 @@ def work_of(jobs: Sequence[TimedJob], cpu_s: Sequence[float], *, reads: bool) ->
     cpu, read, written, files, deleted = (part / count for part in parts)
     length_s, numbers = _intervals(start, end)
     seconds = end - start
-    small = files * FILE_WRITES + _COMMITS * SYNC_WRITES / count + deleted * FILE_DISCARDS
+    small = files * (FILE_WRITES + FILE_PIECES) + _COMMITS * SYNC_WRITES / count + deleted * FILE_DISCARDS
     return RecordedWork(
-        start, seconds, np.minimum(cpu, (1.0 - _LEAST_WAIT) * seconds), read, written, read / IO_BYTES + files * FILE_READS,
+        start, seconds, np.minimum(cpu, (1.0 - _LEAST_WAIT) * seconds), read, written,
+        read / IO_BYTES + files * (FILE_READS + FILE_PIECES),
         written / IO_BYTES + small, length_s, numbers,
     )  # fmt: skip
 
