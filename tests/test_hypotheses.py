@@ -65,7 +65,8 @@ def test_a_cap_on_operations_is_not_one_on_bytes() -> None:
     """Durations in proportion to operations show a cap on operations and its number. Reads of new files take turns."""
 
     def seconds(size: float, files: int) -> float:
-        return (size / IO_BYTES + (FILE_WRITES + FILE_PIECES) * files + 2 * SYNC_WRITES + (FILE_READS + FILE_PIECES) * files / 3.0) / 500.0
+        writes, reads = (FILE_WRITES + FILE_PIECES) * files, (FILE_READS + FILE_PIECES) * files
+        return (size / IO_BYTES + writes + 2 * SYNC_WRITES + reads / 3.0) / 500.0
 
     found = chosen(one_by_one(seconds, lambda number: 1 + number % 7))
 
