@@ -137,7 +137,7 @@ def test_the_simulator_counts_the_same_searches(bloom_bits: float) -> None:
     keys = 100_000
     table_format = TableFormat(bloom_bits=bloom_bits)
     tree = random_load(np.random.default_rng(1), keys, table_format)
-    nothing = SimpleNamespace(kept_hot_keys=SimpleNamespace(keys=NO_KEYS))
+    nothing = SimpleNamespace(kept_hot_keys=SimpleNamespace(keys=NO_KEYS), ranges=())
     engine = SimpleNamespace(reads_filters=True)
     family: Any = SimpleNamespace(
         tree=tree, table_formats=(table_format,), memtables=nothing, immutables=[], latest_options=engine

@@ -301,7 +301,7 @@ def test_two_recorded_databases(name: str) -> None:
     case = read_case(WIDER / name / "case.yaml")
     result = simulate(*case.overrides, "save.events=false")
 
-    assert case.measured["write_amplification"] == pytest.approx(result.summary["write_amplification"], rel=0.03)
+    assert case.measured["write_amplification"] == pytest.approx(result.summary["write_amplification"], rel=0.05)
     assert case.measured["ops_per_s"] == pytest.approx(result.summary["ops_per_s"], rel=0.06)
     assert case.measured["flush_count"] == pytest.approx(result.summary["flush_count"], rel=0.06)
 
