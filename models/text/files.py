@@ -143,3 +143,11 @@ def _encoding(raw: bytes | bytearray) -> str:
         if probe[::2].count(0) > 0.8 * half and probe[1::2].count(0) < 0.2 * half:
             return "utf-16-be"
     return "utf-8"
+
+
+def is_file(path: Path) -> bool:
+    """Return whether a path leads to a file; False also for a name that the system refuses, such as a too long one."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import is_file
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.overrides import override_key
 from lsmlab.sim.yaml_text import read_yaml
@@ -236,7 +237,7 @@ def _files(value: object, key: str, directory: Path) -> tuple[Path, ...]:
         if not isinstance(name, str):
             raise InputError(f"{key}: {name!r} must be the name of a file, or a list of names")
         path = directory / name
-        if not path.is_file():
+        if not is_file(path):
             raise InputError(f"{key}: {path} does not exist; names are relative to the case's folder")
         paths.append(path)
     return tuple(paths)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import is_file
 from lsmlab.sim.configuration.catalogue import entries
 from lsmlab.sim.configuration.compose import compose
 from lsmlab.sim.configuration.options_input import options_overrides
@@ -71,7 +72,7 @@ def _store(store: Mapping[str, Any], directory: Path) -> tuple[list[str], list[s
     if not isinstance(file, str):
         raise InputError(f"store.options_file: {file!r} must be the name of an OPTIONS file or a LOG")
     path = directory / file
-    if not path.is_file():
+    if not is_file(path):
         raise InputError(f"store.options_file: {path} does not exist; the name is relative to the case's folder")
     from_file, notes = options_overrides(path, overrides)
     return [overrides[0], *from_file, *overrides[1:]], notes
