@@ -88,10 +88,7 @@ class ManyDatabases:
     def _run_one(self, member: Member) -> Events:
         if member.alike.entry.start_s > 0.0:
             yield self.env.timeout(member.alike.entry.start_s)
-        finished = member.phase.start()
-        if member.phase.steps is not None:
-            self.env.process(member.phase.steps.run(finished))
-        yield finished
+        yield member.phase.start()
 
 
 def _with_limiter(machine: Machine, setting: Setting, rng: np.random.Generator) -> Machine:

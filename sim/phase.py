@@ -226,8 +226,6 @@ class Phase:
         finished = self.start()
         if self.setup.setting.device_changes:
             self.env.process(change_device(self.machine, self.setup.setting.device_changes))
-        if self.steps is not None:
-            self.env.process(self.steps.run(finished))
         advance(self.env, self.until_s, finished, progress)
 
     @property
@@ -251,6 +249,7 @@ class Phase:
         self._look_at_ages()
         if self.setup.workload.phases:
             self.steps = PhaseSteps(self.env, self.setup, self.databases, self.clients, self.fills.begin)
+            self.env.process(self.steps.run(finished))
         return finished
 
     def _look_at_ages(self) -> None:
