@@ -393,3 +393,17 @@ def test_rocksdict_leaves_the_files_of_a_recording(tmp_path: Path) -> None:
     assert measured["write_latency_s"]["p50"] <= measured["write_latency_s"]["max"]
     assert "9.8" == recorded_version(tmp_path)[:3]
     assert not (tmp_path / "db").exists()
+
+
+def test_counters_are_those_of_the_end_of_the_measured_time(tmp_path: Path) -> None:
+    """Bytes on the device and blob files are interpolated between two readings; a store without blob files has no entry."""
+    (tmp_path / "stdout.txt").write_text("fillrandom   :  2.000 micros/op 500 ops/sec 2.000 seconds 1000 operations;  0.1 MB/s\n")
+    (tmp_path / "LOG").write_text("2026/11/20-23:00:00.000000 1 RocksDB version: 7.8.3\n")
+    counters = "second,read_bytes,write_bytes,blob_files,blob_bytes\n1.0,0,100,2,200\n3.0,0,300,4,600\n"
+    (tmp_path / "counters.csv").write_text(counters)
+    measured = read_outcome(tmp_path)
+
+    assert (0.0, 200.0) == (measured["device_bytes_read"], measured["device_bytes_written"])
+    assert {"files": 3.0, "bytes": 400.0} == measured["blobs"]
+    (tmp_path / "counters.csv").write_text(counters.replace(",2,200", ",0,0").replace(",4,600", ",0,0"))
+    assert "blobs" not in read_outcome(tmp_path)
