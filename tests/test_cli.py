@@ -409,6 +409,7 @@ WRONG = {
     "run device._target_=lsmlab.reports.cli.running.sys.exit": "device takes a class of lsmlab.models.devices",
     "run engine=rocksdb,fifo": "use 'lsmlab compare'",
     "run device=null": "a group needs the name of an entry",
+    "run keys=${se[ed}": "keys=${se[ed}: a group needs the name of an entry",
     "run ~device": "device: the configuration has no such group",
     "run seed=abc": "seed: ",
     "run --replications 0": "must be at least 1",

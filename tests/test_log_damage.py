@@ -70,6 +70,16 @@ def test_damaged_logs_can_be_imported(seed: int, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "report.html").is_file()
 
 
+def test_jobs_before_the_open_are_no_error(tmp_path: Path) -> None:
+    """The line of the open may stand at the end of a damaged LOG: then no job ran in its time, and none shows the cores."""
+    lines = list(Sample().run(12).lines)
+    pointer = next(line for line in lines if "DB pointer" in line)
+    lines.remove(pointer)
+    path = write_log(tmp_path, [*lines, lines[-1][:26] + pointer[26:]])
+
+    assert 0 == import_log([str(path), "--out", str(tmp_path / "out")])
+
+
 @pytest.mark.parametrize("year", ["2923", "1023", "2024"])
 @pytest.mark.parametrize("place", [0, 5, 300, -1])
 def test_an_isolated_wrong_time_stamp_is_ignored(place: int, year: str, tmp_path: Path) -> None:

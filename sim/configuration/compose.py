@@ -179,9 +179,10 @@ def translated(error: Exception, overrides: Sequence[str], folders: Sequence[str
     """Turn Hydra's errors about unknown keys and empty groups into InputErrors; return other errors unchanged."""
     from lsmlab.sim.configuration.messages import unknown_key
 
-    if isinstance(error, ValueError) and "Config group override" in str(error):
-        empty = [o for o in overrides if "." not in override_key(o) and o.partition("=")[2].lower() in ("null", "")]
-        return InputError(f"{(empty or ['override'])[0]}: a group needs the name of an entry; see 'lsmlab list'")
+    if not str(error) or (isinstance(error, ValueError) and "Config group override" in str(error)):
+        values = {o: o.partition("=")[2].lower() for o in overrides if "." not in override_key(o)}
+        unnamed = [o for o, value in values.items() if value in ("null", "") or "${" in value]
+        return InputError(f"{(unnamed or ['override'])[0]}: a group needs the name of an entry; see 'lsmlab list'")
     if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.EINVAL, errno.ELOOP):
         return InputError(f"{Path(error.filename or '').name[:60]}…: no such entry; {error.strerror}: see 'lsmlab list'")
     match = re.match(r"Could not (?:override|append|delete)[^']*'([^']+)'", str(error))

@@ -30,7 +30,10 @@ def fewest_cores(observation: Observation, earlier: Earlier) -> Estimates:
     start, end, cpu_s = (np.array([getattr(job, name) for job in jobs]) for name in ("start_s", "end_s", "cpu_s"))
     edges = grid(float(end.max()))
     at_work = spread(start, end, cpu_s, edges) / edges[1]
-    fewest = math.ceil(float(np.quantile(at_work[at_work > 0.0], _BUSIEST))) + CLIENT_CORES
+    busy = at_work[at_work > 0.0]
+    if not len(busy):  # all jobs at times before the LOG, as damaged lines have them
+        return Estimates()
+    fewest = math.ceil(float(np.quantile(busy, _BUSIEST))) + CLIENT_CORES
     if fewest >= _ASSUMED_CORES:
         return Estimates()
     basis = f"CPU time of {len(jobs):,} jobs in the busiest seconds, and one core for clients"
