@@ -129,6 +129,7 @@ COLLECTORS = (
     Form("grep -n -A", _grep_context),
     Form("CSV, a row for each line", _each(lambda line: f'1700000000123,"{_doubled(line)}"')),
     Form("CSV, a row for each message", _rows),
+    Form("CSV, one column", _each(lambda line: f'"{_doubled(line)}"')),
     Form("web page", _each(lambda line: html.escape(line))),
     Form("quote", _each(lambda line: f"> {line}".rstrip() if not line else f"> {line}")),
 )

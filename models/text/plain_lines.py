@@ -46,8 +46,8 @@ _FORK: Final = re.compile(
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d)")
 """RocksDB prints floats with the comma of the process's locale, lists with ", ", and the JSON of events with points."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_ROW: Final = re.compile(r'(?:(?:"[^"]*"|[^",]*),){1,20}(?=")')
-"""Begin of a row of a CSV file whose last cell is the message, in quotes."""
+_ROW: Final = re.compile(r'(?:(?:"[^"]*"|[^",]*),){1,20}(?=")|(?="(?:[^"]|"")*"\s*$)')
+"""Begin of a row of a CSV file whose last cell is the message, in quotes; the only cell must end in its line."""
 _ENTITY: Final = re.compile(r"&(?:quot|lt|gt|amp|nbsp|apos|#\d{1,5}|#x[0-9A-Fa-f]{1,4});")
 """Signs as web pages write them."""
 _LATIN_LETTERS: Final = 0xDCC0

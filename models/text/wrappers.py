@@ -20,8 +20,6 @@ _INNER_KEYS: Final = ("_source", "fields", "jsonPayload", "result", "attributes"
 """Objects inside which some collectors put the message."""
 _CRI: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S+) (?:stdout|stderr) ([PF])(?: |$)")
 """Prefix of each line that a Kubernetes node keeps; P: the line goes on in the next (CRI logging format)."""
-_CELL: Final = re.compile(r'(?:[^"]|"")*')
-"""Content of a quoted cell of a CSV file, without its quotes."""
 _DOCKER_PART: Final = 16_000
 """Least length of a part of a line that Docker cut: it cuts after 16 KiB, and only a part does not end with a line feed."""
 _DECODER: Final = json.JSONDecoder(strict=False)
@@ -76,9 +74,6 @@ def unquoted(text: str, start: int) -> str:
     if start == 0 or text[start - 1] != '"':
         return text[start:]
     rest = text[start:]
-    if '""' in rest and '\\"' not in rest:  # a cell of a CSV file
-        cell = _CELL.match(rest)
-        return cell[0].replace('""', '"') if cell else rest
     try:
         value, _ = _DECODER.raw_decode(text, start - 1)
     except (ValueError, RecursionError):
