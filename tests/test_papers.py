@@ -99,6 +99,20 @@ def test_finished_runs_are_not_repeated(tmp_path: Path) -> None:
     assert not first & files(fresh=True)
 
 
+def test_a_setting_states_a_number_of_its_profile(tmp_path: Path) -> None:
+    """The profile is simulated first, although no claim names it; a failed profile fails its setting."""
+    rate = (*TINY, "workload.benchmark_write_rate_limit={0.5*plain.user_bytes_written/plain.duration_s:.0f}")
+    half = PaperSetting("half", rate, profiles=(PLAIN,))
+    lost = PaperSetting("lost", (*rate, "seed=2"), profiles=(PaperSetting("plain", ("engine=none",)),))
+    mine = papers(claim("ldc.a", half), claim("ldc.b", lost))
+
+    runs = run_settings(settings_of(mine), seeds=1, processes=1, directory=tmp_path)
+
+    plain, slow = (read_outcome(runs[s.overrides].directories[0]).summary for s in (PLAIN, half))
+    assert slow["user_bytes_written"] == pytest.approx(0.5 * plain["user_bytes_written"], rel=0.05)
+    assert "its profile plain failed: " in str(runs[lost.overrides].error)
+
+
 def test_texts_state_numbers_of_the_runs(tmp_path: Path) -> None:
     """A number in a text is the mean over the seeds of the named run; a missing run is marked "(not simulated)"."""
     texts = {"mechanism": "{fast.ops_per_s / 1e3:.3f} K/s", "note": "{stalled_s(plain):.2f} s, {lost.ops_per_s:.0f}"}

@@ -17,9 +17,12 @@ class PaperSetting:
     name: str
     """Name, unique within the paper, such as "rocksdb_load_a"."""
     overrides: tuple[str, ...]
-    """Overrides for `lsmlab run`, such as ("experiment=vlsm_load_a", "engine=rocksdb_overflow")."""
+    """Overrides for `lsmlab run`, such as ("experiment=vlsm_load_a", "engine=rocksdb_overflow"). They may have places
+    `{expression:format}` for numbers of `profiles`."""
     seeds: int | None = None
     """Largest number of seeds, for a slow setting; a claim uses the seeds that all of its settings have."""
+    profiles: tuple[PaperSetting, ...] = ()
+    """Settings to simulate first, whose numbers fill the places."""
 
 
 @dataclass(frozen=True)

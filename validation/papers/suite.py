@@ -3,7 +3,8 @@
 A file has the citation, `headlines` (ids of the five claims for which the paper is read), `overrides` (shared parts of
 settings), `settings` (overrides of each run by its name), `seeds` (largest number of seeds by pattern of the name, the first
 that matches), `texts`, `released` and `claims`. `$name` in a
-setting or a text stands for the shared part or text of this name. A claim's expression names the runs that it needs; `runs`
+setting or a text stands for the shared part or text of this name. A setting may state a number of another setting, which
+is simulated first, as `{expression:format}` without spaces. A claim's expression names the runs that it needs; `runs`
 lists others, of which only its texts state numbers. A mechanism or a note states a number of the runs as
 `{expression:format}`, such as `{vlsm_load_a.ops_per_s / 1e3:.0f}`; it is the mean over the seeds.
 """
@@ -70,7 +71,7 @@ def settings_of(papers: Sequence[Paper]) -> list[tuple[str, PaperSetting]]:
     found: dict[tuple[str, ...], tuple[str, PaperSetting]] = {}
     for paper in papers:
         for claim in paper.claims:
-            for setting in claim.runs:
+            for setting in [*(profile for one in claim.runs for profile in one.profiles), *claim.runs]:
                 known = found.setdefault(setting.overrides, (paper.name, setting))[1]
                 if known.seeds is not None and (setting.seeds is None or setting.seeds > known.seeds):
                     found[setting.overrides] = (paper.name, setting)
@@ -80,7 +81,9 @@ def settings_of(papers: Sequence[Paper]) -> list[tuple[str, PaperSetting]]:
 def read_paper(path: Path) -> Paper:
     """Return the paper of a file; its name is the paper's. Raises InputError with file, claim and position."""
     data: Mapping[str, Any] = read_yaml(path)
-    settings = {name: _setting(f"{path.name}: {name}", name, text, data) for name, text in data["settings"].items()}
+    settings: dict[str, PaperSetting] = {}
+    for name, text in data["settings"].items():
+        settings[name] = _setting(f"{path.name}: {name}", name, text, data, settings)
     claims = tuple(_claim(f"{path.name}: {id_}", id_, row, data["texts"], settings) for id_, row in data["claims"].items())
     counterparts = tuple(_counterpart(path, row) for row in data.get("released", ()))
     headlines = tuple(data.get("headlines", ()))
@@ -89,9 +92,12 @@ def read_paper(path: Path) -> Paper:
     return Paper(path.stem, data["citation"], claims, headlines, counterparts)
 
 
-def _setting(where: str, name: str, text: str, data: Mapping[str, Any]) -> PaperSetting:
+def _setting(where: str, name: str, text: str, data: Mapping[str, Any], before: Mapping[str, PaperSetting]) -> PaperSetting:
+    """Return a setting; `before` are the settings above it, of which it may state numbers."""
     seeds = (most for pattern, most in data.get("seeds", {}).items() if fnmatchcase(name, pattern))
-    return PaperSetting(name, tuple(_whole(where, text, data["overrides"]).split()), next(seeds, None))
+    whole = _whole(where, text, data["overrides"])
+    profiles = dict.fromkeys(run for place in places(whole, where, before) for run in place.runs)
+    return PaperSetting(name, tuple(whole.split()), next(seeds, None), tuple(before[run] for run in profiles))
 
 
 def _claim(where: str, id_: str, row: Mapping[str, Any], texts: Mapping[str, str], settings: Mapping[str, PaperSetting]) -> Claim:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from lsmlab.sim.runs.task import reason_of
 from lsmlab.sim.studies.statistics import interval
-from lsmlab.validation.papers.claim import KINDS, Claim, PaperMeasure, PaperSetting
+from lsmlab.validation.papers.claim import KINDS, Claim, PaperSetting
 from lsmlab.validation.papers.expression import Expression, filled
-from lsmlab.validation.papers.runs import SettingRun, SettingRuns, read_outcome
+from lsmlab.validation.papers.runs import SettingRuns, measured
 from lsmlab.validation.papers.suite import Paper
 
 REPRODUCED: Final = "reproduced"
@@ -105,7 +105,7 @@ def _mean(expression: Expression, settings: Mapping[str, PaperSetting], runs: Se
     if len(there) < len(mine):
         return None
     try:
-        values = _values(expression, there)
+        values = measured(expression, there)
     except Exception:  # only this number is missing
         return None
     return math.fsum(values) / len(values) if values else None
@@ -117,17 +117,11 @@ def _judge(paper: str, claim: Claim, runs: SettingRuns) -> Found:
         if run.error is not None:
             return Found(paper, claim, (), FAILED, f"{name}: {run.error}")
     try:
-        values = _values(claim.measure, mine)
+        values = measured(claim.measure, mine)
     except Exception as error:
         return Found(paper, claim, (), FAILED, f"its figure cannot be computed from the runs: {reason_of(error)}")
     mean = math.fsum(values) / len(values)
     return Found(paper, claim, tuple(values), NOT if math.isnan(mean) else verdict_of(mean, claim.accepted, claim.neutral))
-
-
-def _values(measure: PaperMeasure, runs: Mapping[str, SettingRun]) -> list[float]:
-    """Return the value of a measure for each of the seeds that all runs have."""
-    seeds = zip(*(run.directories for run in runs.values()), strict=False)
-    return [float(measure({name: read_outcome(place) for name, place in zip(runs, places, strict=True)})) for places in seeds]
 
 
 def counts(found: Iterable[Found]) -> dict[str, dict[str, int]]:
