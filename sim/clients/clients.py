@@ -27,6 +27,7 @@ from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import Alarm
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.write_buffer_manager import ActiveMemtables
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
@@ -77,12 +78,14 @@ class ClientLoad:
             for database, part in zip(databases, parts, strict=True)
         ]
         self._bounded = [s for s in self._switches if s.bounded]
-        self._shared = [
-            (shared, shared.join(database, own.block_bytes, partial(self._flush_for_memory, own)), own)
+        self._shared = databases[0].shared_memtables
+        """Memtables that share a write buffer manager with those of these databases; None without one."""
+        self._members = [
+            (self._shared.join(database, own.block_bytes, partial(self._flush_for_memory, own), self.refresh), own)
             for database, own in zip(databases, self._switches, strict=True)
-            if (shared := database.shared_memtables) is not None
+            if self._shared is not None
         ]
-        """Databases with a write buffer manager: its memtables, the number of the database there, and its switches."""
+        """Number there, and switches, of each database."""
         self._wal_reaches_device = setup.setting.wal_reaches_device
         self._op_costs: OpCosts
         """Costs of operations at the last plan; without those of reads after a change of memtable sizes."""
@@ -112,7 +115,7 @@ class ClientLoad:
         """
         for database in self.databases:
             database.writers_affected.add(self.refresh)
-            if self._bounded or self._shared:
+            if self._bounded or self._shared is not None:
                 database.memory_freed.add(self._wake)
         for family in self.families:
             family.events.memtable_resized.add(self._resize_memtable)
@@ -221,14 +224,19 @@ class ClientLoad:
                 for resized in switched:
                     self._fit_memtable(resized)
 
-    def _flush_for_memory(self, switches: MemtableSwitches) -> bool:
-        """Switch a memtable of one database, because its write buffer manager asks for a flush; return whether it has one."""
+    def _flush_for_memory(self, switches: MemtableSwitches) -> ActiveMemtables | None:
+        """Switch a memtable of one database, because its write buffer manager asks for a flush.
+
+        Return its active memtables, None if it has none to flush.
+        """
         self._advance()
         resized = switches.switch_for_memory(self._written)
         for number in resized or ():
             self._fit_memtable(number)
-        self._plan()
-        return resized is not None
+        return None if resized is None else self._active_memtables(switches)
+
+    def _active_memtables(self, switches: MemtableSwitches) -> ActiveMemtables:
+        return switches.active_memtables(self._written, writes_per_s(self.present) / len(self.databases))
 
     # --- past: integrate the rates since the last event -----------------------------------------------------------------
 
@@ -258,8 +266,8 @@ class ClientLoad:
         for group in self.present:
             group.curve.extend((self.env.now, group.arrived, group.served))
         self._alarm.set(self._next_change_s())
-        for shared, number, switches in self._shared:
-            shared.update(number, switches.active_memtables(self._written, writes_per_s(self.present) / len(self.databases)))
+        if self._shared is not None:
+            self._shared.update([(number, self._active_memtables(switches)) for number, switches in self._members])
         if self.rates_changed:
             self._note_rates()
 

@@ -5,7 +5,6 @@ Points in time are numbers of writes per database (the mean over all databases).
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections.abc import Iterator, Sequence
 
@@ -31,12 +30,14 @@ class MemtableFill:
         self._rng = rng
         self._family_shares = list(shares)
         self._shares = [part * share for part in parts for share in shares]
+        self._rates = list(self._shares)
+        """Entries of each active memtable per mean write to a database: its share of them, and chance."""
         self._entries = list(entries) * databases
         self._holds = list(self._entries)
         """New entries that each active memtable will contain at its next switch, without hot keys kept from before."""
         self._began = [0.0] * len(self._entries)
-        self._full_at = [(self._width(number), number) for number in range(len(self._entries))]
-        heapq.heapify(self._full_at)
+        self._full_at = [self._width(number) for number in range(len(self._entries))]
+        """Number of writes after which each active memtable is full."""
         self.entries = self.slowest_entries = 0.0
         """Mean number of writes that fill a memtable, weighted by the write shares of the first database's families; and
         writes to this database until its slowest memtable is full (column families without writes do not count)."""
@@ -45,7 +46,7 @@ class MemtableFill:
     @property
     def next_at(self) -> float:
         """Number of writes after which the next memtable is full."""
-        return self._full_at[0][0]
+        return min(self._full_at)
 
     def _measure(self) -> None:
         """Compute `entries` and `slowest_entries`, at the start and after each change of a memtable's size."""
@@ -56,9 +57,9 @@ class MemtableFill:
     def switch_full(self, written: float) -> Iterator[tuple[int, float]]:
         """Switch every memtable that is full after `written` writes; yield (family number, entries) of each."""
         tolerance = 1e-9 * max(1.0, written) + 1e-6
-        while self._full_at[0][0] <= written + tolerance:
-            at, number = self._full_at[0]
-            heapq.heapreplace(self._full_at, (at + self._width(number), number))
+        while (at := min(self._full_at)) <= written + tolerance:
+            number = self._full_at.index(at)
+            self._full_at[number] = at + self._width(number)
             held, self._holds[number] = self._holds[number], self._entries[number]
             self._began[number] = at
             yield number, held
@@ -68,16 +69,15 @@ class MemtableFill:
         held = self.active(number, written)
         self._holds[number] = self._entries[number]
         self._began[number] = written
-        self._move(number, written + self._width(number))
+        self._full_at[number] = written + self._width(number)
         return held
 
     def active(self, number: int, written: float) -> float:
         """Return the entries in the active memtable of a column family after `written` writes."""
-        share = self._shares[number]
-        if share == 0.0:
+        if self._shares[number] == 0.0:
             return 0.0
         full = self._entries[number]
-        return min(full, max(0.0, full - (self._switch_at(number) - written) * share))
+        return min(full, max(0.0, full - (self._full_at[number] - written) * self._rates[number]))
 
     def mean_active(self, written: float, writing: bool, number: int) -> float:
         """Return the mean entries in the active memtable of a column family: half of a full one while clients write."""
@@ -85,9 +85,9 @@ class MemtableFill:
             return 0.0
         return self._entries[number] / 2.0 if writing else self.active(number, written)
 
-    def share(self, number: int) -> float:
-        """Return the writes to a column family, relative to the mean writes to a database."""
-        return self._shares[number]
+    def rate(self, number: int) -> float:
+        """Return the entries in the active memtable of a column family per mean write to a database."""
+        return self._rates[number]
 
     def began(self, number: int) -> float:
         """Return the number of writes per database before the active memtable of a column family was created."""
@@ -97,7 +97,7 @@ class MemtableFill:
         """Count `entries` hot keys with which the new active memtable of a column family starts."""
         self._holds[number] = max(1.0, self._entries[number] - entries)
         taken = self._entries[number] - self._holds[number]
-        self._move(number, self._switch_at(number) - taken)
+        self._full_at[number] -= taken
 
     def resize(self, number: int, entries: float, written: float) -> None:
         """Set the entries that fill a column family's memtables; the active memtable may be full at once."""
@@ -110,26 +110,23 @@ class MemtableFill:
         if at < written:
             at = written
             self._holds[number] = max(1.0, written - began)
-        self._move(number, at)
+        self._full_at[number] = at
 
     def unflushed(self, written: float) -> list[float]:
         """Return the entries in each active memtable."""
         return [self.active(number, written) for number in range(len(self._entries))]
 
-    def _switch_at(self, number: int) -> float:
-        """Return the number of writes after which the active memtable of a column family is full."""
-        return next(at for at, n in self._full_at if n == number)
-
-    def _move(self, number: int, at: float) -> None:
-        self._full_at = [(at if n == number else other, n) for other, n in self._full_at]
-        heapq.heapify(self._full_at)
-
     def _width(self, number: int) -> float:
-        """Return the writes per database that fill an empty memtable of a column family; random with several databases."""
+        """Return the writes per database that fill an empty memtable of a column family; random with several databases.
+
+        The random part is spread over the whole memtable.
+        """
         entries, share = self._entries[number], self._shares[number]
         if share == 0.0:
             return math.inf
         if self._databases == 1:
             return entries / share
         spread = math.sqrt(entries * (1.0 - 1.0 / self._databases))
-        return max(1.0, entries + spread * float(self._rng.standard_normal())) / share
+        width = max(1.0, entries + spread * float(self._rng.standard_normal())) / share
+        self._rates[number] = entries / width
+        return width

@@ -120,7 +120,7 @@ class MemtableSwitches:
         places = [(number, self._shapes[number].memtable_bytes) for number in self._families]
         return ActiveMemtables(
             [self._fill.active(number, written) * size for number, size in places],
-            [self._fill.share(number) * size * writes_per_s for number, size in places],
+            [self._fill.rate(number) * size * writes_per_s for number, size in places],
             [_NEVER if self._left_out(self._families[number]) else _FLUSHABLE * size for number, size in places],
             sum(family.immutable_bytes for family in self._families.values()),
         )

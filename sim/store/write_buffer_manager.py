@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -69,7 +69,8 @@ class _Member(NamedTuple):
     database: DatabaseContext
     place: slice
     """Of its column families in the arrays."""
-    flush: Callable[[], bool]
+    flush: Callable[[], ActiveMemtables | None]
+    refresh: Callable[[], None]
 
 
 class SharedMemtables:
@@ -95,14 +96,18 @@ class SharedMemtables:
         self._stopped = False
         """Whether the writers of all databases are stopped."""
 
-    def join(self, database: DatabaseContext, block_bytes: Sequence[float], flush: Callable[[], bool]) -> int:
+    def join(
+        self, database: DatabaseContext, block_bytes: Sequence[float], flush: Callable[[], ActiveMemtables | None],
+        refresh: Callable[[], None],
+    ) -> int:  # fmt: skip
         """Add a database; return its number here.
 
         `block_bytes`: arena blocks of each column family. `flush` switches a memtable of the database and requests its flush;
-        it returns False if the database has none to flush.
+        it returns the active memtables after it, None if the database has none to flush. `refresh` lets the clients of the
+        database plan again after flushes, and `update`.
         """
         first = len(self._block)
-        self._members.append(_Member(database, slice(first, first + len(block_bytes)), flush))
+        self._members.append(_Member(database, slice(first, first + len(block_bytes)), flush, refresh))
         self._block = np.append(self._block, block_bytes)
         none = np.zeros(len(block_bytes))
         self._used, self._growth = np.append(self._used, none), np.append(self._growth, none)
@@ -110,13 +115,17 @@ class SharedMemtables:
         self._immutable = np.append(self._immutable, 0.0)
         return len(self._members) - 1
 
-    def update(self, member: int, now: ActiveMemtables) -> None:
-        """Note the memtables of a database after each change of them or of their growth."""
+    def update(self, changed: Iterable[tuple[int, ActiveMemtables]]) -> None:
+        """Note the memtables of databases, by number, after each change of them or of their growth."""
+        for member, now in changed:
+            self._note(member, now)
+        self._alarm.set(self._next_s())
+
+    def _note(self, member: int, now: ActiveMemtables) -> None:
         place = self._members[member].place
         self._used[place], self._growth[place], self._flushable[place] = now.used_bytes, now.bytes_per_s, now.flushable_at
         self._from_s[place] = self._env.now
         self._immutable[member] = now.immutable_bytes
-        self._alarm.set(self._next_s())
 
     @property
     def memory_bytes(self) -> float:
@@ -157,14 +166,21 @@ class SharedMemtables:
 
     def _act(self) -> None:
         """Flush memtables while a flush is due, and stop or release the writers."""
-        waits = False
+        waits, flushed = False, []
         for number in self._in_order_of_writes():
             used = self._used_now()
             if self.manager.room_bytes(self._active_bytes(used), float(self._immutable.sum())) > 0.0:
                 break
             place = self._members[number].place
             if (used[place] >= self._flushable[place] - _ALMOST).any():
-                waits = not self._members[number].flush() or waits
+                now = self._members[number].flush()
+                if now is None:
+                    waits = True
+                else:
+                    flushed.append(self._members[number].refresh)
+                    self._note(number, now)
+        for refresh in dict.fromkeys(flushed):
+            refresh()
         self._stop_or_release()
         self._alarm.set(max(self._next_s(), _AGAIN_S if waits else 0.0))
 
