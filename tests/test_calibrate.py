@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[1]
 TRUE = {
     "host.flush_record": 0.5e-6, "host.flush_byte": 0.7e-9, "host.compaction_record": 0.2e-6,
     "host.compaction_byte": 2.0e-9, "host.compaction_compare": 40e-9, "host.write_op": 3.0e-6,
-    "host.unlink": 0.4e-3, "host.file_overhead": 0.8e-3, "device.write_bandwidth": 0.9e9,
+    "host.file_overhead": 0.8e-3, "device.write_bandwidth": 0.9e9,
     "device.read_bandwidth": 1.8e9, "device.fsync_latency": 5e-3,
 }  # fmt: skip
 """Constants of the synthetic machine."""
@@ -85,7 +85,6 @@ def a_run(name: str, value_bytes: int, seed: int, noise: float) -> RecordedRun:
         job.files = [(now_s, size / files)] * files
         job.wall_s, job.cpu_s, job.write_s = cpu_s + write_s + read_s, cpu_s, write_s
         job.end_s = job.work_end_s + about(files * TRUE["host.file_overhead"] + TRUE["device.fsync_latency"])
-        job.deleted_s = [] if flush else list(job.end_s + TRUE["host.unlink"] * np.arange(5))
         now_s = job.end_s + about(1e-3)
         jobs.append(job)
     operations = round(now_s / TRUE["host.write_op"])

@@ -75,7 +75,7 @@ class Host:
     """CPU time of a flush per byte of key and value, without compression."""
     compaction_record: float = estimated("seconds", 0.28e-6, width=0.5)
     """CPU time of a compaction per entry that it reads and writes."""
-    compaction_byte: float = estimated("seconds", 1.2e-9, width=0.5)
+    compaction_byte: float = estimated("seconds", 1.14e-9, width=0.5)
     """CPU time of a compaction per byte of key and value, without compression."""
     compaction_compare: float = estimated("seconds", 0.0, width=1.0, start=20e-9)
     """Further CPU time of a compacted entry per doubling of the input sorted runs beyond two: RocksDB's MergingIterator
@@ -90,10 +90,11 @@ class Host:
     (docs/decisions/0056)."""
     file_overhead: float = estimated("seconds", 0.35e-3, width=1.0)
     """Wall time to finish an output file beyond its data: metadata fsync, reopening."""
-    unlink: float = estimated("seconds", 0.1e-3, width=2.0)
-    """Wall time to delete one input file that has no pages in the page cache."""
+    unlink: float = quantity("seconds", 0.15e-3)
+    """Wall time to delete an empty file."""
     unlink_byte: float = quantity("seconds", 1.0e-10)
-    """Further wall time per byte of a deleted file in the page cache: the kernel frees its pages one by one."""
+    """Further wall time per byte of a deleted file, whose extents the file system frees, whether its pages are in the page cache
+    or not."""
     unlink_wal_byte: float = quantity("seconds", 2.5e-10)
     """Further wall time per byte of a deleted WAL, whose pages are dirty. The flush keeps its job slot during this
     time."""

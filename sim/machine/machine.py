@@ -412,12 +412,12 @@ class Machine:
                 yield waiting
             self.device.count_small(writes=1.0 - PAGE_BYTES / self.device.request_bytes[1])  # its bytes count already
 
-    def unlink(self, count: int, cached_bytes: float = 0.0, wal_bytes: float = 0.0) -> Events:
-        """Delete `count` obsolete files; the job keeps its slot until the end.
+    def unlink(self, count: int, file_bytes: float, wal_bytes: float = 0.0) -> Events:
+        """Delete `count` obsolete files, WALs included; the job keeps its slot until the end.
 
-        `cached_bytes`: bytes of these files in the page cache; `wal_bytes`: bytes of deleted WALs.
+        `wal_bytes`: bytes of the WALs; `file_bytes`: bytes of the other files.
         """
-        cost_s = deletions(count, cached_bytes, wal_bytes).seconds(self.host)
+        cost_s = deletions(count, file_bytes, wal_bytes).seconds(self.host)
         if cost_s > 0:
             yield self.env.timeout(cost_s)
 

@@ -16,8 +16,8 @@ class Obsolete(NamedTuple):
     """Files to delete."""
 
     files: int = 0
-    cached_bytes: float = 0.0
-    """Bytes of these files in the page cache."""
+    file_bytes: float = 0.0
+    """Bytes of these files without WALs."""
     wal_bytes: float = 0.0
     """Bytes of the WALs to delete together with the SST files that refer to them."""
 
@@ -49,10 +49,10 @@ class Purge:
         if not self._waiting:
             return NOTHING
         oldest = min(self._held.values(), default=math.inf)
-        number, cached_bytes, wal_bytes = NOTHING
+        number, file_bytes, wal_bytes = NOTHING
         while self._waiting and self._waiting[0][0] <= oldest:
             _, files = self._waiting.popleft()
             number += files.files
-            cached_bytes += files.cached_bytes
+            file_bytes += files.file_bytes
             wal_bytes += files.wal_bytes
-        return Obsolete(number, cached_bytes, wal_bytes)
+        return Obsolete(number, file_bytes, wal_bytes)

@@ -25,7 +25,7 @@ from lsmlab.validation.casefiles.case import Case, find_cases, read_case
 
 PART: Final = "calibration"
 _EQUATIONS: Final[Sequence[Callable[[Sequence[RecordedRun]], Equation | None]]] = (
-    jobs.compaction_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing, jobs.deletions,
+    jobs.compaction_cpu, jobs.flush_cpu, jobs.device_writes, jobs.device_reads, jobs.finishing,
     jobs.core_waits, clients.fills, short.interruptions, clients.sleeps, clients.read_cpu, clients.read_waits,
 )  # fmt: skip
 """Each predicts a measurement as the simulation computes it, and gives the scatter of single measurements."""

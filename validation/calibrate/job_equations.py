@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 from lsmlab.models.costs.cores import busy_probability, excess, wake_ups
 from lsmlab.models.costs.cost import fsyncs, reads, writes
-from lsmlab.models.costs.jobs import deletions as deletion_of
 from lsmlab.models.costs.jobs import file_ends
 from lsmlab.validation.calibrate.recorded import RecordedRun
 from lsmlab.validation.calibrate.solve import Array, Equation
@@ -26,8 +25,6 @@ READ_REQUEST_BYTES: Final = 2.0**21
 """Readahead of a compaction with direct I/O."""
 _ALONE: Final = 0.05
 """A job counts as alone if other jobs run for less than this share of its time."""
-_SOON_S: Final = 0.05
-"""Longest gap after another job's end. A compaction that starts later was not waiting for that job."""
 
 
 def compaction_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
@@ -95,18 +92,6 @@ def finishing(runs: Sequence[RecordedRun]) -> Equation | None:
                 files = len(job.files) if job.kind == "compaction" else 1.0
                 rows.append(DurationRow(file_ends(files) + fsyncs(1.0), run.host, wait_s, run.name))
     return linear("ends of jobs", rows, 1.0)
-
-
-def deletions(runs: Sequence[RecordedRun]) -> Equation | None:
-    """Time between two file deletions of the same job. With direct I/O no pages of the page cache have to be freed."""
-    rows = [
-        DurationRow(deletion_of(1.0), run.host, gap_s, run.name)
-        for run in runs
-        for job in run.jobs
-        for gap_s in np.diff(np.sort(job.deleted_s)).tolist()
-        if 0.0 < gap_s < _SOON_S
-    ]
-    return linear("deletions", rows, 1.0)
 
 
 def core_waits(runs: Sequence[RecordedRun]) -> Equation | None:

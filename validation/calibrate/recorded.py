@@ -21,6 +21,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.text.files import read_text
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.models.workloads.reads import TableClass, false_positive_rate
+from lsmlab.sim.machine.make import DIRECT_READAHEAD_BYTES
 from lsmlab.validation.calibrate.searched_runs import SortedRun, manifest_of, searches, sorted_runs, whole_run
 from lsmlab.validation.logs.bench_output import Histogram, bench_output, recorded_file
 from lsmlab.validation.logs.history.builder import jobs_of
@@ -183,7 +184,8 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     log = log_of(paths[0], log_text)
     history = jobs_of(log)
     entry_bytes = _entry_bytes(config)
-    jobs = [job for job in timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes) if job.wall_s]
+    readahead = DIRECT_READAHEAD_BYTES if config["engine"]["options"].get("use_direct_reads") else 0
+    jobs = [job for job in timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes, history.files, readahead) if job.wall_s]
     histograms = output.histograms
     if int(config["workload"].get("batch_size") or 1) > 1 and "read" in histograms:
         raise InputError(f"{paths[1]}: latencies are those of MultiGets; constants are fitted to gets (readrandom)")

@@ -113,5 +113,6 @@ def job_cpu(job: TimedJob, host: Host, slept_files: float = 0.0) -> Cost:
         )
     return compaction_cpu(
         host, entries_in=job.records, entries_out=job.records - job.dropped, raw_bytes=job.raw_bytes, runs=job.runs,
-        file_bytes=job.read_bytes + job.output_bytes, slept_files=slept_files,
+        file_bytes=job.read_bytes + job.output_bytes, slept_files=slept_files, input_files=job.input_files,
+        unfilled_bytes=job.unfilled_bytes,
     )  # fmt: skip

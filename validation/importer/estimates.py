@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.host import Host
+from lsmlab.sim.machine.make import DIRECT_READAHEAD_BYTES
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.importer.workload import InferredWorkload
 from lsmlab.validation.logs.history.jobs import LogJob
@@ -37,7 +38,6 @@ LABELS: Final = {
     "flush_bytes_per_s": "write rate of a flush",
     "compaction_write_bytes_per_s": "write rate of a compaction",
     "host.job_start": "start of a compaction",
-    "host.unlink_byte": "deletion of a file, per byte",
     "host.file_overhead": "end of a compaction, per file",
     "host.write_op": "client, time of a write",
     "host.wal_op": "client, append to the WAL",
@@ -169,6 +169,11 @@ class Observation:
     def buffered_reads(self) -> bool:
         """Whether compactions read through the page cache."""
         return not self.reading.option("use_direct_reads")
+
+    @property
+    def readahead_bytes(self) -> int:
+        """Bytes of a compaction's read of an input file with direct reads; 0 with buffered reads."""
+        return 0 if self.buffered_reads else int(self.reading.option("compaction_readahead_size") or DIRECT_READAHEAD_BYTES)
 
     def entry_bytes_of(self, job: LogJob) -> float:
         """Key and value of one entry of a job's column family."""

@@ -84,7 +84,7 @@ def work_of(jobs: Sequence[TimedJob], cpu_s: Sequence[float], *, reads: bool) ->
     threads = np.array([max(1, job.parts) for job in jobs])
     first = int(np.searchsorted(-np.cumsum(threads[::-1])[::-1], -_MOST_THREADS))
     rows = [
-        (j.start_s, j.end_s, cpu, j.read_bytes * reads, j.write_bytes, len(j.files), len(j.deleted_s), count)
+        (j.start_s, j.end_s, cpu, j.read_bytes * reads, j.write_bytes, len(j.files), j.deletions, count)
         for j, cpu, count in zip(jobs[first:], cpu_s[first:], threads[first:], strict=True)
     ]
     start, end, *parts, count = np.repeat(np.array(rows, dtype=np.float64), threads[first:], axis=0).T

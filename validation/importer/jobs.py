@@ -13,12 +13,12 @@ from lsmlab.models.costs import jobs as job_costs
 from lsmlab.models.costs.cost import Cost, fsyncs
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends
-from lsmlab.models.costs.jobs import job_start as start_of_job
 from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.validation.calibrate.terms import design, is_estimated
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, Observation, host_with, jackknife_error
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.logs.history.jobs import LogJob
+from lsmlab.validation.logs.timings.timed_jobs import unfilled_bytes
 from scipy.optimize import least_squares, linprog
 
 _FEWEST_JOBS: Final = 8
@@ -43,7 +43,6 @@ _SHORTEST_S: Final = 5e-5
 """Least estimate of host.job_start: the time to wake up another thread."""
 _LEAST_S: Final = 1e-6
 """A smaller fitted cost is set to 0: the fit can only return positive costs."""
-_START: Final = ("host.job_start", "host.unlink_byte")
 _FINISH: Final = ("device.fsync_latency", "host.file_overhead")
 
 TimedCosts = Sequence[tuple[Cost, float]]
@@ -77,7 +76,8 @@ def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
         decompress_bytes=job.entries_in * entry_bytes * codecs.decompress,
         compression_ratio=codecs.ratio(moved_bytes, (job.entries_in + job.entries_out) * entry_bytes),
         file_bytes=moved_bytes,
-        slept_files=len(job.outputs) if observation.buffered_writes else 0.0,
+        slept_files=len(job.outputs) if observation.buffered_writes else 0.0, input_files=sum(map(len, job.inputs.values())),
+        unfilled_bytes=unfilled_bytes(job, observation.reading.jobs.files, observation.readahead_bytes),
     )  # fmt: skip
     return cost, (job.cpu_s or 0.0) + copying_s
 
@@ -226,31 +226,28 @@ def _least_squares(design_matrix: Floats, target: Floats) -> tuple[Floats, Float
 
 
 def job_start(observation: Observation, _: Earlier) -> Estimates:
-    """Estimate host.job_start, and host.unlink_byte if deleted files are in the page cache.
+    """Estimate host.job_start.
 
-    Source: gaps from the end of a thread's compaction to the start of its next one. In between the thread deletes the
-    input files of the first.
+    Source: gaps from the end of a thread's compaction to the start of its next one, without the time to delete the input files
+    of the first.
     """
     rows = _starts(observation.reading)
     if len(rows) < _FEWEST_JOBS:
         return Estimates()
-    table, seconds = _system([(start_of_job() + deletions(0.0, size), s) for size, s in rows], _START)
-    basis = f"time between consecutive compactions of a thread, {len(rows):,} times, by the bytes deleted in between"
-    per_byte_s = float(_positive_fit(table, seconds)[1])
-    at_once_s = max(_SHORTEST_S, float(np.quantile(seconds - per_byte_s * table[:, 1], _GAP_QUANTILE)))
-    found = [Estimate("host.job_start", at_once_s, None, "s", "estimate", basis)]
-    if observation.buffered_reads:
-        found.append(Estimate("host.unlink_byte", per_byte_s, None, "s", "estimate", basis))
-    return Estimates(tuple(found))
+    basis = f"time between consecutive compactions of a thread, {len(rows):,} times, without that of deletions"
+    host = Host()
+    gaps_s = [seconds - deletions(files, size).seconds(host) for files, size, seconds in rows]
+    at_once_s = max(_SHORTEST_S, float(np.quantile(gaps_s, _GAP_QUANTILE)))
+    return Estimates((Estimate("host.job_start", at_once_s, None, "s", "estimate", basis),))
 
 
-def _starts(reading: Reading) -> list[tuple[float, float]]:
-    """Return (bytes read, seconds to the thread's next compaction) of compactions soon followed by another."""
+def _starts(reading: Reading) -> list[tuple[int, float, float]]:
+    """Return (input files, bytes read, seconds to the thread's next compaction) of compactions soon followed by another."""
     threads: dict[tuple[int, str], list[LogJob]] = defaultdict(list)
     for job in (job for job in reading.jobs.done("compaction") if job.thread):
         threads[job.opening, job.thread].append(job)
     return [
-        (before.read_bytes, (after.start_us - before.end_us) / 1e6)
+        (sum(map(len, before.inputs.values())), before.read_bytes, (after.start_us - before.end_us) / 1e6)
         for jobs in threads.values()
         for before, after in pairwise(jobs)
         if before.end_us is not None and 0 < after.start_us - before.end_us < _LONGEST_GAP_S * 1e6

@@ -252,15 +252,13 @@ class Compacting:
         assert isinstance(pick, Compaction)
         del self.jobs[job.number]
         self._remember_round_robin(pick)
-        cached_bytes = database.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
         blobs = NO_BLOBS if work.blobs is None else work.blobs.edit
         unreferenced, dropped = apply_edit(
             family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement, blobs
         )
-        if dropped:
-            cached_bytes += database.machine.cache.cached_bytes(dropped)
         logs = [f.wal_bytes for f in unreferenced if f.wal_bytes]
-        family.purge.retire(Obsolete(len(unreferenced) + len(dropped) + len(logs), cached_bytes, sum(logs)))
+        file_bytes = sum([f.size_bytes for f in unreferenced]) + sum([f.size_bytes for f in dropped])
+        family.purge.retire(Obsolete(len(unreferenced) + len(dropped) + len(logs), file_bytes, sum(logs)))
         database.machine.deleted(unreferenced)
         database.machine.files_deleted(dropped)
         database.machine.cache.add_written(work.outputs)

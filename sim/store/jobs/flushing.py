@@ -34,8 +34,9 @@ class _Flush:
     progress: StepProgress = field(default_factory=StepProgress)
     finished: bool = False
     """Whether the file is written; its commit waits for older flushes."""
-    freed_wal_bytes: float = 0.0
-    """Bytes of the WALs that became obsolete with the commit."""
+    obsolete_wals_bytes: list[float] = field(default_factory=list)
+    """Bytes of each WAL that became obsolete with the commit. Without writes to the WAL there is none: `DBImpl::SwitchMemtable`
+    goes on with an empty WAL (`log_empty_`)."""
 
 
 class Flushing:
@@ -127,7 +128,8 @@ class Flushing:
         family = self._family
         obsolete = family.purge.end(view.job)
         machine = family.database.machine
-        yield from machine.unlink(obsolete.files + 1, obsolete.cached_bytes, obsolete.wal_bytes + flush.freed_wal_bytes)
+        wals = flush.obsolete_wals_bytes
+        yield from machine.unlink(obsolete.files + len(wals), obsolete.file_bytes, obsolete.wal_bytes + sum(wals))
         family.events.activity(family.database.env.now, -1, 0)
 
     def _fail(self, view: JobView, begun: Sequence[tuple[Flushing, _Flush]], failure: WriteFailure) -> Events:
@@ -192,9 +194,9 @@ class Flushing:
             for memtable in flush.memtables:
                 family.immutables.remove(memtable)
             for wal_bytes in database.delete_wals():
-                if file is None or not file.wal_bytes:
+                if wal_bytes and (file is None or not file.wal_bytes):
                     database.machine.wal_deleted(wal_bytes)
-                    flush.freed_wal_bytes += wal_bytes
+                    flush.obsolete_wals_bytes.append(wal_bytes)
             if file is not None:
                 record.output_level = family.latest_options.picker.flush_level(family.tree, file.lo, file.hi)
                 blobs = NO_BLOBS if flush.work.blobs is None else flush.work.blobs.edit

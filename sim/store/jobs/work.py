@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
+from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu, unfilled
 from lsmlab.models.devices.capped import PAGE_BYTES
 from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
@@ -231,8 +231,10 @@ def _compaction_cpu_s(
     file_bytes: float, slept_files: int, uncopied_bytes: float,
 ) -> float:  # fmt: skip
     """`uncopied_bytes`: value bytes of the entries that stay in blob files."""
-    host, engine = family.database.machine.host, family.latest_options
-    deletions = entries_in * _deleted_share([f for _, files in pick.inputs for f in files])
+    machine, engine = family.database.machine, family.latest_options
+    host, files = machine.host, [f for _, files in pick.inputs for f in files]
+    direct_reads = not machine.style.overlap_reads
+    deletions = entries_in * _deleted_share(files)
     raw = family.content.raw_bytes(entries_in, deletions) - uncopied_bytes
     raw_entry = raw / entries_in if entries_in else 0.0
     inputs = _compressed_inputs(family, pick)
@@ -252,7 +254,8 @@ def _compaction_cpu_s(
                 *(table_format.decompress * entries for table_format, entries in others),
             ]
         ),
-        file_bytes=file_bytes, slept_files=slept_files,
+        file_bytes=file_bytes, slept_files=slept_files, input_files=len(files),
+        unfilled_bytes=unfilled([f.size_bytes for f in files], int(machine.style.readahead_bytes)) if direct_reads else 0,
     ).seconds(host)  # fmt: skip
 
 

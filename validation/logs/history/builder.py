@@ -355,7 +355,7 @@ class _Builder:
     def _deleted(self, event: Event) -> None:
         job = self.last.get((event.opening, event.job))
         if job is not None:
-            job.deleted_us.append(event.time_us)
+            job.deletions += 1
 
     def _recovery(self, event: Event) -> None:
         self.recovering = event.name == "recovery_started"

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import marshal
-from array import array
 from collections import Counter
 from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from struct import Struct
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
@@ -178,8 +176,8 @@ class LogJob:
     """Immutable memtables after the commit."""
     line: int = 0
     """Line number of the job's last event."""
-    deleted_us: array[int] = field(default_factory=partial(array, "q"))
-    """Times at which the job deleted its input files."""
+    deletions: int = 0
+    """Input files that the job deleted."""
 
     @property
     def all_read_bytes(self) -> int:
