@@ -15,6 +15,7 @@ from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result, collect
 from lsmlab.sim.results.stores import Store
 from lsmlab.sim.setting import Setting
+from lsmlab.sim.setup import Setup
 
 __all__ = ["Result", "Setting", "simulate"]
 
@@ -63,15 +64,19 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
         phase.preload()
     phase.run(progress)
     phase.settle()
-    stores = [Store("", "", phase.setup, phase.databases, phase.clients, phase.reads)]
-    result = collect(
-        setting, phase.machine, stores, phase.env.now, logs, () if phase.steps is None else phase.steps.ended
-    )
+    stores = [_store(phase, "", "", phase.setup)]
+    result = collect(setting, phase.machine, stores, phase.env.now, logs)
     _free_memory(result)  # that of the tables' making, before the stalls of a long run are divided among their jobs
     explain_run(result, phase.machine, stores, phase.usage)
     if facts is not None:
         result.summary["prefill"] = facts
     return result
+
+
+def _store(phase: Phase, name: str, group: str, setup: Setup) -> Store:
+    """Return the databases of a phase that has ended, for its results."""
+    steps = () if phase.steps is None else phase.steps.ended
+    return Store(name, group, setup, phase.databases, phase.clients, phase.reads, steps, phase.actions.ended)
 
 
 def _simulate_many(run: ManyDatabases, progress: Progress | None) -> Result:
@@ -81,12 +86,9 @@ def _simulate_many(run: ManyDatabases, progress: Progress | None) -> Result:
     logs = [log for phase in run.phases for log in phase.log_events()] if run.setting.save.events else None
     run.run(progress)
     stores = [
-        Store(
-            member.name, member.alike.name, replace(member.phase.setup, setting=setting), member.phase.databases,
-            member.phase.clients, member.phase.reads,
-        )
+        _store(member.phase, member.name, member.alike.name, replace(member.phase.setup, setting=setting))
         for member in run.members
-    ]  # fmt: skip
+    ]
     result = collect(setting, run.machine, stores, run.env.now, logs)
     _free_memory(result)
     explain_run(result, run.machine, stores, run.usage)

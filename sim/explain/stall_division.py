@@ -64,11 +64,13 @@ class Work(IntEnum):
     """Recovery from a background error."""
     MEMORY = 4
     """Flushes of any database of the write buffer manager."""
+    INGESTION = 5
+    """A flush, if a memtable overlaps the files, and the commit to the MANIFEST."""
 
 
 _WORK_OF: Final = {
     "memtable": Work.FLUSH, "l0": Work.L0_COMPACTION, "pending": Work.COMPACTION, "background": Work.RECOVERY,
-    "write": Work.MEMORY,
+    "write": Work.MEMORY, "ingestion": Work.INGESTION,
 }  # fmt: skip
 
 
@@ -329,10 +331,11 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
     present = _Present(moments, jobs, own, families)
     most = slots or Slots(len(jobs.flush) + 1, len(jobs.flush) + 1, 1)
 
-    for_flush = stalled.work == Work.FLUSH
+    ingests = stalled.work == Work.INGESTION
+    for_flush = (stalled.work == Work.FLUSH) | ingests
     flush_runs = for_flush & (present.oldest_flush[stalled.key] >= 0)
     flush_slots = for_flush & ~flush_runs & (present.flushes.count[at] >= most.flushes)
-    held = for_flush & ~flush_runs & ~flush_slots & present.flush_waits[stalled.key]  # a full L0 lets no flush start
+    held = for_flush & ~flush_runs & ~flush_slots & ~ingests & present.flush_waits[stalled.key]  # a full L0 lets no flush start
     for_l0 = (stalled.work == Work.L0_COMPACTION) | held
     l0_runs = for_l0 & (present.oldest_l0[stalled.key] >= 0)
     for_any = stalled.work == Work.COMPACTION
@@ -353,8 +356,11 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
         found.held(holder, stall[pair], job, stalled.seconds[pair] * part)
     error = stalled.work == Work.RECOVERY
     memory = stalled.work == Work.MEMORY
-    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error | memory)
-    for holder, which in ((Holder.THROTTLE, nothing), (Holder.ERROR, error), (Holder.MANAGER, memory)):
+    commits = ingests & ~flush_runs & ~flush_slots
+    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error | memory | commits)
+    for holder, which in (
+        (Holder.THROTTLE, nothing), (Holder.ERROR, error), (Holder.MANAGER, memory), (Holder.SYNC, commits),
+    ):  # fmt: skip
         found.held(holder, stall[which], np.full(int(which.sum()), -1), stalled.seconds[which])
 
 

@@ -10,7 +10,7 @@ from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.holder_sentences import held_text
 from lsmlab.sim.explain.not_simulated import not_covered, remarks, warnings
 from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, overload_text, percent, stall_group_text
-from lsmlab.sim.results.comparison_text import family_lines, in_columns, phase_table
+from lsmlab.sim.results.comparison_text import action_table, family_lines, in_columns, phase_table
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.database_text import database_lines
 
@@ -81,8 +81,9 @@ def _prefill(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _phases(summary: Mapping[str, Any]) -> list[str]:
-    rows = summary.get("phases")
-    return ["", *in_columns(phase_table(rows)), ""] if rows else []
+    """Return the tables of phases, and of actions beside clients."""
+    tables = [table(rows) for name, table in (("phases", phase_table), ("actions", action_table)) if (rows := summary.get(name))]
+    return [line for rows in tables for line in ("", *in_columns(rows), "")]
 
 
 def _conditions(summary: Mapping[str, Any]) -> list[str]:
