@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 from lsmlab.sim.explain.of_run import explain_run
-from lsmlab.sim.initial_tree import place_files
 from lsmlab.sim.many_databases import ManyDatabases
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.prefill import prefill
 from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result, collect
 from lsmlab.sim.results.stores import Store
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import Setup
+from lsmlab.sim.start_trees import start_trees
 
 __all__ = ["Result", "Setting", "simulate"]
 
@@ -55,13 +54,7 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
     phase = Phase(setting, root.spawn(SEEDS))
     logs = phase.log_events() if setting.save.events else None
     (before,) = root.spawn(1)
-    facts = None
-    if setting.prefill is not None:
-        facts = prefill(phase, setting.prefill, before, progress)
-    elif setting.initial_tree is not None:
-        place_files(phase, setting.initial_tree, before)
-    else:
-        phase.preload()
+    facts = start_trees([phase], setting, before, progress)
     phase.run(progress)
     phase.settle()
     stores = [_store(phase, "", "", phase.setup)]
@@ -92,4 +85,7 @@ def _simulate_many(run: ManyDatabases, progress: Progress | None) -> Result:
     result = collect(setting, run.machine, stores, run.env.now, logs)
     _free_memory(result)
     explain_run(result, run.machine, stores, run.usage)
+    for name, facts in run.prefills.items():
+        of = result.summary["databases"][name] if "databases" in result.summary else result.summary
+        of["prefill"] = facts
     return result

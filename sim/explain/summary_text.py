@@ -67,17 +67,16 @@ def summary_text(summary: Mapping[str, Any]) -> str:
 
 
 def _prefill(summary: Mapping[str, Any]) -> list[str]:
-    facts = summary.get("prefill")
-    if not facts:
-        return []
+    of_entries = {f"{name}: ": group.get("prefill") for name, group in (summary.get("databases") or {}).items()}
+    found = {"": summary.get("prefill"), **of_entries}
+    return [_prefill_row(name, facts) for name, facts in found.items() if facts]
+
+
+def _prefill_row(name: str, facts: Mapping[str, Any]) -> str:
     size, files = format_bytes(facts["live_bytes"]), " ".join(str(n) for n in facts["files_per_level"])
     options = "".join(f", {name}={value}" for name, value in facts.get("options", {}).items())
-    return [
-        _row(
-            "prefill",
-            f"{facts['workload']}{options}, {facts['operations']:,.0f} operations; afterwards {size}, files per level {files}",
-        )
-    ]
+    done = f"{facts['workload']}{options}, {facts['operations']:,.0f} operations"
+    return _row("prefill", f"{name}{done}; afterwards {size}, files per level {files}")
 
 
 def _phases(summary: Mapping[str, Any]) -> list[str]:
