@@ -139,6 +139,21 @@ def test_a_flush_waits_while_it_would_stall_writers() -> None:
     assert not stalls(0, 3, level0_slowdown_writes_trigger=4, level0_file_num_compaction_trigger=4)
 
 
+def test_a_flush_begins_after_the_compaction_that_makes_room() -> None:
+    """L0 is one file below the slowdown: since 5.16 the flush begins when a compaction has ended, before at once."""
+    load = ("workload=phases", "workload.phases=[fillrandom,flush]", "workload.num=40000", "device.write_cap=20MB/s")
+    room = ("engine.options.level0_file_num_compaction_trigger=2", "engine.options.level0_slowdown_writes_trigger=4")
+    begun = {}
+    for version in ("5.15", "5.16"):
+        result = simulate(*SMALL, f"engine.version='{version}'", *load, *room)
+        jobs = result.jobs
+        (begun[version],) = jobs["start_s"][jobs["reason"] == "Manual Flush"] - result.summary["phases"][1]["start_s"]
+        ends_s = jobs["end_s"][jobs["kind"] == "compaction"] - result.summary["phases"][1]["start_s"]
+
+    assert 0.0 == begun["5.15"] < begun["5.16"]
+    assert begun["5.16"] == pytest.approx(ends_s[ends_s > 0.0].min(), abs=2e-3)
+
+
 def test_allow_write_stall_and_old_releases_do_not_wait() -> None:
     """CompactRange waits since 5.12, unless allow_write_stall is set."""
     new, old = Version.parse("5.12"), Version.parse("5.11")
@@ -179,6 +194,7 @@ def test_an_ingestion_stops_writers_while_it_flushes() -> None:
     assert sum(waits.values()) == pytest.approx(sum(summary["stall_seconds"].values()))
     assert waits["fsync"] > 0.0
     assert "Stopped by it" in summary_text(summary)
+    assert "ingestion" not in summary["stall_count"]  # RocksDB counts none
 
 
 def test_an_ingestion_beside_other_keys_stops_writers_for_its_commit_alone() -> None:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.holder_sentences import held_text
 from lsmlab.sim.explain.not_simulated import not_covered, remarks, warnings
@@ -14,6 +15,8 @@ from lsmlab.sim.results.comparison_text import action_table, family_lines, in_co
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.database_text import database_lines
 
+_COUNTED: Final = {cause.value for cause in THROTTLE_CAUSES}
+"""Causes that RocksDB counts."""
 _LABEL: Final = 16
 _WIDTH: Final = 120
 _PERCENTILES: Final = {
@@ -206,7 +209,8 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
         if duration_s or counts.get(cause):
             words = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}"
             share = f", {percent(by_cause[cause] / lost['total'])} of the lost operations" if by_cause.get(cause) else ""
-            lines.append(_row("", f"{words}{share} ({counter_text(counts.get(cause, 0))})"))
+            counter = f" ({counter_text(counts.get(cause, 0))})" if cause in _COUNTED else ""
+            lines.append(_row("", f"{words}{share}{counter}"))
     lines += costliest_lines(summary)
     chain, levels = summary.get("chain_bytes"), summary.get("chain_levels")
     if chain and levels and chain.get("max"):
