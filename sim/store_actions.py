@@ -18,7 +18,7 @@ from lsmlab.sim.results.phase_records import PhaseRecord, TreeState
 from lsmlab.sim.setup import Setup
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.database import Database
-from lsmlab.sim.store.ingest import ingest
+from lsmlab.sim.store.ingest import external_files, ingest
 from lsmlab.sim.store.manual import compact_range, delete_files_in_range
 from lsmlab.sim.store.memtables import INGESTION, MANUAL_COMPACTION, MANUAL_FLUSH
 
@@ -63,12 +63,12 @@ class StoreActions:
         """Perform an action at its times, until the clients have finished; one that is late waits for the next time."""
         number, began_s, at_s = next(self._numbers), self._env.now, timed.at_s
         groups = self._clients.present
-        while True:
+        for count in itertools.count():
             yield self._env.timeout(max(0.0, began_s + at_s - self._env.now))
             if all(group.finished or group.spec.background for group in groups):
                 return
             self._running[number] = timed.step.name, self._env.now
-            yield from self.run(timed.step)
+            yield from self.run(timed.number(count))
             self._note(number)
             if timed.every_s is None:
                 return
@@ -105,8 +105,8 @@ class StoreActions:
             yield from delete_files_in_range(database, self._ranges(step))
         if step.action is StoreAction.INGEST:
             yield from ingest(
-                database, self._ranges(step), step.files, self._entries,
-                lambda families: self._flush(database, families, INGESTION),
+                database, external_files(database, self._ranges(step), step.files), self._entries,
+                lambda families: self._flush(database, families, INGESTION), move_files=step.move_files,
             )  # fmt: skip
         if step.action is StoreAction.WAIT_FOR_COMPACTION:
             yield from database.until(lambda: database.idle)

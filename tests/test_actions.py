@@ -50,6 +50,14 @@ def test_times_of_actions() -> None:
     assert ["flush", "compact", "flush"] == [one.step.name for one in found]
 
 
+def test_ranges_of_repeated_actions_move_on() -> None:
+    """`step` moves each range behind the one before; after the last key they begin again at the first."""
+    (found,) = timed([{"every": 1, "step": 0.4, "deleterange": {"begin": 0.1, "end": 0.3}}])
+
+    spans = [found.number(count).span for count in range(4)]
+    assert [(0.1, 0.3), (0.5, 0.7), (0.9, 1.0), (0.3, 0.5)] == [pytest.approx(span) for span in spans]
+
+
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
@@ -62,6 +70,8 @@ def test_times_of_actions() -> None:
         ([{"at": 1, "ingest": {"begin": 0.5, "end": 0.2}}], "workload.actions[0].ingest: end: 0.2 must be above"),
         ([{"at": 1, "flush": {"wait": True}}], "workload.actions[0].flush: this action has no settings"),
         ([{"evry": 1, "flush": {}}], "workload.actions[0]"),
+        ([{"at": 1, "step": 0.1, "flush": {}}], "no effect without every"),
+        ([{"every": 1, "step": 0.1, "compact": {}}], "workload.actions[0].step: compact has no range"),
     ],
 )  # fmt: skip
 def test_actions_that_cannot_be_read_are_refused(actions: Any, message: str) -> None:
@@ -180,7 +190,7 @@ def test_ranges_are_deleted_beside_clients() -> None:
 
 def test_an_ingestion_stops_writers_while_it_flushes() -> None:
     """The memtable overlaps the files: its flush and the commit stop all writers, and the parts of the stall add up."""
-    result = beside("{at:5.2s,ingest:{begin:0.4,end:0.6,files:4}}")
+    result = beside("{at:5.2s,ingest:{begin:0.4,end:0.6,files:4,move_files:true}}")
     summary, (row,) = result.summary, result.summary["actions"]
     stopped_s = summary["stall_seconds"]["ingestion"]
     (stall,) = [stall for stall in result.stalls if stall["cause"] == "ingestion"]
@@ -195,6 +205,29 @@ def test_an_ingestion_stops_writers_while_it_flushes() -> None:
     assert waits["fsync"] > 0.0
     assert "Stopped by it" in summary_text(summary)
     assert "ingestion" not in summary["stall_count"]  # RocksDB counts none
+
+
+def test_a_copy_takes_the_device_and_stops_no_writer() -> None:
+    """Without move_files the files are written into the store first, past the rate limiter."""
+    slow = (*WRITES, "device.write_cap=20MB/s", "engine.options.rate_limiter_bytes_per_sec=10MB/s")
+    moved, copied = (beside(f"{{at:5.2s,ingest:{{begin:0.4,end:0.6,move_files:{how}}}}}", load=slow) for how in ("true", "false"))
+    ((linked,), (written,)) = (result.summary["actions"] for result in (moved, copied))
+
+    size = 0.2 * 200_000 * 116
+    assert written["duration_s"] > 1.2 * sum(written["stall_seconds"].values()) > 0.0
+    assert sum(linked["stall_seconds"].values()) == pytest.approx(linked["duration_s"])
+    more = copied.summary["device_bytes_written"] - moved.summary["device_bytes_written"]
+    assert more == pytest.approx(size, rel=0.25)
+
+
+def test_a_copy_without_room_is_given_up() -> None:
+    """The device has no room for the files: the call fails, and the store goes on without them."""
+    full = (*WRITES, "+conditions.changes=[{at:4s,space:40MiB}]", "workload.rate=2000")
+    result = beside("{at:5.2s,ingest:{begin:0,end:1}}", load=full)
+
+    check_entries(result)
+    assert result.summary["stall_seconds"].get("ingestion", 0.0) == 0.0
+    assert result.summary["live_bytes"] < 40 * 2**20
 
 
 def test_an_ingestion_beside_other_keys_stops_writers_for_its_commit_alone() -> None:

@@ -15,6 +15,7 @@ ACTIONS: Final = {action.value: action for action in StoreAction}
 """Actions by name."""
 _BESIDE: Final = ("flush", "compact", "deleterange", "deletefilesinrange", "ingest")
 """Actions that may happen while clients run; the others wait for something or do nothing."""
+_OF_RANGES: Final = (StoreAction.DELETE_RANGE, StoreAction.DELETE_FILES_IN_RANGE, StoreAction.INGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class _Ingest(_Range):
 
     files: int = quantity("count", 1, low=1, high=100_000)
     """Files that divide the keys of the range."""
+    move_files: bool = False
+    """Whether they are linked into the store, not copied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,14 @@ class _Times:
 
     at: float | None = quantity("seconds", None)
     """Time of the first one; None: as `every`."""
-    every: float | None = quantity("seconds", None, low=1e-3)
+    every: float | None = quantity("seconds", None, low=0.01)
     """Time from one to the next; None: it happens once."""
+    step: float = quantity("ratio", 0.0, high=1.0)
+    """Share of the key space by which the range of each one lies behind that of the one before."""
 
     def __post_init__(self) -> None:
+        if self.step and self.every is None:
+            raise InputError("step: it has no effect without every")
         if self.at is None and self.every is None:
             raise InputError("a time is required, such as at: 60s, or every: 30s")
 
@@ -66,7 +73,8 @@ def read_action(name: str, own: Mapping[str, Any], where: str) -> WorkloadPhase:
         return WorkloadPhase(name, action=action, duration_s=build(_Wait, own, where).duration)
     if action is StoreAction.INGEST:
         files = build(_Ingest, own, where)
-        return WorkloadPhase(name, action=action, span=(files.begin, files.end), files=files.files)
+        span = (files.begin, files.end)
+        return WorkloadPhase(name, action=action, span=span, files=files.files, move_files=files.move_files)
     if action in (StoreAction.DELETE_RANGE, StoreAction.DELETE_FILES_IN_RANGE):
         given = build(_Range, own, where)
         return WorkloadPhase(name, action=action, span=(given.begin, given.end))
@@ -91,10 +99,12 @@ def read_actions(values: Any, where: str) -> tuple[TimedAction, ...]:
 
 def _timed(item: Any, where: str) -> TimedAction:
     own = dict(item) if isinstance(item, Mapping) else {}
-    times = build(_Times, {key: own.pop(key) for key in ("at", "every") if key in own}, where)
+    times = build(_Times, {key: own.pop(key) for key in ("at", "every", "step") if key in own}, where)
     if len(own) != 1 or next(iter(own)) not in _BESIDE:
         raise InputError(f"{where}: must have a time (at, every) and one of {', '.join(_BESIDE)}")
     ((name, settings),) = own.items()
     step = read_action(name, settings or {}, f"{where}.{name}")
+    if times.step and step.action not in _OF_RANGES:
+        raise InputError(f"{where}.step: {name} has no range of keys")
     first_s = times.every if times.at is None else times.at
-    return TimedAction(step, first_s or 0.0, times.every)
+    return TimedAction(step, first_s or 0.0, times.every, times.step)

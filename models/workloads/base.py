@@ -238,6 +238,8 @@ class WorkloadPhase:
     """Range of keys of an action: first and last place in key order, as shares of the key space."""
     files: int = 1
     """Files of `StoreAction.INGEST`."""
+    move_files: bool = False
+    """Whether these are linked, not copied."""
     actions: tuple[TimedAction, ...] = ()
     """Actions on the store while the clients run; times count from the start of the phase."""
 
@@ -252,6 +254,16 @@ class TimedAction:
     """Time of the first one in s."""
     every_s: float | None = None
     """Time from one to the next in s; None: it happens once."""
+    step_share: float = 0.0
+    """Share of the key space by which the range of each one lies behind that of the one before."""
+
+    def number(self, count: int) -> WorkloadPhase:
+        """Return the action after `count` others; beyond the last key, ranges begin again at the first."""
+        if not self.step_share:
+            return self.step
+        first, last = self.step.span
+        begin = (first + count * self.step_share) % 1.0
+        return replace(self.step, span=(begin, min(1.0, begin + last - first)))
 
 
 @dataclass(frozen=True)
