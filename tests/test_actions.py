@@ -240,6 +240,17 @@ def test_an_ingestion_beside_other_keys_stops_writers_for_its_commit_alone() -> 
     assert 0.0 < apart.summary["stall_seconds"]["ingestion"] < within.summary["stall_seconds"]["ingestion"]
 
 
+def test_the_flush_of_another_family_holds_up_an_ingestion() -> None:
+    """Nearly all keys go to the second family, so its flush, not that of the default family, has the stalled time."""
+    families = ("+engine.families={big: {}}", "+workload.families={default: {writes: 1, reads: 1}, big: {writes: 1e6}}")
+    result = beside("{at:5.2s,ingest:{begin:0,end:1,move_files:true}}", load=(*WRITES, *families))
+    waits = result.summary["stall_waits_s"]
+
+    assert result.summary["stall_seconds"]["ingestion"] == pytest.approx(sum(result.summary["stall_seconds"].values()))
+    assert waits["own_speed"]["flush"] > 0.0
+    assert "flush_slots" not in waits
+
+
 def test_each_of_several_databases_has_its_actions() -> None:
     """Actions of the workload are those of every database by itself, those of an entry of its databases."""
     own = "b: {workload: {actions: [{at: 1s, flush: {}}]}}"

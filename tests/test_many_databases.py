@@ -291,6 +291,21 @@ def test_entries_may_differ_in_prefill_and_tree() -> None:
     check_entries(result)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("engine.options.enable_blob_files=true", "engine.options.min_blob_size=500"), ("engine=universal",),
+        ("+engine.families={lock: {}}", "+workload.families={default: {writes: 1}, lock: {writes: 1}}"),
+    ],
+)  # fmt: skip
+def test_copies_of_a_prefill_keep_their_entries(more: tuple[str, ...]) -> None:
+    """Blob files, sorted runs and column families are copied with the trees; each database goes on with its own."""
+    result = many("{a: {count: 2}}", *PREFILLED, *more, "workload.rate=2000", "workload.duration=8s")
+
+    check_entries(result)
+    assert all(one["live_bytes"] > result.summary["databases"]["a"]["prefill"]["live_bytes"] for one in each(result).values())
+
+
 def test_an_initial_tree_is_that_of_every_database() -> None:
     """Each database begins with all files of the table."""
     tree = "initial_tree=[{level: 0, size_bytes: 1MiB}, {level: 1, size_bytes: 4MiB}]"
