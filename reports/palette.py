@@ -18,6 +18,7 @@ STALLS: Final = {
     "pending_slowdown": "#CC79A7",
     "background_error": "#6B2D1F",
     "write_buffer_manager_limit": "#7A7A00",
+    "ingestion": "#3F7F5F",
 }
 """Colour by stall cause, in the order of legends."""
 
@@ -30,6 +31,7 @@ STALL_NAMES: Final = {
     "pending_slowdown": "pending bytes: slowdown",
     "background_error": "background error: stop",
     "write_buffer_manager_limit": "write buffer manager: stop",
+    "ingestion": "ingestion: stop",
 }
 
 CONSUMERS: Final = {"client": "#009E73", "flush": "#E69F00", "l0": "#3C8DC5", "deeper": "#CC79A7"}

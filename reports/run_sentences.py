@@ -50,6 +50,7 @@ def stall_reason(cause: str, run: RunData) -> str:
         "pending_slowdown": f"pending compaction bytes exceeded {_size(soft, 'the soft limit')} (slowdown)",
         "background_error": "a flush or compaction had failed, and the database accepted no write",
         "write_buffer_manager_limit": "the memtables of all databases took the whole buffer of the write buffer manager",
+        "ingestion": "files were ingested, and the memtables that they overlapped were flushed first",
     }.get(cause, cause.replace("_", " "))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from lsmlab.reports import numbers
 from lsmlab.reports.parts import Html, Part, Section, Table, bullets, folded, preformatted
 from lsmlab.reports.run_data import RunData
-from lsmlab.sim.results.comparison_text import family_rows, phase_table
+from lsmlab.sim.results.comparison_text import action_table, family_rows, phase_table
 from lsmlab.sim.results.database_text import group_rows, ranked_rows, rankings
 
 
@@ -71,16 +71,22 @@ def databases(run: RunData) -> list[Section]:
 
 
 def phases(run: RunData) -> list[Section]:
-    """Return the section with a row per phase; none for a run without phases."""
-    found = run.summary.get("phases")
-    if not found:
-        return []
-    names, *rows = phase_table(found)
-    caption = (
-        "Length, operations, latencies, time that writers waited, bytes of the flushes and compactions that ended in the phase, "
-        "and the store at its end: bytes of its files, and files of each level. A phase without clients has no operations."
+    """Return the sections with a row per phase, and with a row per action beside clients; none for a run without them."""
+    store = (
+        "bytes of the flushes and compactions that ended in it, and the store at its end: bytes of its files, and files of "
+        "each level"
     )
-    return [Section("phases", "Phases", [Table(names, rows, texts=[0, len(names) - 1], named=False)], caption)]
+    captions = {
+        "phases": f"Length, operations, latencies, time that writers waited, {store}. A phase without clients has no operations.",
+        "actions": f"Start and length, time that writers waited meanwhile, and for an ingestion itself, {store}.",
+    }
+    found = []
+    for key, of in (("phases", phase_table), ("actions", action_table)):
+        if rows := run.summary.get(key):
+            names, *cells = of(rows)
+            shown = Table(list(names), cells, texts=[0, len(names) - 1], named=False)
+            found.append(Section(key, key.capitalize(), [shown], captions[key]))
+    return found
 
 
 def table(rows: list[dict[str, Any]]) -> Table:

@@ -13,8 +13,8 @@ package lists its modules.
 - setting: what one run simulates, typed. setup: its sampled keys and sizes of entries.
 - clients: demand, admission of writes, operation times, latencies.
 - results: numbers and tables of a finished run. explain: stall analysis, and the summary as text.
-- phase: one workload on its databases; phase_steps: its phases, if it has any. Trees at the start of a run: preload, prefill,
-  initial_tree.
+- phase: one workload on its databases; phase_steps: its phases, if it has any; store_actions: actions on its databases.
+  Trees at the start of a run: preload, prefill, initial_tree, start_trees.
 - many_databases: several databases, each with clients of its own, on one machine. simulation: one run.
 - configuration: configuration of a run from overrides.
 - runs: many runs: run store and executors. studies: questions about stores, from a typed request to a typed answer.

@@ -74,6 +74,10 @@ class DatabaseEntry:
     """RocksDB's options in which these databases differ from `engine.options`."""
     workload: Mapping[str, Any] = field(default_factory=dict)
     """Keys of the workload in which these databases differ."""
+    prefill: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of the prefill in which these databases differ."""
+    initial_tree: Any = None
+    """Files at the start of each of these databases, in place of a prefill; None: those of the run."""
 
 
 def read_sharing(config: Mapping[str, Any]) -> Sharing:
@@ -94,9 +98,9 @@ def read_databases(config: Mapping[str, Any]) -> dict[str, DatabaseEntry]:
     entries = {str(name): _entry(str(name), values) for name, values in group.items()}
     if (number := sum(entry.count for entry in entries.values())) > _MOST:
         raise InputError(f"databases: {number} databases; a run may have {_MOST}")
-    for key in ("prefill", "initial_tree"):
-        if config.get(key) is not None:
-            raise InputError(f"{key}: a run with `databases` begins with empty or preloaded trees; set {key}=null")
+    for name, entry in entries.items():
+        if entry.prefill and config.get("prefill") is None:
+            raise InputError(f"databases.{name}.prefill: the run has no prefill; choose one, such as prefill=fillrandom")
     if config["workload"].get("shards", 1) != 1:
         raise InputError("workload.shards: a run has shards or `databases`, not both; set workload.shards=1")
     return entries
@@ -135,8 +139,11 @@ def one_config(config: Mapping[str, Any], entry: DatabaseEntry) -> dict[str, Any
     """Return the configuration of one database of an entry, as if it were alone on the machine."""
     engine, workload = config["engine"], config["workload"]
     options = {**flatten(engine.get("options") or {}), **entry.options}
+    prefill, tree = config.get("prefill"), entry.initial_tree
     return {
         **config, "databases": None, "engine": {**engine, "options": options}, "workload": {**workload, **entry.workload},
+        "prefill": None if prefill is None or tree is not None else {**prefill, **entry.prefill},
+        "initial_tree": config.get("initial_tree") if tree is None else tree,
     }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import simpy
@@ -20,6 +21,7 @@ from lsmlab.sim.phase import SEEDS, Beside, Phase, Process, advance, change_devi
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.setting import AlikeDatabases, Setting
 from lsmlab.sim.setup import set_up
+from lsmlab.sim.start_trees import start_trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,9 @@ class ManyDatabases:
             beside = Beside(setups[one.name], opener, sets, number)
             self.members.append(Member(name, one, Phase(one.setting, own, beside=beside)))
         self.usage = UsageLog(self.machine)
+        (self._trees_seed,) = root.spawn(1)
+        self.prefills: dict[str, dict[str, Any]] = {}
+        """What filled the databases of each entry; set by `run`."""
 
     @property
     def phases(self) -> list[Phase]:
@@ -72,8 +77,8 @@ class ManyDatabases:
 
     def run(self, progress: Progress | None) -> None:
         """Simulate until the last database has done its workload."""
+        self._start_trees(progress)
         for phase in self.phases:
-            phase.preload()
             for database in phase.databases:
                 database.stall_changed.add(self.usage.sample)
         ends = [self.env.process(self._run_one(member)) for member in self.members]
@@ -84,6 +89,15 @@ class ManyDatabases:
         for phase in self.phases:
             phase.settle()
         self.usage.sample()
+
+    def _start_trees(self, progress: Progress | None) -> None:
+        alike = self.setting.databases
+        seeds = self._trees_seed.spawn(len(alike)) if len(alike) > 1 else [self._trees_seed]
+        for one, seed in zip(alike, seeds, strict=True):
+            phases = [member.phase for member in self.members if member.alike is one]
+            facts = start_trees(phases, one.setting, seed, progress, alone=len(self.members) == 1)
+            if facts is not None:
+                self.prefills[one.name] = facts
 
     def _run_one(self, member: Member) -> Events:
         if member.alike.entry.start_s > 0.0:

@@ -36,6 +36,7 @@ from lsmlab.sim.store.memtables import Floats, sum_updates
 from lsmlab.sim.store.recorder import StoreRecorder
 from lsmlab.sim.store.thread_pools import ThreadPool, ThreadPools
 from lsmlab.sim.store.write_buffer_manager import SharedMemtables
+from lsmlab.sim.store_actions import StoreActions
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
@@ -168,6 +169,8 @@ class Phase:
         self._reads_rng = np.random.default_rng(reads)
         self.clients: ClientLoad
         """Clients of the workload; set by `run`."""
+        self.actions: StoreActions
+        """Actions on the databases; set by `run`."""
         self.reads: FamilyReads | None = None
         self.steps: PhaseSteps | None = None
         """Phases of the workload; None: it has none."""
@@ -247,8 +250,10 @@ class Phase:
         start_control(self.env, self.databases, self.clients, self.machine, self.setup.workload, self.reads)
         self.clients.start()
         self._look_at_ages()
-        if self.setup.workload.phases:
-            self.steps = PhaseSteps(self.env, self.setup, self.databases, self.clients, self.fills.begin)
+        self.actions = StoreActions(self.env, self.setup, self.databases, self.clients)
+        self.actions.start(self.setup.workload.actions)
+        if phases := self.setup.workload.phases:
+            self.steps = PhaseSteps(self.env, phases, self.actions, self.clients, self.fills.begin)
             self.env.process(self.steps.run(finished))
         return finished
 
@@ -262,6 +267,7 @@ class Phase:
     def settle(self) -> None:
         """Account for the time up to now in all stations and recorders, at the end of the phase."""
         self.clients.settle()
+        self.actions.close()
         self.machine.device.settle()
         self.machine.cores.settle()
         self.usage.sample()

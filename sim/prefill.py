@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,27 +12,30 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.tree.files import NO_KEYS
 from lsmlab.models.tree.key_order import Ordered
 from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.base import Workload
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.setting import Prefill
-from lsmlab.sim.store.column_family import ColumnFamily
 
 
-def prefill(phase: Phase, before: Prefill, seed: np.random.SeedSequence, progress: Progress | None) -> dict[str, Any]:
-    """Run the workload `before` and give its trees to the databases of `phase`.
+def prefill(
+    phases: Sequence[Phase], before: Prefill, seed: np.random.SeedSequence, progress: Progress | None, *, alone: bool = True
+) -> dict[str, Any]:  # fmt: skip
+    """Run the workload `before` once and give its trees to the databases of each of `phases`, which are alike.
 
     The workload runs on the same engine and machine, with its own clock and the options of `prefill_options`. Then
     memtables are flushed and compactions run until none is due (db_bench's `flush,waitforcompaction`). Files with their
-    table formats, page cache and device state are kept. Counters, throttle and clock start from zero, as after reopening
-    the databases. Keys that the measured workload would preload are not loaded.
+    table formats are kept; if the databases are `alone` on their machine, also page cache and device state. Counters, throttle
+    and clock start from zero, as after reopening the databases. Keys that the measured workload would preload are not loaded.
 
     Returns the entry `prefill` of the summary. Raises InputError that names the key.
     """
+    setup = phases[0].setup
     shares, workload = before.setting.shares, before.setting.workload
     samples = {
         family.name: _shared_sample(family.sample, family.workload, shares[family.name].load.workload(workload))
-        for family in phase.setup.families
+        for family in setup.families
     }
     inner = Phase(before.setting, seed.spawn(SEEDS), like=samples)
     inner.preload()
@@ -38,17 +43,8 @@ def prefill(phase: Phase, before: Prefill, seed: np.random.SeedSequence, progres
     end_s = inner.env.now
     inner.run_until_idle()
     inner.settle()
-    for family, filled in zip(phase.families, inner.families, strict=True):
-        _take_over(family, filled, inner.env.now)
-    for database in phase.databases:
-        numbers = [f.number for family in database.families for f in family.files()]
-        numbers += [f.number for family in database.families for f in family.tree.blobs.files]
-        last = max(numbers, default=0)
-        database.file_numbers = itertools.count(last + 1)
-    phase.machine.cache.take_over(inner.machine.cache)
-    phase.machine.device.begin(inner.machine.device.state)
-    return {
-        "same_values": inner.setup.workload.values == phase.setup.workload.values,
+    facts = {
+        "same_values": inner.setup.workload.values == setup.workload.values,
         "workload": inner.setup.workload.name,
         "operations": sum(g.served for g in inner.clients.groups),
         "duration_s": end_s,
@@ -59,6 +55,15 @@ def prefill(phase: Phase, before: Prefill, seed: np.random.SeedSequence, progres
         ],
         **({"options": before.options} if before.options else {}),
     }
+    for filled in inner.families:
+        _begin_at(filled.tree, inner.env.now)
+    for number, phase in enumerate(phases, 1):
+        trees = [filled.tree if number == len(phases) else _copy(filled.tree) for filled in inner.families]
+        _take_over(phase, trees)
+    if alone:
+        phases[0].machine.cache.take_over(inner.machine.cache)
+        phases[0].machine.device.begin(inner.machine.device.state)
+    return facts
 
 
 def _shared_sample(sample: KeySample, measured: Workload, workload: Workload) -> KeySample:
@@ -79,16 +84,35 @@ def _shared_sample(sample: KeySample, measured: Workload, workload: Workload) ->
     return KeySample(one.population, sample.rate, one.key_order, hot)
 
 
-def _take_over(family: ColumnFamily, filled: ColumnFamily, end_s: float) -> None:
-    """Move the tree of `filled` to `family`; file creation times count from `end_s`, the new time 0."""
-    for file in filled.files():
+def _begin_at(tree: Tree, end_s: float) -> None:
+    """Count times of a tree from `end_s`, the new time 0."""
+    for file in tree.files():
         file.created_s -= end_s
         file.data_from_s -= end_s
         file.times = None if file.times is None else file.times - end_s
-    for blob_file in filled.tree.blobs.files:
+    for blob_file in tree.blobs.files:
         blob_file.created_s -= end_s
         blob_file.kept_until_s -= end_s
-    tree = filled.tree
-    tree.begin_version()
-    tree.move_levels(family.picker.levels_at_open([level for level in range(tree.num_levels) if tree.file_count(level)]))
-    family.start_with_tree(tree)
+
+
+def _copy(tree: Tree) -> Tree:
+    """Return a tree with files of its own, which have the same keys."""
+    files = list(tree.files())
+    arrays = [a for f in files for a in (f.keys, f.tombstones, f.blobs, f.times) if a is not None]
+    # what nothing changes is in common: the memory of many alike databases is that of one
+    kept = [*arrays, *(f.table_format for f in files)]
+    return copy.deepcopy(tree, {id(one): one for one in kept})
+
+
+def _take_over(phase: Phase, trees: Sequence[Tree]) -> None:
+    """Give trees to the column families of a phase, and go on with the numbers of their files."""
+    for family, tree in zip(phase.families, trees, strict=True):
+        tree.begin_version()
+        filled = [level for level in range(tree.num_levels) if tree.file_count(level)]
+        tree.move_levels(family.picker.levels_at_open(filled))
+        family.start_with_tree(tree)
+    for database in phase.databases:
+        numbers = [f.number for family in database.families for f in family.files()]
+        numbers += [f.number for family in database.families for f in family.tree.blobs.files]
+        last = max(numbers, default=0)
+        database.file_numbers = itertools.count(last + 1)

@@ -198,8 +198,8 @@ class Setting:
         return cls(
             config=given, engines=engines, host=host, workload=workload, shares=shares, keys=keys, device=device,
             device_changes=changes, conditions=conditions, seed=seed, checks=bool(config.get("checks", False)), save=save,
-            prefill=None if config.get("prefill") is None else _prefill(config, allowed),
-            initial_tree=None if config.get("initial_tree") is None else _tree_files(config["initial_tree"]),
+            prefill=None if entries or config.get("prefill") is None else _prefill(config, allowed),
+            initial_tree=None if entries or config.get("initial_tree") is None else _tree_files(config["initial_tree"]),
             allowed=tuple(allowed), sharing=sharing,
             databases=tuple(replace(one, setting=replace(one.setting, device=device)) for one in databases),
         )  # fmt: skip
@@ -225,6 +225,9 @@ def _alike_databases(
         setting = Setting.of(with_cache(read[name], sharing, part), allowed)
         keys = replace(setting.keys, sampled_writes=max(1000.0, setting.keys.sampled_writes / number))
         setting = replace(setting, workload=part_of(setting.workload, entry.share), keys=keys)
+        if (before := setting.prefill) is not None:
+            filling = replace(before.setting, workload=part_of(before.setting.workload, entry.share), keys=keys)
+            setting = replace(setting, prefill=replace(before, setting=filling))
         found.append(AlikeDatabases(name, entry, setting))
     return found
 

@@ -134,11 +134,13 @@ _OF_ROCKSDB: Final = (StoreAction.COMPACT, StoreAction.DELETE_RANGE, StoreAction
 
 
 def _check_actions(engines: Mapping[str, Engine], workload: Workload) -> None:
-    action = next((phase.action for phase in workload.phases if phase.action in _OF_ROCKSDB), None)
+    steps = {"phases": workload.phases, "actions": [timed.step for timed in workload.beside]}
+    found = next(((key, one.action) for key, group in steps.items() for one in group if one.action in _OF_ROCKSDB), None)
     other = next((engine.name for engine in engines.values() if not can_compact_range(engine.picker)), None)
-    if action is not None and other is not None:
+    if found is not None and other is not None:
+        key, action = found
         raise InputError(
-            f"workload.phases: {action.value} is modelled for RocksDB's compaction styles only, not for engine={other}; leave it "
+            f"workload.{key}: {action.value} is modelled for RocksDB's compaction styles only, not for engine={other}; leave it "
             "out or choose engine=rocksdb"
         )
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 from lsmlab.sim.explain.of_run import explain_run
-from lsmlab.sim.initial_tree import place_files
 from lsmlab.sim.many_databases import ManyDatabases
 from lsmlab.sim.phase import SEEDS, Phase
-from lsmlab.sim.prefill import prefill
 from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.progress import Progress
 from lsmlab.sim.results.results import Result, collect
 from lsmlab.sim.results.stores import Store
 from lsmlab.sim.setting import Setting
+from lsmlab.sim.setup import Setup
+from lsmlab.sim.start_trees import start_trees
 
 __all__ = ["Result", "Setting", "simulate"]
 
@@ -54,24 +54,22 @@ def _simulate(setting: Setting, progress: Progress | None) -> Result:
     phase = Phase(setting, root.spawn(SEEDS))
     logs = phase.log_events() if setting.save.events else None
     (before,) = root.spawn(1)
-    facts = None
-    if setting.prefill is not None:
-        facts = prefill(phase, setting.prefill, before, progress)
-    elif setting.initial_tree is not None:
-        place_files(phase, setting.initial_tree, before)
-    else:
-        phase.preload()
+    facts = start_trees([phase], setting, before, progress)
     phase.run(progress)
     phase.settle()
-    stores = [Store("", "", phase.setup, phase.databases, phase.clients, phase.reads)]
-    result = collect(
-        setting, phase.machine, stores, phase.env.now, logs, () if phase.steps is None else phase.steps.ended
-    )
+    stores = [_store(phase, "", "", phase.setup)]
+    result = collect(setting, phase.machine, stores, phase.env.now, logs)
     _free_memory(result)  # that of the tables' making, before the stalls of a long run are divided among their jobs
     explain_run(result, phase.machine, stores, phase.usage)
     if facts is not None:
         result.summary["prefill"] = facts
     return result
+
+
+def _store(phase: Phase, name: str, group: str, setup: Setup) -> Store:
+    """Return the databases of a phase that has ended, for its results."""
+    steps = () if phase.steps is None else phase.steps.ended
+    return Store(name, group, setup, phase.databases, phase.clients, phase.reads, steps, phase.actions.ended)
 
 
 def _simulate_many(run: ManyDatabases, progress: Progress | None) -> Result:
@@ -81,13 +79,13 @@ def _simulate_many(run: ManyDatabases, progress: Progress | None) -> Result:
     logs = [log for phase in run.phases for log in phase.log_events()] if run.setting.save.events else None
     run.run(progress)
     stores = [
-        Store(
-            member.name, member.alike.name, replace(member.phase.setup, setting=setting), member.phase.databases,
-            member.phase.clients, member.phase.reads,
-        )
+        _store(member.phase, member.name, member.alike.name, replace(member.phase.setup, setting=setting))
         for member in run.members
-    ]  # fmt: skip
+    ]
     result = collect(setting, run.machine, stores, run.env.now, logs)
     _free_memory(result)
     explain_run(result, run.machine, stores, run.usage)
+    for name, facts in run.prefills.items():
+        of = result.summary["databases"][name] if "databases" in result.summary else result.summary
+        of["prefill"] = facts
     return result

@@ -12,9 +12,10 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import resolve_options
 from lsmlab.models.policies.decisions import Compaction, Move, RunningJob
 from lsmlab.models.policies.rocksdb.due_files import least_age_s, trigger_period_s
-from lsmlab.models.policies.rocksdb.ingest import ingestion_level
+from lsmlab.models.policies.rocksdb.ingest import IngestionPlace, ingestion_place, writes_seqno
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.manual import files_in_range
+from lsmlab.models.policies.rocksdb.universal import UniversalPicker
 from lsmlab.models.tree.ages import AgeRule, data_from_s, input_ages
 from lsmlab.models.tree.deletion_density import DeletionCollector
 from lsmlab.models.tree.expiry import with_expired, write_times
@@ -24,9 +25,11 @@ from lsmlab.models.tree.ranges import clipped, covered_bytes, divide, joined
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 from lsmlab.sim.results.results import Result
+from lsmlab.sim.store.memtables import has_key
 from running import SMALL, set_up, simulate
 
 HOUR_S = 3600.0
+OLD = Version.parse("7.8")
 MIB = 1 << 20
 
 
@@ -340,9 +343,40 @@ def test_an_ingested_file_goes_below_all_that_it_does_not_replace() -> None:
     tree = tree_of(l1=[keyed(1, [0, 9])], l3=[keyed(3, [0, 30, 60])])
     chosen = picker()
 
-    levels = [ingestion_level(tree, chosen, (), lo, hi) for lo, hi in ((70, 80), (10, 20), (25, 35), (5, 9))]
-    assert [6, 6, 2, 0] == levels  # between the keys of a file of L3; over a key of L3; over one of L1
-    assert 5 == ingestion_level(tree, chosen, (RunningJob(5, 6, 75, 90),), 70, 80)
+    places = [ingestion_place(tree, chosen, OLD, (), lo, hi) for lo, hi in ((70, 80), (10, 20), (25, 35), (5, 9))]
+    assert [6, 6, 2, 0] == [place.level for place in places]  # between the keys of a file of L3; over a key of L3; over one of L1
+    assert [False, False, True, True] == [place.overlaps for place in places]
+
+
+@pytest.mark.parametrize(("version", "level", "overlaps"), [("7.9", 6, False), ("7.10", 3, True)])
+def test_an_ingested_file_stays_above_running_outputs(version: str, level: int, overlaps: bool) -> None:
+    """An output of a running compaction in its range keeps a file out of that level; since 7.10 out of deeper ones, too."""
+    running = (RunningJob(3, 4, 75, 90),)
+    tree = tree_of(l1=[keyed(1, [0, 9])])
+
+    assert IngestionPlace(level, overlaps) == ingestion_place(tree, picker(), Version.parse(version), running, 70, 80)
+
+
+@pytest.mark.parametrize(("version", "level"), [("9.7", 5), ("9.8", 6)])
+def test_universal_stores_take_files_into_empty_levels_since_9_8(version: str, level: int) -> None:
+    """Before, only L0 and levels with files count."""
+    parsed = Version.parse(version)
+    universal = UniversalPicker(resolve_options(parsed, "library", {"compaction_style": "universal"}).options, parsed)
+
+    assert level == ingestion_place(tree_of(l5=[keyed(1, [0, 9])]), universal, parsed, (), 70, 80).level
+
+
+def test_releases_that_write_the_sequence_number() -> None:
+    """From 6.4 to 7.10 a file that needs a sequence number of its own is written and synced."""
+    assert [False, True, True, False] == [writes_seqno(Version.parse(v)) for v in ("6.3", "6.4", "7.10", "8.0")]
+
+
+def test_memtables_overlap_where_they_have_keys() -> None:
+    """Between two carried keys the real ones lie evenly; beyond the first and the last there are none."""
+    keys = np.array([100, 200], dtype=np.int64)
+
+    assert [False, True, True, False] == [has_key(keys, 50.0, lo, hi) for lo, hi in ((0, 99), (100, 100), (140, 145), (201, 900))]
+    assert not has_key(keys, 1.0, 140, 145)
 
 
 def test_ingested_files_arrive_without_a_compaction() -> None:

@@ -38,8 +38,8 @@ ROOMS = {
     ],
     "sim": [
         "yaml_text", "garbage", "progress", "observers", "machine", "store", "process_memory", "prefill_options", "databases",
-        "setting", "setup", "clients", "results", "explain", "preload", "phase_steps", "phase", "prefill", "initial_tree",
-        "many_databases", "simulation",
+        "setting", "setup", "clients", "results", "explain", "preload", "store_actions",
+        "phase_steps", "phase", "prefill", "initial_tree", "start_trees", "many_databases", "simulation",
         "configuration", "runs", "studies",
     ],
     "sim/studies": [

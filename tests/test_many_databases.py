@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from draining import check_entries
 from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.tree.memtable import arena_blocks, arena_bytes, next_block_at
@@ -234,6 +235,86 @@ def test_databases_may_have_phases() -> None:
     assert result.summary["job_reasons"]["ManualCompaction"] >= 3
 
 
+def test_phases_have_a_row_per_entry() -> None:
+    """A phase of alike databases is one row: sums of their operations and bytes, the mean of their stalls."""
+    own = "workload: {phases: [fillrandom, readrandom]}"
+    result = simulate(
+        "workload=phases", f"databases={{a: {{count: 2}}, b: {{{own}}}}}", "save.events=false", "workload.num=20k",
+        "workload.phases=[fillrandom,compact,overwrite]",
+    )  # fmt: skip
+    rows = {(row["database"], row["phase"]): row for row in result.summary["phases"]}
+
+    assert [("a", "fillrandom"), ("a", "compact"), ("a", "overwrite"), ("b", "fillrandom"), ("b", "readrandom")] == list(rows)
+    assert [40_000, 0, 40_000, 20_000, 20_000] == [round(row["operations"]) for row in rows.values()]
+    assert sum(row["operations"] for row in rows.values()) == pytest.approx(result.summary["operations"])
+    ended = sum(row["flush_bytes"] for row in rows.values())
+    assert 0 < ended == result.summary["flush_bytes"]
+    assert "a: compact" in summary_text(result.summary)
+
+
+# --- trees at the start ------------------------------------------------------------------------------------------------
+
+PREFILLED = ("prefill=fillrandom", "prefill.num=20000", "prefill.value_size=1000", "workload.rate=1000")
+
+
+def test_a_prefill_fills_alike_databases_once() -> None:
+    """Databases of an entry begin with the same tree, each with files of its own; `share` scales the load."""
+    entries = "{a: {count: 3}, b: {share: 0.5}}"
+    still, busy = many(entries, *PREFILLED, "workload.rate=1"), many(entries, *PREFILLED)
+    filled = {name: group["prefill"] for name, group in still.summary["databases"].items()}
+    found = each(still)
+
+    assert [20_000, 10_000] == [round(filled[name]["operations"]) for name in "ab"]
+    assert [filled["a"]["live_bytes"]] * 3 == [found[name]["live_bytes"] for name in ("a-1", "a-2", "a-3")]
+    assert filled["b"]["live_bytes"] == found["b"]["live_bytes"]
+    assert len({one["compaction_write_bytes"] for one in busy.summary["databases"]["a"]["each"]}) > 1  # each by itself
+    assert "b: fillrandom, 10,000 operations" in summary_text(still.summary)
+    check_entries(busy)
+
+
+def test_a_list_of_one_prefilled_database_is_a_plain_run() -> None:
+    """A prefill, page cache and device state included, does not depend on how the only database is written."""
+    plain, listed = simulate(*BASE, *PREFILLED), many("{store: {}}", *PREFILLED)
+
+    assert plain.jobs["end_s"].tolist() == listed.jobs["end_s"].tolist()
+    assert plain.summary["prefill"] == listed.summary["prefill"]
+
+
+def test_entries_may_differ_in_prefill_and_tree() -> None:
+    """An entry changes keys of the prefill, or begins with files of its own."""
+    tree = "initial_tree: [{level: 1, size_bytes: 4MiB}, {level: 2, size_bytes: 9MiB}]"
+    result = many(f"{{a: {{}}, small: {{prefill: {{num: 5000}}, workload: {{num: 5000}}}}, b: {{{tree}}}}}", *PREFILLED)
+    groups = result.summary["databases"]
+
+    assert [20_000, 5_000] == [round(groups[name]["prefill"]["operations"]) for name in ("a", "small")]
+    assert "prefill" not in groups["b"]
+    check_entries(result)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("engine.options.enable_blob_files=true", "engine.options.min_blob_size=500"), ("engine=universal",),
+        ("+engine.families={lock: {}}", "+workload.families={default: {writes: 1}, lock: {writes: 1}}"),
+    ],
+)  # fmt: skip
+def test_copies_of_a_prefill_keep_their_entries(more: tuple[str, ...]) -> None:
+    """Blob files, sorted runs and column families are copied with the trees; each database goes on with its own."""
+    result = many("{a: {count: 2}}", *PREFILLED, *more, "workload.rate=2000", "workload.duration=8s")
+
+    check_entries(result)
+    assert all(one["live_bytes"] > result.summary["databases"]["a"]["prefill"]["live_bytes"] for one in each(result).values())
+
+
+def test_an_initial_tree_is_that_of_every_database() -> None:
+    """Each database begins with all files of the table."""
+    tree = "initial_tree=[{level: 0, size_bytes: 1MiB}, {level: 1, size_bytes: 4MiB}]"
+    result = many("{a: {count: 2}, b: {}}", tree, "workload.rate=100", "workload.duration=2s")
+
+    assert [5 * MIB] * 3 == [one["live_bytes"] for one in each(result).values()]
+    check_entries(result)
+
+
 def test_databases_share_the_block_cache_by_their_reads() -> None:
     """One cache is divided in proportion to the reads; the write buffer manager may take its part of it first."""
     config = configuration(
@@ -258,7 +339,8 @@ def test_databases_share_the_block_cache_by_their_reads() -> None:
         (("databases={a: {count: 600}, b: {count: 600}}",), "1200 databases; a run may have 1000"),
         (("databases={a: {start_s: 1h}}", "workload.duration=10s"), "databases.a.start_s"),
         (("databases={a: {}}", "workload.shards=2"), "set workload.shards=1"),
-        (("databases={a: {}}", "prefill=fillrandom"), "set prefill=null"),
+        (("databases={a: {prefill: {num: 5}}}",), "databases.a.prefill: the run has no prefill"),
+        (("databases={a: {initial_tree: 5}}",), "initial_tree"),
         (("databases={a: {count: 2}}", "engine=silk"), "databases.a: silk"),
         (("shared.allow_stall=true",), "set shared.write_buffer_manager"),
         (("shared.allow_stall=true", "shared.write_buffer_manager=1MiB", "engine.version='6.20'"), "since 6.21"),

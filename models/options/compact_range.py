@@ -39,6 +39,8 @@ class CompactRangeOptions:
     """Whether the files go to `target_level` afterwards (RefitLevel)."""
     target_level: int = -1
     """-1: the highest level that the files fit into."""
+    allow_write_stall: bool = False
+    """Whether the flush before the compaction begins even if it stalls writers (since 5.12; before, it always does)."""
 
     def __post_init__(self) -> None:
         if self.target_level != -1 and not self.change_level:
@@ -48,6 +50,10 @@ class CompactRangeOptions:
         """Return whether automatic compactions wait in this release."""
         given = self.exclusive_manual_compaction
         return version < since.MANUAL_WITH_OTHERS if given is None else given
+
+    def awaits_stalls(self, version: Version) -> bool:
+        """Return whether the flush first waits until it would stall no writer."""
+        return not self.allow_write_stall and version >= since.COMPACT_RANGE_AWAITS_STALLS
 
     def bottommost(self, version: Version) -> BottommostLevelCompaction:
         """Return the treatment of the deepest level in this release."""

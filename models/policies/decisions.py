@@ -250,6 +250,8 @@ class StallCause(Enum):
     """A job has failed, and the database accepts no write. RocksDB counts no stall; its writers get the error."""
     WRITE_BUFFER_MANAGER_LIMIT = "write_buffer_manager_limit"
     """The memtables of all databases of a write buffer manager with `allow_stall` take its whole buffer."""
+    INGESTION = "ingestion"
+    """Files are being ingested. RocksDB counts no stall; its writers wait in their queue."""
 
     @property
     def stops(self) -> bool:
@@ -257,7 +259,7 @@ class StallCause(Enum):
         return self in _STOPS
 
 
-_OUTSIDE_THROTTLE = frozenset({StallCause.BACKGROUND_ERROR, StallCause.WRITE_BUFFER_MANAGER_LIMIT})
+_OUTSIDE_THROTTLE = frozenset({StallCause.BACKGROUND_ERROR, StallCause.WRITE_BUFFER_MANAGER_LIMIT, StallCause.INGESTION})
 _STOPS = frozenset({StallCause.MEMTABLE_STOP, StallCause.L0_STOP, StallCause.PENDING_STOP, *_OUTSIDE_THROTTLE})
 THROTTLE_CAUSES: Final = tuple(cause for cause in StallCause if cause not in _OUTSIDE_THROTTLE)
 """Causes that RocksDB's throttle has and its LOG names."""
@@ -311,7 +313,12 @@ class ThrottleState(NamedTuple):
     @property
     def speedup(self) -> bool:
         """Return RocksDB's NeedSpeedupCompaction for a single column family."""
-        return self.pressure or (self.cause is not None and self.cause is not StallCause.WRITE_BUFFER_MANAGER_LIMIT)
+        return self.pressure or self.holds_token
+
+    @property
+    def holds_token(self) -> bool:
+        """Return whether RocksDB's write controller has a token for the cause: not for what stops writes outside of it."""
+        return self.cause is not None and self.cause not in _OUTSIDE_THROTTLE
 
 
 class Throttle(ABC):

@@ -8,6 +8,6 @@
 - reads: filters, block cache, files per read.
 - db_bench and db_bench_reads: db_bench's benchmarks; mixgraph: its mixgraph; ycsb: YCSB's workloads; generic: workloads by
   single settings; trace: recorded arrivals in CSV files, and traces of operations.
-- phases: benchmarks and actions one after the other.
+- phases: benchmarks and actions one after the other; actions: these, and those beside clients.
 - mt19937: Mersenne Twister, as db_bench uses it; hashes: FNV-1a and SplitMix64.
 """

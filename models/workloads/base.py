@@ -202,7 +202,7 @@ class WriteStream:
 
 
 class StoreAction(Enum):
-    """What a phase without clients does. Values are the names of db_bench's benchmarks where it has one."""
+    """What a phase without clients does, or something beside clients. Values are db_bench's names where it has one."""
 
     FLUSH = "flush"
     """Flush all memtables and wait for it."""
@@ -238,6 +238,32 @@ class WorkloadPhase:
     """Range of keys of an action: first and last place in key order, as shares of the key space."""
     files: int = 1
     """Files of `StoreAction.INGEST`."""
+    move_files: bool = False
+    """Whether these are linked, not copied."""
+    actions: tuple[TimedAction, ...] = ()
+    """Actions on the store while the clients run; times count from the start of the phase."""
+
+
+@dataclass(frozen=True)
+class TimedAction:
+    """Action on the store beside clients."""
+
+    step: WorkloadPhase
+    """The action, as a phase of its own would do it."""
+    at_s: float
+    """Time of the first one in s."""
+    every_s: float | None = None
+    """Time from one to the next in s; None: it happens once."""
+    step_share: float = 0.0
+    """Share of the key space by which the range of each one lies behind that of the one before."""
+
+    def number(self, count: int) -> WorkloadPhase:
+        """Return the action after `count` others; beyond the last key, ranges begin again at the first."""
+        if not self.step_share:
+            return self.step
+        first, last = self.step.span
+        begin = (first + count * self.step_share) % 1.0
+        return replace(self.step, span=(begin, min(1.0, begin + last - first)))
 
 
 @dataclass(frozen=True)
@@ -266,6 +292,8 @@ class Workload:
     """What the workload reads differently from how it is written, one line each."""
     phases: tuple[WorkloadPhase, ...] = ()
     """Phases in their order; `clients` are those of all phases. Empty: all clients start together."""
+    actions: tuple[TimedAction, ...] = ()
+    """Actions on the store while the clients run; times count from the start of the clients."""
 
     def __post_init__(self) -> None:
         largest = max(self.key_size, self.values.mean_bytes)
@@ -302,6 +330,11 @@ class Workload:
         """Phases with clients; without phases, one of all clients."""
         with_clients = tuple(phase for phase in self.phases if phase.clients)
         return with_clients or (WorkloadPhase(self.name, self.clients, self.duration_s),)
+
+    @property
+    def beside(self) -> tuple[TimedAction, ...]:
+        """Actions beside clients, in all phases."""
+        return (*self.actions, *(timed for phase in self.phases for timed in phase.actions))
 
     @property
     def threads(self) -> int:

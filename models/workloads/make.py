@@ -9,11 +9,15 @@ from typing import Any, Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.targets import load_class
 from lsmlab.models.units import build, quantity
+from lsmlab.models.workloads.actions import read_actions
 from lsmlab.models.workloads.base import Workload, WorkloadSettings
 from lsmlab.models.workloads.values import FixedSize
 
 ALLOWED: Final = ("lsmlab",)
 """Packages whose classes a configuration may name: a configuration of a third party must not run arbitrary code."""
+
+_OF_ANY_WORKLOAD: Final = ("families", "actions")
+"""Keys that every workload may have beside those of its class (`family_shares`, `read_actions`)."""
 
 
 def make_workload(values: Mapping[str, Any], allowed: Sequence[str] = ALLOWED) -> Workload:
@@ -25,10 +29,14 @@ def make_workload(values: Mapping[str, Any], allowed: Sequence[str] = ALLOWED) -
     cls = load_class(target, allowed, "workload", "lsmlab.models.workloads.ycsb.Ycsb")
     if not issubclass(cls, WorkloadSettings):
         raise InputError(f"workload._target_: {target} is no workload; name a dataclass that extends WorkloadSettings")
-    own = {key: value for key, value in values.items() if key != "families"}  # see `family_shares`
+    own = {key: value for key, value in values.items() if key not in _OF_ANY_WORKLOAD}
     settings = build(cls, own, "workload")
+    actions = read_actions(values.get("actions"), "workload.actions")
     try:
-        return settings.workload()
+        workload = settings.workload()
+        if actions and workload.phases:
+            raise InputError("actions: give them to a phase with clients, such as {overwrite: {actions: [...]}}")
+        return replace(workload, actions=actions)
     except InputError as error:
         text = str(error)
         raise InputError(text if text.startswith("workload") else f"workload: {text}") from None

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.compact_range import CompactRangeOptions
 from lsmlab.models.tree.key_order import Ordered
-from lsmlab.models.units import build, quantity
+from lsmlab.models.units import build
+from lsmlab.models.workloads.actions import ACTIONS, read_action, read_actions
 from lsmlab.models.workloads.base import StoreAction, Workload, WorkloadPhase
 from lsmlab.models.workloads.db_bench import (
     DbBench,
@@ -49,35 +49,6 @@ NAMES_OF_DB_BENCH: Final = (*BENCHMARKS, "flush", "compact", "waitforcompaction"
 """Phases that db_bench's `--benchmarks` may name."""
 _OPEN_ENDED: Final = (StoreAction.COMPACT, StoreAction.WAIT_FOR_COMPACTION)
 """Actions whose length the run finds out."""
-_ACTIONS: Final = {action.value: action for action in StoreAction}
-
-
-@dataclass(frozen=True, slots=True)
-class _Wait:
-    """Settings of the phase `wait`."""
-
-    duration: float = quantity("seconds")
-
-
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """Settings of the phases `deleterange` and `deletefilesinrange`."""
-
-    begin: float = quantity("ratio", high=1.0)
-    """Place in key order, as a share of the key space."""
-    end: float = quantity("ratio", high=1.0)
-
-    def __post_init__(self) -> None:
-        if self.end <= self.begin:
-            raise InputError(f"end: {self.end:g} must be above begin, {self.begin:g}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Ingest(_Range):
-    """Settings of the phase `ingest`."""
-
-    files: int = quantity("count", 1, low=1, high=100_000)
-    """Files that divide the keys of the range."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,11 +89,12 @@ class Phases(ReadWhileWriting, SeekRandom, MultiReadRandom, ReadRandomWriteRando
         """
         name, own = item
         where = f"workload.phases[{number}].{name}"
-        if name in _ACTIONS:
-            return _action(_ACTIONS[name], own, where), None
+        if name in ACTIONS:
+            return read_action(name, own, where), None
         if name not in BENCHMARKS:
-            raise InputError(f"workload.phases[{number}]: {name!r} is not one of {', '.join([*BENCHMARKS, *_ACTIONS])}")
-        kind = BENCHMARKS[name]
+            raise InputError(f"workload.phases[{number}]: {name!r} is not one of {', '.join([*BENCHMARKS, *ACTIONS])}")
+        kind, own = BENCHMARKS[name], dict(own)
+        beside = read_actions(own.pop("actions", None), f"{where}.actions")
         shared = {f.name: getattr(self, f.name) for f in fields(kind)} | {"seed": self.seed + before}
         if shared.get("use_existing_db", "") is None:
             del shared["use_existing_db"]
@@ -134,7 +106,7 @@ class Phases(ReadWhileWriting, SeekRandom, MultiReadRandom, ReadRandomWriteRando
             raise InputError(
                 f"{where}: db_bench destroys the store before {name}; make it the first phase, or write overwrite"
             )
-        return WorkloadPhase(name, whole.clients, whole.duration_s), whole
+        return WorkloadPhase(name, whole.clients, whole.duration_s, actions=beside), whole
 
 
 def phase_items(phases: Any) -> list[tuple[str, Mapping[str, Any]]]:
@@ -155,22 +127,6 @@ def phase_items(phases: Any) -> list[tuple[str, Mapping[str, Any]]]:
                 f"workload.phases[{i}]: must be a name, or one name with its flags, such as {{overwrite: {{duration: 60s}}}}"
             )
     return found
-
-
-def _action(action: StoreAction, own: Mapping[str, Any], where: str) -> WorkloadPhase:
-    if action is StoreAction.WAIT:
-        return WorkloadPhase(action.value, action=action, duration_s=build(_Wait, own, where).duration)
-    if action is StoreAction.INGEST:
-        files = build(_Ingest, own, where)
-        return WorkloadPhase(action.value, action=action, span=(files.begin, files.end), files=files.files)
-    if action in (StoreAction.DELETE_RANGE, StoreAction.DELETE_FILES_IN_RANGE):
-        given = build(_Range, own, where)
-        return WorkloadPhase(action.value, action=action, span=(given.begin, given.end))
-    if action is StoreAction.COMPACT:
-        return WorkloadPhase(action.value, action=action, compact_range=build(CompactRangeOptions, own, where))
-    if own:
-        raise InputError(f"{where}: this phase has no settings")
-    return WorkloadPhase(action.value, action=action)
 
 
 def _check_same(first: Workload, other: Workload) -> None:

@@ -32,6 +32,7 @@ _SHORT: Final = {
     "pending_slowdown": "Pending compaction bytes slowed writes",
     "background_error": "A background error stopped writes",
     "write_buffer_manager_limit": "A full write buffer manager stopped writes",
+    "ingestion": "Ingestion of files stopped writes",
 }
 """Headline by the costliest cause."""
 

@@ -7,7 +7,7 @@ of a limit is one event of this module.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -145,11 +145,14 @@ class ClientLoad:
         self._plan()
         return groups
 
-    def flush(self, reason: str) -> None:
-        """Make all active memtables immutable and flush them (DB::Flush); does not wait for it."""
+    def flush(self, numbers: Collection[int], reason: str) -> None:
+        """Make the active memtables of some column families immutable and flush them (DB::Flush); does not wait for it.
+
+        `numbers`: of the families.
+        """
         self._advance()
         for switches in self._switches:
-            for resized in switches.all(self._written, reason):
+            for resized in switches.flush(numbers, self._written, reason):
                 self._fit_memtable(resized)
         self._plan()
 

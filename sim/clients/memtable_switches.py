@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from lsmlab.models import since
@@ -65,11 +65,14 @@ class MemtableSwitches:
         others = (n for n in self._families if n != number) if self._database.atomic_flush else ()
         return self._database.switch_memtables([own, *self._unfilled(others, written, WRITE_BUFFER_FULL)])
 
-    def all(self, written: float, reason: str) -> list[int]:
-        """Switch the memtables of all families and flush them at once; return as `full`."""
-        resized = self._database.switch_memtables(list(self._unfilled(self._families, written, reason)))
-        self._database.force_flushes(list(self._families))
-        return resized
+    def flush(self, numbers: Collection[int], written: float, reason: str) -> list[int]:
+        """Switch the memtables of some families, with atomic_flush of all, and flush them at once; return as `full`."""
+        chosen = [number for number in self._families if number in numbers]
+        if not chosen:
+            return []
+        resized = self._force(chosen, written, reason)
+        self._database.force_flushes(chosen)
+        return resized or []
 
     def switch_if_required(self, written: float) -> list[int] | None:
         """Switch memtables if WALs ask for it; return as `full`, None if no memtable was switched."""

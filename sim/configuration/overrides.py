@@ -77,7 +77,7 @@ def prepare(overrides: Sequence[str]) -> list[str]:
         key, equals, value = text.partition("=")
         if key == "prefill":  # a second instance of the group `workload`
             key = "workload@prefill"
-        elif key.startswith("prefill.options"):  # no entry of the group has this key, so Hydra must add it
+        elif key == "workload.actions" or key.startswith("prefill.options"):  # no entry has this key: Hydra must add it
             key = f"++{key}"
         elif key == MACHINE:  # a file with a parameter set: its constants are those of host, drive and limits
             key, value = PARAMETERS, re.sub(r"[^,]+", lambda m: quote(m[0]), value) if value[:1] not in _QUOTES else value

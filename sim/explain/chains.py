@@ -31,6 +31,7 @@ class Chain:
 Find = Callable[[int], JobRecord | None]
 MEMTABLE_CAUSES: Final = (
     StallCause.MEMTABLE_STOP, StallCause.MEMTABLE_SLOWDOWN, StallCause.WRITE_BUFFER_MANAGER_LIMIT,
+    StallCause.INGESTION,
 )  # fmt: skip
 PENDING_CAUSES: Final = (StallCause.PENDING_STOP, StallCause.PENDING_SLOWDOWN)
 

@@ -16,6 +16,7 @@ CAUSE_WORDS: Final = {
     "pending_slowdown": "pending compaction bytes, slowed",
     "background_error": "background error, stopped",
     "write_buffer_manager_limit": "write buffer manager full, stopped",
+    "ingestion": "files ingested, stopped",
 }
 """Stall causes as text."""
 WAIT_WORDS: Final = {

@@ -64,11 +64,13 @@ class Work(IntEnum):
     """Recovery from a background error."""
     MEMORY = 4
     """Flushes of any database of the write buffer manager."""
+    INGESTION = 5
+    """A flush, if a memtable overlaps the files, and the commit to the MANIFEST."""
 
 
 _WORK_OF: Final = {
     "memtable": Work.FLUSH, "l0": Work.L0_COMPACTION, "pending": Work.COMPACTION, "background": Work.RECOVERY,
-    "write": Work.MEMORY,
+    "write": Work.MEMORY, "ingestion": Work.INGESTION,
 }  # fmt: skip
 
 
@@ -301,6 +303,8 @@ class _Present:
         l0 = compacts & (jobs.start_level[running] == 0)
         holds = compacts & _at_base(jobs, own)[running]
         self.oldest_flush = _oldest(key[flush & works], running[flush & works], keys)
+        self.oldest_flush_of_all = _oldest(when[flush & works], running[flush & works], size)
+        """The same over all families: an ingestion may flush any."""
         self.oldest_l0 = _oldest(key[l0], running[l0], keys)
         self.flushes = _Group(when[flush], running[flush], size)
         self.compactions = _Group(when[~flush], running[~flush], size)
@@ -329,15 +333,17 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
     present = _Present(moments, jobs, own, families)
     most = slots or Slots(len(jobs.flush) + 1, len(jobs.flush) + 1, 1)
 
-    for_flush = stalled.work == Work.FLUSH
-    flush_runs = for_flush & (present.oldest_flush[stalled.key] >= 0)
+    ingests = stalled.work == Work.INGESTION
+    for_flush = (stalled.work == Work.FLUSH) | ingests
+    flush = np.where(ingests, present.oldest_flush_of_all[at], present.oldest_flush[stalled.key])
+    flush_runs = for_flush & (flush >= 0)
     flush_slots = for_flush & ~flush_runs & (present.flushes.count[at] >= most.flushes)
-    held = for_flush & ~flush_runs & ~flush_slots & present.flush_waits[stalled.key]  # a full L0 lets no flush start
+    held = for_flush & ~flush_runs & ~flush_slots & ~ingests & present.flush_waits[stalled.key]  # a full L0 lets no flush start
     for_l0 = (stalled.work == Work.L0_COMPACTION) | held
     l0_runs = for_l0 & (present.oldest_l0[stalled.key] >= 0)
     for_any = stalled.work == Work.COMPACTION
     any_runs = for_any & (present.of_family.count[stalled.key] > 0)
-    _add_running(stalls, jobs, own, slots, stalled, present, (flush_runs, l0_runs, any_runs), found)
+    _add_running(stalls, jobs, own, slots, stalled, present, flush, (flush_runs, l0_runs, any_runs), found)
 
     left = (for_l0 & ~l0_runs) | (for_any & ~any_runs)
     busy = present.compactions.count[at]
@@ -353,21 +359,27 @@ def _of_database(stalls: Stalls, mine: Ints, jobs: Jobs, own: Ints, slots: Slots
         found.held(holder, stall[pair], job, stalled.seconds[pair] * part)
     error = stalled.work == Work.RECOVERY
     memory = stalled.work == Work.MEMORY
-    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error | memory)
-    for holder, which in ((Holder.THROTTLE, nothing), (Holder.ERROR, error), (Holder.MANAGER, memory)):
+    commits = ingests & ~flush_runs & ~flush_slots
+    nothing = ~(flush_runs | flush_slots | l0_runs | any_runs | full | locked | unclear | error | memory | commits)
+    for holder, which in (
+        (Holder.THROTTLE, nothing), (Holder.ERROR, error), (Holder.MANAGER, memory), (Holder.SYNC, commits),
+    ):  # fmt: skip
         found.held(holder, stall[which], np.full(int(which.sum()), -1), stalled.seconds[which])
 
 
 def _add_running(
-    stalls: Stalls, jobs: Jobs, own: Ints, slots: Slots | None, stalled: _Stalled, present: _Present,
+    stalls: Stalls, jobs: Jobs, own: Ints, slots: Slots | None, stalled: _Stalled, present: _Present, flush: Ints,
     runs: tuple[Bools, Bools, Bools], found: _Pieces,
 ) -> None:  # fmt: skip
-    """Add the moments at which the work ran: a flush, a compaction out of L0, or any compaction (`runs`)."""
+    """Add the moments at which the work ran: a flush, a compaction out of L0, or any compaction (`runs`).
+
+    `flush`: the flush that must end at each moment.
+    """
     stall, _, key, _, seconds = stalled
     flush_runs, l0_runs, any_runs = runs
     on_time, speed = np.zeros(len(stall)), NUMBER[Holder.OWN_SPEED]
     beside = np.where(present.flush_waits[key], NUMBER[Holder.FLUSH_SLOTS], speed)  # another flush could have run, too
-    found.running(flush_runs, stall, present.oldest_flush[key], beside, on_time, seconds)
+    found.running(flush_runs, stall, flush, beside, on_time, seconds)
 
     pair, job, part = present.of_family.members(key, any_runs)
     beside = np.where(present.compaction_waits[key[pair]], NUMBER[Holder.COMPACTION_SLOTS], speed)

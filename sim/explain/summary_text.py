@@ -6,14 +6,17 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.models.units import format_bytes, format_seconds
 from lsmlab.sim.explain.holder_sentences import held_text
 from lsmlab.sim.explain.not_simulated import not_covered, remarks, warnings
 from lsmlab.sim.explain.sentences import CAUSE_WORDS, count, device_use, overload_text, percent, stall_group_text
-from lsmlab.sim.results.comparison_text import family_lines, in_columns, phase_table
+from lsmlab.sim.results.comparison_text import action_table, family_lines, in_columns, phase_table
 from lsmlab.sim.results.conditions import condition_sentences
 from lsmlab.sim.results.database_text import database_lines
 
+_COUNTED: Final = {cause.value for cause in THROTTLE_CAUSES}
+"""Causes that RocksDB counts."""
 _LABEL: Final = 16
 _WIDTH: Final = 120
 _PERCENTILES: Final = {
@@ -67,22 +70,22 @@ def summary_text(summary: Mapping[str, Any]) -> str:
 
 
 def _prefill(summary: Mapping[str, Any]) -> list[str]:
-    facts = summary.get("prefill")
-    if not facts:
-        return []
+    of_entries = {f"{name}: ": group.get("prefill") for name, group in (summary.get("databases") or {}).items()}
+    found = {"": summary.get("prefill"), **of_entries}
+    return [_prefill_row(name, facts) for name, facts in found.items() if facts]
+
+
+def _prefill_row(name: str, facts: Mapping[str, Any]) -> str:
     size, files = format_bytes(facts["live_bytes"]), " ".join(str(n) for n in facts["files_per_level"])
     options = "".join(f", {name}={value}" for name, value in facts.get("options", {}).items())
-    return [
-        _row(
-            "prefill",
-            f"{facts['workload']}{options}, {facts['operations']:,.0f} operations; afterwards {size}, files per level {files}",
-        )
-    ]
+    done = f"{facts['workload']}{options}, {facts['operations']:,.0f} operations"
+    return _row("prefill", f"{name}{done}; afterwards {size}, files per level {files}")
 
 
 def _phases(summary: Mapping[str, Any]) -> list[str]:
-    rows = summary.get("phases")
-    return ["", *in_columns(phase_table(rows)), ""] if rows else []
+    """Return the tables of phases, and of actions beside clients."""
+    tables = [table(rows) for name, table in (("phases", phase_table), ("actions", action_table)) if (rows := summary.get(name))]
+    return [line for rows in tables for line in ("", *in_columns(rows), "")]
 
 
 def _conditions(summary: Mapping[str, Any]) -> list[str]:
@@ -206,7 +209,8 @@ def _stalls(summary: Mapping[str, Any]) -> list[str]:
         if duration_s or counts.get(cause):
             words = f"{CAUSE_WORDS.get(cause, cause)}: {format_seconds(duration_s)}"
             share = f", {percent(by_cause[cause] / lost['total'])} of the lost operations" if by_cause.get(cause) else ""
-            lines.append(_row("", f"{words}{share} ({counter_text(counts.get(cause, 0))})"))
+            counter = f" ({counter_text(counts.get(cause, 0))})" if cause in _COUNTED else ""
+            lines.append(_row("", f"{words}{share}{counter}"))
     lines += costliest_lines(summary)
     chain, levels = summary.get("chain_bytes"), summary.get("chain_levels")
     if chain and levels and chain.get("max"):

@@ -128,11 +128,38 @@ def phase_table(phases: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     return [_PHASE_COLUMNS, *(_phase_row(phase) for phase in phases)]
 
 
+_ACTION_COLUMNS: Final = ("Action", "At", "Time", "Stalled", "Stopped by it", "Flushed", "Compacted", "Live", "Files")
+
+
+def action_table(actions: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Header and one row per action of `actions` in summary.json.
+
+    `Stalled`: time that writers waited meanwhile for any cause; `Stopped by it`: for the ingestion itself.
+    """
+    return [_ACTION_COLUMNS, *(_action_row(action) for action in actions)]
+
+
+def _action_row(action: Mapping[str, Any]) -> tuple[str, ...]:
+    stalls = action["stall_seconds"]
+    return (
+        _named(action, "action"), format_seconds(action["start_s"]),
+        format_seconds(action["duration_s"]) + (" (unfinished)" if action["unfinished"] else ""),
+        format_seconds(sum(stalls.values())), format_seconds(stalls.get("ingestion", 0.0)), format_bytes(action["flush_bytes"]),
+        format_bytes(action["compaction_write_bytes"]), format_bytes(action["live_bytes"]),
+        " ".join(map(str, action["files_per_level"])),
+    )  # fmt: skip
+
+
+def _named(row: Mapping[str, Any], kind: str) -> str:
+    """Return the name of a phase or action, after that of its databases in a run of several."""
+    return f"{row['database']}: {row[kind]}" if "database" in row else str(row[kind])
+
+
 def _phase_row(phase: Mapping[str, Any]) -> tuple[str, ...]:
     with_clients = phase["operations"] > 0.0
     latencies = (_cell(_at(f"{op}_latency_s", "p99")(phase), format_seconds) for op in ("write", "read"))
     return (
-        phase["phase"], format_seconds(phase["duration_s"]),
+        _named(phase, "phase"), format_seconds(phase["duration_s"]),
         *((f"{phase['operations']:,.0f}", f"{phase['ops_per_s']:,.0f}") if with_clients else ("-", "-")), *latencies,
         f"{phase['stall_fraction']:.1%}" if with_clients else "-",
         format_bytes(phase["flush_bytes"]), format_bytes(phase["compaction_write_bytes"]),

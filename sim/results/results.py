@@ -19,7 +19,7 @@ from lsmlab.sim.process_memory import LARGE_RUN_JOBS, return_freed_memory
 from lsmlab.sim.results.conditions import condition_facts
 from lsmlab.sim.results.database_summaries import database_summaries
 from lsmlab.sim.results.job_sums import JobSums
-from lsmlab.sim.results.phases import PhaseRecord, phase_rows
+from lsmlab.sim.results.phases import action_rows, phase_rows
 from lsmlab.sim.results.schema.columns import FORMAT, TableSchema
 from lsmlab.sim.results.schema.run_tables import EVENTS, JOB_BLOBS, JOB_WAITS, JOBS, LATENCY, SERIES, STALLS
 from lsmlab.sim.results.series import (
@@ -86,13 +86,11 @@ class Result:
 
 
 def collect(
-    setting: Setting, machine: Machine, stores: Sequence[Store], end_s: float, logs: Sequence[EventLog] | None = None,
-    steps: Sequence[PhaseRecord] = (),
+    setting: Setting, machine: Machine, stores: Sequence[Store], end_s: float, logs: Sequence[EventLog] | None = None
 ) -> Result:  # fmt: skip
     """Return the result of a run that ended at `end_s`, without its stalls (`sim.explain`).
 
-    The trees of a large run lose their keys. `logs`: event logs of all databases, None without events. `steps`: phases of a
-    workload with phases.
+    The trees of a large run lose their keys. `logs`: event logs of all databases, None without events.
     """
     setup, clients = stores[0].setup, AllClients([store.clients for store in stores])
     families = [family for store in stores for family in store.families]
@@ -113,8 +111,9 @@ def collect(
     summary["memory"] = _memory(stores)
     if facts := condition_facts(setup, databases):
         summary["conditions"] = facts
-    if steps:
-        summary["phases"] = phase_rows(steps, stores[0].clients, jobs)
+    for name, rows in (("phases", phase_rows), ("actions", action_rows)):
+        if found := rows(stores, jobs):
+            summary[name] = found
     if len(setup.families) > 1 and len(stores) == 1:
         summary["column_families"] = family_summaries(setup, families, JobSums(jobs))
     summary |= _reads(stores)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsmlab.sim.clients.clients import ClientLoad
+from lsmlab.sim.results.phase_records import PhaseRecord
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.database import Database
 
@@ -27,6 +28,10 @@ class Store:
     databases: Sequence[Database]
     clients: ClientLoad
     reads: FamilyReads | None
+    phases: Sequence[PhaseRecord] = ()
+    """Phases of a workload with phases."""
+    actions: Sequence[PhaseRecord] = ()
+    """Actions beside clients."""
 
     @property
     def families(self) -> list[ColumnFamily]:

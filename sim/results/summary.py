@@ -170,7 +170,7 @@ def _stalls(families: Sequence[ColumnFamily], clients: AllClients, duration_s: f
     return {
         "stall_fraction": sum(seconds.values()) / duration_s,
         "stall_seconds": seconds,
-        "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in families) for cause in causes},
+        "stall_count": {cause.value: sum(s.recorder.stall_counts[cause] for s in families) for cause in THROTTLE_CAUSES},
         "longest_stall_s": min(clients.longest_wait_s, duration_s),  # a delay may outlast the run
     }
 

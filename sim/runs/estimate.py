@@ -78,7 +78,8 @@ class CostEstimate:
 def estimate(config: Mapping[str, Any], allowed: tuple[str, ...] = ()) -> CostEstimate:
     """Estimate the cost of a configuration; a factor of 2 to 3 is usual. Raises InputError for one that cannot run."""
     setting = Setting.of(config, allowed)
-    phases = [expected(one) for one in (setting, setting.prefill.setting if setting.prefill else None) if one is not None]
+    filled = [one.prefill.setting for one in (setting, *(d.setting for d in setting.databases)) if one.prefill is not None]
+    phases = [expected(one) for one in (setting, *filled)]
     return CostEstimate(sum(map(_work, phases)) + START, max(map(_memory_bytes, phases)))
 
 

@@ -97,6 +97,8 @@ class ColumnFamily:
         """Inputs of the stall conditions at the last `install`."""
         self.memtables = Memtables(parts.number, parts.source, parts.content.sample)
         self.immutables: list[Memtable] = []
+        self.memtables_switched = 0
+        """Number of memtables that became immutable; that of the active memtable, counted from 0 (`MemTable::GetID`)."""
         self.memtables_full = 0
         """Number of memtables that filled up while an older one was not flushed yet."""
         self.purge = Purge()
@@ -122,6 +124,7 @@ class ColumnFamily:
             return False
         memtable.first_wal = self.database.wal_closed(self.number, memtable.wal_bytes)
         memtable.reason, memtable.size_bytes = switch.reason, switch.size_bytes
+        self.memtables_switched += 1
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
         self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)

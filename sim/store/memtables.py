@@ -74,6 +74,8 @@ class Memtables:
         self.kept_hot_keys = KeptHotKeys()
         self._deleted: list[tuple[KeyRange, float]] = []
         """Range tombstones of the active memtable, each with the entries that were written before it."""
+        self._latest: KeyArray | None = None
+        """Keys of the last memtable that became immutable; None before the first one."""
 
     @property
     def ranges(self) -> list[KeyRange]:
@@ -98,6 +100,15 @@ class Memtables:
         self._deleted = []
         return memtable
 
+    def overlaps(self, entries: float, lo: int, hi: int) -> bool:
+        """Return whether the active memtable, which holds `entries`, has one in [lo, hi] (`RangesOverlapWithMemtables`).
+
+        Its keys are not known before it is full: taken are those of the memtable before it, and any key if there is none.
+        """
+        if any(one.lo <= hi and one.hi >= lo for one in self.ranges):
+            return True
+        return entries >= 1.0 and (self._latest is None or has_key(self._latest, self._sample.weight, lo, hi))
+
     def full(self, entries: float, wal_bytes: float, picker: Picker) -> Memtable | None:
         """Return the memtable to flush after `entries` writes; None if all its keys stay in memory.
 
@@ -106,6 +117,7 @@ class Memtables:
         """
         if not picker.keeps_hot_keys and not len(self.kept_hot_keys.keys):
             keys, tombstones = self._source.memtable(self._number, entries)
+            self._latest = keys
             return self._with_ranges(Memtable(entries, keys, tombstones, wal_bytes))
         before = self.kept_hot_keys
         new, flags, updates = self._source.memtable_with_counts(self._number, entries)
@@ -136,6 +148,15 @@ class Memtables:
         if not len(keys) and not self._deleted:
             return None
         return self._with_ranges(Memtable(entries, keys, tombstones, 0.0))
+
+
+def has_key(keys: KeyArray, weight: float, lo: int, hi: int) -> bool:
+    """Return whether a memtable with the carried `keys`, each for `weight` real ones, has a key in [lo, hi].
+
+    Between two carried keys the real ones lie evenly.
+    """
+    first, last = np.interp((lo, hi + 1), keys, np.arange(len(keys))) if len(keys) else (0.0, 0.0)
+    return bool((last - first) * weight >= 1.0 or np.searchsorted(keys, hi, "right") > np.searchsorted(keys, lo))
 
 
 def sum_updates(parts: Sequence[tuple[KeyArray, Floats]]) -> tuple[KeyArray, Floats]:

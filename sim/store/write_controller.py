@@ -18,8 +18,8 @@ class WriteController:
         """Delayed write rate of the database in bytes/s; it keeps its value while no column family delays writes."""
         self.families: list[FamilyContext] = []
         self.stopped_by: StallCause | None = None
-        """What stops all writes besides the throttle: a background error, or the write buffer manager. The default column family
-        then holds a stop token."""
+        """What stops all writes besides the throttle: a background error, the write buffer manager, or an ingestion. The throttle
+        of the default column family then has this cause."""
 
     def recompute(self, family: FamilyContext, throttle: Throttle, inputs: StallInputs) -> None:
         """Recompute the token of `family` from `inputs` and from the tokens of the other column families."""
@@ -28,7 +28,7 @@ class WriteController:
             others = [f.throttle for f in self.families if f is not family]
             state = state._replace(rate_bytes_per_s=self.rate_bytes_per_s)
             inputs = inputs._replace(
-                others_delayed=any(t.delayed for t in others), others_stopped=any(t.stopped for t in others)
+                others_delayed=any(t.delayed for t in others), others_stopped=any(t.stopped and t.holds_token for t in others)
             )
         family.throttle = throttle.recompute(state, inputs)
         self.rate_bytes_per_s = family.throttle.rate_bytes_per_s
@@ -54,7 +54,7 @@ class WriteController:
     @property
     def restricts_writes(self) -> bool:
         """Return whether writers are stopped or delayed."""
-        return any(f.throttle.cause is not None for f in self.families)
+        return any(f.throttle.holds_token for f in self.families)
 
     @property
     def holds_flushes(self) -> bool:

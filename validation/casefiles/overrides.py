@@ -22,7 +22,7 @@ _SHARED_FLAGS: Final = (
 """Keys that a prefill inherits from the workload unless it sets them: db_bench takes them once per invocation."""
 FAMILIES: Final = "families"
 """Key of the column families in `store` and `workload`."""
-_ADDED: Final = {"workload": (FAMILIES,), "prefill": (FAMILIES, "options")}
+_ADDED: Final = {"workload": (FAMILIES, "actions"), "prefill": (FAMILIES, "options")}
 """Keys of a group that configurations of `lsmlab run` lack until they are added."""
 
 

@@ -14,7 +14,9 @@ from lsmlab.sim.prefill_options import prefill_engine, prefill_engines, prefill_
 from lsmlab.validation.recorder.drivers import DB_BENCH, Driver
 from lsmlab.validation.recorder.flags import Flag, as_arguments, number
 
-_NOT_FLAGS: Final = ("_target_", "name", "phases", "shards", "shard_spread", "description", "source", "families", "options")
+_NOT_FLAGS: Final = (
+    "_target_", "name", "phases", "actions", "shards", "shard_spread", "description", "source", "families", "options",
+)  # fmt: skip
 _WHOLE: Final = 100.0
 """Sum of db_bench's `column_family_distribution`."""
 _RATE_LIMIT: Final = "rate_limiter_bytes_per_sec"
@@ -114,6 +116,8 @@ def _with_workload(store: Mapping[str, Flag], workload: Mapping[str, Any]) -> di
 
 def _workload_flags(workload: Mapping[str, Any]) -> dict[str, Flag]:
     flags: dict[str, Flag] = {}
+    if workload.get("actions"):
+        raise InputError("workload.actions: cannot be recorded: db_bench has no actions beside its benchmarks; remove them")
     for name, value in workload.items():
         if name not in _NOT_FLAGS and value is not None:
             flags[name] = number(value)

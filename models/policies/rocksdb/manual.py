@@ -8,7 +8,19 @@ from typing import Final
 
 from lsmlab.models import since
 from lsmlab.models.options.compact_range import BottommostLevelCompaction, CompactRangeOptions
-from lsmlab.models.policies.decisions import NOTHING, Compaction, DoNothing, Drop, Move, Picker, RunningJob
+from lsmlab.models.options.fields import RocksDbOptions
+from lsmlab.models.policies.decisions import (
+    NOTHING,
+    Compaction,
+    DoNothing,
+    Drop,
+    Move,
+    Picker,
+    RunningJob,
+    StallInputs,
+    Throttle,
+    ThrottleState,
+)
 from lsmlab.models.policies.rocksdb.fifo import FifoPicker
 from lsmlab.models.policies.rocksdb.inputs import Seed, conflicts, key_range
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
@@ -43,6 +55,19 @@ class ManualPick:
     """Smallest key of the job after it; None: there is none."""
     conflict: bool = False
     """Whether a running job has files or a range that the next job needs."""
+
+
+def flush_would_stall(throttle: Throttle, state: ThrottleState, inputs: StallInputs, options: RocksDbOptions) -> bool:
+    """Return whether a flush waits because a further memtable and L0 file would stall writers.
+
+    Below the triggers of flushes and compactions it does not wait, for nothing would end the wait
+    (`DBImpl::WaitUntilFlushWouldNotStallWrites`).
+    """
+    idle = inputs.l0_files < options.level0_file_num_compaction_trigger
+    if idle and inputs.immutables < options.min_write_buffer_number_to_merge:
+        return False
+    further = inputs._replace(immutables=inputs.immutables + 1, l0_files=inputs.l0_files + 1)
+    return throttle.recompute(state, further).cause is not None
 
 
 _DONE: Final = ManualPick()

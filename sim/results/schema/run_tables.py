@@ -143,8 +143,8 @@ STALLS: Final = TableSchema(
         Column(
             "cause", "string", "",
             "memtable_stop, l0_stop, pending_stop, memtable_slowdown, l0_slowdown, pending_slowdown, "
-            "background_error (after a failed job, the database accepts no write), or write_buffer_manager_limit "
-            "(with allow_stall, all memtables take the whole buffer)",
+            "background_error (after a failed job, the database accepts no write), write_buffer_manager_limit "
+            "(with allow_stall, all memtables take the whole buffer), or ingestion (of files)",
         ),
         Column("start_s", "float64", "s", "start of the stall"),
         Column("end_s", "float64", "s", "end of the stall, or start of another cause"),
