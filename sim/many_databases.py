@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -56,7 +57,9 @@ class ManyDatabases:
             machine = _with_limiter(self.machine, setting, rng) if opened else self.machine
             opened[process] = Process.of(machine, settings, rng)
         sets = ClientSets(self.machine, len(each))
-        setups = {one.name: set_up(one.setting) for one in alike}
+        together = Counter(processes)
+        of_entry = {one.name: together[process] for (one, _), process in zip(each, processes, strict=True)}
+        setups = {one.name: set_up(one.setting, databases=of_entry[one.name]) for one in alike}
         own_seeds = zip(*(seed.spawn(len(each)) for seed in seeds), strict=True) if len(each) > 1 else [seeds]
         self.members: list[Member] = []
         for number, ((one, name), process, own) in enumerate(zip(each, processes, own_seeds, strict=True)):

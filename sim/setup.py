@@ -28,6 +28,7 @@ from lsmlab.models.workloads.make import FamilyShare
 from lsmlab.models.workloads.values import FixedSize, KeyedSizes, large_values
 from lsmlab.sim.process_memory import check_memory
 from lsmlab.sim.setting import KeySettings, Setting
+from lsmlab.sim.store.write_buffer_manager import MUTABLE_SHARE
 from lsmlab.sim.store.write_shape import WriteShape, mean_shape
 
 OFFSET_BYTES: Final = 8.0
@@ -95,10 +96,11 @@ LARGE_RUN_SAMPLES, LARGE_RUN_WRITES = 256, 4_000_000
 (docs/background/keys.md)."""
 
 
-def set_up(setting: Setting, like: Mapping[str, KeySample] | None = None) -> Setup:
+def set_up(setting: Setting, like: Mapping[str, KeySample] | None = None, *, databases: int = 1) -> Setup:
     """Choose the keys that a run simulates and the sizes of its entries.
 
-    `like`: sampled keys by column family that another phase of the run has chosen. Raises InputError if the keys do not fit in
+    `like`: sampled keys by column family that another phase of the run has chosen. `databases`: number of databases in its
+    process. Raises InputError if the keys do not fit in
     memory.
     """
     engines, workload, shares = setting.engines, setting.workload, setting.shares
@@ -112,6 +114,7 @@ def set_up(setting: Setting, like: Mapping[str, KeySample] | None = None) -> Set
         if shares[name].writes > 0.0
         for one in (engines[name], of_prefill[name])
     )
+    per_file = max(1.0, min(per_file, _entries_for_memory(setting, databases, shapes)))
     samples = like or _samples(
         views,
         workload.sample(
@@ -185,6 +188,19 @@ def _entries_per_file(engine: Engine, workload: Workload, shape: WriteShape) -> 
         value_bytes = table_value_bytes(mean, reference)
     per_file = engine.smallest_file_bytes / max(1.0, (workload.key_size + value_bytes) * engine.compression_ratio)
     return max(1.0, min(per_file, shape.memtable_entries))
+
+
+def _entries_for_memory(setting: Setting, databases: int, shapes: Mapping[str, WriteShape]) -> float:
+    """Return the entries per memtable at which those of a process reach the limit of their write buffer manager.
+
+    Infinity without one.
+    """
+    manager = setting.sharing.manager(setting.engine)
+    if manager is None:
+        return math.inf
+    shared = setting.sharing.write_buffer_manager is not None
+    memtables = len(shapes) * (databases * setting.workload.shards if shared else 1)
+    return manager.buffer_bytes * MUTABLE_SHARE / memtables / max(shape.memtable_bytes for shape in shapes.values())
 
 
 def _samples_per_file(keys: KeySettings, workload: Workload, entries_per_file: float) -> float:
