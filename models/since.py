@@ -22,6 +22,7 @@ PRESSURE_AT_AN_EIGHTH: Final = Version(8, 11)
 PRESSURE_FLOOR: Final = Version(9, 8)
 MANAGER_MAY_STALL: Final = Version(6, 21)
 MANAGER_LEAVES_OUT_FLUSHES: Final = Version(7, 6)
+HISTORY_BY_ALLOCATION: Final = Version(6, 28)
 
 # ---- jobs, rate limiter, errors ----
 

@@ -62,6 +62,8 @@ _LAST: Final = Version(2**31, 0)
 RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "level_compaction_dynamic_file_size": (Version(7, 8), Version(8, 11)),
     "ignore_max_compaction_bytes_for_input": (Version(7, 8), Version(8, 11)),
+    "max_write_buffer_number_to_maintain": (Version(5, 7), Version(10, 1)),
+    "max_write_buffer_size_to_maintain": (Version(6, 5), _LAST),
     "rate_limiter_auto_tuned": (Version(5, 9), _LAST),
     "periodic_compaction_seconds": (Version(6, 2), _LAST),
     "enable_blob_files": (Version(6, 18), _LAST),

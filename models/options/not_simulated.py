@@ -223,8 +223,6 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "last_level_temperature": _small("kUnknown", _TIER),
     "max_sequential_skip_in_iterations": _small("8", "when a scan over old versions of a key seeks instead"),
     "max_successive_merges": _large("0", "merges are done at the write, which reads the old value first"),
-    "max_write_buffer_number_to_maintain": _small("0", "flushed memtables stay in memory for transactions"),
-    "max_write_buffer_size_to_maintain": _small("0", "flushed memtables stay in memory for transactions"),
     "memtable": _large("skip_list/SkipListFactory", "the name of memtable_factory in option strings"),
     "memtable_avg_op_scan_flush_trigger": _small("0", "scans over deleted entries in the memtable start a flush"),
     "memtable_batch_lookup_optimization": _small("false", "CPU of several reads at once in the memtable"),

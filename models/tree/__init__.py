@@ -7,5 +7,5 @@
   tombstones.
 - blobs: blob files and their garbage; values_apart: which values are in blob files, and what stays in the SST files.
 - blocks: packing of entries into data blocks; sst: index, filter and whole files; table_format: what a file keeps of the
-  options with which it was written; memtable: capacity of a memtable.
+  options with which it was written; memtable: capacity of a memtable; memtable_history: flushed memtables that stay in memory.
 """

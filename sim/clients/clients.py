@@ -7,7 +7,7 @@ of a limit is one event of this module.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.queues import Alarm
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.write_buffer_manager import ActiveMemtables
 
 if TYPE_CHECKING:
     from lsmlab.sim.clients.family_reads import FamilyReads
@@ -78,7 +79,7 @@ class ClientLoad:
         ]
         self._bounded = [s for s in self._switches if s.bounded]
         self._shared = [
-            (shared, shared.join(database, own.block_bytes, partial(self._flush_for_memory, own)), own)
+            (shared, shared.join(database, own.block_bytes, partial(self._flush_for_memory, own), self._look(own)), own)
             for database, own in zip(databases, self._switches, strict=True)
             if (shared := database.shared_memtables) is not None
         ]
@@ -110,7 +111,8 @@ class ClientLoad:
 
         If clients wait for the device (`sleeping`: reads, synced writes), also after each change of its grant.
         """
-        for database in self.databases:
+        for database, switches in zip(self.databases, self._switches, strict=True):
+            database.current_wal_bytes = partial(self._current_wal_bytes, switches)
             database.writers_affected.add(self.refresh)
             if self._bounded or self._shared:
                 database.memory_freed.add(self._wake)
@@ -159,6 +161,8 @@ class ClientLoad:
         """Account for the time up to now, at the end of the run."""
         self._advance()
         for group in self.groups:
+        for switches in self._switches:
+            switches.trim_history(self._written)
             group.curve.extend((self.env.now, group.arrived, group.served))
         self.waits.set_stopped(self.env.now, stopped=False)
 
@@ -230,6 +234,23 @@ class ClientLoad:
         self._plan()
         return resized is not None
 
+    def _current_wal_bytes(self, switches: MemtableSwitches) -> float:
+        """Return the bytes of the current WAL of a database now, without accounting for the time so far."""
+        writes = writes_per_s(self.present) * (self.env.now - self._last_s) / len(self.databases)
+        return switches.current_wal_bytes(self._written + writes)
+
+    def _active_memtables(self, switches: MemtableSwitches) -> ActiveMemtables:
+        return switches.active_memtables(self._written, writes_per_s(self.present) / len(self.databases))
+
+    def _look(self, switches: MemtableSwitches) -> Callable[[], ActiveMemtables] | None:
+        """Return the function that gives the memtables of a database now; None if no write makes it drop any."""
+
+        def look() -> ActiveMemtables:
+            self._advance()
+            return self._active_memtables(switches)
+
+        return look if switches.keep_history else None
+
     # --- past: integrate the rates since the last event -----------------------------------------------------------------
 
     def _advance(self) -> None:
@@ -259,7 +280,7 @@ class ClientLoad:
             group.curve.extend((self.env.now, group.arrived, group.served))
         self._alarm.set(self._next_change_s())
         for shared, number, switches in self._shared:
-            shared.update(number, switches.active_memtables(self._written, writes_per_s(self.present) / len(self.databases)))
+            shared.update(number, self._active_memtables(switches))
         if self.rates_changed:
             self._note_rates()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -46,6 +47,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         *_stalls(summary),
         *_amplification(summary),
         *_blobs(summary),
+        *_wals(summary),
     ]
     lines += [*_jobs(summary), *_device(summary), *_overload(summary), *_settled(summary), *_intervals(summary)]
     families = summary.get("column_families")
@@ -267,6 +269,20 @@ def _blobs(summary: Mapping[str, Any]) -> list[str]:
     if found["space_amplification"] is not None:
         parts.append(f"space amp as RocksDB prints it {found['space_amplification']:.2f}")
     return [_row("blob files", ", ".join(parts))] if parts else []
+
+
+def _wals(summary: Mapping[str, Any]) -> list[str]:
+    """Return the line on the WALs that are kept alive; none where they take no more than full memtables and one family."""
+    found, families = summary.get("wal"), summary.get("column_families") or {}
+    kept = {name: family.get("wal_kept_bytes") or 0.0 for name, family in families.items()}
+    name = max(kept, key=lambda name: kept[name], default="")
+    memtables = (summary.get("memory") or {}).get("memtable_bytes", math.inf)
+    if not found or (not kept.get(name) and found["peak_bytes"] <= memtables):
+        return []
+    text = f"{format_bytes(found['peak_bytes'])} at most, {format_bytes(found['bytes'])} at the end"
+    if kept.get(name):
+        text += f"; unflushed data of column family {name} alone kept up to {format_bytes(kept[name])}"
+    return _wrapped("WAL files", text)
 
 
 def _jobs(summary: Mapping[str, Any]) -> list[str]:

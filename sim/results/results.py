@@ -156,7 +156,7 @@ def _notes(stores: Sequence[Store]) -> list[str]:
 def _memory(stores: Sequence[Store]) -> dict[str, Any]:
     """Return bytes by use at the end of the run, of all databases."""
     each = [memory_summary(store.setup, store.families) for store in stores]
-    return {name: sum(one[name] for one in each) for name in each[0]}
+    return {name: sum(one.get(name, 0) for one in each) for name in dict.fromkeys(name for one in each for name in one)}
 
 
 def _reads(stores: Sequence[Store]) -> dict[str, Any]:

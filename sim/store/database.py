@@ -63,6 +63,8 @@ class Database:
         self.options_file = OptionsFileWriter(env, machine, lambda: self.blocked, self._tell_writers)
         self.wals = WalFiles()
         self.shared_memtables: SharedMemtables | None = None
+        self.current_wal_bytes: Callable[[], float] = lambda: 0.0
+        """Size of the current WAL now; the clients, who fill it, set this."""
         """Memtables of all databases that share a write buffer manager with this one; None without one."""
         self.memory_freed = Observers[[]]()
         """Observers of committed flushes, which free memtable memory and WALs."""
@@ -132,6 +134,8 @@ class Database:
         if self.atomic_flush:
             self._enqueue_atomic_flush()
         else:
+        self.wals.note_size(0.0)
+        self.wals.note_kept(self._oldest_wals())
             for family, switch in switched:
                 family.request_flush(forced=switch.reason != WRITE_BUFFER_FULL)
         self.background.schedule()
@@ -179,10 +183,12 @@ class Database:
 
     def delete_wals(self) -> list[float]:
         """Delete the WALs that hold no unflushed data of any column family. Return their sizes in bytes, oldest first."""
-        oldest = min(
-            f.immutables[0].first_wal if f.immutables else self.wals.active_since(f.number) for f in self.families
-        )
-        return self.wals.delete_before(oldest)
+        self.wals.note_size(self.current_wal_bytes())
+        return self.wals.delete_before(min(self._oldest_wals().values()))
+
+    def _oldest_wals(self) -> dict[int, int]:
+        """Return the number of the oldest WAL with unflushed data of each column family (`OldestLogToKeep`)."""
+        return {f.number: f.immutables[0].first_wal if f.immutables else self.wals.active_since(f.number) for f in self.families}
 
     def retune(self, changes: Changes) -> None:
         """Change options of all column families at run time; running jobs keep the options of their start.

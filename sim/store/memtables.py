@@ -10,6 +10,7 @@ import numpy as np
 from lsmlab.models.policies.decisions import Picker
 from lsmlab.models.tree.files import NO_KEYS, KeyArray, KeyRange
 from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.memtable_history import NO_MEMORY, MemtableMemory
 from lsmlab.models.tree.merge import Tombstones, merge_runs
 from numpy.typing import NDArray
 
@@ -43,8 +44,8 @@ class Memtable:
     """Size of the WAL that the memtable switch closed; 0 if there was none."""
     first_wal: int = 0
     """Number of the oldest WAL with data of the memtable."""
-    size_bytes: float = 0.0
-    """Memory of the memtable."""
+    memory: MemtableMemory = NO_MEMORY
+    """Its memory, where something counts it."""
     reason: str = WRITE_BUFFER_FULL
     """Flush reason in RocksDB's LOG."""
     ranges: tuple[KeyRange, ...] = ()

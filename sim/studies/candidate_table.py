@@ -113,6 +113,8 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({"write_buffer_size": smaller_memtables}, "shorter flushes and smaller L0 compactions"),
         Row({"min_write_buffer_number_to_merge": at_most(1)}, "a flush begins with the first full memtable", _ROOM),
         Row({"min_write_buffer_number_to_merge": at_least(2)}, "merges memtables before the flush", where=three_memtables),
+        Row({"max_write_buffer_size_to_maintain": at_most(1)}, "flushed memtables leave the shared budget at once",
+            {*_BUDGET, _B.MANAGER}, {*_WORK, _B.SYNC}, where=shared_memtables),
     ),
     "shared memory": (  # of the memtables of all families, and the WALs that they keep alive
         Row({"db_write_buffer_size": times(4)}, "memtables fill before the shared budget does", _BUDGET, {*_WORK, _B.SYNC}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobView, StartCompaction
 from lsmlab.models.tree.content import Content
+from lsmlab.models.tree.memtable_history import MemtableHistory
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -24,6 +25,7 @@ from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
 from lsmlab.sim.store.store_events import StoreEvents
 
+from lsmlab.sim.store.wal_files import WalFiles
 
 class FlushThreads(Protocol):
     """Flush threads of a column family (`Flushing`)."""
@@ -69,6 +71,7 @@ class FamilyContext(Protocol):
     immutables: list[Memtable]
     purge: Purge
 
+    history: MemtableHistory
     @property
     def database(self) -> DatabaseContext: ...
     @property
@@ -82,6 +85,7 @@ class FamilyContext(Protocol):
     def request_flush(self, forced: bool = False) -> None: ...
     def install_after(self, job: int, began_with: Engine) -> None: ...
 
+    def trim_history(self) -> None: ...
 
 class DatabaseContext(Protocol):
     """Database, which column families, jobs and background errors tell what has happened."""
@@ -92,6 +96,8 @@ class DatabaseContext(Protocol):
     file_numbers: Iterator[int]
     memory_freed: Observers[[]]
 
+    wals: WalFiles
+    current_wal_bytes: Callable[[], float]
     @property
     def first_options(self) -> tuple[Version, RocksDbOptions]: ...
     @property

@@ -185,6 +185,8 @@ class Flushing:
         `began_with`: engine with the options at the start of the committing job; None: at the start of each flush.
         See (behaviour/flush.md, Commit order).
         """
+                family.history.add(memtable.memory)
+            family.trim_history()
         family, database = self._family, self._family.database
         while self._flushes and self._flushes[0].finished:
             flush = self._flushes.pop(0)
