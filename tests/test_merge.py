@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from lsmlab.models.tree.files import SortedFile
-from lsmlab.models.tree.merge import drop_dead_tombstones, live_keys, merge_files
+from lsmlab.models.tree.merge import live_keys, merge_files, without_dead_tombstones
 from lsmlab.models.tree.tree import Placement, Tree
 
 
@@ -16,14 +16,14 @@ def test_a_tombstone_stays_while_an_older_run_has_its_key(placement: Placement) 
     tree = Tree(num_levels=3)
     tree.install(added=[(1, [old]), (0, [deletes])])
 
-    keys, tombstones = drop_dead_tombstones(deletes.keys, deletes.tombstones, tree, 1, [deletes])
+    keys, tombstones = without_dead_tombstones(deletes.keys, deletes.tombstones, tree, 1, [deletes])
     assert [20] == keys.tolist()
     tree.install([(0, [deletes])], [(1, [_file(3, keys.tolist(), deleted=True)])], placement)
     assert [[3], [1]] == [[f.number for f in run] for run in tree.runs(1)]
 
     inputs = [(1, tuple(run)) for run in tree.runs(1)]
     keys, tombstones = merge_files(inputs)
-    keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, 1, [f for _, files in inputs for f in files])
+    keys, tombstones = without_dead_tombstones(keys, tombstones, tree, 1, [f for _, files in inputs for f in files])
     assert [10] == keys.tolist()
     assert tombstones is None
 

@@ -77,6 +77,7 @@ RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "blob_file_starting_level": (Version(7, 4), _LAST),
     "use_blob_cache": (Version(7, 4), _LAST),
     "blob_cache_size": (Version(7, 4), _LAST),
+    "bottommost_file_compaction_delay": (Version(8, 6), _LAST),
     "compaction_options_universal.max_read_amp": (Version(9, 4), _LAST),
     "compaction_options_universal.reduce_file_locking": (Version(10, 4), _LAST),
     "compaction_options_fifo.max_data_files_size": (Version(11, 0), _LAST),

@@ -151,6 +151,8 @@ class RocksDbOptions:
     """7.8 to 8.11; without effect in other versions."""
     ttl: int = quantity("seconds", 30 * DAY_S, high=_U64)
     periodic_compaction_seconds: int = quantity("seconds", 0, high=_U64)
+    bottommost_file_compaction_delay: int = quantity("seconds", 0, high=2.0**32)
+    """8.6 and later: age from which a file that a snapshot kept large is compacted once the snapshot is released."""
     compaction_options_universal: UniversalOptions = field(default_factory=UniversalOptions)
     compaction_options_fifo: FifoOptions = field(default_factory=FifoOptions)
     # blob files

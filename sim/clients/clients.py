@@ -160,9 +160,9 @@ class ClientLoad:
     def settle(self) -> None:
         """Account for the time up to now, at the end of the run."""
         self._advance()
-        for group in self.groups:
         for switches in self._switches:
             switches.trim_history(self._written)
+        for group in self.groups:
             group.curve.extend((self.env.now, group.arrived, group.served))
         self.waits.set_stopped(self.env.now, stopped=False)
 

@@ -256,6 +256,8 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
         "index_bytes": max(0, round(tails - filters)),
         "metadata_bytes": round(metadata),
     }
+    if any(family.history.keeps for family in families):
+        parts["memtable_history_bytes"] = round(sum(family.history.allocated_bytes for family in families))
     own = [one.engine.options for one in setup.families]
     if blob_cache_bytes := sum(options.blob_cache_size for options in own if options.use_blob_cache):
         parts["blob_cache_bytes"] = blob_cache_bytes
@@ -266,8 +268,6 @@ def family_summaries(setup: Setup, families: Sequence[ColumnFamily], jobs: JobSu
     """Return sizes, flushes, compactions, levels and stall counts by column family, summed over shards."""
     return {
         one.name: _family_summary(one, [f for f in families if f.name == one.name], jobs.where("column_family", one.name))
-    if any(family.history.keeps for family in families):
-        parts["memtable_history_bytes"] = round(sum(family.history.allocated_bytes for family in families))
         for one in setup.families
     }
 

@@ -130,15 +130,16 @@ class ColumnFamily:
 
     def switch_memtable(self, switch: MemtableSwitch) -> bool:
         """Make the active memtable immutable, except its hot keys (SwitchMemtable). Return whether there is data to flush."""
-        memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.picker)
+        now_s = None if self.database.snapshots is None else self.database.env.now
+        memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.picker, now_s)
         if memtable is None:
             return False
         memtable.first_wal = self.database.wal_closed(self.number, memtable.wal_bytes)
         memtable.reason, memtable.memory = switch.reason, switch.memory
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
-        self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
         self.trim_history()
+        self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
         self.memtable_options = self.latest_options
         self.install(by_writers=True)
         return True

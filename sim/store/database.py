@@ -29,6 +29,7 @@ from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.store.options_file_writer import OptionsFileWriter
 from lsmlab.sim.store.records import NO_JOB
+from lsmlab.sim.store.snapshots import Snapshots
 from lsmlab.sim.store.thread_pools import ThreadPools
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import SharedMemtables
@@ -62,9 +63,11 @@ class Database:
         self.manifest = Manifest(env, machine)
         self.options_file = OptionsFileWriter(env, machine, lambda: self.blocked, self._tell_writers)
         self.wals = WalFiles()
-        self.shared_memtables: SharedMemtables | None = None
         self.current_wal_bytes: Callable[[], float] = lambda: 0.0
         """Size of the current WAL now; the clients, who fill it, set this."""
+        self.snapshots: Snapshots | None = None
+        """Open snapshots; None: the run has none, at no time."""
+        self.shared_memtables: SharedMemtables | None = None
         """Memtables of all databases that share a write buffer manager with this one; None without one."""
         self.memory_freed = Observers[[]]()
         """Observers of committed flushes, which free memtable memory and WALs."""
@@ -131,11 +134,11 @@ class Database:
         switched = [(families[s.family], s) for s in switches if families[s.family].switch_memtable(s)]
         if not switched:
             return []
+        self.wals.note_size(0.0)
+        self.wals.note_kept(self._oldest_wals())
         if self.atomic_flush:
             self._enqueue_atomic_flush()
         else:
-        self.wals.note_size(0.0)
-        self.wals.note_kept(self._oldest_wals())
             for family, switch in switched:
                 family.request_flush(forced=switch.reason != WRITE_BUFFER_FULL)
         self.background.schedule()

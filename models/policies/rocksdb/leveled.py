@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -220,7 +221,7 @@ class LeveledPicker(Picker):
 
     def _looks_for_due(self, tree: Tree, now_s: float) -> bool:
         """Return whether a file can be due; nearly always none can."""
-        return now_s > self._least_age_s or tree.marks_files
+        return now_s > self._least_age_s or tree.marks_files or tree.oldest_snapshot_s > -math.inf
 
     def _of_due(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, now_s: float) -> Seed | None:
         """Choose the first file that is due and may start a job (PickFilesMarkedForCompaction, PickFileToCompact)."""

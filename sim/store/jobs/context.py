@@ -23,9 +23,10 @@ from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
+from lsmlab.sim.store.snapshots import Snapshots
 from lsmlab.sim.store.store_events import StoreEvents
-
 from lsmlab.sim.store.wal_files import WalFiles
+
 
 class FlushThreads(Protocol):
     """Flush threads of a column family (`Flushing`)."""
@@ -69,9 +70,9 @@ class FamilyContext(Protocol):
     table_formats: tuple[TableFormat, ...]
     events: StoreEvents
     immutables: list[Memtable]
+    history: MemtableHistory
     purge: Purge
 
-    history: MemtableHistory
     @property
     def database(self) -> DatabaseContext: ...
     @property
@@ -83,9 +84,9 @@ class FamilyContext(Protocol):
     @property
     def compacting(self) -> CompactionThreads: ...
     def request_flush(self, forced: bool = False) -> None: ...
+    def trim_history(self) -> None: ...
     def install_after(self, job: int, began_with: Engine) -> None: ...
 
-    def trim_history(self) -> None: ...
 
 class DatabaseContext(Protocol):
     """Database, which column families, jobs and background errors tell what has happened."""
@@ -95,9 +96,10 @@ class DatabaseContext(Protocol):
     machine: Machine
     file_numbers: Iterator[int]
     memory_freed: Observers[[]]
-
     wals: WalFiles
+    snapshots: Snapshots | None
     current_wal_bytes: Callable[[], float]
+
     @property
     def first_options(self) -> tuple[Version, RocksDbOptions]: ...
     @property
