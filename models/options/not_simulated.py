@@ -235,7 +235,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "memtable_veirfy_per_key_checksum_on_seek": _small("false", "CPU for checksums of entries in the memtable"),
     "memtable_verify_per_key_checksum_on_seek": _small("false", "CPU for checksums of entries in the memtable"),
     "memtable_whole_key_filtering": _none("counts only with memtable_prefix_bloom_size_ratio"),
-    "merge_operator": _large("none", "merge operands stay apart until a compaction or a read joins them; loads here have none"),
+    "merge_operator": _large("none", "merge operands count as puts; an operator may let them stay apart or grow"),
     "min_tombstones_for_range_conversion": _small("0", "scans turn runs of deletion marks into range deletions"),
     "paranoid_file_checks": _large("false", "each new file is read again after it was written"),
     "paranoid_memory_checks": _small("false", "CPU to check the order of keys in the memtable"),
