@@ -92,6 +92,7 @@ BLOB_FORCE_BY_ELIGIBLE: Final = Version(9, 7)
 # ---- universal and FIFO compaction ----
 
 UNIVERSAL_PERIODIC: Final = Version(6, 6)
+UNIVERSAL_MARKED: Final = Version(5, 15)
 LEAVES_OUT_NEWEST: Final = Version(8, 7)
 MAX_READ_AMP: Final = Version(9, 4)
 FIFO_MERGES_BELOW_1_1: Final = Version(5, 14)

@@ -28,6 +28,7 @@ from lsmlab.models.policies.rocksdb.parts import (
     RocksDbThrottling,
 )
 from lsmlab.models.policies.rocksdb.subcompactions import planned_parts, subcompaction_cuts
+from lsmlab.models.policies.rocksdb.universal import UniversalPicker
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blobs import BlobFiles
@@ -160,9 +161,10 @@ class Engine:
                 f"engine.options.enable_blob_files: {self.name} keeps its values in another way; set it to false, or choose an "
                 "engine with RocksDB's flushes and compactions, such as engine=rocksdb"
             )
-        if self.deletion_collector is not None and not isinstance(self.picker, LeveledPicker):
+        if self.deletion_collector is not None and not isinstance(self.picker, LeveledPicker | UniversalPicker):
             raise InputError(
-                "engine.compact_on_deletion: marked files are modelled for RocksDB's levelled compaction only; set it to null"
+                "engine.compact_on_deletion: marked files are modelled for RocksDB's levelled and universal compaction only; "
+                "set it to null"
             )
         if self.filter_ttl_s is not None and not self.picker.holds_blobs:
             raise InputError(

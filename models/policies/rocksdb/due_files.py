@@ -52,7 +52,7 @@ class DueFiles:
         Marked ones come first, then those that a snapshot kept large, then by ttl, then by period.
         """
         return [
-            *(_marked(tree) if tree.marks_files else ()), *self._bottommost(tree, now_s),
+            *(marked_files(tree) if tree.marks_files else ()), *self._bottommost(tree, now_s),
             *self._expired(tree, now_s), *self._periodic(tree, now_s),
         ]  # fmt: skip
 
@@ -105,8 +105,8 @@ class DueFiles:
         ]
 
 
-def _marked(tree: Tree) -> list[DueFile]:
-    """Marked files above the deepest level (ComputeFilesMarkedForCompaction).
+def marked_files(tree: Tree) -> list[DueFile]:
+    """Return the free marked files above the deepest level (ComputeFilesMarkedForCompaction).
 
     RocksDB tries one of them at random first; here the order is that of the levels.
     """
