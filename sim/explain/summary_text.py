@@ -29,6 +29,8 @@ _COLUMNS: Final = {
 
 See (behaviour/log-and-statistics.md, Compaction Stats table).
 """
+_COLD: Final = 0.25
+"""Share of all WALs from which it is said that a column family alone keeps those of others alive."""
 _DIGITS: Final = {"Comp(sec)": 2, "CompMergeCPU(sec)": 2, "Avg(sec)": 3, "Comp(cnt)": 0}
 
 
@@ -272,17 +274,19 @@ def _blobs(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _wals(summary: Mapping[str, Any]) -> list[str]:
-    """Return the line on the WALs that are kept alive; none where they take no more than full memtables and one family."""
+    """Return the line on the WALs that are kept alive; none where they are no larger than memtables, and no family is cold."""
     found, families = summary.get("wal"), summary.get("column_families") or {}
-    kept = {name: family.get("wal_kept_bytes") or 0.0 for name, family in families.items()}
-    name = max(kept, key=lambda name: kept[name], default="")
-    memtables = (summary.get("memory") or {}).get("memtable_bytes", math.inf)
-    if not found or (not kept.get(name) and found["peak_bytes"] <= memtables):
+    if not found:
         return []
     text = f"{format_bytes(found['peak_bytes'])} at most, {format_bytes(found['bytes'])} at the end"
-    if kept.get(name):
-        text += f"; unflushed data of column family {name} alone kept up to {format_bytes(kept[name])}"
-    return _wrapped("WAL files", text)
+    # of what a family keeps alive, the part that others wrote
+    foreign = {name: (f.get("wal_kept_bytes") or 0.0) * (1.0 - (f.get("write_share") or 0.0)) for name, f in families.items()}
+    name = max(foreign, key=lambda name: foreign[name], default="")
+    if foreign.get(name, 0.0) > _COLD * found["peak_bytes"]:
+        kept = format_bytes(families[name]["wal_kept_bytes"])
+        return _wrapped("WAL files", f"{text}; unflushed data of column family {name} alone kept up to {kept}")
+    memtables = (summary.get("memory") or {}).get("memtable_bytes", math.inf)
+    return [_row("WAL files", text)] if found["peak_bytes"] > memtables else []
 
 
 def _jobs(summary: Mapping[str, Any]) -> list[str]:
