@@ -43,8 +43,13 @@ def first_of_equal(keys: KeyArray) -> NDArray[np.bool_]:
     return keep
 
 
-def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, Tombstones]:
-    """Merge sorted runs, newest first; of equal keys the newest stays, put or tombstone."""
+def merge_runs(
+    runs: Sequence[tuple[KeyArray, Tombstones]], *, single_deletes: bool = False
+) -> tuple[KeyArray, Tombstones]:  # fmt: skip
+    """Merge sorted runs, newest first; of equal keys the newest stays, put or tombstone.
+
+    `single_deletes`: tombstones go together with the put that they meet (SingleDelete).
+    """
     runs = [run for run in runs if len(run[0])]
     if not runs:
         return NO_KEYS, None
@@ -57,6 +62,8 @@ def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, T
     order = keys.argsort(kind="stable")  # stable: among equal keys the newest run's comes first
     keys, flags = keys[order], flags[order]
     keep = first_of_equal(keys)
+    if single_deletes:
+        keep &= ~(flags & np.isin(keys, keys[~flags]))  # of two tombstones in a row the first is skipped
     keys, flags = keys[keep], flags[keep]
     return keys, (flags if flags.any() else None)
 
@@ -72,8 +79,13 @@ def uncovered(keys: KeyArray, tombstones: Tombstones, ranges: Sequence[KeyRange]
     return keys[keep], None if tombstones is None else tombstones[keep]
 
 
-def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[KeyArray, Tombstones]:
-    """Merge the inputs of a job, (level, files) newest first; the slices of a file are newer than its own keys."""
+def merge_files(
+    inputs: Sequence[tuple[int, Sequence[SortedFile]]], *, single_deletes: bool = False
+) -> tuple[KeyArray, Tombstones]:  # fmt: skip
+    """Merge the inputs of a job, (level, files) newest first; the slices of a file are newer than its own keys.
+
+    `single_deletes`: as for `merge_runs`.
+    """
     runs: list[tuple[KeyArray, Tombstones]] = []
     ranges: list[KeyRange] = []
     for _, files in inputs:
@@ -84,7 +96,7 @@ def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[Key
             runs.append(uncovered(*run, ranges) if ranges else run)
             if file.ranges:
                 ranges += file.ranges
-    return merge_runs(runs)
+    return merge_runs(runs, single_deletes=single_deletes)
 
 
 def live_keys(files: Sequence[SortedFile], most_keys: int = 1 << 18) -> Iterator[KeyArray]:

@@ -66,14 +66,15 @@ def merged_memtables(family: FamilyContext, memtables: Sequence[Memtable]) -> tu
     for memtable in reversed(memtables):
         plain.append(uncovered(memtable.keys, memtable.tombstones, ranges))
         ranges += memtable.ranges
-    return Merged(*(plain[0] if len(plain) == 1 else merge_runs(plain))), ranges
+    single = family.latest_options.single_deletes
+    return Merged(*(plain[0] if len(plain) == 1 else merge_runs(plain, single_deletes=single))), ranges
 
 
 def merged_files(family: FamilyContext, pick: Compaction, inputs: Sequence[SortedFile]) -> Merged:
     """Merge the input files of a compaction, of which `inputs` is the list."""
     if family.database.snapshots is not None:
         return _visible_to_snapshots(family, pick, inputs, family.database.snapshots.open_s)
-    keys, tombstones = merge_files(pick.inputs)
+    keys, tombstones = merge_files(pick.inputs, single_deletes=family.latest_options.single_deletes)
     filter_ttl_s = family.latest_options.filter_ttl_s
     if filter_ttl_s is None:
         return Merged(*without_dead_tombstones(keys, tombstones, family.tree, pick.output_level, inputs))
