@@ -210,6 +210,7 @@ def test_each_row_is_offered_somewhere() -> None:
         ("engine.options.db_write_buffer_size=8MiB", "engine.options.max_write_buffer_number=4", "host.cores=1",
          "engine.options.min_write_buffer_number_to_merge=2", "engine.options.max_background_jobs=8",
          "engine.options.max_write_buffer_size_to_maintain=-1"),
+        ("conditions.snapshots=[{at: 0s, renew: 5s}]", "engine.version='9.8'"),
         ("engine.options.max_background_flushes=2", "engine.options.disable_auto_compactions=true", "device.page_cache=1GiB",
          "engine.options.max_open_files=100", "engine.options.cache_size=0", "engine.options.block_size=64KiB",
          "engine.options.compaction_pri=kByCompensatedSize", "engine.options.max_bytes_for_level_base=1GiB",
