@@ -22,6 +22,7 @@ PRESSURE_AT_AN_EIGHTH: Final = Version(8, 11)
 PRESSURE_FLOOR: Final = Version(9, 8)
 MANAGER_MAY_STALL: Final = Version(6, 21)
 MANAGER_LEAVES_OUT_FLUSHES: Final = Version(7, 6)
+HISTORY_BY_ALLOCATION: Final = Version(6, 28)
 
 # ---- jobs, rate limiter, errors ----
 
@@ -70,8 +71,11 @@ INGESTION_OF_UNIVERSAL_TO_EMPTY: Final = Version(9, 8)
 LEVEL_TTL: Final = Version(5, 14)
 LEVEL_PERIODIC: Final = Version(6, 2)
 AGE_OF_OLDEST_INPUT: Final = Version(6, 6)
+BOOSTS_OLD_FILES: Final = Version(6, 27)
 AGE_BY_RANGE: Final = Version(6, 27)
 PERIODIC_TO_NEXT_LEVEL: Final = Version(8, 11)
+BOTTOMMOST_FILES: Final = Version(5, 9)
+BOTTOMMOST_WITHOUT_DELETIONS: Final = Version(6, 23)
 RANGES_COMPENSATED: Final = Version(7, 10)
 TIMED_TRIGGER: Final = Version(10, 4)
 TRIGGER_BY_AGES: Final = Version(11, 1)
@@ -95,6 +99,7 @@ BLOB_FORCE_BY_ELIGIBLE: Final = Version(9, 7)
 # ---- universal and FIFO compaction ----
 
 UNIVERSAL_PERIODIC: Final = Version(6, 6)
+UNIVERSAL_MARKED: Final = Version(5, 15)
 LEAVES_OUT_NEWEST: Final = Version(8, 7)
 MAX_READ_AMP: Final = Version(9, 4)
 FIFO_MERGES_BELOW_1_1: Final = Version(5, 14)

@@ -48,7 +48,8 @@ def column_families(run: RunData) -> list[Section]:
     names, *rows = family_rows(families)
     caption = (
         "Share of the writes, flushes, compactions and the bytes that they wrote, bytes of files at the end, and the stalls "
-        "that each family caused. All families share WAL, background jobs and write stalls."
+        "that each family caused. All families share WAL, background jobs and write stalls. WAL kept: most bytes of WAL files "
+        "that only unflushed data of this family kept alive."
     )
     return [Section("column-families", "Column families", [Table(names, rows, texts=[0], named=False)], caption)]
 

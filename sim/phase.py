@@ -32,8 +32,10 @@ from lsmlab.sim.setup import Setup, set_up
 from lsmlab.sim.store.column_family import ColumnFamily, FamilyParts
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.event_log import EventLog
+from lsmlab.sim.store.held_snapshots import hold_snapshots
 from lsmlab.sim.store.memtables import Floats, sum_updates
 from lsmlab.sim.store.recorder import StoreRecorder
+from lsmlab.sim.store.snapshots import Snapshots
 from lsmlab.sim.store.thread_pools import ThreadPool, ThreadPools
 from lsmlab.sim.store.write_buffer_manager import SharedMemtables
 from lsmlab.sim.store_actions import StoreActions
@@ -182,6 +184,8 @@ class Phase:
         setup, engine = self.setup, self.setup.engine
         rate = engine.throttle.initial().rate_bytes_per_s
         database = Database(self._first + number, self.env, self.machine, engine.scheduler(), rng, rate, self._process.pools)
+        if setup.setting.conditions.snapshots:
+            database.snapshots = Snapshots()
         manager = setup.setting.sharing.manager(engine)
         if self._process.memtables is not None:
             database.shared_memtables = self._process.memtables
@@ -250,12 +254,19 @@ class Phase:
         start_control(self.env, self.databases, self.clients, self.machine, self.setup.workload, self.reads)
         self.clients.start()
         self._look_at_ages()
+        for held in self.setup.setting.conditions.snapshots:
+            self.env.process(hold_snapshots(self.env, self.databases, held, self._unflushed))
         self.actions = StoreActions(self.env, self.setup, self.databases, self.clients)
         self.actions.start(self.setup.workload.actions)
         if phases := self.setup.workload.phases:
             self.steps = PhaseSteps(self.env, phases, self.actions, self.clients, self.fills.begin)
             self.env.process(self.steps.run(finished))
         return finished
+
+    def _unflushed(self) -> list[float]:
+        """Return the entries in the active memtable of each column family now."""
+        self.clients.refresh()
+        return self.clients.unflushed()
 
     def _look_at_ages(self) -> None:
         for database in self.databases:

@@ -33,6 +33,7 @@ from lsmlab.sim.databases import (
 )
 from lsmlab.sim.machine.caps import with_caps_that_can_bind
 from lsmlab.sim.prefill_options import prefill_config, prefill_engines, prefill_options
+from lsmlab.sim.store.held_snapshots import check_snapshots
 
 _DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "parameters")
 """Keys of a group that are no settings of its class: documentation, and `parameters`, which were applied before."""
@@ -183,6 +184,8 @@ class Setting:
         keys = build(KeySettings, _settings(config, "keys"), "keys")
         workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
         conditions = read_conditions(config.get("conditions"))
+        if conditions.snapshots:
+            check_snapshots(engines.values(), [phase.action for phase in workload.phases])
         device, changes = devices_over_time(
             with_limits(_group(config, "device"), config.get("limits")), conditions.changes, allowed
         )

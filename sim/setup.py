@@ -243,7 +243,7 @@ def _content(engine: Engine, before: Engine, workload: Workload, sample: KeySamp
     content = Content(sample, _levels(engine, workload, workload.value_bytes), varied, workload.value_bytes, apart)
     content.collector = engine.deletion_collector
     longest_s = math.inf if workload.duration_s is None or before is not engine else workload.duration_s
-    content.age_rule = _age_rule(engine) if longest_s > least_age_s(engine.options) else None
+    content.age_rule = _age_rule(engine) if longest_s > least_age_s(engine.options) / 2.0 else None  # see TtlBoost
     return content
 
 

@@ -17,6 +17,7 @@ from lsmlab.models.policies.decisions import StallCause, StallInputs
 from lsmlab.models.policies.rocksdb.throttle import RocksDbThrottle
 from lsmlab.models.version import Version
 from lsmlab.sim.configuration.options_input import options_overrides
+from lsmlab.sim.explain.summary_text import summary_text
 from lsmlab.sim.results.results import Result
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import WriteBufferManager
@@ -103,6 +104,34 @@ def test_the_default_limit_is_four_times_all_memtables() -> None:
 
     assert "WAL Full" == cold["reason"][0]
     assert 24 * MIB == pytest.approx(written, rel=0.1)
+
+
+def test_a_cold_family_keeps_wals_from_its_first_entry_on() -> None:
+    """A family with a write now and then keeps all later WALs, up to the limit; an empty one keeps none."""
+    families, limit = "{cold:{}}", "engine.options.max_total_wal_size=8MiB"
+    cold = simulate(families, "{default:{writes:1000},cold:{writes:1}}", limit).summary
+    empty = simulate(families, "{default:{writes:1},cold:{writes:0}}", limit).summary
+    kept = cold["column_families"]["cold"]["wal_kept_bytes"]
+
+    assert 4 * MIB < kept < 8.1 * MIB
+    assert kept < cold["wal"]["peak_bytes"] < 11 * MIB
+    assert 0.0 == empty["column_families"]["cold"]["wal_kept_bytes"]
+    assert empty["wal"]["peak_bytes"] < 0.6 * cold["wal"]["peak_bytes"]
+    assert "column family cold alone kept" in " ".join(summary_text(cold).split())
+    assert "WAL files" not in summary_text(empty)
+
+
+def test_an_empty_family_is_released_by_each_new_wal() -> None:
+    """A family that was flushed and is not written any more keeps no WAL: each new one becomes its oldest."""
+    wals = WalFiles()
+    for family in (0, 1):
+        wals.add_family(family)
+    wals.switch_memtable(1, 10.0)
+    wals.switch_memtable(0, 10.0)
+    kept = wals.active_since(1)
+    wals.release_empty(1)
+
+    assert (2, 3) == (kept, wals.active_since(1))
 
 
 # --- write buffer manager ----------------------------------------------------------------------------------------------
@@ -407,6 +436,7 @@ def test_the_page_shows_what_the_experiment_gives(row: list[str]) -> None:
     assert [row[4]] == list(write["flush_reasons"])
     assert float(row[5]) == pytest.approx(write["write_amplification"], abs=0.006)
     assert float(row[6]) == pytest.approx(summary["write_amplification"], abs=0.006)
+    assert float(row[7]) == pytest.approx(write["wal_kept_bytes"] / MIB, abs=1.0)
     assert 0.01 * families["default"]["live_bytes"] > families["lock"]["live_bytes"]
 
 

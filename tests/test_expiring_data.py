@@ -239,7 +239,11 @@ def test_a_collector_compacts_deletions_away() -> None:
     plain = simulate(*deleting).summary
     collected = simulate(*deleting, "engine.compact_on_deletion={deletion_ratio:0.5}").summary
 
+    universal = simulate(*deleting, "engine.options.compaction_style=kCompactionStyleUniversal",
+                         "engine.compact_on_deletion={deletion_ratio:0.5}").summary  # fmt: skip
+
     assert collected["job_reasons"]["FilesMarkedForCompaction"] > 0
+    assert universal["job_reasons"]["FilesMarkedForCompaction"] > 0
     assert "FilesMarkedForCompaction" not in plain["job_reasons"]
 
 
@@ -324,7 +328,7 @@ def test_files_in_a_range_go_unread() -> None:
     ("overrides", "key"),
     [
         (("engine.compact_on_deletion={deletion_trigger:5}",), "engine.compact_on_deletion"),
-        (("engine=universal", "engine.compact_on_deletion={deletion_ratio:0.5}"), "engine.compact_on_deletion"),
+        (("engine=fifo", "engine.compact_on_deletion={deletion_ratio:0.5}"), "engine.compact_on_deletion"),
         (("engine=ldc", "engine.compaction_filter_ttl=20s"), "engine.compaction_filter_ttl"),
         (("workload=phases", "workload.phases=[fillrandom,{deleterange:{begin:0.5,end:0.5}}]"), "deleterange"),
     ],

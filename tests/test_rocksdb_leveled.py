@@ -18,6 +18,7 @@ from lsmlab.models.policies.decisions import Compaction, Move, Picker, RunningJo
 from lsmlab.models.policies.rocksdb.leveled import LeveledPicker
 from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, Release, overlap_bytes
 from lsmlab.models.policies.rocksdb.priority import SORTED_FILES, PriorityLists
+from lsmlab.models.policies.rocksdb.ttl_boost import TtlBoost
 from lsmlab.models.policies.rocksdb.unstable_sort import sorted_as_libstdcxx
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.level import Level
@@ -188,6 +189,30 @@ def test_tombstones_make_a_file_cheap_since_6_0() -> None:
     tree.levels[2].insert([SortedFile(3, 0, 9, 100), SortedFile(4, 20, 29, 100)])
     lists = {v: PriorityLists(CompactionPri.MIN_OVERLAPPING_RATIO, Version.parse(v)) for v in ("5.7", "5.18", "6.0", "7.8")}
     assert {"5.7": 0, "5.18": 0, "6.0": 1, "7.8": 1} == {v: each.of(tree, 1)[0] for v, each in lists.items()}
+
+
+@pytest.mark.parametrize(
+    ("level", "ages"),
+    [(3, {1023: 1, 1024: 1, -10: 1, 1150: 1, 1151: 2, 1152: 2, 1174: 5, 1844: 101}), (5, {1504: 1, 1564: 3})],
+)  # fmt: skip
+def test_files_near_their_ttl_are_preferred(level: int, ages: dict[int, int]) -> None:
+    """Divisors of a ttl of 2,048 s in a store of seven levels, as compaction_picker_test.cc has them."""
+    boost = TtlBoost.of(2048, level, 6)
+    assert boost is not None
+    now_s = 1e6
+    files = [SortedFile(i, 10 * i, 10 * i + 5, 1, created_s=now_s - age, data_from_s=now_s - age) for i, age in enumerate(ages)]
+    assert list(ages.values()) == boost.divisors(Level(files), now_s).tolist()
+    assert [None] * 4 == [TtlBoost.of(2048, 6, 6), TtlBoost.of(2048, 0, 6), TtlBoost.of(0, 3, 6), TtlBoost.of(31, 3, 6)]
+
+
+def test_the_order_of_a_level_prefers_old_files_since_6_27() -> None:
+    """An old file with four times the overlap comes first; the order holds for a version of the tree."""
+    tree = Tree()
+    tree.levels[1].insert([SortedFile(1, 0, 9, 100, created_s=900.0), SortedFile(2, 20, 29, 100, created_s=0.0)])
+    tree.levels[2].insert([SortedFile(3, 0, 9, 100, created_s=0.0), SortedFile(4, 20, 29, 400, created_s=0.0)])
+    lists = {v: PriorityLists(CompactionPri.MIN_OVERLAPPING_RATIO, Version.parse(v), 1000) for v in ("6.26", "6.27")}
+    assert {"6.26": 0, "6.27": 1} == {v: each.of(tree, 1, 950.0)[0] for v, each in lists.items()}
+    assert [1, 0] == [lists["6.27"].of(tree, 1, now_s)[0] for now_s in (951.0, 400.0)]
 
 
 def test_an_open_moves_files_down_since_8_2() -> None:

@@ -10,12 +10,14 @@ import pytest
 import simpy
 from lsmlab.models.policies.decisions import Compaction, StallCause
 from lsmlab.models.policies.scheduling import Hold, JobState
+from lsmlab.models.tree.files import NO_KEYS
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.phase import SEEDS, Phase
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.store.column_family import ColumnFamily, MemtableSwitch
 from lsmlab.sim.store.database import Database
+from lsmlab.sim.store.jobs.merging import Merged
 from lsmlab.sim.store.jobs.work import compaction_work, flush_work
 from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WAL_FULL, WRITE_BUFFER_FULL, Memtables
@@ -239,7 +241,7 @@ def test_outputs_of_a_compaction_hold_the_newest_entry_of_each_key() -> None:
 
 def test_a_flush_without_entries_writes_no_file() -> None:
     """A memtable of no keys, such as of deletions of nothing, costs no bytes."""
-    empty = flush_work(store().family, np.empty(0, dtype=np.int64), None, 0.0)
+    empty = flush_work(store().family, Merged(NO_KEYS), 0.0)
 
     assert empty.file is None
     assert sum(step.write_bytes for step in empty.steps) == 0.0

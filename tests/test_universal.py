@@ -221,3 +221,51 @@ def test_options_without_a_model_are_refused(options: dict[str, Any]) -> None:
     """Incremental mode and impossible limits raise InputError."""
     with pytest.raises(InputError, match=next(iter(options))):
         universal(Version(9, 8), **options)
+
+
+def marked_tree(num_levels: int, l0: list[int], levels: dict[int, int], marked: set[int]) -> Tree:
+    """Return the tree of `build_tree` in which the files with these numbers are marked."""
+    tree = build_tree(num_levels, l0, levels)
+    for file in tree.files():
+        file.marked = file.number in marked
+    tree.marks_files = True
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("l0", "levels", "marked", "inputs", "output"),
+    [
+        ([10, 10], {4: 100}, {101}, {0: [102, 101], 4: [4]}, 4), ([10], {}, {101}, {0: [101]}, 6),
+        ([10], {3: 50, 5: 100}, {3}, {3: [3], 5: [5]}, 5), ([10], {3: 50}, {3}, {}, 0), ([10], {5: 100}, {5}, {}, 0),
+    ],
+)  # fmt: skip
+def test_a_marked_file_goes_to_the_next_level(
+    l0: list[int], levels: dict[int, int], marked: set[int], inputs: dict[int, list[int]], output: int
+) -> None:
+    """Below the trigger a marked file is compacted with all of L0 that overlaps it, and with the next level; the last stays."""
+    picker, tree = universal(Version(9, 8), level0_file_num_compaction_trigger=8), marked_tree(7, l0, levels, marked)
+    pick = picker.pick(tree, (), 0.0)
+
+    assert isinstance(universal(Version(5, 14), level0_file_num_compaction_trigger=8).pick(tree, (), 0.0), DoNothing)
+    if not inputs:
+        assert isinstance(pick, DoNothing)
+        return
+    assert picker.needs_compaction(tree, 0.0)
+    assert isinstance(pick, Compaction)
+    assert (inputs, output) == ({level: [f.number for f in files] for level, files in pick.inputs}, pick.output_level)
+    assert pick.reason == "FilesMarkedForCompaction"
+
+
+def test_one_level_merges_from_the_marked_run_to_the_oldest() -> None:
+    """A marked file of the only level is merged with all older runs up to a busy one; the oldest run alone is not."""
+    picker = universal(Version(9, 8), num_levels=1, level0_file_num_compaction_trigger=8)
+    tree = marked_tree(1, [10, 20, 30, 40], {}, {103})
+    whole, oldest = picker.pick(tree, (), 0.0), picker.pick(marked_tree(1, [10, 20], {}, {101}), (), 0.0)
+    tree.l0[-1].busy = True
+    part = picker.pick(tree, (), 0.0)
+
+    assert isinstance(oldest, DoNothing)
+    assert isinstance(whole, Compaction)
+    assert isinstance(part, Compaction)
+    assert [[103, 102, 101], [103, 102]] == [[f.number for f in pick.inputs[0][1]] for pick in (whole, part)]
+    assert (UNLIMITED_BYTES, 0) == (whole.max_output_bytes, whole.output_level)

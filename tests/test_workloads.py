@@ -75,6 +75,14 @@ def test_multireadrandom_counts_keys() -> None:
     assert (readers.operations, readers.read_batch, readers.mix) == (20_000, 64, Mix(read=1.0))
 
 
+def test_merges_are_puts_with_a_note() -> None:
+    """The benchmark mergerandom writes as overwrite does; readrandommergerandom has `mergereadpercent` merges in a hundred."""
+    merging, mixed = (make_workload(configuration(name, num=1000)) for name in ("mergerandom", "readrandommergerandom"))
+    assert (Mix(update=1.0), 1000, 1000) == (merging.clients[0].mix, merging.clients[0].operations, merging.preload_keys)
+    assert 0.7 == mixed.clients[0].mix.update == 1.0 - mixed.clients[0].mix.read
+    assert all("merge operands" in workload.notes[0] for workload in (merging, mixed))
+
+
 def test_fillseq_threads_write_the_same_keys() -> None:
     """Four threads of fillseq do four times the operations on the same keys."""
     workload = make_workload(configuration("fillseq", threads=4, num=1000))

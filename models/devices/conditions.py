@@ -1,4 +1,4 @@
-"""Conditions of a run: another device from a moment on, less space, failing compactions, the block cache at the start."""
+"""Conditions of a run: another device from a moment on, failing compactions, open snapshots, the block cache at the start."""
 
 from __future__ import annotations
 
@@ -40,6 +40,22 @@ class CompactionErrors:
     """Share of a compaction's output that is on the device when a write fails."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HeldSnapshot:
+    """Settings of one item of `conditions.snapshots`: a backup, scan or transaction that reads the store as it was."""
+
+    at: float = quantity("seconds")
+    """Time at which the snapshot is taken."""
+    until: float | None = quantity("seconds", None)
+    """Time at which it is released; None: it is open until the end."""
+    renew: float | None = quantity("seconds", None, low=0.001)
+    """Time after which it is released and another one is taken, again and again; None: never."""
+
+    def __post_init__(self) -> None:
+        if self.until is not None and self.until <= self.at:
+            raise InputError(f"until: {self.until:g} s must be after at, {self.at:g} s")
+
+
 class BlockCache(Enum):
     """Block cache at the start of a run."""
 
@@ -55,6 +71,7 @@ class Conditions:
 
     changes: tuple[Change, ...] = ()
     compaction_errors: tuple[CompactionErrors, ...] = ()
+    snapshots: tuple[HeldSnapshot, ...] = ()
     block_cache: BlockCache = BlockCache.EMPTY
 
 
@@ -74,9 +91,9 @@ def read_conditions(values: object) -> Conditions:
     if values is None:
         return Conditions()
     if not isinstance(values, Mapping):
-        wanted = "must be a mapping with changes, compaction_errors or block_cache, or choose conditions=none"
+        wanted = "must be a mapping with changes, compaction_errors, snapshots or block_cache, or choose conditions=none"
         raise InputError(f"conditions: {values!r} {wanted}")
-    kinds: dict[str, type[Any]] = {"changes": Change, "compaction_errors": CompactionErrors}
+    kinds: dict[str, type[Any]] = {"changes": Change, "compaction_errors": CompactionErrors, "snapshots": HeldSnapshot}
     found: dict[str, Any] = {}
     for key, value in values.items():
         where = f"conditions.{key}"

@@ -28,6 +28,7 @@ from lsmlab.models.policies.rocksdb.parts import (
     RocksDbThrottling,
 )
 from lsmlab.models.policies.rocksdb.subcompactions import planned_parts, subcompaction_cuts
+from lsmlab.models.policies.rocksdb.universal import UniversalPicker
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blobs import BlobFiles
@@ -47,6 +48,12 @@ NO_COMPRESSION_NOTE: Final = (
 
 DROPS_NOTE: Final = (
     "entries that a compaction filter drops, and files that a collector marks: their rules are those of RocksDB's source, but no "
+    "recorded store with them has been compared, so the error of these numbers is not known"
+)
+
+
+SINGLE_DELETES_NOTE: Final = (
+    "single deletes: the load must put a key at most once between two deletes of it, or old values come back, as in RocksDB; no "
     "recorded store with them has been compared, so the error of these numbers is not known"
 )
 
@@ -71,6 +78,8 @@ class EngineSettings:
     has no compaction filter."""
     compact_on_deletion: Mapping[str, Any] | None = None
     """Settings of a CompactOnDeletionCollector (`DeletionCollector`); None: the store has none."""
+    single_deletes: bool = False
+    """Whether all deletes are SingleDeletes, which go together with the put that they meet."""
     compression_ratio: float = quantity("ratio", 0.5, low=0.01, high=1.0)
     """Compressed bytes over uncompressed bytes of a data block, if a compression is set (db_bench
     --compression_ratio)."""
@@ -106,6 +115,8 @@ class Engine:
         if not {"compression", "compression_per_level", "bottommost_compression"} & overrides.keys():
             overrides["compression"] = "none"
             notes.append(NO_COMPRESSION_NOTE)
+        self.single_deletes = settings.single_deletes
+        """Whether all deletes are SingleDeletes."""
         self.filter_ttl_s = settings.compaction_filter_ttl
         """Age in s from which the compaction filter drops an entry; None: there is no filter."""
         self.deletion_collector = (
@@ -124,6 +135,8 @@ class Engine:
         self.options: RocksDbOptions = resolved.options
         if self.filter_ttl_s is not None or self.deletion_collector is not None:
             notes.append(DROPS_NOTE)
+        if self.single_deletes:
+            notes.append(SINGLE_DELETES_NOTE)
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         """Changes that sanitising made to options, in words, for the summary of a run."""
         self.not_simulated = ignored_options(
@@ -160,10 +173,13 @@ class Engine:
                 f"engine.options.enable_blob_files: {self.name} keeps its values in another way; set it to false, or choose an "
                 "engine with RocksDB's flushes and compactions, such as engine=rocksdb"
             )
-        if self.deletion_collector is not None and not isinstance(self.picker, LeveledPicker):
+        if self.deletion_collector is not None and not isinstance(self.picker, LeveledPicker | UniversalPicker):
             raise InputError(
-                "engine.compact_on_deletion: marked files are modelled for RocksDB's levelled compaction only; set it to null"
+                "engine.compact_on_deletion: marked files are modelled for RocksDB's levelled and universal compaction only; "
+                "set it to null"
             )
+        if self.single_deletes and (not self.picker.holds_blobs or self.flush_keeps_versions):
+            raise InputError(f"engine.single_deletes: {self.name} has no SingleDelete; set it to false, or choose engine=rocksdb")
         if self.filter_ttl_s is not None and not self.picker.holds_blobs:
             raise InputError(
                 f"engine.compaction_filter_ttl: {self.name} compacts slices of files one by one, for which the age of entries is "

@@ -62,6 +62,8 @@ _LAST: Final = Version(2**31, 0)
 RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "level_compaction_dynamic_file_size": (Version(7, 8), Version(8, 11)),
     "ignore_max_compaction_bytes_for_input": (Version(7, 8), Version(8, 11)),
+    "max_write_buffer_number_to_maintain": (Version(5, 7), Version(10, 1)),
+    "max_write_buffer_size_to_maintain": (Version(6, 5), _LAST),
     "rate_limiter_auto_tuned": (Version(5, 9), _LAST),
     "periodic_compaction_seconds": (Version(6, 2), _LAST),
     "enable_blob_files": (Version(6, 18), _LAST),
@@ -75,6 +77,7 @@ RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "blob_file_starting_level": (Version(7, 4), _LAST),
     "use_blob_cache": (Version(7, 4), _LAST),
     "blob_cache_size": (Version(7, 4), _LAST),
+    "bottommost_file_compaction_delay": (Version(8, 6), _LAST),
     "compaction_options_universal.max_read_amp": (Version(9, 4), _LAST),
     "compaction_options_universal.reduce_file_locking": (Version(10, 4), _LAST),
     "compaction_options_fifo.max_data_files_size": (Version(11, 0), _LAST),

@@ -113,6 +113,10 @@ class RocksDbOptions:
     max_write_buffer_number: int = quantity("count", 2, high=_I32)
     min_write_buffer_number_to_merge: int = quantity("count", 1, high=_I32)
     arena_block_size: int = quantity("bytes", _MIB, high=_U64)
+    max_write_buffer_size_to_maintain: int = quantity("bytes", 0, low=-1, high=2.0**63)
+    """6.5 and later: flushed memtables of at least this size stay in memory; -1: max_write_buffer_number x write_buffer_size."""
+    max_write_buffer_number_to_maintain: int = quantity("count", 0, low=-1, high=_I32)
+    """Up to 10.1, without a size: memtables that stay in memory, flushed ones included; -1: max_write_buffer_number."""
     db_write_buffer_size: int = quantity("bytes", 0, high=_U64)
     max_total_wal_size: int = quantity("bytes", 0, high=_U64)
     """0 = four times the memtables of all column families; no effect on a database with one column family."""
@@ -147,6 +151,8 @@ class RocksDbOptions:
     """7.8 to 8.11; without effect in other versions."""
     ttl: int = quantity("seconds", 30 * DAY_S, high=_U64)
     periodic_compaction_seconds: int = quantity("seconds", 0, high=_U64)
+    bottommost_file_compaction_delay: int = quantity("seconds", 0, high=2.0**32)
+    """8.6 and later: age from which a file that a snapshot kept large is compacted once the snapshot is released."""
     compaction_options_universal: UniversalOptions = field(default_factory=UniversalOptions)
     compaction_options_fifo: FifoOptions = field(default_factory=FifoOptions)
     # blob files

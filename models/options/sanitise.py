@@ -71,6 +71,11 @@ def _memtables(draft: Draft) -> None:
     merged = max(1, min(o.min_write_buffer_number_to_merge, most))
     reason = "RocksDB limits it to the range from 1 to max_write_buffer_number - 1"
     draft.change("min_write_buffer_number_to_merge", merged, reason)
+    if o.max_write_buffer_size_to_maintain < 0:
+        history = draft.options.max_write_buffer_number * draft.options.write_buffer_size
+        draft.derive(max_write_buffer_size_to_maintain=history)
+    if o.max_write_buffer_number_to_maintain < 0:
+        draft.derive(max_write_buffer_number_to_maintain=draft.options.max_write_buffer_number)
     if o.arena_block_size == 0:
         draft.derive(arena_block_size=default_arena_block_size(draft.options.write_buffer_size, draft.version))
 

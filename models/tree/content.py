@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.tree.ages import AgeRule, data_from_s, input_ages
 from lsmlab.models.tree.deletion_density import DeletionCollector
-from lsmlab.models.tree.files import IN_TABLE, NO_KEYS, BlobNumbers, KeyArray, SortedFile
+from lsmlab.models.tree.files import IN_TABLE, NO_KEYS, BlobNumbers, KeyArray, SortedFile, Versions
 from lsmlab.models.tree.keys import KeySample
 from lsmlab.models.tree.merge import MergedStream, Tombstones
 from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT, TableFormat
@@ -104,18 +104,19 @@ class Content:
         return (entries - deletions) * self.entry.raw_put + deletions * self.entry.raw_tombstone
 
     def stream(
-        self, keys: KeyArray, tombstones: Tombstones, *, compressed: bool = True, blobs: BlobNumbers | None = None
-    ) -> tuple[MergedStream, NDArray[np.float64]]:
+        self, keys: KeyArray, tombstones: Tombstones, *, compressed: bool = True, blobs: BlobNumbers | None = None,
+        older: Versions | None = None,
+    ) -> tuple[MergedStream, NDArray[np.float64]]:  # fmt: skip
         """Return the merged stream with its cumulative data bytes, and the cumulative entries, both of shape (n + 1,).
 
         `compressed`: false for files of a level without compression in a store that compresses others. `blobs`: blob file of
-        the value of each key; None if all values are in the stream.
+        the value of each key; None if all values are in the stream. `older`: versions beside the newest of some of the keys.
         """
         if not compressed and self.entry.expansion != 1.0:
-            stream, entries = self.stream(keys, tombstones, blobs=blobs)
+            stream, entries = self.stream(keys, tombstones, blobs=blobs, older=older)
             return MergedStream(keys, stream.cumulative_bytes * self.entry.expansion), entries
         n = len(keys)
-        if self._uniform is not None and tombstones is None and blobs is None:
+        if self._uniform is not None and tombstones is None and blobs is None and older is None:
             if n > _MOST_KEPT:
                 entries = np.arange(n + 1, dtype=np.float64) * self._uniform
                 return MergedStream(keys, entries * self.entry.put), entries
@@ -133,12 +134,18 @@ class Content:
         if self.apart is not None and blobs is not None:
             apart = blobs != IN_TABLE
             sizes[apart] = self.apart.entry_bytes(keys[apart])
+        count: Any = 1.0
+        more: Any = 0.0
+        if older is not None:
+            at = keys.searchsorted(older.keys)
+            own = np.where(older.deleted, self.entry.tombstone(), sizes[at]) if older.deleted.any() else sizes[at]
+            count, more = 1.0 + np.bincount(at, minlength=n), np.bincount(at, own, n)
         if tombstones is not None:
             sizes[tombstones] = self.entry.tombstone()
         entries = np.zeros(n + 1)
-        np.cumsum(weights, out=entries[1:])
+        np.cumsum(weights * count, out=entries[1:])
         data = np.zeros(n + 1)
-        np.cumsum(weights * np.maximum(sizes, 1.0), out=data[1:])
+        np.cumsum(weights * np.maximum(sizes + more, 1.0), out=data[1:])
         return MergedStream(keys, data), entries
 
     def offsets(self, keys: KeyArray) -> tuple[MergedStream, NDArray[np.float64]]:

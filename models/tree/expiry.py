@@ -35,9 +35,3 @@ def with_expired(tombstones: Tombstones, times: NDArray[np.float64], before_s: f
     if not expired.any():
         return tombstones
     return expired if tombstones is None else tombstones | expired
-
-
-def note_times(files: Sequence[SortedFile], keys: KeyArray, times: NDArray[np.float64]) -> None:
-    """Keep the write times of the keys of output files; `times` are those of all `keys` of the job."""
-    for file in files:
-        file.times = times[keys.searchsorted(file.keys)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from lsmlab.models.tree.table_format import DEFAULT_TABLE_FORMAT, TableFormat
@@ -27,6 +27,21 @@ class KeyRange:
     lo: int
     hi: int
     """Smallest and largest key code, inclusive."""
+
+
+class Versions(NamedTuple):
+    """Versions of keys, the newest of equal keys first."""
+
+    keys: KeyArray
+    """Ascending. Shape (n,), as that of the others."""
+    times: NDArray[np.float64]
+    """Time in s by which each was written: the switch of its memtable, or the first snapshot after it."""
+    deleted: NDArray[np.bool_]
+    """Whether it is a tombstone."""
+
+    def chosen(self, which: NDArray[np.bool_] | slice) -> Versions:
+        """Return some of the versions."""
+        return Versions(self.keys[which], self.times[which], self.deleted[which])
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +99,12 @@ class SortedFile:
     marked: bool = False
     """Whether a table property collector has marked the file for compaction."""
     times: NDArray[np.float64] | None = None
-    """Time in s at which each of `keys` was flushed, in a store with a compaction filter; None: all of them at `created_s`."""
+    """Time in s at which each of `keys` was flushed, in a store with a compaction filter or with snapshots; None: all of them at
+    `created_s`."""
+    older: Versions | None = None
+    """Versions of `keys` beside the newest ones, which open snapshots see."""
+    newest_s: float = -math.inf
+    """Time of its newest entry with a sequence number, in a store with snapshots; minus infinity: it has none."""
 
     @property
     def compaction_bytes(self) -> int:

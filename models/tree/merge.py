@@ -32,19 +32,24 @@ def unique_sorted(keys: KeyArray, *, of_runs: bool = False) -> KeyArray:
     if len(keys) < 2:
         return keys
     keys.sort(kind="stable" if of_runs else "quicksort")
-    return keys[_first_of_equal(keys)]
+    return keys[first_of_equal(keys)]
 
 
-def _first_of_equal(keys: KeyArray) -> NDArray[np.bool_]:
+def first_of_equal(keys: KeyArray) -> NDArray[np.bool_]:
     """Return the mask of the first of equal keys among sorted ones."""
     keep = np.empty(len(keys), dtype=np.bool_)
-    keep[0] = True
+    keep[:1] = True
     np.not_equal(keys[1:], keys[:-1], out=keep[1:])
     return keep
 
 
-def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, Tombstones]:
-    """Merge sorted runs, newest first; of equal keys the newest stays, put or tombstone."""
+def merge_runs(
+    runs: Sequence[tuple[KeyArray, Tombstones]], *, single_deletes: bool = False
+) -> tuple[KeyArray, Tombstones]:  # fmt: skip
+    """Merge sorted runs, newest first; of equal keys the newest stays, put or tombstone.
+
+    `single_deletes`: tombstones go together with the put that they meet (SingleDelete).
+    """
     runs = [run for run in runs if len(run[0])]
     if not runs:
         return NO_KEYS, None
@@ -56,7 +61,9 @@ def merge_runs(runs: Sequence[tuple[KeyArray, Tombstones]]) -> tuple[KeyArray, T
     flags = np.concatenate([np.zeros(len(k), dtype=np.bool_) if t is None else t for k, t in runs])
     order = keys.argsort(kind="stable")  # stable: among equal keys the newest run's comes first
     keys, flags = keys[order], flags[order]
-    keep = _first_of_equal(keys)
+    keep = first_of_equal(keys)
+    if single_deletes:
+        keep &= ~(flags & np.isin(keys, keys[~flags]))  # of two tombstones in a row the first is skipped
     keys, flags = keys[keep], flags[keep]
     return keys, (flags if flags.any() else None)
 
@@ -72,8 +79,13 @@ def uncovered(keys: KeyArray, tombstones: Tombstones, ranges: Sequence[KeyRange]
     return keys[keep], None if tombstones is None else tombstones[keep]
 
 
-def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[KeyArray, Tombstones]:
-    """Merge the inputs of a job, (level, files) newest first; the slices of a file are newer than its own keys."""
+def merge_files(
+    inputs: Sequence[tuple[int, Sequence[SortedFile]]], *, single_deletes: bool = False
+) -> tuple[KeyArray, Tombstones]:  # fmt: skip
+    """Merge the inputs of a job, (level, files) newest first; the slices of a file are newer than its own keys.
+
+    `single_deletes`: as for `merge_runs`.
+    """
     runs: list[tuple[KeyArray, Tombstones]] = []
     ranges: list[KeyRange] = []
     for _, files in inputs:
@@ -84,7 +96,7 @@ def merge_files(inputs: Sequence[tuple[int, Sequence[SortedFile]]]) -> tuple[Key
             runs.append(uncovered(*run, ranges) if ranges else run)
             if file.ranges:
                 ranges += file.ranges
-    return merge_runs(runs)
+    return merge_runs(runs, single_deletes=single_deletes)
 
 
 def live_keys(files: Sequence[SortedFile], most_keys: int = 1 << 18) -> Iterator[KeyArray]:
@@ -123,17 +135,23 @@ def _between(file: SortedFile, start: int | None, end: int | None) -> tuple[KeyA
     return file.keys[part], None if file.tombstones is None else file.tombstones[part]
 
 
-def drop_dead_tombstones(
+def without_dead_tombstones(
     keys: KeyArray, tombstones: Tombstones, tree: Tree, output_level: int, inputs: Sequence[SortedFile]
 ) -> tuple[KeyArray, Tombstones]:
-    """Drop tombstones whose key is in the range of no other file of the output level or below.
+    """Drop tombstones whose key is in the range of no other file of the output level or below (`held_elsewhere`).
 
-    The job's own `inputs` do not count as other files. Intra-L0 outputs keep their tombstones (`CompactionIterator`,
-    KeyNotExistsBeyondOutputLevel).
+    Intra-L0 outputs keep their tombstones (`CompactionIterator`, KeyNotExistsBeyondOutputLevel).
     """
     if tombstones is None or output_level == 0:
         return keys, tombstones
-    needed = np.zeros(len(keys), dtype=np.bool_)
+    keep = ~tombstones | held_elsewhere(keys, tree, output_level, inputs)
+    keys, tombstones = keys[keep], tombstones[keep]
+    return keys, (tombstones if tombstones.any() else None)
+
+
+def held_elsewhere(keys: KeyArray, tree: Tree, output_level: int, inputs: Sequence[SortedFile]) -> NDArray[np.bool_]:
+    """Return the mask of the keys that are in the range of a file of the output level or below, beside the job's own `inputs`."""
+    held = np.zeros(len(keys), dtype=np.bool_)
     own = set(map(id, inputs))
     for number in range(output_level, tree.num_levels):
         for run in tree.runs(number):
@@ -144,9 +162,7 @@ def drop_dead_tombstones(
                 first, last = place[inside][[0, -1]].tolist()
                 foreign = np.array([id(f) not in own for f in run.files[first : last + 1]])
                 inside[inside] = foreign[place[inside] - first]
-            needed |= inside
+            held |= inside
     for file in tree.frozen.values():
-        needed |= (keys >= file.lo) & (keys <= file.hi)
-    keep = ~tombstones | needed
-    keys, tombstones = keys[keep], tombstones[keep]
-    return keys, (tombstones if tombstones.any() else None)
+        held |= (keys >= file.lo) & (keys <= file.hi)
+    return held

@@ -40,6 +40,16 @@ def divide(ranges: Sequence[KeyRange], files: Sequence[SortedFile]) -> None:
         file.hi = max(file.hi, *(r.hi for r in file.ranges), file.hi)
 
 
+def bottommost(tree: Tree, level: int, lo: int, hi: int) -> bool:
+    """Return whether no file below a level has keys in [lo, hi]."""
+    for below in range(level + 1, tree.num_levels):
+        for run in tree.runs(below):
+            i, j = run.overlapping(lo, hi)
+            if j > i:
+                return False
+    return True
+
+
 def covered_bytes(tree: Tree, ranges: Sequence[KeyRange], from_level: int) -> int:
     """Return the bytes of the files of `from_level` and below whose keys are in the ranges (VersionSet::ApproximateSize)."""
     total = 0.0

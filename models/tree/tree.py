@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -55,6 +56,8 @@ class Tree:
     """(level, file) of the files that had used up their allowed seeks at the last check; some may be deleted since."""
     marks_files: bool = False
     """Whether the tree has had a file that is marked for compaction."""
+    oldest_snapshot_s: float = -math.inf
+    """Time of the oldest snapshot after the last release of one; of the release, if none was left. Minus infinity: none yet."""
     has_ranges: bool = False
     """Whether the tree has had a file with range tombstones."""
     version: int = 0
@@ -233,7 +236,7 @@ class Tree:
         """Drop the keys of all files, most of the memory of a large tree; bounds, sizes and entries stay."""
         for file in self.files():
             file.keys = NO_KEYS
-            file.blobs = file.times = None
+            file.blobs = file.times = file.older = None
 
     def check(self) -> None:
         """Raise AssertionError if an invariant of the tree does not hold."""

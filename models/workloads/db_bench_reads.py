@@ -6,7 +6,8 @@ limits apply to the writer of readwhilewriting and to the readers of readrandom 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from lsmlab.models.units import quantity
 from lsmlab.models.workloads.arrivals import ClosedLoop
@@ -15,6 +16,11 @@ from lsmlab.models.workloads.choosers import Chooser, UniformKeys
 from lsmlab.models.workloads.db_bench import DbBench
 from lsmlab.models.workloads.ranks import LogUniform
 from lsmlab.models.workloads.skewed import RankedKeys
+
+_MERGES: Final = (
+    "workload: merge operands are simulated as puts of their size, which is right for an operator that joins operands to one of "
+    "this size, such as uint64add; a get of such a key reads on to its base value, which is not simulated"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,3 +162,25 @@ class UpdateRandom(MixedBench):
     def workload(self) -> Workload:
         """Return the workload."""
         return self.mixed("updaterandom", Mix(read_modify_write=1.0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeRandom(MixedBench):
+    """mergerandom: merge operands of random keys, simulated as puts of the same size."""
+
+    def workload(self) -> Workload:
+        """Return the workload."""
+        return replace(self.mixed("mergerandom", Mix(update=1.0)), notes=(_MERGES,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadRandomMergeRandom(MixedBench):
+    """readrandommergerandom: per 100 operations `mergereadpercent` merges, then gets."""
+
+    mergereadpercent: float = quantity("ratio", 70.0, high=100.0)
+    """Merges per 100 operations, not a fraction."""
+
+    def workload(self) -> Workload:
+        """Return the workload."""
+        merges = self.mergereadpercent / 100.0
+        return replace(self.mixed("readrandommergerandom", Mix(read=1.0 - merges, update=merges)), notes=(_MERGES,))

@@ -6,6 +6,7 @@ from typing import Final
 
 REASONS: Final = {
     "Write Buffer Full": "a memtable was full",
+    "WAL Full": "all WAL files together had reached max_total_wal_size, and the oldest has data of this family",
     "Write Buffer Manager": "all memtables together had reached db_write_buffer_size",
     "LevelL0FilesNum": "level 0 had reached its number of files",
     "LevelMaxLevelSize": "the level was above its target size",
@@ -15,6 +16,9 @@ REASONS: Final = {
     "UniversalSizeRatio": "neighbouring sorted runs had similar sizes",
     "UniversalSortedRunNum": "there were too many sorted runs",
     "PeriodicCompaction": "files were older than periodic_compaction_seconds",
+    "FilesMarkedForCompaction": "a collector had marked the file, because many of its entries are tombstones",
+    "BottommostFiles": "a snapshot was released, so what it alone kept in files of the last data can go",
+    "Ttl": "the data of the file was older than ttl",
     "ForcedBlobGC": "old blob files had as much garbage as blob_garbage_collection_force_threshold, and the file refers to the "
     "oldest one",
     "FIFOMaxSize": "all files together were above max_table_files_size, so the oldest is deleted",

@@ -20,6 +20,7 @@ _FACTS: Final[tuple[tuple[str, str, Callable[[float], str]], ...]] = (
     ("Blob files at the end", "blobs.bytes", numbers.size),
     ("Garbage in them", "blobs.garbage_bytes", numbers.size),
     ("Space amplification of blob files, as RocksDB prints it", "blobs.space_amplification", numbers.ratio),
+    ("WAL files together, at most", "wal.peak_bytes", numbers.size),
     ("Amplification inside the device", "device.flash_write_amplification", numbers.ratio),
     ("Written to the device", "device_bytes_written", numbers.size),
     ("Read from the device", "device_bytes_read", numbers.size),

@@ -7,7 +7,7 @@ of a limit is one event of this module.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -81,7 +81,12 @@ class ClientLoad:
         self._shared = databases[0].shared_memtables
         """Memtables that share a write buffer manager with those of these databases; None without one."""
         self._members = [
-            (self._shared.join(database, own.block_bytes, partial(self._flush_for_memory, own), self.refresh), own)
+            (
+                self._shared.join(
+                    database, own.block_bytes, partial(self._flush_for_memory, own), self.refresh, self._look(own)
+                ),
+                own,
+            )
             for database, own in zip(databases, self._switches, strict=True)
             if self._shared is not None
         ]
@@ -113,7 +118,8 @@ class ClientLoad:
 
         If clients wait for the device (`sleeping`: reads, synced writes), also after each change of its grant.
         """
-        for database in self.databases:
+        for database, switches in zip(self.databases, self._switches, strict=True):
+            database.current_wal_bytes = partial(self._current_wal_bytes, switches)
             database.writers_affected.add(self.refresh)
             if self._bounded or self._shared is not None:
                 database.memory_freed.add(self._wake)
@@ -164,6 +170,8 @@ class ClientLoad:
     def settle(self) -> None:
         """Account for the time up to now, at the end of the run."""
         self._advance()
+        for switches in self._switches:
+            switches.trim_history(self._written)
         for group in self.groups:
             group.curve.extend((self.env.now, group.arrived, group.served))
         self.waits.set_stopped(self.env.now, stopped=False)
@@ -240,6 +248,20 @@ class ClientLoad:
 
     def _active_memtables(self, switches: MemtableSwitches) -> ActiveMemtables:
         return switches.active_memtables(self._written, writes_per_s(self.present) / len(self.databases))
+
+    def _current_wal_bytes(self, switches: MemtableSwitches) -> float:
+        """Return the bytes of the current WAL of a database now, without accounting for the time so far."""
+        writes = writes_per_s(self.present) * (self.env.now - self._last_s) / len(self.databases)
+        return switches.current_wal_bytes(self._written + writes)
+
+    def _look(self, switches: MemtableSwitches) -> Callable[[], ActiveMemtables] | None:
+        """Return the function that gives the memtables of a database now; None if no write makes it drop any."""
+
+        def look() -> ActiveMemtables:
+            self._advance()
+            return self._active_memtables(switches)
+
+        return look if switches.keep_history else None
 
     # --- past: integrate the rates since the last event -----------------------------------------------------------------
 

@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from lsmlab.models import since
-from lsmlab.models.tree.memtable import arena_bytes
+from lsmlab.models.tree.memtable import INLINE_BYTES, arena_bytes
+from lsmlab.models.tree.memtable_history import NO_MEMORY, MemtableMemory
 from lsmlab.sim.clients.memtable_fill import MemtableFill
 from lsmlab.sim.store.column_family import ColumnFamily, MemtableSwitch
 from lsmlab.sim.store.database import Database
@@ -22,7 +23,7 @@ _NEVER: Final = math.inf
 _ROUNDING: Final = 1e-6
 """Entries: less than this is rounding."""
 _FLUSHABLE: Final = 1.0
-"""Entries from which the write buffer manager flushes a memtable: an empty one is left out (`MemTable::IsEmpty`)."""
+"""Entries from which a memtable is not empty (`MemTable::IsEmpty`): the write buffer manager flushes it, and it keeps a WAL."""
 
 
 def _reached(written: float) -> float:
@@ -63,7 +64,7 @@ class MemtableSwitches:
         """
         own = self._switch(number, entries, written, WRITE_BUFFER_FULL)
         others = (n for n in self._families if n != number) if self._database.atomic_flush else ()
-        return self._database.switch_memtables([own, *self._unfilled(others, written, WRITE_BUFFER_FULL)])
+        return self._begin_wal([own, *self._unfilled(others, written, WRITE_BUFFER_FULL)], written)
 
     def flush(self, numbers: Collection[int], written: float, reason: str) -> list[int]:
         """Switch the memtables of some families, with atomic_flush of all, and flush them at once; return as `full`."""
@@ -93,7 +94,7 @@ class MemtableSwitches:
         flushable = [
             family
             for number, family in self._families.items()
-            if self._fill.active(number, written) > _FLUSHABLE - _ROUNDING and not self._left_out(family)
+            if self._has_entries(number, written) and not self._left_out(family)
         ]
         picked = min(flushable, key=lambda f: self._fill.began(f.number), default=None)
         return None if picked is None else self._force([picked.number], written, MANAGER_FULL)
@@ -102,6 +103,11 @@ class MemtableSwitches:
         """Return whether the write buffer manager flushes no further memtable of a family now."""
         skips = family.latest_options.version >= since.MANAGER_LEAVES_OUT_FLUSHES and not self._database.atomic_flush
         return skips and family.flush_pending_or_running
+
+    @property
+    def keep_history(self) -> bool:
+        """Return whether a family keeps flushed memtables, which go while it is written to."""
+        return any(family.history.keeps for family in self._families.values())
 
     @property
     def block_bytes(self) -> list[float]:
@@ -120,21 +126,33 @@ class MemtableSwitches:
 
     def active_memtables(self, written: float, writes_per_s: float) -> ActiveMemtables:
         """Return the active memtables after a number of writes; `writes_per_s`: mean over all databases."""
+        self.trim_history(written)
         places = [(number, self._shapes[number].memtable_bytes) for number in self._families]
         return ActiveMemtables(
             [self._fill.active(number, written) * size for number, size in places],
             [self._fill.rate(number) * size * writes_per_s for number, size in places],
             [_NEVER if self._left_out(self._families[number]) else _FLUSHABLE * size for number, size in places],
-            sum(family.immutable_bytes for family in self._families.values()),
+            sum(family.inactive_bytes for family in self._families.values()),
         )
 
     def _force(self, chosen: Sequence[int], written: float, reason: str) -> list[int] | None:
         numbers = list(self._families) if self._database.atomic_flush else chosen
         switches = list(self._unfilled(numbers, written, reason))
-        resized = self._database.switch_memtables(switches)
+        resized = self._begin_wal(switches, written)
         if reason == WAL_FULL:
             self._database.force_flushes(chosen)
         return resized if switches else None
+
+    def _begin_wal(self, switches: Sequence[MemtableSwitch], written: float) -> list[int]:
+        """Switch memtables; families without data keep no WAL before the new one (SwitchMemtable). Return as `full`."""
+        resized = self._database.switch_memtables(switches)
+        for number, family in self._families.items():
+            if not family.immutables and not self._has_entries(number, written):
+                self._database.wals.release_empty(number)
+        return resized
+
+    def _has_entries(self, number: int, written: float) -> bool:
+        return self._fill.active(number, written) > _FLUSHABLE - _ROUNDING
 
     def _unfilled(self, numbers: Iterable[int], written: float, reason: str) -> Iterator[MemtableSwitch]:
         for number in numbers:
@@ -150,25 +168,33 @@ class MemtableSwitches:
                 wal_bytes += (active - self._in_wal[other]) * self._shapes[other].wal_bytes
                 self._in_wal[other] = active
         self._in_wal[number] = 0.0
-        return MemtableSwitch(number, entries, wal_bytes, self._memory_bytes(number, entries), reason)
+        return MemtableSwitch(number, entries, wal_bytes, self._memory(number, entries), reason)
 
-    def _memory_bytes(self, number: int, entries: float) -> float:
-        """Memory of a family's memtable, which the write buffer manager counts; 0 without one."""
-        if self._database.shared_memtables is None:
-            return 0.0
+    def _memory(self, number: int, entries: float) -> MemtableMemory:
+        """Memory of a family's memtable, where a write buffer manager or the history of the family counts it."""
+        if self._database.shared_memtables is None and not self._families[number].history.keeps:
+            return NO_MEMORY
+        used = entries * self._shapes[number].memtable_bytes
         block_bytes = self.block_bytes[list(self._families).index(number)]
-        return float(arena_bytes(entries * self._shapes[number].memtable_bytes, block_bytes))
+        return MemtableMemory(float(arena_bytes(used, block_bytes)), INLINE_BYTES + used)
+
+    def trim_history(self, written: float) -> None:
+        """Drop flushed memtables that the writes so far have made superfluous (`TrimMemtableHistory`)."""
+        for number, family in self._families.items():
+            if len(family.history):
+                family.trim_history(self._memory(number, self._fill.active(number, written)))
 
     def _total_wal_bytes(self, written: float) -> float:
         """Bytes of all WALs that are not deleted (`total_log_size_`)."""
-        current = sum(
-            (self._fill.active(n, written) - self._in_wal[n]) * self._shapes[n].wal_bytes for n in self._families
-        )
-        return self._database.wals.closed_bytes + current
+        return self._database.wals.closed_bytes + self.current_wal_bytes(written)
+
+    def current_wal_bytes(self, written: float) -> float:
+        """Return the bytes of the current WAL after a number of writes."""
+        return sum((self._fill.active(n, written) - self._in_wal[n]) * self._shapes[n].wal_bytes for n in self._families)
 
     def _oldest_wal(self, number: int, written: float) -> int:
         """Number of the oldest WAL with unflushed data of a family (`OldestLogToKeep`)."""
         family, wals = self._families[number], self._database.wals
         if family.immutables:
             return family.immutables[0].first_wal
-        return wals.active_since(number) if self._fill.active(number, written) > _ROUNDING else wals.current + 1
+        return wals.active_since(number) if self._has_entries(number, written) else wals.current + 1

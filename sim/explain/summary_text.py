@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -31,6 +32,8 @@ _COLUMNS: Final = {
 
 See (behaviour/log-and-statistics.md, Compaction Stats table).
 """
+_COLD: Final = 0.25
+"""Share of all WALs from which it is said that a column family alone keeps those of others alive."""
 _DIGITS: Final = {"Comp(sec)": 2, "CompMergeCPU(sec)": 2, "Avg(sec)": 3, "Comp(cnt)": 0}
 
 
@@ -49,6 +52,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         *_stalls(summary),
         *_amplification(summary),
         *_blobs(summary),
+        *_wals(summary),
     ]
     lines += [*_jobs(summary), *_device(summary), *_overload(summary), *_settled(summary), *_intervals(summary)]
     families = summary.get("column_families")
@@ -271,6 +275,22 @@ def _blobs(summary: Mapping[str, Any]) -> list[str]:
     if found["space_amplification"] is not None:
         parts.append(f"space amp as RocksDB prints it {found['space_amplification']:.2f}")
     return [_row("blob files", ", ".join(parts))] if parts else []
+
+
+def _wals(summary: Mapping[str, Any]) -> list[str]:
+    """Return the line on the WALs that are kept alive; none where they are no larger than memtables, and no family is cold."""
+    found, families = summary.get("wal"), summary.get("column_families") or {}
+    if not found:
+        return []
+    text = f"{format_bytes(found['peak_bytes'])} at most, {format_bytes(found['bytes'])} at the end"
+    # of what a family keeps alive, the part that others wrote
+    foreign = {name: (f.get("wal_kept_bytes") or 0.0) * (1.0 - (f.get("write_share") or 0.0)) for name, f in families.items()}
+    name = max(foreign, key=lambda name: foreign[name], default="")
+    if foreign.get(name, 0.0) > _COLD * found["peak_bytes"]:
+        kept = format_bytes(families[name]["wal_kept_bytes"])
+        return _wrapped("WAL files", f"{text}; unflushed data of column family {name} alone kept up to {kept}")
+    memtables = (summary.get("memory") or {}).get("memtable_bytes", math.inf)
+    return [_row("WAL files", text)] if found["peak_bytes"] > memtables else []
 
 
 def _jobs(summary: Mapping[str, Any]) -> list[str]:

@@ -97,9 +97,13 @@ def family_rows(families: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ..
     """Header and one row per column family of `column_families` in summary.json.
 
     Columns: share of the writes, flushes and their bytes, compactions and the bytes that they wrote, W-Amp, bytes of all
-    files at the end, stalls that the family caused.
+    files at the end, stalls that the family caused, and where known the most bytes of WALs that it alone kept alive.
     """
-    return [_COLUMNS, *(_row(name, family) for name, family in families.items())]
+    kept = {name: family.get("wal_kept_bytes") for name, family in families.items()}
+    if not any(kept.values()):
+        return [_COLUMNS, *(_row(name, family) for name, family in families.items())]
+    rows = [(*_row(name, family), _cell(kept[name], format_bytes)) for name, family in families.items()]
+    return [(*_COLUMNS, "WAL kept"), *rows]
 
 
 def _row(name: str, family: Mapping[str, Any]) -> tuple[str, ...]:

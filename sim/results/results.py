@@ -149,13 +149,18 @@ def _notes(stores: Sequence[Store]) -> list[str]:
     """Return notes on options and workloads, each once, and one on the intervals of a run of several databases."""
     found = dict.fromkeys(n for store in stores for n in (*store.setup.engine.notes, *store.setup.workload.notes))
     several = "intervals are learnt from runs of one database; four recordings of two databases have been compared"
-    return [*found, *([several] if len(stores) > 1 else [])]
+    snapshots = (
+        "snapshots: which versions stay, and which files are compacted after a release, are rules of RocksDB's source; no "
+        "recorded store with snapshots has been compared, so the error of these numbers is not known"
+    )
+    held = any(store.setup.setting.conditions.snapshots for store in stores)
+    return [*found, *([several] if len(stores) > 1 else []), *([snapshots] if held else [])]
 
 
 def _memory(stores: Sequence[Store]) -> dict[str, Any]:
     """Return bytes by use at the end of the run, of all databases."""
     each = [memory_summary(store.setup, store.families) for store in stores]
-    return {name: sum(one[name] for one in each) for name in each[0]}
+    return {name: sum(one.get(name, 0) for one in each) for name in dict.fromkeys(name for one in each for name in one)}
 
 
 def _reads(stores: Sequence[Store]) -> dict[str, Any]:

@@ -82,6 +82,7 @@ def summarise(
         **_throughput(clients, duration_s),
         **_work(jobs),
         **_blobs(families, jobs),
+        **_wals(families),
         "read_amplification": None,
         "space_amplification": max(1.0, live / unique) if unique > 0 else 1.0,
         "live_bytes": live,
@@ -158,6 +159,15 @@ def _blobs(families: Sequence[ColumnFamily], jobs: JobSums) -> dict[str, Any]:
             "compaction_write_bytes": merges.blob_bytes("write"),
         }
     }
+
+
+def _wals(families: Sequence[ColumnFamily]) -> dict[str, Any]:
+    """Return the key `wal`: bytes of WALs that were not deleted; nothing for a store without WAL."""
+    databases = list({id(f.database): f.database for f in families}.values())
+    if not any(database.wals.peak_bytes for database in databases):
+        return {}
+    now = sum(database.wals.closed_bytes + database.current_wal_bytes() for database in databases)
+    return {"wal": {"bytes": now, "peak_bytes": max(now, sum(database.wals.peak_bytes for database in databases))}}
 
 
 def _stalls(families: Sequence[ColumnFamily], clients: AllClients, duration_s: float) -> dict[str, Any]:
@@ -246,6 +256,8 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
         "index_bytes": max(0, round(tails - filters)),
         "metadata_bytes": round(metadata),
     }
+    if any(family.history.keeps for family in families):
+        parts["memtable_history_bytes"] = round(sum(family.history.allocated_bytes for family in families))
     own = [one.engine.options for one in setup.families]
     if blob_cache_bytes := sum(options.blob_cache_size for options in own if options.use_blob_cache):
         parts["blob_cache_bytes"] = blob_cache_bytes
@@ -274,6 +286,7 @@ def _family_summary(setup: FamilySetup, families: Sequence[ColumnFamily], jobs: 
         "flush_count": len(flushes),
         "flush_bytes": flush_bytes,
         "flush_reasons": dict(sorted(flushes.count("reason").items())),
+        "wal_kept_bytes": max(f.database.wals.kept_bytes.get(f.number, 0.0) for f in families),
         "compaction_count": len(compactions),
         "compaction_write_bytes": compaction_bytes,
         "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,

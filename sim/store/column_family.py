@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lsmlab.models import since
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import Picker, StallInputs
@@ -18,6 +19,7 @@ from lsmlab.models.policies.tuning import Changes
 from lsmlab.models.tree.blobs import NO_BLOBS, BlobEdit
 from lsmlab.models.tree.content import Content
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.memtable_history import NO_MEMORY, MemtableHistory, MemtableMemory
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.page_cache import StoredFile
@@ -45,8 +47,8 @@ class MemtableSwitch:
     """Writes to the memtable."""
     wal_bytes: float
     """Size of the WAL that the switch closes; 0 if it is empty or there is none."""
-    size_bytes: float = 0.0
-    """Memory of the memtable, which a write buffer manager counts; 0 without one."""
+    memory: MemtableMemory = NO_MEMORY
+    """Memory of the memtable, where a write buffer manager or its history counts it."""
     reason: str = WRITE_BUFFER_FULL
     """Flush reason in RocksDB's LOG; every other reason flushes at once, whatever min_write_buffer_number_to_merge is."""
 
@@ -66,6 +68,15 @@ class FamilyParts:
     """Whether clients write to the column family; one without writes keeps no WAL alive."""
     checks: bool = False
     """Whether to check the invariants of the tree after every change."""
+
+
+def memtable_history(engine: Engine) -> MemtableHistory:
+    """Return the empty memtable history of a column family."""
+    options = engine.options
+    return MemtableHistory(
+        options.max_write_buffer_size_to_maintain, options.max_write_buffer_number_to_maintain,
+        by_allocation=engine.version >= since.HISTORY_BY_ALLOCATION,
+    )  # fmt: skip
 
 
 class ColumnFamily:
@@ -99,6 +110,8 @@ class ColumnFamily:
         self.immutables: list[Memtable] = []
         self.memtables_switched = 0
         """Number of memtables that became immutable; that of the active memtable, counted from 0 (`MemTable::GetID`)."""
+        self.history = memtable_history(parts.engine)
+        """Flushed memtables that stay in memory."""
         self.memtables_full = 0
         """Number of memtables that filled up while an older one was not flushed yet."""
         self.purge = Purge()
@@ -119,14 +132,16 @@ class ColumnFamily:
 
     def switch_memtable(self, switch: MemtableSwitch) -> bool:
         """Make the active memtable immutable, except its hot keys (SwitchMemtable). Return whether there is data to flush."""
-        memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.picker)
+        now_s = None if self.database.snapshots is None else self.database.env.now
+        memtable = self.memtables.full(switch.entries, switch.wal_bytes, self.latest_options.picker, now_s)
         if memtable is None:
             return False
         memtable.first_wal = self.database.wal_closed(self.number, memtable.wal_bytes)
-        memtable.reason, memtable.size_bytes = switch.reason, switch.size_bytes
+        memtable.reason, memtable.memory = switch.reason, switch.memory
         self.memtables_switched += 1
         self.memtables_full += bool(self.immutables)
         self.immutables.append(memtable)
+        self.trim_history()
         self.events.switched(self.database.env.now, memtable.entries, memtable.wal_bytes)
         self.memtable_options = self.latest_options
         self.install(by_writers=True)
@@ -159,9 +174,14 @@ class ColumnFamily:
         return waiting > 0 and self.database.has_queued_flush(self.flushing)
 
     @property
-    def immutable_bytes(self) -> float:
-        """Memory of the immutable memtables."""
-        return sum(m.size_bytes for m in self.immutables)
+    def inactive_bytes(self) -> float:
+        """Memory of the immutable memtables and of the flushed ones that are kept (FreeMem follows their destruction)."""
+        return sum(m.memory.allocated_bytes for m in self.immutables) + self.history.allocated_bytes
+
+    def trim_history(self, active: MemtableMemory = NO_MEMORY) -> None:
+        """Drop flushed memtables beyond the limit; `active`: the active memtable, at a write."""
+        if len(self.history):
+            self.history.trim([m.memory for m in self.immutables], active)
 
     def request_flush(self, forced: bool = False) -> None:
         """Queue a flush if min_write_buffer_number_to_merge memtables wait; if `forced`, one suffices (IsFlushPending)."""

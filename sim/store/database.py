@@ -29,6 +29,7 @@ from lsmlab.sim.store.manifest import Manifest
 from lsmlab.sim.store.memtables import WRITE_BUFFER_FULL
 from lsmlab.sim.store.options_file_writer import OptionsFileWriter
 from lsmlab.sim.store.records import NO_JOB
+from lsmlab.sim.store.snapshots import Snapshots
 from lsmlab.sim.store.thread_pools import ThreadPools
 from lsmlab.sim.store.wal_files import WalFiles
 from lsmlab.sim.store.write_buffer_manager import SharedMemtables
@@ -62,6 +63,10 @@ class Database:
         self.manifest = Manifest(env, machine)
         self.options_file = OptionsFileWriter(env, machine, lambda: self.blocked, self._tell_writers)
         self.wals = WalFiles()
+        self.current_wal_bytes: Callable[[], float] = lambda: 0.0
+        """Size of the current WAL now; the clients, who fill it, set this."""
+        self.snapshots: Snapshots | None = None
+        """Open snapshots; None: the run has none, at no time."""
         self.shared_memtables: SharedMemtables | None = None
         """Memtables of all databases that share a write buffer manager with this one; None without one."""
         self.memory_freed = Observers[[]]()
@@ -129,6 +134,8 @@ class Database:
         switched = [(families[s.family], s) for s in switches if families[s.family].switch_memtable(s)]
         if not switched:
             return []
+        self.wals.note_size(0.0)
+        self.wals.note_kept(self._oldest_wals())
         if self.atomic_flush:
             self._enqueue_atomic_flush()
         else:
@@ -179,10 +186,12 @@ class Database:
 
     def delete_wals(self) -> list[float]:
         """Delete the WALs that hold no unflushed data of any column family. Return their sizes in bytes, oldest first."""
-        oldest = min(
-            f.immutables[0].first_wal if f.immutables else self.wals.active_since(f.number) for f in self.families
-        )
-        return self.wals.delete_before(oldest)
+        self.wals.note_size(self.current_wal_bytes())
+        return self.wals.delete_before(min(self._oldest_wals().values()))
+
+    def _oldest_wals(self) -> dict[int, int]:
+        """Return the number of the oldest WAL with unflushed data of each column family (`OldestLogToKeep`)."""
+        return {f.number: f.immutables[0].first_wal if f.immutables else self.wals.active_since(f.number) for f in self.families}
 
     def retune(self, changes: Changes) -> None:
         """Change options of all column families at run time; running jobs keep the options of their start.

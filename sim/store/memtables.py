@@ -8,9 +8,11 @@ from typing import Final, Protocol
 
 import numpy as np
 from lsmlab.models.policies.decisions import Picker
-from lsmlab.models.tree.files import NO_KEYS, KeyArray, KeyRange
+from lsmlab.models.tree.files import NO_KEYS, KeyArray, KeyRange, Versions
 from lsmlab.models.tree.keys import KeySample
+from lsmlab.models.tree.memtable_history import NO_MEMORY, MemtableMemory
 from lsmlab.models.tree.merge import Tombstones, merge_runs
+from lsmlab.models.tree.versions import newest_versions, split_newest, visible_versions
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -43,12 +45,14 @@ class Memtable:
     """Size of the WAL that the memtable switch closed; 0 if there was none."""
     first_wal: int = 0
     """Number of the oldest WAL with data of the memtable."""
-    size_bytes: float = 0.0
-    """Memory of the memtable."""
+    memory: MemtableMemory = NO_MEMORY
+    """Its memory, where something counts it."""
     reason: str = WRITE_BUFFER_FULL
     """Flush reason in RocksDB's LOG."""
     ranges: tuple[KeyRange, ...] = ()
     """Range tombstones, which the flush writes with the entries."""
+    versions: Versions | None = None
+    """Versions of the keys that snapshots saw while the memtable was active; None in a store without snapshots."""
     in_progress: bool = False
     done: bool = False
     """Whether the file is written and the commit waits for older memtables."""
@@ -76,6 +80,8 @@ class Memtables:
         """Range tombstones of the active memtable, each with the entries that were written before it."""
         self._latest: KeyArray | None = None
         """Keys of the last memtable that became immutable; None before the first one."""
+        self._snapshots: list[tuple[float, float]] = []
+        """Times in s of snapshots that saw a part of the active memtable, each with the entries that were written before it."""
 
     @property
     def ranges(self) -> list[KeyRange]:
@@ -85,6 +91,24 @@ class Memtables:
     def delete_range(self, keys: KeyRange, entries: float) -> None:
         """Write a range tombstone to the active memtable, which holds `entries`."""
         self._deleted.append((keys, entries))
+
+    def take_snapshot(self, now_s: float, entries: float) -> None:
+        """Note a snapshot, which sees the `entries` of the active memtable."""
+        self._snapshots.append((now_s, entries))
+
+    def _with_versions(self, entries: float, wal_bytes: float, now_s: float) -> Memtable:
+        """Return a full memtable with the versions of its keys that the snapshots of its time saw."""
+        taken, self._snapshots = self._snapshots, []
+        runs, before = [], 0.0
+        for time_s, written in (*taken, (now_s, entries)):
+            if written > before:
+                keys, tombstones = self._source.memtable(self._number, written - before)
+                runs.append(newest_versions(keys, tombstones, time_s))
+                before = written
+        versions = visible_versions(runs[::-1], [time_s for time_s, _ in taken])
+        newest, _ = split_newest(versions)
+        tombstones = newest.deleted if newest.deleted.any() else None
+        return Memtable(entries, newest.keys, tombstones, wal_bytes, versions=versions)
 
     def _with_ranges(self, memtable: Memtable) -> Memtable:
         """Return a full memtable with its range tombstones, and without the entries that they delete in it."""
@@ -109,12 +133,14 @@ class Memtables:
             return True
         return entries >= 1.0 and (self._latest is None or has_key(self._latest, self._sample.weight, lo, hi))
 
-    def full(self, entries: float, wal_bytes: float, picker: Picker) -> Memtable | None:
+    def full(self, entries: float, wal_bytes: float, picker: Picker, now_s: float | None = None) -> Memtable | None:
         """Return the memtable to flush after `entries` writes; None if all its keys stay in memory.
 
         `picker` selects the keys that stay. They are written to the WAL again, so that the WAL of the flushed memtable can be
-        deleted.
+        deleted. `now_s`: present time in s in a store with snapshots, else None.
         """
+        if now_s is not None:
+            return self._with_versions(entries, wal_bytes, now_s)
         if not picker.keeps_hot_keys and not len(self.kept_hot_keys.keys):
             keys, tombstones = self._source.memtable(self._number, entries)
             self._latest = keys

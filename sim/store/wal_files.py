@@ -7,7 +7,8 @@ the WALs with data of other families alive, until `max_total_wal_size` forces it
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Mapping
 from typing import Final
 
 _EMPTY_BYTES: Final = 1.0
@@ -26,6 +27,10 @@ class WalFiles:
         """Oldest WAL with data of the active memtable, by column family with writes."""
         self._flushed_for = 0
         """Number of the oldest WAL when `max_total_wal_size` last forced a flush (`getting_flushed`)."""
+        self.peak_bytes = 0.0
+        """Most bytes of all WALs so far, the current one included."""
+        self.kept_bytes: dict[int, float] = defaultdict(float)
+        """Most bytes of closed WALs that no other column family kept alive, by column family."""
 
     def add_family(self, family: int) -> None:
         """Add a column family that clients write to."""
@@ -61,6 +66,23 @@ class WalFiles:
         first = self._active_since.get(family, self.current)
         self._active_since[family] = self.current
         return first
+
+    def release_empty(self, family: int) -> None:
+        """Note that a column family has no unflushed data: it keeps no closed WAL alive (`ColumnFamilyData::IsEmpty`)."""
+        if family in self._active_since:
+            self._active_since[family] = self.current
+
+    def note_size(self, current_bytes: float) -> None:
+        """Note how large all WALs are; `current_bytes`: size of the current one."""
+        self.peak_bytes = max(self.peak_bytes, self.closed_bytes + current_bytes)
+
+    def note_kept(self, oldest: Mapping[int, int]) -> None:
+        """Note which column family keeps WALs alive; `oldest`: number of the oldest WAL with unflushed data of each."""
+        if len(oldest) < 2 or not self._closed:
+            return
+        (first, family), (second, _) = sorted((number, family) for family, number in oldest.items())[:2]
+        kept = sum(size for number, size in self._closed if first <= number < second)
+        self.kept_bytes[family] = max(self.kept_bytes[family], kept)
 
     def active_since(self, family: int) -> int:
         """Return the number of the oldest WAL with data of a column family's active memtable."""

@@ -30,8 +30,8 @@ class WriteBufferManager:
     """Bound on the memory of memtables of all databases that share it.
 
     A memtable is flushed when active memtables take 7/8 of the buffer, or when the buffer is full and active memtables
-    take at least half of it (`ShouldFlush`). The memory of a memtable is its arena's, in whole blocks, and counts until the
-    end of its flush.
+    take at least half of it (`ShouldFlush`). The memory of a memtable is its arena's, in whole blocks, and counts until it is
+    deleted: at the end of its flush, or once its history no longer keeps it.
     """
 
     buffer_bytes: float
@@ -39,11 +39,11 @@ class WriteBufferManager:
     allow_stall: bool = False
     """Whether a full buffer stops the writers of all databases (`ShouldStall`)."""
 
-    def room_bytes(self, active_bytes: float, immutable_bytes: float) -> float:
+    def room_bytes(self, active_bytes: float, inactive_bytes: float) -> float:
         """Return the growth of active memtables after which one must be flushed; infinity without a bound."""
         if self.buffer_bytes == 0.0:
             return math.inf
-        until_full = self.buffer_bytes - immutable_bytes - active_bytes
+        until_full = self.buffer_bytes - inactive_bytes - active_bytes
         until_half = self.buffer_bytes / 2 - active_bytes
         return min(self.buffer_bytes * MUTABLE_SHARE - active_bytes, max(until_full, until_half))
 
@@ -61,8 +61,8 @@ class ActiveMemtables(NamedTuple):
     """Growth of `used_bytes`; 0 while the database accepts no write."""
     flushable_at: Sequence[float]
     """`used_bytes` from which the manager may flush a memtable; infinity while its family has a flush pending or running."""
-    immutable_bytes: float
-    """Memory of the immutable memtables of the database."""
+    inactive_bytes: float
+    """Memory of the immutable memtables of the database, and of the flushed ones that it keeps."""
 
 
 class _Member(NamedTuple):
@@ -71,6 +71,7 @@ class _Member(NamedTuple):
     """Of its column families in the arrays."""
     flush: Callable[[], ActiveMemtables | None]
     refresh: Callable[[], None]
+    look: Callable[[], ActiveMemtables] | None
 
 
 class SharedMemtables:
@@ -90,7 +91,7 @@ class SharedMemtables:
         """Bytes of an arena block, by memtable."""
         self._used, self._growth, self._from_s, self._flushable = (np.empty(0) for _ in range(4))
         """Active memtables at the last `update` of their database, and its time."""
-        self._immutable: Floats = np.empty(0)
+        self._inactive: Floats = np.empty(0)
         """By member."""
         self._alarm = Alarm(env, self._act)
         self._stopped = False
@@ -98,21 +99,22 @@ class SharedMemtables:
 
     def join(
         self, database: DatabaseContext, block_bytes: Sequence[float], flush: Callable[[], ActiveMemtables | None],
-        refresh: Callable[[], None],
+        refresh: Callable[[], None], look: Callable[[], ActiveMemtables] | None = None,
     ) -> int:  # fmt: skip
         """Add a database; return its number here.
 
         `block_bytes`: arena blocks of each column family. `flush` switches a memtable of the database and requests its flush;
         it returns the active memtables after it, None if the database has none to flush. `refresh` lets the clients of the
-        database plan again after flushes, and `update`.
+        database plan again after flushes, and `update`. `look` returns the memtables of a database that drops flushed ones while
+        it is written to, None: it does not.
         """
         first = len(self._block)
-        self._members.append(_Member(database, slice(first, first + len(block_bytes)), flush, refresh))
+        self._members.append(_Member(database, slice(first, first + len(block_bytes)), flush, refresh, look))
         self._block = np.append(self._block, block_bytes)
         none = np.zeros(len(block_bytes))
         self._used, self._growth = np.append(self._used, none), np.append(self._growth, none)
         self._from_s, self._flushable = np.append(self._from_s, none), np.append(self._flushable, none + math.inf)
-        self._immutable = np.append(self._immutable, 0.0)
+        self._inactive = np.append(self._inactive, 0.0)
         return len(self._members) - 1
 
     def update(self, changed: Iterable[tuple[int, ActiveMemtables]]) -> None:
@@ -125,12 +127,12 @@ class SharedMemtables:
         place = self._members[member].place
         self._used[place], self._growth[place], self._flushable[place] = now.used_bytes, now.bytes_per_s, now.flushable_at
         self._from_s[place] = self._env.now
-        self._immutable[member] = now.immutable_bytes
+        self._inactive[member] = now.inactive_bytes
 
     @property
     def memory_bytes(self) -> float:
         """Memory of all memtables now (`memory_usage`)."""
-        return self._active_bytes(self._used_now()) + float(self._immutable.sum())
+        return self._active_bytes(self._used_now()) + float(self._inactive.sum())
 
     def _used_now(self) -> Floats:
         used: Floats = self._used + self._growth * (self._env.now - self._from_s)
@@ -142,19 +144,19 @@ class SharedMemtables:
     def _next_s(self) -> float:
         """Return the seconds until the manager may have to act: never later than the moment at which it must."""
         used, growing = self._used_now(), self._growth > 0.0
-        active, immutable = self._active_bytes(used), float(self._immutable.sum())
-        stops = self.manager.stops(active + immutable)
+        active, inactive = self._active_bytes(used), float(self._inactive.sum())
+        stops = self.manager.stops(active + inactive)
         if stops != self._stopped or (stops and growing.any()):
             return 0.0
         if not growing.any():
             return math.inf
-        growth, room = self._growth[growing], self.manager.room_bytes(active, immutable)
+        growth, room = self._growth[growing], self.manager.room_bytes(active, inactive)
         if room > 0.0:
             soonest_s = self._until_s(used, active + room)
         else:  # a flush is due: as soon as a memtable may be flushed
             soonest_s = max(0.0, float(((self._flushable[growing] - used[growing]) / growth).min()))
         if self.manager.allow_stall:
-            soonest_s = min(soonest_s, self._until_s(used, self.manager.buffer_bytes - immutable))
+            soonest_s = min(soonest_s, self._until_s(used, self.manager.buffer_bytes - inactive))
         return soonest_s
 
     def _until_s(self, used: Floats, limit_bytes: float) -> float:
@@ -167,9 +169,12 @@ class SharedMemtables:
     def _act(self) -> None:
         """Flush memtables while a flush is due, and stop or release the writers."""
         waits, flushed = False, []
+        for number, member in enumerate(self._members):
+            if member.look is not None:
+                self._note(number, member.look())
         for number in self._in_order_of_writes():
             used = self._used_now()
-            if self.manager.room_bytes(self._active_bytes(used), float(self._immutable.sum())) > 0.0:
+            if self.manager.room_bytes(self._active_bytes(used), float(self._inactive.sum())) > 0.0:
                 break
             place = self._members[number].place
             if (used[place] >= self._flushable[place] - _ALMOST).any():

@@ -28,8 +28,9 @@ _LEAST_SHARE: Final = 0.25
 AT_ONCE: Final = "SetOptions, no restart"
 """Effort of a change that takes effect at once."""
 AT_START: Final = frozenset((
-    "min_write_buffer_number_to_merge", "db_write_buffer_size", "compaction_pri", "use_direct_io_for_flush_and_compaction",
-    "use_direct_reads", "rate_limiter_auto_tuned", "rate_limiter_mode", "bloom_bits", "compression_per_level",
+    "min_write_buffer_number_to_merge", "max_write_buffer_size_to_maintain", "db_write_buffer_size", "compaction_pri",
+    "use_direct_io_for_flush_and_compaction", "use_direct_reads", "rate_limiter_auto_tuned", "rate_limiter_mode", "bloom_bits",
+    "compression_per_level",
 ))  # fmt: skip
 """Options that RocksDB reads only when it opens a store; SetOptions and SetDBOptions change the others at once."""
 IN_CODE: Final = {

@@ -279,7 +279,7 @@ def open_loop(present: Present) -> bool:
 
 def shared_memtables(present: Present) -> bool:
     """Return whether a write buffer manager bounds all memtables together."""
-    return bool(present.options.get("db_write_buffer_size"))
+    return bool(present.options.get("db_write_buffer_size")) or has_key("shared.write_buffer_manager")(present)
 
 
 def large(present: Present) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 from lsmlab.models import since
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.ranges import bottommost
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
@@ -22,7 +23,8 @@ _STATISTICS_S: Final = 600.0
 """Default of `stats_dump_period_sec`, which since `since.TRIGGER_BY_AGES` bounds this time."""
 _LOOKS_PER_AGE: Final = 5
 """Looks per ttl or period since `since.TRIGGER_BY_AGES` (kTriggerDivisor)."""
-MARKED, TTL, PERIODIC, ROUND_ROBIN_TTL = "FilesMarkedForCompaction", "Ttl", "PeriodicCompaction", "RoundRobinTtl"
+MARKED, BOTTOMMOST, TTL = "FilesMarkedForCompaction", "BottommostFiles", "Ttl"
+PERIODIC, ROUND_ROBIN_TTL = "PeriodicCompaction", "RoundRobinTtl"
 """Reasons of these compactions."""
 
 
@@ -45,8 +47,33 @@ class DueFiles:
     version: Version
 
     def files(self, tree: Tree, now_s: float) -> Sequence[DueFile]:
-        """Return the free files that are due, in the order in which they are tried: marked ones, then by ttl, then by period."""
-        return [*(_marked(tree) if tree.marks_files else ()), *self._expired(tree, now_s), *self._periodic(tree, now_s)]
+        """Return the free files that are due, in the order in which they are tried.
+
+        Marked ones come first, then those that a snapshot kept large, then by ttl, then by period.
+        """
+        return [
+            *(marked_files(tree) if tree.marks_files else ()), *self._bottommost(tree, now_s),
+            *self._expired(tree, now_s), *self._periodic(tree, now_s),
+        ]  # fmt: skip
+
+    def _bottommost(self, tree: Tree, now_s: float) -> list[DueFile]:
+        """Files without data below them that all snapshots see since the last release, and did not when they were written.
+
+        They stay in their level (ComputeBottommostFilesMarkedForCompaction).
+        """
+        if tree.oldest_snapshot_s == -math.inf or self.version < since.BOTTOMMOST_FILES:
+            return []
+        least_deletions = 1 if self.version < since.BOTTOMMOST_WITHOUT_DELETIONS else -1
+        before_s = now_s - self.options.bottommost_file_compaction_delay
+        return [
+            DueFile(level, file, level, BOTTOMMOST)
+            for level in range(tree.last_nonempty_level() + 1)
+            for i, file in enumerate(tree.files_of(level))
+            if -math.inf < file.newest_s <= tree.oldest_snapshot_s
+            and not file.busy and file.deletions > least_deletions and file.created_s <= before_s
+            and bottommost(tree, level, file.lo, file.hi)
+            and not (level == 0 and any(f.lo <= file.hi and f.hi >= file.lo for f in tree.l0[i + 1 :]))
+        ]  # fmt: skip
 
     def _expired(self, tree: Tree, now_s: float) -> list[DueFile]:
         """Files whose oldest data is older than `ttl`, without those of the deepest level (ComputeExpiredTtlFiles)."""
@@ -78,8 +105,8 @@ class DueFiles:
         ]
 
 
-def _marked(tree: Tree) -> list[DueFile]:
-    """Marked files above the deepest level (ComputeFilesMarkedForCompaction).
+def marked_files(tree: Tree) -> list[DueFile]:
+    """Return the free marked files above the deepest level (ComputeFilesMarkedForCompaction).
 
     RocksDB tries one of them at random first; here the order is that of the levels.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -60,7 +61,7 @@ class LeveledPicker(Picker):
 
     def __post_init__(self) -> None:
         self.rules = LevelRules(self.options, self.version)
-        self._lists = PriorityLists(self.options.compaction_pri, self.version)
+        self._lists = PriorityLists(self.options.compaction_pri, self.version, self.options.ttl)
         self._inputs = InputRules(self.options, self.version)
         self._due = DueFiles(self.options, self.version)
         self._least_age_s = least_age_s(self.options)
@@ -146,7 +147,7 @@ class LeveledPicker(Picker):
     ) -> Pick:
         """Choose the next compaction (LevelCompactionBuilder::PickCompaction)."""
         targets = self._targets(tree)
-        seed = self._initial(tree, running, targets, scope)
+        seed = self._initial(tree, running, targets, scope, now_s)
         if seed is None and self._looks_for_due(tree, now_s) and (seed := self._of_due(tree, running, targets, now_s)):
             return in_scope(self._from_seed(tree, running, targets, seed), scope)
         if seed is None and tree.blobs and scope is not Scope.L0:
@@ -194,8 +195,8 @@ class LeveledPicker(Picker):
         return self._complete(tree, running, targets, seed)
 
     def _initial(
-        self, tree: Tree, running: Sequence[RunningJob], targets: Targets, scope: Scope
-    ) -> Seed | None:
+        self, tree: Tree, running: Sequence[RunningJob], targets: Targets, scope: Scope, now_s: float
+    ) -> Seed | None:  # fmt: skip
         """Choose level and first files: SetupInitialFiles (behaviour/leveled-compaction.md, Level order)."""
         scores = self.scores(tree)
         l0_blocked = False
@@ -213,14 +214,14 @@ class LeveledPicker(Picker):
             elif l0_blocked and level == targets.base_level:
                 continue  # otherwise compactions from L0 to the base level might starve
             else:
-                seed = self._seed_level(tree, running, level, score)
+                seed = self._seed_level(tree, running, level, score, now_s)
             if seed is not None:
                 return seed
         return None
 
     def _looks_for_due(self, tree: Tree, now_s: float) -> bool:
         """Return whether a file can be due; nearly always none can."""
-        return now_s > self._least_age_s or tree.marks_files
+        return now_s > self._least_age_s or tree.marks_files or tree.oldest_snapshot_s > -math.inf
 
     def _of_due(self, tree: Tree, running: Sequence[RunningJob], targets: Targets, now_s: float) -> Seed | None:
         """Choose the first file that is due and may start a job (PickFilesMarkedForCompaction, PickFileToCompact)."""
@@ -229,7 +230,7 @@ class LeveledPicker(Picker):
         score = max((s for s in scores if s < 1), default=min(scores))  # the last one that SetupInitialFiles has looked at
         for old in self._due.files(tree, now_s):
             if old.reason == TTL and old.level > 0 and self._inputs.round_robin:
-                seed = self._seed_level(tree, running, old.level, score)
+                seed = self._seed_level(tree, running, old.level, score, now_s)
                 if seed is not None:
                     seed.first_reason = ROUND_ROBIN_TTL
                     return seed
@@ -271,10 +272,12 @@ class LeveledPicker(Picker):
                 return None
         return None
 
-    def _seed_level(self, tree: Tree, running: Sequence[RunningJob], number: int, score: float) -> Seed | None:
+    def _seed_level(
+        self, tree: Tree, running: Sequence[RunningJob], number: int, score: float, now_s: float = 0.0
+    ) -> Seed | None:  # fmt: skip
         """Choose first files of a level >= 1: PickFileToCompact (behaviour/leveled-compaction.md, Picking from deeper levels)."""
         level, output = tree.levels[number], number + 1
-        order = self._lists.of(tree, number)
+        order = self._lists.of(tree, number, now_s)
         files, round_robin = level.files, self._inputs.round_robin
         for position in range(0 if round_robin else tree.cursor[number], len(order)):
             index = order[position]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+from lsmlab.models import since
 from lsmlab.models.options.fields import CompactionPri
-from lsmlab.models.policies.rocksdb.overlap_order import OverlapOrder, Release, l0_order
+from lsmlab.models.policies.rocksdb.overlap_order import RATIO_SCALE, OverlapOrder, Release, l0_order, overlap_bytes
+from lsmlab.models.policies.rocksdb.ttl_boost import TtlBoost
 from lsmlab.models.tree.level import Level
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -50,17 +52,22 @@ class FileOrder:
 class PriorityLists:
     """Priority lists of all levels, cached while the files of the levels do not change."""
 
-    def __init__(self, priority: CompactionPri, version: Version) -> None:
+    def __init__(self, priority: CompactionPri, version: Version, ttl_s: int = 0) -> None:
+        """`ttl_s`: option `ttl`; 0: none."""
         self.priority = priority
         self._release = Release.of(version)
+        self._ttl_s = ttl_s if version >= since.BOOSTS_OLD_FILES else 0
         self._memo: dict[int, tuple[tuple[object, ...], FileOrder]] = {}
 
-    def of(self, tree: Tree, number: int) -> FileOrder | OverlapOrder:
-        """Return the order of the files of level `number` >= 1."""
+    def of(self, tree: Tree, number: int, now_s: float = 0.0) -> FileOrder | OverlapOrder:
+        """Return the order of the files of level `number` >= 1 at a time."""
         level = tree.levels[number]
-        if self.priority is CompactionPri.MIN_OVERLAPPING_RATIO:
-            return self._by_overlap(level, tree.levels[number + 1])
         state: tuple[object, ...]
+        if self.priority is CompactionPri.MIN_OVERLAPPING_RATIO:
+            boost = TtlBoost.of(self._ttl_s, number, tree.last_nonempty_level()) if 2 * now_s > self._ttl_s > 0 else None
+            if boost is None:
+                return self._by_overlap(level, tree.levels[number + 1])
+            return self._boosted(tree, number, boost, now_s)
         if self.priority is CompactionPri.ROUND_ROBIN:
             state = (level, level.stamp, tree.round_robin_key[number])
         else:
@@ -71,6 +78,18 @@ class PriorityLists:
         order = FileOrder(self._key(level, tree.round_robin_key[number]))
         self._memo[number] = (state, order)
         return order
+
+    def _boosted(self, tree: Tree, number: int, boost: TtlBoost, now_s: float) -> FileOrder:
+        """Return the order with preference for old files, which holds for one version of the tree."""
+        state = (tree, tree.version)
+        cached = self._memo.get(number)
+        if cached is None or cached[0] != state:
+            level = tree.levels[number]
+            ratios = overlap_bytes(level, tree.levels[number + 1]) * RATIO_SCALE // level.compensated
+            n = len(level)
+            key = ratios // boost.divisors(level, now_s) * n + np.arange(n)  # equal ratios in key order
+            cached = self._memo[number] = (state, FileOrder(key))
+        return cached[1]
 
     def _by_overlap(self, level: Level, below: Level) -> OverlapOrder:
         order = level.order

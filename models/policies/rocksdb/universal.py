@@ -9,7 +9,18 @@ from typing import Final
 from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions, StopStyle, UniversalOptions
-from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, first_pick
+from lsmlab.models.policies.decisions import (
+    NOTHING,
+    Compaction,
+    Move,
+    Pick,
+    Picker,
+    RunningJob,
+    Scope,
+    first_pick,
+    in_scope,
+)
+from lsmlab.models.policies.rocksdb.delete_triggered import delete_triggered, has_marked
 from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
 from lsmlab.models.policies.rocksdb.l0 import disjoint
 from lsmlab.models.tree.files import SortedFile
@@ -75,13 +86,13 @@ class UniversalPicker(Picker):
     # ---- queries at every install ----
 
     def needs_compaction(self, tree: Tree, now_s: float, scope: Scope = Scope.ANY) -> bool:  # noqa: ARG002
-        """Return whether enough runs are free or a file has reached the periodic age: NeedsCompaction.
+        """Return whether enough runs are free, a file has reached the periodic age or is marked: NeedsCompaction.
 
         See (behaviour/universal-and-fifo.md, When a universal compaction is tried).
         """
         if self.options.disable_auto_compactions:
             return False
-        return self._score(tree) >= 1 or self._is_periodic_due(tree, now_s)
+        return self._score(tree) >= 1 or self._is_periodic_due(tree, now_s) or has_marked(tree, self.version)
 
     def stall_run_count(self, tree: Tree) -> int:
         """Number of sorted runs, busy ones included (behaviour/universal-and-fifo.md, Stalls under universal compaction)."""
@@ -125,14 +136,18 @@ class UniversalPicker(Picker):
             if span is not None and scope is not Scope.L0:
                 return self._job(tree, runs, span, "PeriodicCompaction")
         if len(runs) < self.options.level0_file_num_compaction_trigger:
-            return NOTHING
+            return self._of_marked(tree, running, scope)
         spans = (
             ("UniversalSizeAmplification", self._size_amplification(runs)),
             ("UniversalSizeRatio", self._merge_runs(runs, self._style.size_ratio, self._style.max_merge_width)),
             ("UniversalSortedRunNum", self._run_number(runs)),
         )
         free = ((reason, span) for reason, span in spans if span is not None and not self._conflicts(runs, span, running))
-        return first_pick((self._job(tree, runs, span, reason) for reason, span in free), scope)
+        pick = first_pick((self._job(tree, runs, span, reason) for reason, span in free), scope)
+        return self._of_marked(tree, running, scope) if pick is NOTHING else pick
+
+    def _of_marked(self, tree: Tree, running: Sequence[RunningJob], scope: Scope) -> Pick:
+        return in_scope(delete_triggered(tree, running, self.options, self.version, self._score(tree)), scope)
 
     def _is_periodic_due(self, tree: Tree, now_s: float) -> bool:
         limit_s = now_s - self.options.periodic_compaction_seconds

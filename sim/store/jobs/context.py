@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.policies.rocksdb.errors import WriteFailure
 from lsmlab.models.policies.scheduling import Hold, JobKind, JobView, StartCompaction
 from lsmlab.models.tree.content import Content
+from lsmlab.models.tree.memtable_history import MemtableHistory
 from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -22,7 +23,9 @@ from lsmlab.sim.machine.queues import Events
 from lsmlab.sim.observers import Observers
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.purge import Purge
+from lsmlab.sim.store.snapshots import Snapshots
 from lsmlab.sim.store.store_events import StoreEvents
+from lsmlab.sim.store.wal_files import WalFiles
 
 
 class FlushThreads(Protocol):
@@ -67,6 +70,7 @@ class FamilyContext(Protocol):
     table_formats: tuple[TableFormat, ...]
     events: StoreEvents
     immutables: list[Memtable]
+    history: MemtableHistory
     purge: Purge
 
     @property
@@ -80,6 +84,7 @@ class FamilyContext(Protocol):
     @property
     def compacting(self) -> CompactionThreads: ...
     def request_flush(self, forced: bool = False) -> None: ...
+    def trim_history(self) -> None: ...
     def install_after(self, job: int, began_with: Engine) -> None: ...
 
 
@@ -91,6 +96,9 @@ class DatabaseContext(Protocol):
     machine: Machine
     file_numbers: Iterator[int]
     memory_freed: Observers[[]]
+    wals: WalFiles
+    snapshots: Snapshots | None
+    current_wal_bytes: Callable[[], float]
 
     @property
     def first_options(self) -> tuple[Version, RocksDbOptions]: ...

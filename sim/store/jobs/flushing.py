@@ -9,12 +9,11 @@ from lsmlab.models.engines.engine import Engine
 from lsmlab.models.policies.rocksdb.errors import RETRY_S, WriteFailure
 from lsmlab.models.policies.scheduling import JobView
 from lsmlab.models.tree.blobs import NO_BLOBS
-from lsmlab.models.tree.files import KeyRange
-from lsmlab.models.tree.merge import merge_runs, uncovered
 from lsmlab.sim.machine.machine import Consumer, Events
 from lsmlab.sim.machine.steps import JobWaits, StepProgress
 from lsmlab.sim.store.jobs.context import AtomicFlush, FamilyContext
 from lsmlab.sim.store.jobs.job import failed_flush_record, unfinished_record
+from lsmlab.sim.store.jobs.merging import merged_memtables
 from lsmlab.sim.store.jobs.work import FlushWork, flush_work
 from lsmlab.sim.store.memtables import Memtable
 from lsmlab.sim.store.records import JobRecord
@@ -94,13 +93,8 @@ class Flushing:
             return None
         engine = family.latest_options
         family.purge.begin(view.job)
-        ranges: list[KeyRange] = []
-        runs = []
-        for memtable in reversed(picked):
-            runs.append(uncovered(memtable.keys, memtable.tombstones, ranges))
-            ranges += memtable.ranges
-        keys, tombstones = runs[0] if len(runs) == 1 else merge_runs(runs)
-        work = flush_work(family, keys, tombstones, sum(m.entries for m in picked), ranges)
+        merged, ranges = merged_memtables(family, picked)
+        work = flush_work(family, merged, sum(m.entries for m in picked), ranges)
         flush = _Flush(picked, engine, work, self._record(view, parent, work, picked))
         flush.progress.waits = flush.record.waits
         self._flushes.append(flush)
@@ -193,6 +187,8 @@ class Flushing:
             record, file = flush.record, flush.work.file
             for memtable in flush.memtables:
                 family.immutables.remove(memtable)
+                family.history.add(memtable.memory)
+            family.trim_history()
             for wal_bytes in database.delete_wals():
                 if wal_bytes and (file is None or not file.wal_bytes):
                     database.machine.wal_deleted(wal_bytes)

@@ -14,9 +14,9 @@ from lsmlab.models.options.fields import Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.content import Content
-from lsmlab.models.tree.expiry import note_times, with_expired, write_times
-from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyArray, KeyRange, SortedFile
-from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
+from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyRange, SortedFile
+from lsmlab.models.tree.merge import MergedStream, Tombstones
+from lsmlab.models.tree.ranges import bottommost
 from lsmlab.models.tree.tree import Tree
 from lsmlab.sim.machine.steps import (
     Step,
@@ -29,6 +29,7 @@ from lsmlab.sim.machine.steps import (
 )
 from lsmlab.sim.store.jobs.blobs import BlobWork, compaction_blobs, flush_blobs
 from lsmlab.sim.store.jobs.context import FamilyContext
+from lsmlab.sim.store.jobs.merging import Merged, merged_files
 from lsmlab.sim.store.jobs.ranges import with_ranges
 from numpy.typing import NDArray
 
@@ -75,7 +76,7 @@ def _blob_sizes(blobs: BlobWork | None) -> list[int]:
 
 
 def flush_work(
-    family: FamilyContext, keys: KeyArray, tombstones: Tombstones, entries_in: float, ranges: Sequence[KeyRange] = ()
+    family: FamilyContext, merged: Merged, entries_in: float, ranges: Sequence[KeyRange] = ()
 ) -> FlushWork:  # fmt: skip
     """Compute a flush to one L0 file. The flush reads overwritten entries but does not write them. `ranges`: range tombstones.
 
@@ -83,17 +84,20 @@ def flush_work(
 
     Engines whose values stay in the WAL write keys and WAL offsets only.
     """
-    content, host = family.content, family.database.machine.host
+    content, host, keys, tombstones = family.content, family.database.machine.host, merged.keys, merged.tombstones
     engine = family.latest_options
     in_wal, compression = engine.picker.values_in_wal, engine.flush_compression(family.tree)
     blobs = flush_blobs(family, keys, tombstones)
     numbers = None if blobs is None else blobs.numbers
     stream, entries = (
-        content.offsets(keys) if in_wal else content.stream(keys, tombstones, compressed=compression.compresses, blobs=numbers)
+        content.offsets(keys)
+        if in_wal
+        else content.stream(keys, tombstones, compressed=compression.compresses, blobs=numbers, older=merged.older)
     )
     files = content.files(
         stream, entries, tombstones, (), family.database.file_numbers, family.database.env.now, level=0, blobs=numbers
     )
+    merged.note(files)
     files = with_ranges(family, files, ranges, level=0, below=0)
     if files and engine.flush_keeps_versions:
         _keep_versions(content, files[0], entries_in, float(stream.cumulative_bytes[-1]))
@@ -123,18 +127,16 @@ def _keep_versions(content: Content, file: SortedFile, entries: float, data_byte
 def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     """Compute a compaction: merge the picked files, cut the outputs, and list the steps of each subcompaction."""
     database, content, tree = family.database, family.content, family.tree
-    keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
-    merged, times, filter_ttl_s = keys, None, family.latest_options.filter_ttl_s
-    if filter_ttl_s is not None:
-        times = write_times(pick.inputs, keys)
-        tombstones = with_expired(tombstones, times, database.env.now - filter_ttl_s)
-    keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
+    merged = merged_files(family, pick, inputs)
+    keys, tombstones = merged.keys, merged.tombstones
     compression = family.latest_options.output_compression(tree, pick)
     bounds = family.latest_options.subcompaction_bounds(tree, pick, keys, database.free_slots)
     blobs = compaction_blobs(family, pick, keys, tombstones, bounds)
     numbers = None if blobs is None else blobs.numbers
-    stream, entries = content.stream(keys, tombstones, compressed=compression.compresses, blobs=numbers)
+    stream, entries = content.stream(
+        keys, tombstones, compressed=compression.compresses, blobs=numbers, older=merged.older
+    )  # fmt: skip
     input_bytes = sum([f.compaction_bytes for f in inputs])
     entries_in = sum([f.compaction_entries for f in inputs])
     groups = [
@@ -145,8 +147,7 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     if ranges := _kept_ranges(tree, pick, inputs):
         own = with_ranges(family, outputs, ranges, level=pick.output_level, below=pick.output_level + 1)
         groups, outputs = (groups, outputs) if outputs else ([own, *groups[1:]], own)
-    if times is not None:
-        note_times(outputs, merged, times)
+    merged.note(outputs)
     missing = family.database.machine.cache.missing_bytes(inputs)
     runs = _runs(pick)
     total = sum([f.size_bytes for f in outputs])
@@ -313,21 +314,12 @@ def _cutter_cuts(family: FamilyContext, pick: Compaction, part: MergedStream) ->
             output_level=pick.output_level,
             target_bytes=target,
             max_compaction_bytes=engine.options.max_compaction_bytes,
-            bottommost=not len(gsize) and _bottommost(tree, pick.output_level, lo, hi),
+            bottommost=not len(gsize) and bottommost(tree, pick.output_level, lo, hi),
             grandparent_lo=glo,
             grandparent_hi=ghi,
             grandparent_size=gsize,
         ),
     )
-
-
-def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
-    for level in range(output_level + 1, tree.num_levels):
-        for run in tree.runs(level):
-            i, j = run.overlapping(lo, hi)
-            if j > i:
-                return False
-    return True
 
 
 def _kept_ranges(tree: Tree, pick: Compaction, inputs: Sequence[SortedFile]) -> list[KeyRange]:
@@ -336,7 +328,7 @@ def _kept_ranges(tree: Tree, pick: Compaction, inputs: Sequence[SortedFile]) -> 
     if not ranges or pick.output_level == 0:
         return ranges
     lo, hi = min(f.lo for f in inputs), max(f.hi for f in inputs)
-    return [] if _bottommost(tree, pick.output_level, lo, hi) else ranges
+    return [] if bottommost(tree, pick.output_level, lo, hi) else ranges
 
 
 def _runs(pick: Compaction) -> list[list[int]]:
