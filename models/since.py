@@ -81,6 +81,11 @@ PARTS_BY_ANCHORS: Final = Version(7, 6)
 ROUND_ROBIN_PARTS: Final = Version(7, 6)
 TWO_PARTS: Final = Version(8, 4)
 
+# ---- places of files ----
+
+PATH_BY_LEVEL_TARGETS: Final = Version(5, 9)
+LAST_LEVEL_TEMPERATURE: Final = Version(7, 6)
+
 # ---- blob files ----
 
 BLOB_GARBAGE_COUNTED: Final = Version(6, 23)

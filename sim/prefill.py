@@ -46,7 +46,8 @@ def prefill(phase: Phase, before: Prefill, seed: np.random.SeedSequence, progres
         last = max(numbers, default=0)
         database.file_numbers = itertools.count(last + 1)
     phase.machine.cache.take_over(inner.machine.cache)
-    phase.machine.device.begin(inner.machine.device.state)
+    for volume, before_it in zip(phase.machine.volumes, inner.machine.volumes, strict=True):
+        volume.device.begin(before_it.device.state)
     return {
         "same_values": inner.setup.workload.values == phase.setup.workload.values,
         "workload": inner.setup.workload.name,

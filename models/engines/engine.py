@@ -27,7 +27,8 @@ from lsmlab.models.policies.rocksdb.parts import (
     RocksDbScheduling,
     RocksDbThrottling,
 )
-from lsmlab.models.policies.rocksdb.subcompactions import planned_parts, subcompaction_cuts
+from lsmlab.models.policies.rocksdb.places import is_cold
+from lsmlab.models.policies.rocksdb.subcompactions import MANUAL, planned_parts, subcompaction_cuts
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blobs import BlobFiles
@@ -160,6 +161,11 @@ class Engine:
                 f"engine.options.enable_blob_files: {self.name} keeps its values in another way; set it to false, or choose an "
                 "engine with RocksDB's flushes and compactions, such as engine=rocksdb"
             )
+        if self.options.leaves_device and not self.picker.holds_blobs:
+            raise InputError(
+                f"engine.options: {self.name} compacts slices of files one by one, for which a second device is not modelled; "
+                "leave out db_paths, cf_paths and last_level_temperature"
+            )
         if self.deletion_collector is not None and not isinstance(self.picker, LeveledPicker):
             raise InputError(
                 "engine.compact_on_deletion: marked files are modelled for RocksDB's levelled compaction only; set it to null"
@@ -236,6 +242,26 @@ class Engine:
     def output_compression(self, tree: Tree, pick: Compaction) -> Compression:
         """Compression of the outputs of a compaction that was just picked."""
         return self.level_compression(tree, pick.output_level) if self.picker.compresses(tree, pick) else Compression.NONE
+
+    def writes_cold(self, tree: Tree, pick: Compaction) -> bool:
+        """Return whether the outputs of a compaction are on `cold_device` (behaviour/tiered-placement.md, Tiered placement)."""
+        if not self.options.leaves_device or (len(self.options.paths) > 1 and pick.reason == MANUAL):
+            return False
+        files = [f for _, group in pick.inputs for f in group]
+        lo, hi = min(f.lo for f in files), max(f.hi for f in files)
+        return is_cold(
+            self.options, self.version, pick.output_level, bottommost=tree.is_bottommost(pick.output_level, lo, hi),
+            run_bytes=self.picker.estimated_run_bytes(tree, pick),
+        )  # fmt: skip
+
+    def level_is_cold(self, level: int, deepest: int, size_bytes: int) -> bool:
+        """Return whether files of a level are on `cold_device` in a tree that was built before the run.
+
+        `deepest`: last level with files; `size_bytes`: of the level.
+        """
+        if not self.options.leaves_device:
+            return False
+        return is_cold(self.options, self.version, level, bottommost=level == deepest, run_bytes=size_bytes)
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
         """Target file size of a level in bytes."""

@@ -64,6 +64,8 @@ RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "ignore_max_compaction_bytes_for_input": (Version(7, 8), Version(8, 11)),
     "rate_limiter_auto_tuned": (Version(5, 9), _LAST),
     "periodic_compaction_seconds": (Version(6, 2), _LAST),
+    "cf_paths": (Version(5, 14), _LAST),
+    "last_level_temperature": (Version(6, 21), _LAST),
     "enable_blob_files": (Version(6, 18), _LAST),
     "min_blob_size": (Version(6, 18), _LAST),
     "blob_file_size": (Version(6, 18), _LAST),

@@ -70,6 +70,35 @@ class RateLimiterMode(Enum):
     ALL = "kAllIo"
 
 
+class Temperature(Enum):
+    """Temperatures of files (include/rocksdb/types.h); kCool and kIce from 10.8 on."""
+
+    UNKNOWN = "kUnknown"
+    HOT = "kHot"
+    WARM = "kWarm"
+    COOL = "kCool"
+    COLD = "kCold"
+    ICE = "kIce"
+
+    @property
+    def leaves(self) -> bool:
+        """Return whether files of this temperature are on `cold_device`.
+
+        RocksDB leaves this to the application's FileSystem; its own one ignores temperatures.
+        """
+        return self not in (Temperature.UNKNOWN, Temperature.HOT)
+
+
+@dataclass(frozen=True, slots=True)
+class DbPath:
+    """Item of `db_paths` or `cf_paths` (DbPath, include/rocksdb/options.h)."""
+
+    path: str
+    """Name of the directory; the first one is on `device`, the second one on `cold_device`."""
+    target_size: int = quantity("bytes", 0, high=_U64)
+    """Bytes that should be there; files of a path that is full go to the next one, whatever the last one holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class UniversalOptions:
     """Members of `compaction_options_universal` (behaviour/universal-and-fifo.md, Universal options)."""
@@ -149,6 +178,13 @@ class RocksDbOptions:
     periodic_compaction_seconds: int = quantity("seconds", 0, high=_U64)
     compaction_options_universal: UniversalOptions = field(default_factory=UniversalOptions)
     compaction_options_fifo: FifoOptions = field(default_factory=FifoOptions)
+    # places of files
+    db_paths: tuple[DbPath, ...] = ()
+    """Directories with target sizes; empty: one."""
+    cf_paths: tuple[DbPath, ...] = ()
+    """5.14 and later: those of the column family; empty: `db_paths`."""
+    last_level_temperature: Temperature = Temperature.UNKNOWN
+    """6.21 and later, before 7.6 by the name bottommost_temperature."""
     # blob files
     enable_blob_files: bool = False
     """Whether large values live in blob files, apart from the SST files (6.18 and later)."""
@@ -215,6 +251,16 @@ class RocksDbOptions:
     """Whether a `Statistics` object counts tickers and histograms."""
     stats_dump_period_sec: int = quantity("seconds", 600, high=_U64)
 
+    @property
+    def paths(self) -> tuple[DbPath, ...]:
+        """Return the directories of the column family's files, the first one first; empty: one."""
+        return self.cf_paths or self.db_paths
+
+    @property
+    def leaves_device(self) -> bool:
+        """Return whether some files may go to `cold_device`."""
+        return len(self.paths) > 1 or self.last_level_temperature.leaves
+
 
 DATABASE_OPTIONS: Final = frozenset(
     {
@@ -225,7 +271,7 @@ DATABASE_OPTIONS: Final = frozenset(
         "rate_limiter_auto_tuned", "rate_limiter_refill_period_us", "rate_limiter_fairness", "rate_limiter_mode",
         "max_open_files", "max_write_batch_group_size_bytes", "enable_pipelined_write",
         "allow_concurrent_memtable_write", "unordered_write", "two_write_queues", "manual_wal_flush", "disable_wal",
-        "sync", "statistics", "stats_dump_period_sec", "cache_size",
+        "sync", "statistics", "stats_dump_period_sec", "cache_size", "db_paths",
     }
 )  # fmt: skip
 """Options that all column families of a database share. `disable_wal` and `sync` belong to RocksDB's WriteOptions, which

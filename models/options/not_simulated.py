@@ -71,7 +71,7 @@ _PARTS: Final = "counts only with partition_filters or an index of two levels"
 _FILTER: Final = "compactions drop or change entries by the code of the application; by age: engine.compaction_filter_ttl"
 _FOLLOWER: Final = "for a follower that reads the files of another store"
 _OBJECT: Final = "files show an address only"
-_TIER: Final = "a file system may put these files on another device; here all are on one"
+_TIER: Final = "a file system may put these files on another device; here they are on that of the tables"
 _OLD: Final = "without effect in the releases with rules here"
 _OF_A_COMPRESSION: Final[Mapping[str, NotSimulated]] = {
     "enabled": _small("false", "the last level has settings of its own; engine.compression_ratio is that of all levels"),
@@ -179,7 +179,7 @@ _DATABASE: Final[Mapping[str, NotSimulated]] = {
     "verify_manifest_content_on_close": _none(_OPEN),
     "verify_sst_unique_id_in_manifest": _none(_CHECK),
     "wal_compression": _large("kNoCompression/NoCompression/0", "the WAL writes compressed bytes, for CPU of the writers"),
-    "wal_dir": _none("files do not show whether it is on another device; here the WAL is on that of the tables"),
+    "wal_dir": _none("files do not show whether it is on another device; wal_device names one"),
     "wal_filter": _none(_OPEN),
     "wal_recovery_mode": _none(_OPEN),
     "wal_write_temperature": _small("kUnknown", _TIER),
@@ -198,7 +198,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "bottommost_compression_opts": _large(_COLONS, "as compression_opts, for the last level"),
     **{f"bottommost_compression_opts.{name}": one for name, one in _OF_A_COMPRESSION.items()},
     "bottommost_file_compaction_delay": _small("0", "files of the last level wait before a compaction for old snapshots"),
-    "bottommost_temperature": _small("kUnknown", _TIER),
+    "bottommost_temperature": _none("before 7.6 the name of last_level_temperature, which is taken; later without effect"),
     "cf_allow_ingest_behind": _small("false", "the last level is kept free, and sequence numbers stay"),
     "check_flush_compaction_key_order": _small("true", "CPU to compare each key with the one before"),
     "compaction_filter": _large("none", _FILTER),
@@ -220,7 +220,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "force_consistency_checks": _none(_CHECK),
     "inplace_update_num_locks": _none("counts only with inplace_update_support"),
     "inplace_update_support": _large("false", "writes change values in the memtable, which fills more slowly"),
-    "last_level_temperature": _small("kUnknown", _TIER),
+    "last_level_temperature": _small("kUnknown", "a file system may put these files on another device; cold_device names one"),
     "max_sequential_skip_in_iterations": _small("8", "when a scan over old versions of a key seeks instead"),
     "max_successive_merges": _large("0", "merges are done at the write, which reads the old value first"),
     "max_write_buffer_number_to_maintain": _small("0", "flushed memtables stay in memory for transactions"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import typing
 from collections.abc import Iterable, Mapping
@@ -18,6 +19,7 @@ from lsmlab.models.options.fields import (
     RateLimiterMode,
     RocksDbOptions,
     StopStyle,
+    Temperature,
     UniversalOptions,
 )
 from lsmlab.models.options.not_simulated import reason_text
@@ -41,6 +43,7 @@ _ALIASES: Final[Mapping[type[Enum], Mapping[str, Enum]]] = {
     Compression: {"nocompression": Compression.NONE, **{c.name.lower().replace("_", ""): c for c in Compression}},
     StopStyle: {"0": StopStyle.SIMILAR_SIZE, "1": StopStyle.TOTAL_SIZE},
     RateLimiterMode: {"0": RateLimiterMode.READS, "1": RateLimiterMode.WRITES, "2": RateLimiterMode.ALL},
+    Temperature: dict(zip(("0", "4", "8", "10", "12", "16"), Temperature, strict=True)),
 }  # fmt: skip
 _TRUTH: Final = {"true": True, "1": True, "false": False, "0": False}
 
@@ -125,6 +128,8 @@ def _element(name: str, kind: type[Any], item: Any) -> Any:
             return kind(_respell(kind, item))
         except ValueError:
             raise InputError(f".{name}: {item!r} is not one of {', '.join(e.value for e in kind)}") from None
+    if dataclasses.is_dataclass(kind):
+        return build(kind, item, f".{name}")
     try:
         return int(item)
     except (TypeError, ValueError, OverflowError):
@@ -134,7 +139,7 @@ def _element(name: str, kind: type[Any], item: Any) -> Any:
 def _items(value: Any) -> Iterable[Any]:
     if isinstance(value, str):
         return [item for item in value.split(":") if item.strip()]
-    return value if isinstance(value, Iterable) else (value,)
+    return value if isinstance(value, Iterable) and not isinstance(value, Mapping) else (value,)
 
 
 def _respell(kind: Any, value: Any) -> Any:
@@ -150,6 +155,8 @@ def plain(value: Any) -> Any:
     """Return the value of an option as YAML and JSON have it: enums by value, tuples as lists."""
     if isinstance(value, Enum):
         return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return plain(dataclasses.asdict(value))
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, Mapping):

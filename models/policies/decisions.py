@@ -187,6 +187,10 @@ class Picker(ABC):
         """Target bytes of files that a job writes to `level` now. Default, None: by the options, with static levels."""
         return None
 
+    def estimated_run_bytes(self, tree: Tree, pick: Compaction) -> int:  # noqa: ARG002
+        """Size in bytes of the sorted run that `pick` writes, by which universal compaction chooses its path. Default: 0."""
+        return 0
+
     def compresses(self, tree: Tree, pick: Compaction | None) -> bool:  # noqa: ARG002
         """Return whether the outputs of `pick`, or of a flush (None), may be compressed. Default: yes."""
         return True

@@ -121,6 +121,15 @@ class Tree:
         frozen = sum(f.entries for f in self.frozen.values())
         return sum(f.compaction_entries for f in self.files()) - frozen
 
+    def is_bottommost(self, level: int, lo: int, hi: int) -> bool:
+        """Whether no file of a deeper level overlaps the keys [lo, hi]."""
+        for deeper in range(level + 1, self.num_levels):
+            for run in self.runs(deeper):
+                i, j = run.overlapping(lo, hi)
+                if j > i:
+                    return False
+        return True
+
     def last_nonempty_level(self) -> int:
         """Deepest level with a file; 0 for an empty tree."""
         for level in range(self.num_levels - 1, 0, -1):

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 _MOST_TREES: Final = 1000
 """Largest number of composed trees in memory, about 20 KB each."""
 _KEYS: Final = (
-    "engine", "device", "host", "limits", "conditions", "workload", "keys", "prefill", "initial_tree", "databases",
-    "shared", "seed", "replications", "save", "checks", "report", "json", "description",
+    "engine", "device", "cold_device", "wal_device", "host", "limits", "conditions", "workload", "keys", "prefill",
+    "initial_tree", "databases", "shared", "seed", "replications", "save", "checks", "report", "json", "description",
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
 NOT_GIVEN: Final = "unknown"

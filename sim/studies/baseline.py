@@ -20,7 +20,9 @@ from lsmlab.sim.yaml_text import read_yaml
 DURATION: Final = "workload.duration"
 """Key with the length of runs."""
 _POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter"))
-_REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "conditions", "workload", "keys")
+_REPLACED: Final = (
+    "engine", *_POLICIES, "device", "cold_device", "wal_device", "host", "limits", "conditions", "workload", "keys",
+)  # fmt: skip
 """Groups whose entry a change may replace."""
 _OF_THE_DEPLOYMENT: Final = ("page_cache", "write_cap", "read_cap", "iops_cap")
 """Keys of the device group that belong to memory and limits of the machine: they stay with another drive."""

@@ -6,7 +6,7 @@
   elements in the order of std::sort.
 - l0: rules for level 0; universal and fifo: the other pickers.
 - due_files: marked and old files; manual: CompactRange and DeleteFilesInRange; ingest: levels of ingested files.
-- forced_blob_gc: compactions because of garbage in blob files.
+- forced_blob_gc: compactions because of garbage in blob files. places: paths and temperatures of new files.
 - compression: compression types by level, and their CPU costs.
 - cutter: ends of output files; boundaries: files of the grandparent level; subcompactions: parallel parts of a job.
 - errors: effects of failed jobs, and the recovery.

@@ -18,6 +18,8 @@ from lsmlab.models.version import Version
 
 UNLIMITED_BYTES: Final = 2**63 - 1
 """Target file size of a compaction into level 0: always one output file."""
+_OF_SIMILAR_RUNS: Final = ("UniversalSizeRatio", "UniversalSortedRunNum")
+"""Reasons of jobs that merge some runs of similar size (PickCompactionToReduceSortedRuns)."""
 _UNLIMITED_PERCENT: Final = 2**32 - 1
 """Size ratio of compactions that reduce the number of runs: any run fits."""
 
@@ -106,14 +108,19 @@ class UniversalPicker(Picker):
             return True
         if pick is None:
             return False
-        if pick.reason not in ("UniversalSizeRatio", "UniversalSortedRunNum"):
+        if pick.reason not in _OF_SIMILAR_RUNS:
             return True
         runs = sorted_runs(tree)
-        oldest = pick.inputs[-1][1][-1]
-        end = 1 + next(i for i, run in enumerate(runs) if any(f is oldest for f in run.files))
-        older = sum(run.size_bytes for run in runs[end:])
+        older = sum(run.size_bytes for run in runs[_end(runs, pick) :])
         total = sum(run.compensated_bytes for run in runs)
         return older * 100 < total * self._style.compression_size_percent
+
+    def estimated_run_bytes(self, tree: Tree, pick: Compaction) -> int:
+        """Size of the inputs, and of all newer runs for a job that merges runs of similar size (estimated_total_size)."""
+        if pick.reason not in _OF_SIMILAR_RUNS:
+            return sum(f.size_bytes for _, files in pick.inputs for f in files)
+        runs = sorted_runs(tree)
+        return sum(run.size_bytes for run in runs[: _end(runs, pick)])
 
     # ---- picking ----
 
@@ -279,6 +286,12 @@ class UniversalPicker(Picker):
         full = True if reason in ("UniversalSizeAmplification", "PeriodicCompaction") else None
         size_limit = UNLIMITED_BYTES if output == 0 else None
         return Compaction(first, output, groups, reason, score, max_output_bytes=size_limit, deferrable=full)
+
+
+def _end(runs: Sequence[SortedRun], pick: Compaction) -> int:
+    """Return the number of runs up to the oldest input."""
+    oldest = pick.inputs[-1][1][-1]
+    return 1 + next(i for i, run in enumerate(runs) if any(f is oldest for f in run.files))
 
 
 def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) -> bool:

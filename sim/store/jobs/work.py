@@ -18,6 +18,7 @@ from lsmlab.models.tree.expiry import note_times, with_expired, write_times
 from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyArray, KeyRange, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones, drop_dead_tombstones, merge_files
 from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.steps import (
     Step,
     compaction_steps,
@@ -147,7 +148,11 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
         groups, outputs = (groups, outputs) if outputs else ([own, *groups[1:]], own)
     if times is not None:
         note_times(outputs, merged, times)
-    missing = family.database.machine.cache.missing_bytes(inputs)
+    cold = family.latest_options.writes_cold(tree, pick)
+    if cold:
+        for file in outputs:
+            file.cold = True
+    missing, cold_missing = _missing_bytes(database.machine, inputs)
     runs = _runs(pick)
     total = sum([f.size_bytes for f in outputs])
     sizes = [[f.size_bytes for f in files] for files in groups]
@@ -155,27 +160,35 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
         sizes = [own + [f.size_bytes for f in new] for own, new in zip(sizes, blobs.written, strict=True)]
         missing += round(blobs.device_bytes)
     moved_bytes = 0.0 if blobs is None else blobs.read.record_bytes + sum(_blob_sizes(blobs))
-    slept_files = sum(map(len, sizes)) if database.machine.sleeps_in_fsync else 0
+    volume = database.machine.cold if cold else database.machine.main
+    slept_files = sum(map(len, sizes)) if volume.sleeps_in_fsync else 0
     cpu_s = _compaction_cpu_s(
         family, pick, compression, len(runs), entries_in, float(entries[-1]), input_bytes + total + moved_bytes, slept_files,
         0.0 if blobs is None else blobs.uncopied_bytes,
     )  # fmt: skip
-    parts = [
-        _steps(family, own, runs, share, share * missing, share * cpu_s)
-        for own, share in zip(sizes, _shares(groups, total), strict=True)
-    ]
+    shares = _shares(groups, total)
+    if cold or cold_missing:
+        away = [[f.size_bytes for f in files] for files in groups] if cold else [[]] * len(groups)
+        parts = [
+            _steps_on_two_devices(family, theirs, own[len(theirs) :], runs, share, share * missing, share * cpu_s)
+            for theirs, own, share in zip(away, sizes, shares, strict=True)
+        ]
+        parts = [[step._replace(cold_share=cold_missing / missing if missing else 0.0) for step in part] for part in parts]
+    else:
+        parts = [
+            _steps(family, own, runs, share, share * missing, share * cpu_s)
+            for own, share in zip(sizes, shares, strict=True)
+        ]
     if (halt_bytes := database.halt_bytes) is not None:
         whole = database.machine.style.whole_files
         parts = [split_at_halts(steps, halt_bytes, whole_files=whole) for steps in parts]
     from_wal = _values_from_wal(family, inputs)
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)
-        parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, _shares(groups, total), strict=True)]
+        parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, shares, strict=True)]
     if blobs is not None and blobs.point_reads:
         each_bytes = blobs.read.record_bytes / blobs.read.blobs + PAGE_BYTES  # a record begins anywhere in a page
-        parts = [
-            with_point_reads(p, s * blobs.point_reads, each_bytes) for p, s in zip(parts, _shares(groups, total), strict=True)
-        ]
+        parts = [with_point_reads(p, s * blobs.point_reads, each_bytes) for p, s in zip(parts, shares, strict=True)]
     return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum([f.entries for f in outputs]), cpu_s, blobs)
 
 
@@ -310,21 +323,12 @@ def _cutter_cuts(family: FamilyContext, pick: Compaction, part: MergedStream) ->
             output_level=pick.output_level,
             target_bytes=target,
             max_compaction_bytes=engine.options.max_compaction_bytes,
-            bottommost=not len(gsize) and _bottommost(tree, pick.output_level, lo, hi),
+            bottommost=not len(gsize) and tree.is_bottommost(pick.output_level, lo, hi),
             grandparent_lo=glo,
             grandparent_hi=ghi,
             grandparent_size=gsize,
         ),
     )
-
-
-def _bottommost(tree: Tree, output_level: int, lo: int, hi: int) -> bool:
-    for level in range(output_level + 1, tree.num_levels):
-        for run in tree.runs(level):
-            i, j = run.overlapping(lo, hi)
-            if j > i:
-                return False
-    return True
 
 
 def _kept_ranges(tree: Tree, pick: Compaction, inputs: Sequence[SortedFile]) -> list[KeyRange]:
@@ -333,7 +337,7 @@ def _kept_ranges(tree: Tree, pick: Compaction, inputs: Sequence[SortedFile]) -> 
     if not ranges or pick.output_level == 0:
         return ranges
     lo, hi = min(f.lo for f in inputs), max(f.hi for f in inputs)
-    return [] if _bottommost(tree, pick.output_level, lo, hi) else ranges
+    return [] if tree.is_bottommost(pick.output_level, lo, hi) else ranges
 
 
 def _runs(pick: Compaction) -> list[list[int]]:
@@ -362,6 +366,34 @@ def _steps(
     return _even_steps(family, len(file_sizes), size, read_bytes, cpu_s)
 
 
+def _steps_on_two_devices(
+    family: FamilyContext, cold_sizes: Sequence[int], sizes: Sequence[int], runs: Sequence[Sequence[int]], share: float,
+    read_bytes: float, cpu_s: float,
+) -> list[Step]:  # fmt: skip
+    """Return the same as `_steps`, for files of `cold_sizes` on `cold_device` and others, such as blob files, of `sizes`.
+
+    Reads and CPU time are divided by the bytes written. The files on one device are written before those on the other one.
+    """
+    total = sum(cold_sizes) + sum(sizes)
+    steps: list[Step] = []
+    for cold, own in ((True, cold_sizes), (False, sizes)):
+        if own or not (cold or total):
+            part = sum(own) / total if total else 1.0
+            mine = _steps(family, own, runs, share * part, part * read_bytes, part * cpu_s)
+            steps += [step._replace(cold=True) for step in mine] if cold else mine
+    return steps
+
+
+def _missing_bytes(machine: Machine, inputs: Sequence[SortedFile]) -> tuple[int, int]:
+    """Return the bytes of the inputs of a job that it reads from devices, and those of them from `cold_device`."""
+    missing = cold_missing = 0
+    for volume, files in machine.by_volume(inputs):
+        size = machine.cache.missing_bytes(files)
+        missing += size
+        cold_missing += 0 if volume is machine.main else size
+    return missing, cold_missing
+
+
 def _piece_bytes(family: FamilyContext) -> float | None:
     """Return the bytes to write per step; None if the order of reads and writes does not change the duration of the job.
 
@@ -378,8 +410,8 @@ def _even_steps(family: FamilyContext, files: int, size_bytes: int, read_bytes: 
     one buffer (1 MiB), or a whole file where files reach the device only with their fsync.
     """
     machine = family.database.machine
-    count = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
-    if machine.journal is None:
+    count = FINE_STEPS if machine.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
+    if machine.main.journal is None:
         finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
         count = max(1, min(count, finest))
         return even_steps(read_bytes, cpu_s, size_bytes, count)
