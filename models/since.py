@@ -85,6 +85,8 @@ TWO_PARTS: Final = Version(8, 4)
 
 PATH_BY_LEVEL_TARGETS: Final = Version(5, 9)
 LAST_LEVEL_TEMPERATURE: Final = Version(7, 6)
+YOUNG_RUNS_APART: Final = Version(7, 6)
+YOUNG_DATA_MOVE_UP: Final = Version(7, 8)
 
 # ---- blob files ----
 

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from draining import drain
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import resolve_options
 from lsmlab.models.options.options_file import read_options
-from lsmlab.models.policies.rocksdb.places import is_cold, path_of_level, path_of_run
+from lsmlab.models.policies.rocksdb.places import is_cold, path_of_level, path_of_run, proximal_level
+from lsmlab.models.policies.rocksdb.universal import SortedRun, UniversalPicker
 from lsmlab.models.version import Version
 from lsmlab.reports.tables import devices as device_section
 from lsmlab.sim.clients.op_costs import ReadCost, mean_cost
@@ -188,6 +190,57 @@ def test_moved_files_keep_their_temperature() -> None:
     assert cold_and_other_bytes(phase)[0] == 0
 
 
+PRECLUDE = "engine.options.preclude_last_level_data_seconds=5"
+
+
+@pytest.mark.parametrize(
+    ("version", "style", "start", "empty", "expected"),
+    [
+        ("7.5", "level", 5, False, 5), ("7.5", "level", 6, True, -1), ("11.8", "level", 6, True, -1),
+        ("7.5", "universal", 0, False, 5), ("7.7", "universal", 6, True, -1), ("7.8", "universal", 6, True, 5),
+        ("7.8", "universal", 6, False, -1),
+    ],
+)  # fmt: skip
+def test_young_data_have_a_level_of_their_own(version: str, style: str, start: int, empty: bool, expected: int) -> None:
+    """The level above the last one, unless the job has no input above the last level; universal jobs may move data up."""
+    release = Version.parse(version)
+    made = options(release, compaction_style=style, preclude_last_level_data_seconds=60)
+    assert proximal_level(made, release, start, 6, empty=empty) == expected
+    assert proximal_level(made, release, 0, 5, empty=empty) == -1
+    assert proximal_level(options(release, compaction_style=style), release, start, 6, empty=empty) == -1
+
+
+def test_universal_compaction_leaves_the_last_level_out() -> None:
+    """With young data apart, the second-to-last run is the one with which size amplification compares the newer ones."""
+    for version, apart, oldest in (("7.5", True, 3), ("7.6", True, 2), ("7.6", False, 3)):
+        values = {"preclude_last_level_data_seconds": 60 * apart, "compaction_style": "universal"}
+        picker = UniversalPicker(options(Version.parse(version), **values), Version.parse(version))
+        runs = [SortedRun(level, (), 1, 1, busy=False) for level in (0, 0, 5, 6)]
+        assert picker._oldest_run(runs) == oldest
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        (DYNAMIC,), ("engine=universal",), ("engine=universal", "engine.options.max_subcompactions=3"),
+        (DYNAMIC, "engine.version=7.8"), ("engine=universal", "engine.version=7.5"),
+        (DYNAMIC, "engine.compaction_filter_ttl=20s"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_young_data_stay_above_the_last_level(overrides: tuple[str, ...]) -> None:
+    """No file of the last level has had data younger than that when it was written; no entry is lost, and checks hold."""
+    load = ("workload.benchmark_write_rate_limit=3MB/s", "workload.duration=20s")
+    phase = phase_of(*STORE, *COLD[:2], *overrides, PRECLUDE, *load)
+    phase.run()
+    drain(phase)
+    tree = phase.families[0].tree
+    last = list(tree.files_of(6))
+    assert [True, False] == [all(f.cold for f in last), any(f.cold for f in tree.files_of(5))]
+    assert tree.file_count(5) > 0 < len(last)
+    assert all(f.times is not None and f.times.max() <= f.created_s - 5.0 for f in last)
+
+
 def test_the_wal_has_a_device_of_its_own() -> None:
     """All bytes of a synced WAL are on its device, and writes wait for its fsyncs, not for those of the slow drive."""
     slow = (*SMALL, "workload.num=2000", "device=hdd", "engine.options.sync=true", "workload.duration=4s", "workload.threads=1")
@@ -267,6 +320,8 @@ def test_a_prefill_leaves_its_files_where_they_are() -> None:
         (("engine.options.db_paths=[{pfad: a}]",), r"db_paths\.pfad: no such key"),
         (("engine.options.db_paths=[3]",), "db_paths: .*must be a mapping"),
         (("engine.options.last_level_temperature=tepid",), "last_level_temperature: 'tepid' is not one of kUnknown"),
+        ((PRECLUDE, "engine=vlsm"), "preclude_last_level_data_seconds: modelled for RocksDB's"),
+        (("engine.version=7.4", PRECLUDE), "7.5 and later have it"),
         (("engine.version=6.20", "engine.options.last_level_temperature=kCold"), "6.21 and later have it"),
         (("wal_device=nvme", "engine.options.disable_wal=true"), "wal_device: this store has no WAL"),
         (("wal_device=nvme", "databases={a: {count: 2}}"), "with several databases"),

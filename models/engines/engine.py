@@ -27,8 +27,9 @@ from lsmlab.models.policies.rocksdb.parts import (
     RocksDbScheduling,
     RocksDbThrottling,
 )
-from lsmlab.models.policies.rocksdb.places import is_cold
+from lsmlab.models.policies.rocksdb.places import is_cold, proximal_level
 from lsmlab.models.policies.rocksdb.subcompactions import MANUAL, planned_parts, subcompaction_cuts
+from lsmlab.models.policies.rocksdb.universal import UniversalPicker
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
 from lsmlab.models.tree.blobs import BlobFiles
@@ -166,6 +167,13 @@ class Engine:
                 f"engine.options: {self.name} compacts slices of files one by one, for which a second device is not modelled; "
                 "leave out db_paths, cf_paths and last_level_temperature"
             )
+        if self.options.preclude_last_level_data_seconds:
+            rocksdb = type(self.picker) in (LeveledPicker, UniversalPicker)
+            if not rocksdb or self.options.enable_blob_files:
+                raise InputError(
+                    "engine.options.preclude_last_level_data_seconds: modelled for RocksDB's levelled and universal "
+                    "compaction without blob files only; set it to 0"
+                )
         if self.deletion_collector is not None and not isinstance(self.picker, LeveledPicker):
             raise InputError(
                 "engine.compact_on_deletion: marked files are modelled for RocksDB's levelled compaction only; set it to null"
@@ -253,6 +261,16 @@ class Engine:
             self.options, self.version, pick.output_level, bottommost=tree.is_bottommost(pick.output_level, lo, hi),
             run_bytes=self.picker.estimated_run_bytes(tree, pick),
         )  # fmt: skip
+
+    def proximal_level(self, tree: Tree, pick: Compaction) -> int:
+        """Level above the last one to which a compaction writes its young data; -1: none."""
+        empty = not tree.file_count(max(0, pick.output_level - 1))
+        return proximal_level(self.options, self.version, pick.start_level, pick.output_level, empty=empty)
+
+    @property
+    def notes_write_times(self) -> bool:
+        """Return whether files keep the time at which each of their keys was flushed."""
+        return self.filter_ttl_s is not None or self.options.preclude_last_level_data_seconds > 0
 
     def level_is_cold(self, level: int, deepest: int, size_bytes: int) -> bool:
         """Return whether files of a level are on `cold_device` in a tree that was built before the run.

@@ -66,6 +66,7 @@ RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "periodic_compaction_seconds": (Version(6, 2), _LAST),
     "cf_paths": (Version(5, 14), _LAST),
     "last_level_temperature": (Version(6, 21), _LAST),
+    "preclude_last_level_data_seconds": (Version(7, 5), _LAST),
     "enable_blob_files": (Version(6, 18), _LAST),
     "min_blob_size": (Version(6, 18), _LAST),
     "blob_file_size": (Version(6, 18), _LAST),

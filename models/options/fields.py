@@ -185,6 +185,8 @@ class RocksDbOptions:
     """5.14 and later: those of the column family; empty: `db_paths`."""
     last_level_temperature: Temperature = Temperature.UNKNOWN
     """6.21 and later, before 7.6 by the name bottommost_temperature."""
+    preclude_last_level_data_seconds: int = quantity("seconds", 0, high=_U64)
+    """7.5 and later: age up to which entries stay above the last level; 0: they do not."""
     # blob files
     enable_blob_files: bool = False
     """Whether large values live in blob files, apart from the SST files (6.18 and later)."""

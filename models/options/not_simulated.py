@@ -243,7 +243,6 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "paranoid_file_checks": _large("false", "each new file is read again after it was written"),
     "paranoid_memory_checks": _small("false", "CPU to check the order of keys in the memtable"),
     "persist_user_defined_timestamps": _small("true", "flushes remove time stamps of the application from keys"),
-    "preclude_last_level_data_seconds": _large("0", "young data stay above the last level"),
     "prefix_extractor": _small("none", "filters hold prefixes too; scans within a prefix skip files"),
     "prepopulate_blob_cache": _small("kDisable/0", "flushes put their blobs into the blob cache"),
     "preserve_internal_time_seconds": _small("0", "sequence numbers stay in old entries, which compress less"),

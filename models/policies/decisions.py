@@ -32,6 +32,8 @@ class RunningJob(NamedTuple):
     """Largest key of all inputs."""
     incoming_bytes: int = 0
     """Bytes that the job brings into `output_level` from levels above it."""
+    proximal_level: int = -1
+    """Level to which the job writes young data, too (`preclude_last_level_data_seconds`); -1: none."""
 
 
 class Scope(Enum):

@@ -160,4 +160,4 @@ def key_range(files: Sequence[SortedFile]) -> tuple[int, int]:
 
 def conflicts(running: Sequence[RunningJob], output: int, lo: int, hi: int) -> bool:
     """Return whether a running job writes to level `output` within [lo, hi] (RangeOverlapWithCompaction)."""
-    return any(job.output_level == output and lo <= job.hi and hi >= job.lo for job in running)
+    return any(output in (job.output_level, job.proximal_level) and lo <= job.hi and hi >= job.lo for job in running)

@@ -1,4 +1,4 @@
-"""Device of a new file: paths and temperatures (behaviour/tiered-placement.md, Tiered placement)."""
+"""Level and device of new files: young data, paths, temperatures (behaviour/tiered-placement.md, Tiered placement)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from lsmlab.models.version import Version
 
 FIRST_PATH: Final = 0
 """Path of flushes and blob files."""
+NO_LEVEL: Final = -1
 
 
 def path_of_level(options: RocksDbOptions, version: Version, level: int) -> int:
@@ -65,3 +66,18 @@ def is_cold(options: RocksDbOptions, version: Version, level: int, *, bottommost
     if options.compaction_style is CompactionStyle.UNIVERSAL:
         return path_of_run(options, run_bytes) > FIRST_PATH
     return path_of_level(options, version, level) > FIRST_PATH
+
+
+def proximal_level(options: RocksDbOptions, version: Version, start_level: int, output_level: int, *, empty: bool) -> int:
+    """Return the level above the last one to which a compaction into the last one writes young data; `NO_LEVEL`: to none.
+
+    `empty`: whether that level has no files. Source: `Compaction::EvaluatePenultimateLevel` (now EvaluateProximalLevel).
+    """
+    level = output_level - 1
+    if not options.preclude_last_level_data_seconds or output_level != options.num_levels - 1 or level <= 0:
+        return NO_LEVEL
+    universal = options.compaction_style is CompactionStyle.UNIVERSAL
+    if options.compaction_style is not CompactionStyle.LEVEL and not universal:
+        return NO_LEVEL
+    may_move_up = universal and empty and version >= since.YOUNG_DATA_MOVE_UP
+    return NO_LEVEL if start_level == output_level and not may_move_up else level

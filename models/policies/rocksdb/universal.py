@@ -12,6 +12,7 @@ from lsmlab.models.options.fields import RocksDbOptions, StopStyle, UniversalOpt
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Move, Pick, Picker, RunningJob, Scope, first_pick
 from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
 from lsmlab.models.policies.rocksdb.l0 import disjoint
+from lsmlab.models.policies.rocksdb.places import NO_LEVEL, proximal_level
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -160,9 +161,10 @@ class UniversalPicker(Picker):
 
     def _size_amplification(self, runs: Sequence[SortedRun]) -> tuple[int, int] | None:
         """Select all runs if the newer ones are large compared with the oldest (PickCompactionToReduceSizeAmp)."""
-        base = len(runs) - 1
+        base = self._oldest_run(runs)
         if base < 1 or runs[base].busy:
             return None
+        runs = runs[: base + 1]
         start = self._amplification_start(runs)
         if start is None:
             return None
@@ -174,6 +176,12 @@ class UniversalPicker(Picker):
         if candidates * 100 < self._style.max_size_amplification_percent * runs[base].size_bytes:
             return None
         return start, base + 1
+
+    def _oldest_run(self, runs: Sequence[SortedRun]) -> int:
+        """Return the index of the run with which the newer ones are compared: not the last level if young data stay above it."""
+        last = self.options.num_levels - 1
+        apart = self.version >= since.YOUNG_RUNS_APART and self.options.preclude_last_level_data_seconds > 0 and last > 1
+        return len(runs) - (2 if apart and len(runs) > 1 and runs[-1].level == last else 1)
 
     def _amplification_start(self, runs: Sequence[SortedRun]) -> int | None:
         """Newest run of the contiguous free runs before the oldest; None without any.
@@ -271,7 +279,11 @@ class UniversalPicker(Picker):
         """Return whether a running job writes to the same level in the same key range."""
         output = self.output_level(runs, span[1])
         files = [f for run in runs[span[0] : span[1]] for f in run.files]
-        return output > 0 and conflicts(running, output, *key_range(files))
+        if output > 0 and conflicts(running, output, *key_range(files)):
+            return True
+        empty = all(run.level != output - 1 for run in runs)
+        proximal = proximal_level(self.options, self.version, runs[span[0]].level, output, empty=empty)
+        return proximal != NO_LEVEL and conflicts(running, proximal, *key_range(files))
 
     def _job(self, tree: Tree, runs: Sequence[SortedRun], span: tuple[int, int], reason: str) -> Compaction | Move:
         start, end = span

@@ -91,7 +91,9 @@ class Compacting:
         self._lock(pick)
         if not isinstance(pick, Drop) and pick.cursor is not None:
             family.tree.cursor[pick.start_level] = pick.cursor
-        job = Job(view, pick, running_job(pick), None, parent, now_s, family.latest_options)
+        engine = family.latest_options
+        proximal = engine.proximal_level(family.tree, pick) if isinstance(pick, Compaction) else -1
+        job = Job(view, pick, running_job(pick, proximal), None, parent, now_s, engine)
         job.progress.waits.slot_wait_s = view.slot_wait_s
         view.start_level, view.output_level = job.running.start_level, job.running.output_level
         view.kind = JobKind.DEEP if is_deep(pick) else JobKind.L0
@@ -213,7 +215,7 @@ class Compacting:
         if job.progress.failure is not None or (gate is not None and gate.discarded):
             return
         since_s = database.env.now
-        cold = bool(work.outputs) and work.outputs[0].cold
+        cold = bool(work.outputs) and work.outputs[-1].cold
         yield from machine.finish_files(math.ceil(len(work.file_sizes) / len(work.parts)), cold=cold)
         job.progress.waits.sync_wait_s += database.env.now - since_s
         if gate is not None:
@@ -256,7 +258,7 @@ class Compacting:
         cached_bytes = database.machine.cache.cached_bytes(f for _, files in pick.inputs for f in files)
         blobs = NO_BLOBS if work.blobs is None else work.blobs.edit
         unreferenced, dropped = apply_edit(
-            family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement, blobs
+            family, job.number, pick.inputs, work.added(pick.output_level), pick.placement, blobs
         )
         if dropped:
             cached_bytes += database.machine.cache.cached_bytes(dropped)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.devices.capped import PAGE_BYTES
-from lsmlab.models.options.fields import Compression
+from lsmlab.models.options.fields import CompactionStyle, Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.content import Content
@@ -64,11 +64,20 @@ class CompactionWork:
     entries_out: float
     cpu_s: float
     blobs: BlobWork | None = None
+    young: list[SortedFile] = field(default_factory=list)
+    """Outputs for the level above the output level (`Engine.proximal_level`)."""
 
     @property
     def file_sizes(self) -> list[int]:
         """Bytes of all files that the job writes: SST files, then blob files."""
         return [f.size_bytes for f in self.outputs] + _blob_sizes(self.blobs)
+
+    def added(self, output_level: int) -> list[tuple[int, list[SortedFile]]]:
+        """Return the outputs by level."""
+        if not self.young:
+            return [(output_level, self.outputs)]
+        young = set(map(id, self.young))
+        return [(output_level - 1, self.young), (output_level, [f for f in self.outputs if id(f) not in young])]
 
 
 def _blob_sizes(blobs: BlobWork | None) -> list[int]:
@@ -127,8 +136,9 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     keys, tombstones = merge_files(pick.inputs)
     inputs = [f for _, files in pick.inputs for f in files]
     merged, times, filter_ttl_s = keys, None, family.latest_options.filter_ttl_s
-    if filter_ttl_s is not None:
+    if family.latest_options.notes_write_times:
         times = write_times(pick.inputs, keys)
+    if filter_ttl_s is not None and times is not None:
         tombstones = with_expired(tombstones, times, database.env.now - filter_ttl_s)
     keys, tombstones = drop_dead_tombstones(keys, tombstones, tree, pick.output_level, inputs)
     compression = family.latest_options.output_compression(tree, pick)
@@ -138,10 +148,23 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     stream, entries = content.stream(keys, tombstones, compressed=compression.compresses, blobs=numbers)
     input_bytes = sum([f.compaction_bytes for f in inputs])
     entries_in = sum([f.compaction_entries for f in inputs])
-    groups = [
-        _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, numbers, start)
-        for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True)
-    ]
+    spans = list(zip([0, *bounds], [*bounds, len(keys)], strict=True))
+    proximal, young = family.latest_options.proximal_level(tree, pick), list[SortedFile]()
+    if proximal >= 0 and times is not None:
+        stays = _young(family, pick, keys, times[merged.searchsorted(keys)])
+        parts_of = [
+            [
+                _outputs_of(family, pick._replace(output_level=level), inputs, stream, entries, tombstones, own, start, end)
+                for level, own in ((proximal, stays), (pick.output_level, ~stays))
+            ]
+            for start, end in spans
+        ]
+        groups, young = [above + last for above, last in parts_of], [f for above, _ in parts_of for f in above]
+    else:
+        groups = [
+            _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, numbers, start)
+            for start, end in spans
+        ]
     outputs = [f for files in groups for f in files]
     if ranges := _kept_ranges(tree, pick, inputs):
         own = with_ranges(family, outputs, ranges, level=pick.output_level, below=pick.output_level + 1)
@@ -150,8 +173,9 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
         note_times(outputs, merged, times)
     cold = family.latest_options.writes_cold(tree, pick)
     if cold:
+        above = set(map(id, young))
         for file in outputs:
-            file.cold = True
+            file.cold = id(file) not in above
     missing, cold_missing = _missing_bytes(database.machine, inputs)
     runs = _runs(pick)
     total = sum([f.size_bytes for f in outputs])
@@ -168,10 +192,13 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     )  # fmt: skip
     shares = _shares(groups, total)
     if cold or cold_missing:
-        away = [[f.size_bytes for f in files] for files in groups] if cold else [[]] * len(groups)
+        away = [[f.size_bytes for f in files if f.cold] for files in groups]
+        near = [
+            [f.size_bytes for f in files if not f.cold] + own[len(files) :] for files, own in zip(groups, sizes, strict=True)
+        ]
         parts = [
-            _steps_on_two_devices(family, theirs, own[len(theirs) :], runs, share, share * missing, share * cpu_s)
-            for theirs, own, share in zip(away, sizes, shares, strict=True)
+            _steps_on_two_devices(family, theirs, own, runs, share, share * missing, share * cpu_s)
+            for theirs, own, share in zip(away, near, shares, strict=True)
         ]
         parts = [[step._replace(cold_share=cold_missing / missing if missing else 0.0) for step in part] for part in parts]
     else:
@@ -189,7 +216,34 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     if blobs is not None and blobs.point_reads:
         each_bytes = blobs.read.record_bytes / blobs.read.blobs + PAGE_BYTES  # a record begins anywhere in a page
         parts = [with_point_reads(p, s * blobs.point_reads, each_bytes) for p, s in zip(parts, shares, strict=True)]
-    return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum([f.entries for f in outputs]), cpu_s, blobs)
+    entries_out = sum([f.entries for f in outputs])
+    return CompactionWork(outputs, parts, input_bytes, total, entries_in, entries_out, cpu_s, blobs, young)
+
+
+def _young(family: FamilyContext, pick: Compaction, keys: KeyArray, times: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which keys are young and in the range of the inputs above the last level; universal compaction has no range.
+
+    `times` at which the keys were flushed. See (behaviour/tiered-placement.md, Young data).
+    """
+    options = family.latest_options.options
+    young: NDArray[np.bool_] = times > family.database.env.now - options.preclude_last_level_data_seconds
+    if options.compaction_style is CompactionStyle.UNIVERSAL:
+        return young
+    above = [f for level, files in pick.inputs if level != pick.output_level for f in files]
+    return young & (keys >= min(f.lo for f in above)) & (keys <= max(f.hi for f in above))
+
+
+def _outputs_of(
+    family: FamilyContext, pick: Compaction, inputs: Sequence[SortedFile], stream: MergedStream, entries: NDArray[np.float64],
+    tombstones: Tombstones, own: NDArray[np.bool_], start: int, end: int,
+) -> list[SortedFile]:  # fmt: skip
+    """Return the files of a subcompaction, which has the keys from `start` to `end` of the job, with its keys of `own` alone."""
+    mine = start + np.flatnonzero(own[start:end])
+    if not len(mine):
+        return []
+    data, counts = (np.concatenate(([0.0], np.cumsum(np.diff(column)[mine]))) for column in (stream.cumulative_bytes, entries))
+    flags = None if tombstones is None else tombstones[mine]
+    return _outputs(family, pick, inputs, MergedStream(stream.keys[mine], data), counts, flags, None, 0)
 
 
 def _outputs(
