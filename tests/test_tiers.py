@@ -27,6 +27,8 @@ from lsmlab.sim.phase import Phase
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.simulation import simulate as simulate_setting
 from lsmlab.sim.studies.baseline import changed
+from lsmlab.sim.studies.intervals import knowledge_of
+from lsmlab.sim.studies.whatif import changes_of
 from running import SLOW_JOBS, SMALL, configuration, phase_of, simulate
 
 MIB = 1 << 20
@@ -365,6 +367,16 @@ def test_a_finished_run_takes_a_second_device() -> None:
     after = changed(before, ["cold_device=hdd", "engine.options.last_level_temperature=kCold", "wal_device=nvme"])
     assert (after["cold_device"]["name"], after["wal_device"]["name"], after["device"]) == ("hdd", "nvme", before["device"])
     assert Setting.of(after).cold_device is not None
+    assert changes_of(["cold_device=hdd", "wal_device=null"], before, after)[0] == "cold_device: none -> hdd"
+
+
+def test_the_error_on_several_devices_is_not_known() -> None:
+    """No such store was recorded, so no number of it has an interval, and the notes say so."""
+    config = configuration(*STORE, *COLD)
+    assert knowledge_of(configuration(*STORE)) is not None
+    assert knowledge_of(config) is None is knowledge_of(configuration(*STORE, "wal_device=nvme"))
+    result = simulate(*STORE, *COLD)
+    assert any("no recorded store on several devices" in note for note in result.summary["notes"])
 
 
 def test_clients_feel_the_device_of_their_wal_alone() -> None:
