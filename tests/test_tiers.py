@@ -370,6 +370,15 @@ def test_a_finished_run_takes_a_second_device() -> None:
     assert changes_of(["cold_device=hdd", "wal_device=null"], before, after)[0] == "cold_device: none -> hdd"
 
 
+def test_a_measured_machine_has_the_constants_of_all_its_drives() -> None:
+    """A parameter set gives each device the constants of its entry; a value of the command line stays."""
+    chosen = ("device=nvme", "cold_device=hdd", "wal_device=nvme", "host.parameters=i7_8700k", "wal_device.fsync_latency=1ms")
+    config = configuration(*chosen)
+    assert (config["cold_device"]["fsync_latency"], config["cold_device"]["write_bandwidth"]) == ("25ms", "156.5MB/s")
+    assert config["wal_device"]["write_bandwidth"] == config["device"]["write_bandwidth"] == "880MB/s"
+    assert [config[key]["fsync_latency"] for key in ("device", "wal_device")] == ["2.989ms", "1ms"]
+
+
 def test_the_error_on_several_devices_is_not_known() -> None:
     """No such store was recorded, so no number of it has an interval, and the notes say so."""
     config = configuration(*STORE, *COLD)

@@ -120,7 +120,9 @@ def complete(config: dict[str, Any], overrides: Iterable[str], hydra: Mapping[st
         for source in runtime["config_sources"]
         if source["schema"] in FOLDER_SCHEMES and source["provider"] != _MAIN
     ]
-    apply_parameters(config, runtime["choices"].get("device"), map(override_key, overrides), folders)
+    choices = runtime["choices"]
+    devices = {"device": choices.get("device"), **{key: choices.get(f"device@{key}") for key in ("cold_device", "wal_device")}}
+    apply_parameters(config, devices, map(override_key, overrides), folders)
     check(config)
 
 
