@@ -239,8 +239,9 @@ def _check_other_devices(others: Mapping[str, DeviceSetup], engines: Mapping[str
         raise InputError(f"{key}: with several databases, a second device is not modelled; set it to null")
     if "cold_device" in others and not any(engine.options.leaves_device for engine in engines.values()):
         raise InputError(
-            "cold_device: no file goes there; set engine.options.last_level_temperature=kCold, or db_paths with two paths, such "
-            "as engine.options.db_paths=[{path: fast, target_size: 10GiB}, {path: slow, target_size: 1TiB}]"
+            "cold_device: no file goes there; set engine.options.last_level_temperature=kCold, in a FIFO store "
+            "compaction_options_fifo.file_temperature_age_thresholds, or two paths, such as "
+            "engine.options.db_paths=[{path: fast, target_size: 10GiB}, {path: slow, target_size: 1TiB}]"
         )
     if "wal_device" in others and any(engine.options.disable_wal or engine.picker.values_in_wal for engine in engines.values()):
         raise InputError("wal_device: this store has no WAL, or reads values from it; set it to null")

@@ -15,8 +15,12 @@ from draining import drain
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import resolve_options
 from lsmlab.models.options.options_file import read_options
+from lsmlab.models.policies.decisions import Compaction, DoNothing, RunningJob
+from lsmlab.models.policies.rocksdb.fifo import FifoPicker
 from lsmlab.models.policies.rocksdb.places import is_cold, path_of_level, path_of_run, proximal_level
 from lsmlab.models.policies.rocksdb.universal import SortedRun, UniversalPicker
+from lsmlab.models.tree.files import SortedFile
+from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 from lsmlab.reports.tables import devices as device_section
 from lsmlab.sim.clients.op_costs import ReadCost, mean_cost
@@ -243,6 +247,56 @@ def test_young_data_stay_above_the_last_level(overrides: tuple[str, ...]) -> Non
     assert all(f.times is not None and f.times.max() <= f.created_s - 5.0 for f in last)
 
 
+AGES = "file_temperature_age_thresholds"
+FIFO = ("engine=fifo", "engine.version=9.9", "engine.options.num_levels=1", f"engine.options.compaction_options_fifo.{AGES}="
+        "[{temperature: kCold, age: 5}]", "engine.options.compaction_options_fifo.max_table_files_size=1TB")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("version", "cold", "expected"),
+    [
+        ("8.3", (), [4, 3]), ("9.6", (), [4, 3]), ("9.7", (), [4]), ("9.8", (4,), [3]), ("9.9", (), [4]), ("9.9", (4, 3), [2]),
+        ("9.8", (4, 3), []), ("8.3", (4,), [3]), ("9.9", (4, 3, 2), []),
+    ],
+)  # fmt: skip
+def test_old_files_of_a_fifo_store_cool(version: str, cold: tuple[int, ...], expected: list[int]) -> None:
+    """The oldest files that are not cold; their age is their own since 9.9, before that of the next newer file.
+
+    Source: (behaviour/universal-and-fifo.md, FIFO temperatures).
+    """
+    made = options(Version.parse(version), compaction_style="fifo", num_levels=1, max_compaction_bytes=250,
+                   **{f"compaction_options_fifo.{AGES}": [{"temperature": "kWarm", "age": 60}]})  # fmt: skip
+    picker = FifoPicker(made, Version.parse(version))
+    times = (90.0, 60.0, 40.0, 20.0, 10.0)  # newest first; file 4 is the oldest one
+    tree = Tree(num_levels=1, l0=[SortedFile(i, 0, 9, 100, created_s=at_s, cold=i in cold) for i, at_s in enumerate(times)])
+    pick = picker.pick(tree, (), 100.0)
+    assert picker.needs_compaction(tree, 100.0) is bool(expected)
+    assert (sorted((f.number for f in pick.inputs[0][1]), reverse=True) if isinstance(pick, Compaction) else []) == expected
+    assert isinstance(picker.pick(tree, (RunningJob(0, 0, 0, 9),), 100.0), DoNothing)
+
+
+def test_a_fifo_store_moves_old_files_to_the_second_device() -> None:
+    """Files of that age are rewritten there, one by one; each file stays in its place, and every read byte is written again."""
+    load = ("workload.duration=15s", "workload.benchmark_write_rate_limit=2MB/s", "workload.num=1M")
+    phase = phase_of(*SMALL, *FIFO, "cold_device=hdd", *load)
+    phase.run()
+    files = phase.families[0].tree.l0
+    first = next(i for i, f in enumerate(files) if f.cold)
+    assert 0 < first < len(files) - 5
+    assert all(f.cold for f in files[first:])
+    cold = sum(f.size_bytes for f in files if f.cold)
+    assert phase.machine.cold.space.used_bytes == pytest.approx(cold, abs=2.0 * files[-1].size_bytes)
+
+
+def test_ages_of_an_options_file() -> None:
+    """The thresholds are read as RocksDB writes them."""
+    text = f'[CFOptions "default"]\ncompaction_options_fifo={{{AGES}={{{{temperature=kCold;age=12345;}};}};ttl=0;}}\n'
+    read = read_options(text).overrides
+    assert [(one.temperature.value, one.age) for one in read[f"compaction_options_fifo.{AGES}"]] == [("kCold", 12345)]
+    empty = read_options(f'[CFOptions "default"]\ncompaction_options_fifo={{{AGES}={{}};}}\n').overrides
+    assert empty[f"compaction_options_fifo.{AGES}"] == ()
+
+
 def test_the_wal_has_a_device_of_its_own() -> None:
     """All bytes of a synced WAL are on its device, and writes wait for its fsyncs, not for those of the slow drive."""
     slow = (*SMALL, "workload.num=2000", "device=hdd", "engine.options.sync=true", "workload.duration=4s", "workload.threads=1")
@@ -322,6 +376,7 @@ def test_a_prefill_leaves_its_files_where_they_are() -> None:
         (("engine.options.db_paths=[{pfad: a}]",), r"db_paths\.pfad: no such key"),
         (("engine.options.db_paths=[3]",), "db_paths: .*must be a mapping"),
         (("engine.options.last_level_temperature=tepid",), "last_level_temperature: 'tepid' is not one of kUnknown"),
+        ((*FIFO[:3], f"engine.options.compaction_options_fifo.{AGES}=[{{age: 1}}, {{age: 2}}]"), "two devices: give one age"),
         ((PRECLUDE, "engine=vlsm"), "preclude_last_level_data_seconds: modelled for RocksDB's"),
         (("engine.version=7.4", PRECLUDE), "7.5 and later have it"),
         (("engine.version=6.20", "engine.options.last_level_temperature=kCold"), "6.21 and later have it"),

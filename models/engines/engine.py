@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from lsmlab.models import since
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import Compression, RocksDbOptions
+from lsmlab.models.options.fields import CompactionStyle, Compression, RocksDbOptions
 from lsmlab.models.options.ignored import ignored_options, texts_given, texts_in_force
 from lsmlab.models.options.options import resolve_options, value_of
 from lsmlab.models.options.sanitise import ages_with_filter
@@ -27,7 +27,7 @@ from lsmlab.models.policies.rocksdb.parts import (
     RocksDbScheduling,
     RocksDbThrottling,
 )
-from lsmlab.models.policies.rocksdb.places import is_cold, proximal_level
+from lsmlab.models.policies.rocksdb.places import CHANGE_TEMPERATURE, is_cold, proximal_level
 from lsmlab.models.policies.rocksdb.subcompactions import MANUAL, planned_parts, subcompaction_cuts
 from lsmlab.models.policies.rocksdb.universal import UniversalPicker
 from lsmlab.models.policies.scheduling import Scheduler
@@ -255,6 +255,8 @@ class Engine:
         """Return whether the outputs of a compaction are on `cold_device` (behaviour/tiered-placement.md, Tiered placement)."""
         if not self.options.leaves_device or (len(self.options.paths) > 1 and pick.reason == MANUAL):
             return False
+        if self.options.compaction_style is CompactionStyle.FIFO:
+            return pick.reason == CHANGE_TEMPERATURE
         files = [f for _, group in pick.inputs for f in group]
         lo, hi = min(f.lo for f in files), max(f.hi for f in files)
         return is_cold(
@@ -277,7 +279,7 @@ class Engine:
 
         `deepest`: last level with files; `size_bytes`: of the level.
         """
-        if not self.options.leaves_device:
+        if not self.options.leaves_device or self.options.compaction_style is CompactionStyle.FIFO:
             return False
         return is_cold(self.options, self.version, level, bottommost=level == deepest, run_bytes=size_bytes)
 

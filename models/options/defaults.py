@@ -80,6 +80,7 @@ RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "blob_cache_size": (Version(7, 4), _LAST),
     "compaction_options_universal.max_read_amp": (Version(9, 4), _LAST),
     "compaction_options_universal.reduce_file_locking": (Version(10, 4), _LAST),
+    "compaction_options_fifo.file_temperature_age_thresholds": (Version(8, 3), _LAST),
     "compaction_options_fifo.max_data_files_size": (Version(11, 0), _LAST),
     "compaction_options_fifo.use_kv_ratio_compaction": (Version(11, 0), _LAST),
 }

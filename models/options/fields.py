@@ -118,6 +118,15 @@ class UniversalOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class TemperatureAge:
+    """Item of `compaction_options_fifo.file_temperature_age_thresholds` (FileTemperatureAge)."""
+
+    temperature: Temperature = Temperature.UNKNOWN
+    age: int = quantity("seconds", 0, high=_U64)
+    """Age from which files are rewritten with this temperature."""
+
+
+@dataclass(frozen=True, slots=True)
 class FifoOptions:
     """Members of `compaction_options_fifo` (behaviour/universal-and-fifo.md, FIFO options)."""
 
@@ -126,6 +135,13 @@ class FifoOptions:
     age_for_warm: int = quantity("seconds", 0, high=_U64)
     max_data_files_size: int = quantity("bytes", 0, high=_U64)
     use_kv_ratio_compaction: bool = False
+    file_temperature_age_thresholds: tuple[TemperatureAge, ...] = ()
+    """8.3 and later."""
+
+    @property
+    def cold_from_s(self) -> int | None:
+        """Return the age in s from which files are rewritten to `cold_device`; None: they are not."""
+        return next((one.age for one in self.file_temperature_age_thresholds if one.temperature.leaves), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +277,9 @@ class RocksDbOptions:
     @property
     def leaves_device(self) -> bool:
         """Return whether some files may go to `cold_device`."""
-        return len(self.paths) > 1 or self.last_level_temperature.leaves
+        fifo = self.compaction_style is CompactionStyle.FIFO
+        by_age = fifo and self.compaction_options_fifo.cold_from_s is not None
+        return by_age or len(self.paths) > 1 or self.last_level_temperature.leaves
 
 
 DATABASE_OPTIONS: Final = frozenset(

@@ -205,7 +205,6 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "compaction_filter_factory": _large("none", _FILTER),
     "compaction_measure_io_stats": _none(_LABEL),
     "compaction_options_fifo.allow_trivial_copy_when_change_temperature": _none("counts only with temperatures"),
-    "compaction_options_fifo.file_temperature_age_thresholds": _small("none", _TIER),
     "compaction_options_fifo.trivial_copy_buffer_size": _none("counts only with temperatures"),
     "comparator": _small("leveldb.BytewiseComparator", "CPU of comparing keys, and the order of keys, are those of bytes"),
     "compression_manager": _large("none", "the application's own compression; the ratio is engine.compression_ratio"),

@@ -233,5 +233,9 @@ def _refuse_places(o: RocksDbOptions) -> None:
         raise InputError(f"{WHERE}.{name}: RocksDB refuses several paths with FIFO compaction; give one, or another style")
     if o.compaction_style is CompactionStyle.FIFO and o.last_level_temperature.leaves:
         raise InputError(f"{WHERE}.last_level_temperature: not modelled with FIFO compaction; later releases ignore it there")
+    if len(o.compaction_options_fifo.file_temperature_age_thresholds) > 1:
+        raise InputError(
+            f"{WHERE}.compaction_options_fifo.file_temperature_age_thresholds: the simulator has two devices: give one age"
+        )
     if len(o.paths) > 1 and o.last_level_temperature.leaves:
         raise InputError(f"{WHERE}.last_level_temperature: {name} places files, too; leave out one of them")

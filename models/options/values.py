@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 import typing
 from collections.abc import Iterable, Mapping
 from enum import Enum
@@ -23,6 +24,7 @@ from lsmlab.models.options.fields import (
     UniversalOptions,
 )
 from lsmlab.models.options.not_simulated import reason_text
+from lsmlab.models.options.options_text import parse_struct
 from lsmlab.models.units import build
 
 WHERE: Final = "engine.options"
@@ -45,6 +47,8 @@ _ALIASES: Final[Mapping[type[Enum], Mapping[str, Enum]]] = {
     RateLimiterMode: {"0": RateLimiterMode.READS, "1": RateLimiterMode.WRITES, "2": RateLimiterMode.ALL},
     Temperature: dict(zip(("0", "4", "8", "10", "12", "16"), Temperature, strict=True)),
 }  # fmt: skip
+_OUTER: Final = re.compile(r"^\{(\{.*\});?\}$")
+"""Braces around a list of structs."""
 _TRUTH: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -129,7 +133,11 @@ def _element(name: str, kind: type[Any], item: Any) -> Any:
         except ValueError:
             raise InputError(f".{name}: {item!r} is not one of {', '.join(e.value for e in kind)}") from None
     if dataclasses.is_dataclass(kind):
-        return build(kind, item, f".{name}")
+        try:
+            members = parse_struct(item) if isinstance(item, str) else item
+        except InputError as error:
+            raise InputError(f".{name}: {error}") from None
+        return build(kind, members, f".{name}")
     try:
         return int(item)
     except (TypeError, ValueError, OverflowError):
@@ -138,7 +146,7 @@ def _element(name: str, kind: type[Any], item: Any) -> Any:
 
 def _items(value: Any) -> Iterable[Any]:
     if isinstance(value, str):
-        return [item for item in value.split(":") if item.strip()]
+        return [item for item in _OUTER.sub(r"\1", value).split(":") if item.strip() not in ("", "{}")]
     return value if isinstance(value, Iterable) and not isinstance(value, Mapping) else (value,)
 
 

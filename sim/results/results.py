@@ -164,7 +164,9 @@ def _device_notes(stores: Sequence[Store]) -> list[str]:
     ]
     if setting.cold_device is not None and not any(f.cold for store in stores for one in store.families for f in one.files()):
         options = setting.engine.options
-        why = "the first path has room for all files" if options.paths else f"L{options.num_levels - 1}, the last level, has none"
+        of_level = f"L{options.num_levels - 1}, the last level, has none"
+        fifo = options.compaction_options_fifo.cold_from_s is not None
+        why = "the first path has room for all files" if options.paths else "none was old enough" if fifo else of_level
         notes.append(f"cold_device: no file is there at the end; {why}")
     return notes
 

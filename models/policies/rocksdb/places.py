@@ -11,6 +11,8 @@ from lsmlab.models.version import Version
 FIRST_PATH: Final = 0
 """Path of flushes and blob files."""
 NO_LEVEL: Final = -1
+CHANGE_TEMPERATURE: Final = "ChangeTemperature"
+"""Reason of FIFO's compactions that only change the temperature of files."""
 
 
 def path_of_level(options: RocksDbOptions, version: Version, level: int) -> int:
