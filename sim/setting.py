@@ -236,7 +236,7 @@ def _other_device(config: Mapping[str, Any], key: str, allowed: Sequence[str]) -
 def _check_other_devices(others: Mapping[str, DeviceSetup], engines: Mapping[str, Engine], *, several: bool) -> None:
     """Raise InputError for a second device without a use, or one that is not modelled."""
     for key in others if several else ():
-        raise InputError(f"{key}: with several databases, a second device is not modelled; set it to null")
+        raise InputError(f"{key}: with several databases, a second device is not modelled; leave it out")
     if "cold_device" in others and not any(engine.options.leaves_device for engine in engines.values()):
         raise InputError(
             "cold_device: no file goes there; set engine.options.last_level_temperature=kCold, in a FIFO store "
@@ -244,7 +244,7 @@ def _check_other_devices(others: Mapping[str, DeviceSetup], engines: Mapping[str
             "engine.options.db_paths=[{path: fast, target_size: 10GiB}, {path: slow, target_size: 1TiB}]"
         )
     if "wal_device" in others and any(engine.options.disable_wal or engine.picker.values_in_wal for engine in engines.values()):
-        raise InputError("wal_device: this store has no WAL, or reads values from it; set it to null")
+        raise InputError("wal_device: this store has no WAL, or reads values from it; leave it out")
 
 
 def _alike_databases(

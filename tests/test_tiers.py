@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from draining import drain
+from lsmlab.models.engines.engine import PLACES_NOTE
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import resolve_options
 from lsmlab.models.options.options_file import read_options
@@ -422,7 +423,10 @@ def test_a_finished_run_takes_a_second_device() -> None:
     after = changed(before, ["cold_device=hdd", "engine.options.last_level_temperature=kCold", "wal_device=nvme"])
     assert (after["cold_device"]["name"], after["wal_device"]["name"], after["device"]) == ("hdd", "nvme", before["device"])
     assert Setting.of(after).cold_device is not None
-    assert changes_of(["cold_device=hdd", "wal_device=null"], before, after)[0] == "cold_device: none -> hdd"
+    assert changes_of(["cold_device=hdd", "wal_device=nvme"], before, after)[0] == "cold_device: none -> hdd"
+    without = changed(after, ["cold_device=null", "wal_device=null"])
+    assert {without[key] for key in ("cold_device", "wal_device")} == {None}
+    assert changes_of(["cold_device=null"], after, without) == ["cold_device: hdd -> null"]
 
 
 def test_a_measured_machine_has_the_constants_of_all_its_drives() -> None:
@@ -441,6 +445,9 @@ def test_the_error_on_several_devices_is_not_known() -> None:
     assert knowledge_of(config) is None is knowledge_of(configuration(*STORE, "wal_device=nvme"))
     result = simulate(*STORE, *COLD)
     assert any("no recorded store on several devices" in note for note in result.summary["notes"])
+    for overrides in ((PRECLUDE,), FIFO, (PATHS,)):
+        assert PLACES_NOTE in phase_of(*STORE, *overrides).setup.engine.notes
+    assert PLACES_NOTE not in phase_of(*STORE).setup.engine.notes
 
 
 def test_clients_feel_the_device_of_their_wal_alone() -> None:

@@ -52,6 +52,11 @@ DROPS_NOTE: Final = (
     "recorded store with them has been compared, so the error of these numbers is not known"
 )
 
+PLACES_NOTE: Final = (
+    "young data above the last level, files that are rewritten at an age, several paths: their rules are those of RocksDB's source, "
+    "but no recorded store with them has been compared, so the error of these numbers is not known"
+)
+
 
 @dataclass(frozen=True)
 class EngineSettings:
@@ -126,6 +131,9 @@ class Engine:
         self.options: RocksDbOptions = resolved.options
         if self.filter_ttl_s is not None or self.deletion_collector is not None:
             notes.append(DROPS_NOTE)
+        by_age = self.options.preclude_last_level_data_seconds or self.options.compaction_options_fifo.cold_from_s is not None
+        if by_age or len(self.options.paths) > 1:
+            notes.append(PLACES_NOTE)
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         """Changes that sanitising made to options, in words, for the summary of a run."""
         self.not_simulated = ignored_options(
