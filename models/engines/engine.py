@@ -53,8 +53,8 @@ DROPS_NOTE: Final = (
 )
 
 PLACES_NOTE: Final = (
-    "young data above the last level, files that are rewritten at an age, several paths: their rules are those of RocksDB's source, "
-    "but no recorded store with them has been compared, so the error of these numbers is not known"
+    "young data above the last level, files that are rewritten at an age, several paths: their rules are those of RocksDB's "
+    "source, but no recorded store with them has been compared, so the error of these numbers is not known"
 )
 
 
