@@ -91,6 +91,13 @@ PARTS_BY_ANCHORS: Final = Version(7, 6)
 ROUND_ROBIN_PARTS: Final = Version(7, 6)
 TWO_PARTS: Final = Version(8, 4)
 
+# ---- places of files ----
+
+PATH_BY_LEVEL_TARGETS: Final = Version(5, 9)
+LAST_LEVEL_TEMPERATURE: Final = Version(7, 6)
+YOUNG_RUNS_APART: Final = Version(7, 6)
+YOUNG_DATA_MOVE_UP: Final = Version(7, 8)
+
 # ---- blob files ----
 
 BLOB_GARBAGE_COUNTED: Final = Version(6, 23)
@@ -106,6 +113,8 @@ FIFO_MERGES_BELOW_1_1: Final = Version(5, 14)
 FIFO_LEVELS: Final = Version(7, 8)
 FIFO_DRAINS_ONLY_EXCESS: Final = Version(7, 10)
 FIFO_LATER_SCORES_BELOW_ONE: Final = Version(8, 3)
+FIFO_COOLS_ONE_FILE: Final = Version(9, 7)
+FIFO_COOLS_BY_NEWEST_KEY: Final = Version(9, 9)
 FIFO_TTL_APART_FROM_PERIODIC: Final = Version(8, 5)
 AUTOMATIC_AGES: Final = Version(6, 6)
 

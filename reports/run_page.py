@@ -15,7 +15,7 @@ from lsmlab.reports.page import Page
 from lsmlab.reports.parts import Html, Part, Section, Story, Tile, Tiles, escaped
 from lsmlab.reports.run_data import PAGE, RunData, is_run, load_run
 from lsmlab.reports.run_sentences import lead_sentences, summary_sentences
-from lsmlab.reports.tables import column_families, configuration, databases, phases
+from lsmlab.reports.tables import column_families, configuration, databases, devices, phases
 from lsmlab.reports.timeline import Timeline
 
 
@@ -49,7 +49,7 @@ def run_parts(
     return [
         _contents([*over_time, *whole], more), *([Story(lead)] if lead else []), answers(run),
         Html('<div id="numbers"><h2 class="hidden">Numbers</h2>'), tiles, Story(sentences), Html("</div>"),
-        *phases(run), *explorer, *whole, *databases(run), *column_families(run), *more, configuration(run),
+        *phases(run), *devices(run), *explorer, *whole, *databases(run), *column_families(run), *more, configuration(run),
     ], end  # fmt: skip
 
 

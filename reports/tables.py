@@ -6,9 +6,11 @@ import html
 import math
 from typing import Any
 
+from lsmlab.models.units import format_bytes
 from lsmlab.reports import numbers
 from lsmlab.reports.parts import Html, Part, Section, Table, bullets, folded, preformatted
 from lsmlab.reports.run_data import RunData
+from lsmlab.sim.explain.summary_text import DEVICE_WORDS
 from lsmlab.sim.results.comparison_text import action_table, family_rows, phase_table
 from lsmlab.sim.results.database_text import group_rows, ranked_rows, rankings
 
@@ -71,6 +73,27 @@ def databases(run: RunData) -> list[Section]:
     return [Section("databases", "Databases", parts, caption)]
 
 
+def devices(run: RunData) -> list[Section]:
+    """Return the section with a row per device; none for a run on one device."""
+    found = run.summary.get("devices")
+    if not found:
+        return []
+    names = ["", "device", "busy", "requests of jobs", "read", "written", "tables", "price"]
+    rows = [
+        (
+            DEVICE_WORDS[key], one["name"], numbers.percent(one["utilisation"]), f"{one['queue']:.2f}",
+            format_bytes(one["bytes_read"]), format_bytes(one["bytes_written"]), format_bytes(one["table_bytes"]),
+            "unknown" if one["price_usd"] is None else f"{one['price_usd']:,.0f} USD",
+        )
+        for key, one in found.items()
+    ]  # fmt: skip
+    caption = (
+        "What each device did: share of the run in which it was busy, mean number of reads and writes of flushes and compactions "
+        "that it had at a time, bytes moved, and bytes of tables and blob files on it at the end. A WAL has no tables."
+    )
+    return [Section("devices", "Devices", [Table(names, rows, texts=[0, 1], named=False)], caption)]
+
+
 def phases(run: RunData) -> list[Section]:
     """Return the sections with a row per phase, and with a row per action beside clients; none for a run without them."""
     store = (
@@ -106,7 +129,7 @@ def cell(name: str, value: Any) -> str:
     if math.isinf(value) or math.isnan(value):
         return "none"
     if name.endswith("bytes") or name == "Size":
-        return numbers.size(value)
+        return format_bytes(value)
     if name.endswith("_per_s") and "bytes" in name:
         return numbers.rate(value)
     if name.endswith("_s"):
@@ -131,5 +154,5 @@ def option_text(name: str, value: Any) -> str:
         return ", ".join(option_text("", v) for v in value) or "none"
     large = isinstance(value, int | float) and 4096 <= value < 2**60
     if large and any(word in name for word in _SIZE_WORDS):
-        return numbers.rate(value) if name.endswith("per_s") else numbers.size(value)
+        return numbers.rate(value) if name.endswith("per_s") else format_bytes(value)
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -152,7 +152,9 @@ class Phase:
             self.setup = set_up(setting, like)
             rng = np.random.default_rng(machine)
             threads = most_threads(setting.engine, setting.workload)
-            self.machine = make_machine(self.env, setting.engine, threads, setting.host, setting.devices, rng)
+            self.machine = make_machine(
+                self.env, setting.engine, threads, setting.host, setting.devices, rng, setting.cold_device, setting.wal_device
+            )
             self._client_sets = ClientSets(self.machine)
             self.machine.faults = Faults(setting.conditions.compaction_errors)
             self._process = Process.of(self.machine, [setting], rng) if setting.sharing != Sharing() else Process(self.machine)
@@ -279,7 +281,8 @@ class Phase:
         """Account for the time up to now in all stations and recorders, at the end of the phase."""
         self.clients.settle()
         self.actions.close()
-        self.machine.device.settle()
+        for volume in self.machine.volumes:
+            volume.device.settle()
         self.machine.cores.settle()
         self.usage.sample()
         for family in self.families:

@@ -62,7 +62,8 @@ def prefill(
         _take_over(phase, trees)
     if alone:
         phases[0].machine.cache.take_over(inner.machine.cache)
-        phases[0].machine.device.begin(inner.machine.device.state)
+        for volume, before_it in zip(phases[0].machine.volumes, inner.machine.volumes, strict=True):
+            volume.device.begin(before_it.device.state)
     return facts
 
 

@@ -11,10 +11,11 @@ from lsmlab.models import since
 from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
 from lsmlab.models.devices.conditions import Conditions, DeviceChange, devices_over_time, read_conditions
-from lsmlab.models.devices.make import DeviceSetup, with_limits
+from lsmlab.models.devices.make import DeviceSetup, make_device, with_limits
 from lsmlab.models.engines.engine import Engine
 from lsmlab.models.engines.make import DEFAULT_FAMILY, family_names, make_engines
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.ignored import IgnoredOption
 from lsmlab.models.text.csv_rows import csv_records
 from lsmlab.models.units import build, quantity
 from lsmlab.models.version import Version
@@ -37,6 +38,8 @@ from lsmlab.sim.store.held_snapshots import check_snapshots
 
 _DOCUMENTATION: Final = ("description", "source", "sources", "assumptions", "parameters")
 """Keys of a group that are no settings of its class: documentation, and `parameters`, which were applied before."""
+OTHER_DEVICES: Final = ("cold_device", "wal_device")
+"""Keys of a configuration with a second device, as `device` has the first."""
 OPEN_ENDED: Final = -1
 """Bound of a `TreeFile` that the table does not give."""
 MOST_FILES: Final = 1_000_000
@@ -135,6 +138,10 @@ class Setting:
     """Packages besides lsmlab whose classes the configuration may name."""
     sharing: Sharing = field(default_factory=Sharing)
     """What the databases of one process share."""
+    cold_device: DeviceSetup | None = None
+    """Device of the files that tiered placement moves away from `device`; None: all are there."""
+    wal_device: DeviceSetup | None = None
+    """Device of WALs; None: that of the other files."""
     databases: tuple[AlikeDatabases, ...] = ()
     """Databases of a run of several; none for a run of one database, or of shards with common clients."""
 
@@ -151,6 +158,12 @@ class Setting:
     def devices(self) -> list[DeviceSetup]:
         """The device at the start, and after each change during the run."""
         return [self.device, *(change.setup for change in self.device_changes)]
+
+    @property
+    def not_simulated(self) -> list[IgnoredOption]:
+        """Options whose values matter and are not simulated; the temperature of a level is, where a device has it."""
+        found = self.engine.not_simulated
+        return [one for one in found if self.cold_device is None or one.name != "last_level_temperature"]
 
     @property
     def wal_reaches_device(self) -> bool:
@@ -185,7 +198,8 @@ class Setting:
         workload = make_workload(_key_sequence(_group(config, "workload"), engine.version, keys), ("lsmlab", *allowed))
         conditions = read_conditions(config.get("conditions"))
         if conditions.snapshots:
-            check_snapshots(engines.values(), [phase.action for phase in workload.phases])
+            steps = (*workload.phases, *(timed.step for timed in workload.beside))
+            check_snapshots(engines.values(), [step.action for step in steps])
         device, changes = devices_over_time(
             with_limits(_group(config, "device"), config.get("limits")), conditions.changes, allowed
         )
@@ -198,14 +212,43 @@ class Setting:
         if config.get("prefill") is not None and config.get("initial_tree") is not None:
             raise InputError("prefill: a run has either prefill or initial_tree, not both; set one of them to null")
         databases = _alike_databases(config, entries, sharing, allowed)
+        others = {key: one for key in OTHER_DEVICES if (one := _other_device(config, key, allowed)) is not None}
+        _check_other_devices(others, engines, several=bool(entries))
         return cls(
             config=given, engines=engines, host=host, workload=workload, shares=shares, keys=keys, device=device,
             device_changes=changes, conditions=conditions, seed=seed, checks=bool(config.get("checks", False)), save=save,
             prefill=None if entries or config.get("prefill") is None else _prefill(config, allowed),
             initial_tree=None if entries or config.get("initial_tree") is None else _tree_files(config["initial_tree"]),
-            allowed=tuple(allowed), sharing=sharing,
+            allowed=tuple(allowed), sharing=sharing, **others,
             databases=tuple(replace(one, setting=replace(one.setting, device=device)) for one in databases),
         )  # fmt: skip
+
+
+def _other_device(config: Mapping[str, Any], key: str, allowed: Sequence[str]) -> DeviceSetup | None:
+    """Return `cold_device` or `wal_device`; None without it."""
+    group = config.get(key)
+    if group is None:
+        return None
+    if not isinstance(group, Mapping) or "_target_" not in group:
+        raise InputError(f"{key}: {group!r} is not a device; choose one, such as {key}=hdd")
+    setup = make_device(group, allowed, key)
+    if setup.page_cache_bytes:
+        raise InputError(f"{key}.page_cache: all devices share the page cache; set device.page_cache, and this one to 0")
+    return setup
+
+
+def _check_other_devices(others: Mapping[str, DeviceSetup], engines: Mapping[str, Engine], *, several: bool) -> None:
+    """Raise InputError for a second device without a use, or one that is not modelled."""
+    for key in others if several else ():
+        raise InputError(f"{key}: with several databases, a second device is not modelled; leave it out")
+    if "cold_device" in others and not any(engine.options.leaves_device for engine in engines.values()):
+        raise InputError(
+            "cold_device: no file goes there; set engine.options.last_level_temperature=kCold, in a FIFO store "
+            "compaction_options_fifo.file_temperature_age_thresholds, or two paths, such as "
+            "engine.options.db_paths=[{path: fast, target_size: 10GiB}, {path: slow, target_size: 1TiB}]"
+        )
+    if "wal_device" in others and any(engine.options.disable_wal or engine.picker.values_in_wal for engine in engines.values()):
+        raise InputError("wal_device: this store has no WAL, or reads values from it; leave it out")
 
 
 def _alike_databases(

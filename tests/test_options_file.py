@@ -42,7 +42,7 @@ OPTIONS = """# This is a RocksDB option file.
   compression_per_level=kNoCompression:kNoCompression:kZSTD
   max_bytes_for_level_multiplier_additional=1:1:2
   compaction_options_universal={allow_trivial_move=true;stop_style=kCompactionStopStyleSimilarSize;size_ratio=7;}
-  compaction_options_fifo={ttl=0;max_table_files_size=1;file_temperature_age_thresholds={{a=1;b=2;};};}
+  compaction_options_fifo={ttl=0;max_table_files_size=1;of_a_fork={{a=1;b=2;};};}
   memtable_factory={id=SkipListFactory;lookahead=0;}
 
 [TableOptions/BlockBasedTable "default"]
@@ -106,10 +106,10 @@ def test_options_file() -> None:
         "bloom_bits": 12.5,
     }
     assert expected == {name: read.overrides.get(name) for name in expected}
-    unknown = ["wal_dir", "compaction_options_fifo.file_temperature_age_thresholds", "metadata_cache_options"]
+    unknown = ["wal_dir", "compaction_options_fifo.of_a_fork", "metadata_cache_options"]
     unknown.insert(2, "memtable_factory")
     assert unknown == list(read.ignored)
-    small = "compaction_options_fifo.file_temperature_age_thresholds"
+    small = "compaction_options_fifo.of_a_fork"
     assert [(small, "{{a=1;b=2;};}")] == [(option.name, option.value) for option in read.not_simulated]
     assert read.notes == []
     assert resolve_options(Version(8, 8), "library", read.overrides).options.ttl == 30 * 86_400

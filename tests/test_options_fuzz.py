@@ -27,7 +27,8 @@ def whole_file() -> str:
     for struct in STRUCTS:
         members = [n.partition(".")[2] for n in option_types() if n.startswith(struct)]
         struct_options = getattr(options, struct)
-        lines.append(f"  {struct}={{" + "".join(f"{m}={getattr(struct_options, m)};" for m in members if m != "stop_style") + "}")
+        values = {m: getattr(struct_options, m) for m in members if m != "stop_style"}
+        lines.append(f"  {struct}={{" + "".join(f"{m}={value if value != () else '{}'};" for m, value in values.items()) + "}")
     lines += ['[TableOptions/BlockBasedTable "default"]', "  filter_policy=bloomfilter:10:false", ""]
     return "\n".join(line for line in lines if "compression_per_level" not in line)
 

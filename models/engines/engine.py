@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from lsmlab.models import since
 from lsmlab.models.engines.table_reads import TableReads, table_cache_size
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import Compression, RocksDbOptions
+from lsmlab.models.options.fields import CompactionStyle, Compression, RocksDbOptions
 from lsmlab.models.options.ignored import ignored_options, texts_given, texts_in_force
 from lsmlab.models.options.options import resolve_options, value_of
 from lsmlab.models.options.sanitise import ages_with_filter
@@ -27,7 +27,8 @@ from lsmlab.models.policies.rocksdb.parts import (
     RocksDbScheduling,
     RocksDbThrottling,
 )
-from lsmlab.models.policies.rocksdb.subcompactions import planned_parts, subcompaction_cuts
+from lsmlab.models.policies.rocksdb.places import CHANGE_TEMPERATURE, is_cold, proximal_level
+from lsmlab.models.policies.rocksdb.subcompactions import MANUAL, planned_parts, subcompaction_cuts
 from lsmlab.models.policies.rocksdb.universal import UniversalPicker
 from lsmlab.models.policies.scheduling import Scheduler
 from lsmlab.models.policies.tuning import Changes, Tuner
@@ -36,6 +37,7 @@ from lsmlab.models.tree.blocks import BlockFormat
 from lsmlab.models.tree.deletion_density import DeletionCollector
 from lsmlab.models.tree.files import KeyArray
 from lsmlab.models.tree.memtable import mean_node_bytes, memtable_capacity
+from lsmlab.models.tree.ranges import bottommost
 from lsmlab.models.tree.table_format import Filter, TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.units import build, quantity
@@ -49,6 +51,11 @@ NO_COMPRESSION_NOTE: Final = (
 DROPS_NOTE: Final = (
     "entries that a compaction filter drops, and files that a collector marks: their rules are those of RocksDB's source, but no "
     "recorded store with them has been compared, so the error of these numbers is not known"
+)
+
+PLACES_NOTE: Final = (
+    "young data above the last level, files that are rewritten at an age, several paths: their rules are those of RocksDB's "
+    "source, but no recorded store with them has been compared, so the error of these numbers is not known"
 )
 
 
@@ -137,6 +144,9 @@ class Engine:
             notes.append(DROPS_NOTE)
         if self.single_deletes:
             notes.append(SINGLE_DELETES_NOTE)
+        by_age = self.options.preclude_last_level_data_seconds or self.options.compaction_options_fifo.cold_from_s is not None
+        if by_age or len(self.options.paths) > 1:
+            notes.append(PLACES_NOTE)
         self.notes: Sequence[str] = [*resolved.notes, *notes]
         """Changes that sanitising made to options, in words, for the summary of a run."""
         self.not_simulated = ignored_options(
@@ -173,6 +183,18 @@ class Engine:
                 f"engine.options.enable_blob_files: {self.name} keeps its values in another way; set it to false, or choose an "
                 "engine with RocksDB's flushes and compactions, such as engine=rocksdb"
             )
+        if self.options.leaves_device and not self.picker.holds_blobs:
+            raise InputError(
+                f"engine.options: {self.name} compacts slices of files one by one, for which a second device is not modelled; "
+                "leave out db_paths, cf_paths and last_level_temperature"
+            )
+        if self.options.preclude_last_level_data_seconds:
+            rocksdb = type(self.picker) in (LeveledPicker, UniversalPicker)
+            if not rocksdb or self.options.enable_blob_files:
+                raise InputError(
+                    "engine.options.preclude_last_level_data_seconds: modelled for RocksDB's levelled and universal "
+                    "compaction without blob files only; set it to 0"
+                )
         if self.deletion_collector is not None and not isinstance(self.picker, LeveledPicker | UniversalPicker):
             raise InputError(
                 "engine.compact_on_deletion: marked files are modelled for RocksDB's levelled and universal compaction only; "
@@ -252,6 +274,38 @@ class Engine:
     def output_compression(self, tree: Tree, pick: Compaction) -> Compression:
         """Compression of the outputs of a compaction that was just picked."""
         return self.level_compression(tree, pick.output_level) if self.picker.compresses(tree, pick) else Compression.NONE
+
+    def writes_cold(self, tree: Tree, pick: Compaction) -> bool:
+        """Return whether the outputs of a compaction are on `cold_device` (behaviour/tiered-placement.md, Tiered placement)."""
+        if not self.options.leaves_device or (len(self.options.paths) > 1 and pick.reason == MANUAL):
+            return False
+        if self.options.compaction_style is CompactionStyle.FIFO:
+            return pick.reason == CHANGE_TEMPERATURE
+        files = [f for _, group in pick.inputs for f in group]
+        lo, hi = min(f.lo for f in files), max(f.hi for f in files)
+        return is_cold(
+            self.options, self.version, pick.output_level, bottommost=bottommost(tree, pick.output_level, lo, hi),
+            run_bytes=self.picker.estimated_run_bytes(tree, pick),
+        )  # fmt: skip
+
+    def proximal_level(self, tree: Tree, pick: Compaction) -> int:
+        """Level above the last one to which a compaction writes its young data; -1: none."""
+        empty = not tree.file_count(max(0, pick.output_level - 1))
+        return proximal_level(self.options, self.version, pick.start_level, pick.output_level, empty=empty)
+
+    @property
+    def notes_write_times(self) -> bool:
+        """Return whether files keep the time at which each of their keys was flushed."""
+        return self.filter_ttl_s is not None or self.options.preclude_last_level_data_seconds > 0
+
+    def level_is_cold(self, level: int, deepest: int, size_bytes: int) -> bool:
+        """Return whether files of a level are on `cold_device` in a tree that was built before the run.
+
+        `deepest`: last level with files; `size_bytes`: of the level.
+        """
+        if not self.options.leaves_device or self.options.compaction_style is CompactionStyle.FIFO:
+            return False
+        return is_cold(self.options, self.version, level, bottommost=level == deepest, run_bytes=size_bytes)
 
     def target_file_bytes(self, tree: Tree, output_level: int) -> int:
         """Target file size of a level in bytes."""

@@ -66,6 +66,9 @@ RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "max_write_buffer_size_to_maintain": (Version(6, 5), _LAST),
     "rate_limiter_auto_tuned": (Version(5, 9), _LAST),
     "periodic_compaction_seconds": (Version(6, 2), _LAST),
+    "cf_paths": (Version(5, 14), _LAST),
+    "last_level_temperature": (Version(6, 21), _LAST),
+    "preclude_last_level_data_seconds": (Version(7, 5), _LAST),
     "enable_blob_files": (Version(6, 18), _LAST),
     "min_blob_size": (Version(6, 18), _LAST),
     "blob_file_size": (Version(6, 18), _LAST),
@@ -80,6 +83,7 @@ RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "bottommost_file_compaction_delay": (Version(8, 6), _LAST),
     "compaction_options_universal.max_read_amp": (Version(9, 4), _LAST),
     "compaction_options_universal.reduce_file_locking": (Version(10, 4), _LAST),
+    "compaction_options_fifo.file_temperature_age_thresholds": (Version(8, 3), _LAST),
     "compaction_options_fifo.max_data_files_size": (Version(11, 0), _LAST),
     "compaction_options_fifo.use_kv_ratio_compaction": (Version(11, 0), _LAST),
 }

@@ -70,6 +70,35 @@ class RateLimiterMode(Enum):
     ALL = "kAllIo"
 
 
+class Temperature(Enum):
+    """Temperatures of files (include/rocksdb/types.h); kCool and kIce from 10.8 on."""
+
+    UNKNOWN = "kUnknown"
+    HOT = "kHot"
+    WARM = "kWarm"
+    COOL = "kCool"
+    COLD = "kCold"
+    ICE = "kIce"
+
+    @property
+    def leaves(self) -> bool:
+        """Return whether files of this temperature are on `cold_device`.
+
+        RocksDB leaves this to the application's FileSystem; its own one ignores temperatures.
+        """
+        return self not in (Temperature.UNKNOWN, Temperature.HOT)
+
+
+@dataclass(frozen=True, slots=True)
+class DbPath:
+    """Item of `db_paths` or `cf_paths` (DbPath, include/rocksdb/options.h)."""
+
+    path: str
+    """Name of the directory; the first one is on `device`, the second one on `cold_device`."""
+    target_size: int = quantity("bytes", 0, high=_U64)
+    """Bytes that should be there; files of a path that is full go to the next one, whatever the last one holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class UniversalOptions:
     """Members of `compaction_options_universal` (behaviour/universal-and-fifo.md, Universal options)."""
@@ -89,6 +118,15 @@ class UniversalOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class TemperatureAge:
+    """Item of `compaction_options_fifo.file_temperature_age_thresholds` (FileTemperatureAge)."""
+
+    temperature: Temperature = Temperature.UNKNOWN
+    age: int = quantity("seconds", 0, high=_U64)
+    """Age from which files are rewritten with this temperature."""
+
+
+@dataclass(frozen=True, slots=True)
 class FifoOptions:
     """Members of `compaction_options_fifo` (behaviour/universal-and-fifo.md, FIFO options)."""
 
@@ -97,6 +135,13 @@ class FifoOptions:
     age_for_warm: int = quantity("seconds", 0, high=_U64)
     max_data_files_size: int = quantity("bytes", 0, high=_U64)
     use_kv_ratio_compaction: bool = False
+    file_temperature_age_thresholds: tuple[TemperatureAge, ...] = ()
+    """8.3 and later."""
+
+    @property
+    def cold_from_s(self) -> int | None:
+        """Return the age in s from which files are rewritten to `cold_device`; None: they are not."""
+        return next((one.age for one in self.file_temperature_age_thresholds if one.temperature.leaves), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +200,15 @@ class RocksDbOptions:
     """8.6 and later: age from which a file that a snapshot kept large is compacted once the snapshot is released."""
     compaction_options_universal: UniversalOptions = field(default_factory=UniversalOptions)
     compaction_options_fifo: FifoOptions = field(default_factory=FifoOptions)
+    # places of files
+    db_paths: tuple[DbPath, ...] = ()
+    """Directories with target sizes; empty: one."""
+    cf_paths: tuple[DbPath, ...] = ()
+    """5.14 and later: those of the column family; empty: `db_paths`."""
+    last_level_temperature: Temperature = Temperature.UNKNOWN
+    """6.21 and later, before 7.6 by the name bottommost_temperature."""
+    preclude_last_level_data_seconds: int = quantity("seconds", 0, high=_U64)
+    """7.5 and later: age up to which entries stay above the last level; 0: they do not."""
     # blob files
     enable_blob_files: bool = False
     """Whether large values live in blob files, apart from the SST files (6.18 and later)."""
@@ -221,6 +275,18 @@ class RocksDbOptions:
     """Whether a `Statistics` object counts tickers and histograms."""
     stats_dump_period_sec: int = quantity("seconds", 600, high=_U64)
 
+    @property
+    def paths(self) -> tuple[DbPath, ...]:
+        """Return the directories of the column family's files, the first one first; empty: one."""
+        return self.cf_paths or self.db_paths
+
+    @property
+    def leaves_device(self) -> bool:
+        """Return whether some files may go to `cold_device`."""
+        fifo = self.compaction_style is CompactionStyle.FIFO
+        by_age = fifo and self.compaction_options_fifo.cold_from_s is not None
+        return by_age or len(self.paths) > 1 or self.last_level_temperature.leaves
+
 
 DATABASE_OPTIONS: Final = frozenset(
     {
@@ -231,7 +297,7 @@ DATABASE_OPTIONS: Final = frozenset(
         "rate_limiter_auto_tuned", "rate_limiter_refill_period_us", "rate_limiter_fairness", "rate_limiter_mode",
         "max_open_files", "max_write_batch_group_size_bytes", "enable_pipelined_write",
         "allow_concurrent_memtable_write", "unordered_write", "two_write_queues", "manual_wal_flush", "disable_wal",
-        "sync", "statistics", "stats_dump_period_sec", "cache_size",
+        "sync", "statistics", "stats_dump_period_sec", "cache_size", "db_paths",
     }
 )  # fmt: skip
 """Options that all column families of a database share. `disable_wal` and `sync` belong to RocksDB's WriteOptions, which

@@ -71,7 +71,7 @@ _PARTS: Final = "counts only with partition_filters or an index of two levels"
 _FILTER: Final = "compactions drop or change entries by the code of the application; by age: engine.compaction_filter_ttl"
 _FOLLOWER: Final = "for a follower that reads the files of another store"
 _OBJECT: Final = "files show an address only"
-_TIER: Final = "a file system may put these files on another device; here all are on one"
+_TIER: Final = "a file system may put these files on another device; here they are on that of the tables"
 _OLD: Final = "without effect in the releases with rules here"
 _OF_A_COMPRESSION: Final[Mapping[str, NotSimulated]] = {
     "enabled": _small("false", "the last level has settings of its own; engine.compression_ratio is that of all levels"),
@@ -179,7 +179,7 @@ _DATABASE: Final[Mapping[str, NotSimulated]] = {
     "verify_manifest_content_on_close": _none(_OPEN),
     "verify_sst_unique_id_in_manifest": _none(_CHECK),
     "wal_compression": _large("kNoCompression/NoCompression/0", "the WAL writes compressed bytes, for CPU of the writers"),
-    "wal_dir": _none("files do not show whether it is on another device; here the WAL is on that of the tables"),
+    "wal_dir": _none("files do not show whether it is on another device; wal_device names one"),
     "wal_filter": _none(_OPEN),
     "wal_recovery_mode": _none(_OPEN),
     "wal_write_temperature": _small("kUnknown", _TIER),
@@ -197,14 +197,13 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "bloom_locality": _small("0", "cache lines of the memtable's filter"),
     "bottommost_compression_opts": _large(_COLONS, "as compression_opts, for the last level"),
     **{f"bottommost_compression_opts.{name}": one for name, one in _OF_A_COMPRESSION.items()},
-    "bottommost_temperature": _small("kUnknown", _TIER),
+    "bottommost_temperature": _none("before 7.6 the name of last_level_temperature, which is taken; later without effect"),
     "cf_allow_ingest_behind": _small("false", "the last level is kept free, and sequence numbers stay"),
     "check_flush_compaction_key_order": _small("true", "CPU to compare each key with the one before"),
     "compaction_filter": _large("none", _FILTER),
     "compaction_filter_factory": _large("none", _FILTER),
     "compaction_measure_io_stats": _none(_LABEL),
     "compaction_options_fifo.allow_trivial_copy_when_change_temperature": _none("counts only with temperatures"),
-    "compaction_options_fifo.file_temperature_age_thresholds": _small("none", _TIER),
     "compaction_options_fifo.trivial_copy_buffer_size": _none("counts only with temperatures"),
     "comparator": _small("leveldb.BytewiseComparator", "CPU of comparing keys, and the order of keys, are those of bytes"),
     "compression_manager": _large("none", "the application's own compression; the ratio is engine.compression_ratio"),
@@ -219,7 +218,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "force_consistency_checks": _none(_CHECK),
     "inplace_update_num_locks": _none("counts only with inplace_update_support"),
     "inplace_update_support": _large("false", "writes change values in the memtable, which fills more slowly"),
-    "last_level_temperature": _small("kUnknown", _TIER),
+    "last_level_temperature": _small("kUnknown", "a file system may put these files on another device; cold_device names one"),
     "max_sequential_skip_in_iterations": _small("8", "when a scan over old versions of a key seeks instead"),
     "max_successive_merges": _large("0", "merges are done at the write, which reads the old value first"),
     "memtable": _large("skip_list/SkipListFactory", "the name of memtable_factory in option strings"),
@@ -240,7 +239,6 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "paranoid_file_checks": _large("false", "each new file is read again after it was written"),
     "paranoid_memory_checks": _small("false", "CPU to check the order of keys in the memtable"),
     "persist_user_defined_timestamps": _small("true", "flushes remove time stamps of the application from keys"),
-    "preclude_last_level_data_seconds": _large("0", "young data stay above the last level"),
     "prefix_extractor": _small("none", "filters hold prefixes too; scans within a prefix skip files"),
     "prepopulate_blob_cache": _small("kDisable/0", "flushes put their blobs into the blob cache"),
     "preserve_internal_time_seconds": _small("0", "sequence numbers stay in old entries, which compress less"),

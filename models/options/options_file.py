@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import DATABASE_OPTIONS
 from lsmlab.models.options.ignored import IgnoredOption, ignored_options, texts_of
@@ -196,6 +197,11 @@ class _Reader:
         if text.strip() != "0":
             self.values["ttl"] = read_value("ttl", text)
 
+    def _bottommost_temperature(self, text: str) -> None:
+        """Read the former name of `last_level_temperature`; later releases ignore it."""
+        if self.version is None or self.version < since.LAST_LEVEL_TEMPERATURE:
+            self._value("last_level_temperature", text)
+
     def _write_buffer(self, text: str) -> None:
         """Read the buffer of a file writer; Ceph sets 0, which makes each append a write of its own."""
         if text.strip() == "0":
@@ -212,13 +218,16 @@ _SPECIAL: Final = {
     "statistics": _Reader._statistics,
     "compaction_options_fifo.ttl": _Reader._fifo_ttl,
     "writable_file_max_buffer_size": _Reader._write_buffer,
+    "bottommost_temperature": _Reader._bottommost_temperature,
 }
 _LISTS: Final = {
     "compression": "compression_per_level",
     "max_bytes_for_level_multiplier_addtl": "max_bytes_for_level_multiplier_additional",
 }
-_NEVER_IN_FILES: Final = frozenset({"blob_cache_size", "bloom_bits", "cache_size", "disable_wal", "sync", "use_blob_cache"})
-"""Options of the model that are db_bench flags or write options: the reader ignores these names in files."""
+_NEVER_IN_FILES: Final = frozenset(
+    {"blob_cache_size", "bloom_bits", "cache_size", "cf_paths", "db_paths", "disable_wal", "sync", "use_blob_cache"}
+)
+"""Options of the model that are db_bench flags, write options or objects: the reader ignores these names in files."""
 
 
 def differing_options(first: OptionsFile, family: OptionsFile) -> dict[str, Any]:

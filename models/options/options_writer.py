@@ -27,6 +27,8 @@ _IN_CODE: Final[Mapping[str, str]] = {
     "rate_limiter_fairness": "DBOptions::rate_limiter = NewGenericRateLimiter(...)",
     "rate_limiter_mode": "DBOptions::rate_limiter = NewGenericRateLimiter(...)",
     "cache_size": "BlockBasedTableOptions::block_cache",
+    "db_paths": "DBOptions::db_paths",
+    "cf_paths": "ColumnFamilyOptions::cf_paths",
     "use_blob_cache": "ColumnFamilyOptions::blob_cache",
     "blob_cache_size": "ColumnFamilyOptions::blob_cache",
     "statistics": "DBOptions::statistics",

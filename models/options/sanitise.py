@@ -24,6 +24,8 @@ _INT_MAX: Final = 2**31 - 1
 _AUTO_FROM_S: Final = 2**63
 """Values of ttl and periodic_compaction_seconds from here on mean "automatic" (near 2^64 in RocksDB)."""
 _AGE_LIMIT_S: Final = 30 * DAY_S
+_MOST_PATHS: Final = 2
+"""Paths of the model: one per device. RocksDB allows four."""
 
 
 class Draft:
@@ -93,6 +95,12 @@ def _levels(draft: Draft) -> None:
         draft.change("max_bytes_for_level_multiplier", 1.0, "RocksDB replaces a value that is not positive by 1")
     if o.max_compaction_bytes == 0:
         draft.derive(max_compaction_bytes=25 * o.target_file_size_base)
+
+
+def _paths(draft: Draft) -> None:
+    o = draft.options
+    if o.compaction_style is CompactionStyle.LEVEL and len(o.paths) > 1:
+        draft.change("level_compaction_dynamic_level_bytes", False, "RocksDB does not use it with several paths")
 
 
 def _triggers(draft: Draft) -> None:
@@ -189,7 +197,7 @@ def _fifo_size(draft: Draft) -> None:
 
 
 _RULES: Final[tuple[Callable[[Draft], None], ...]] = (
-    _memtables, _levels, _triggers, _pending, _rates, _ages, _tables, _fifo_size,
+    _memtables, _levels, _paths, _triggers, _pending, _rates, _ages, _tables, _fifo_size,
 )  # fmt: skip
 
 
@@ -201,6 +209,7 @@ def _refuse(o: RocksDbOptions, version: Version) -> None:
             "choose another priority or another engine.version"
         )
     style = o.compaction_style
+    _refuse_places(o)
     if style is CompactionStyle.NONE:
         raise InputError(
             f"{WHERE}.compaction_style: kCompactionStyleNone leaves compaction to the application and is not modelled; "
@@ -218,3 +227,20 @@ def _refuse(o: RocksDbOptions, version: Version) -> None:
         raise InputError(f"{WHERE}.unordered_write: RocksDB refuses it without allow_concurrent_memtable_write")
     if style is CompactionStyle.FIFO and o.ttl > 0 and o.max_open_files != -1:
         raise InputError(f"{WHERE}.ttl: RocksDB refuses a ttl with FIFO compaction unless max_open_files is -1")
+
+
+def _refuse_places(o: RocksDbOptions) -> None:
+    """Raise InputError for places of files that RocksDB refuses or that are not modelled."""
+    name = "cf_paths" if o.cf_paths else "db_paths"
+    if len(o.paths) > _MOST_PATHS:
+        raise InputError(f"{WHERE}.{name}: {len(o.paths)} paths; the simulator has two devices: give at most {_MOST_PATHS}")
+    if o.compaction_style is CompactionStyle.FIFO and len(o.paths) > 1:
+        raise InputError(f"{WHERE}.{name}: RocksDB refuses several paths with FIFO compaction; give one, or another style")
+    if o.compaction_style is CompactionStyle.FIFO and o.last_level_temperature.leaves:
+        raise InputError(f"{WHERE}.last_level_temperature: not modelled with FIFO compaction; later releases ignore it there")
+    if len(o.compaction_options_fifo.file_temperature_age_thresholds) > 1:
+        raise InputError(
+            f"{WHERE}.compaction_options_fifo.file_temperature_age_thresholds: the simulator has two devices: give one age"
+        )
+    if len(o.paths) > 1 and o.last_level_temperature.leaves:
+        raise InputError(f"{WHERE}.last_level_temperature: {name} places files, too; leave out one of them")

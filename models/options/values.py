@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+import re
 import typing
 from collections.abc import Iterable, Mapping
 from enum import Enum
@@ -18,9 +20,11 @@ from lsmlab.models.options.fields import (
     RateLimiterMode,
     RocksDbOptions,
     StopStyle,
+    Temperature,
     UniversalOptions,
 )
 from lsmlab.models.options.not_simulated import reason_text
+from lsmlab.models.options.options_text import parse_struct
 from lsmlab.models.units import build
 
 WHERE: Final = "engine.options"
@@ -41,7 +45,10 @@ _ALIASES: Final[Mapping[type[Enum], Mapping[str, Enum]]] = {
     Compression: {"nocompression": Compression.NONE, **{c.name.lower().replace("_", ""): c for c in Compression}},
     StopStyle: {"0": StopStyle.SIMILAR_SIZE, "1": StopStyle.TOTAL_SIZE},
     RateLimiterMode: {"0": RateLimiterMode.READS, "1": RateLimiterMode.WRITES, "2": RateLimiterMode.ALL},
+    Temperature: dict(zip(("0", "4", "8", "10", "12", "16"), Temperature, strict=True)),
 }  # fmt: skip
+_OUTER: Final = re.compile(r"^\{(\{.*\});?\}$")
+"""Braces around a list of structs."""
 _TRUTH: Final = {"true": True, "1": True, "false": False, "0": False}
 
 
@@ -125,6 +132,12 @@ def _element(name: str, kind: type[Any], item: Any) -> Any:
             return kind(_respell(kind, item))
         except ValueError:
             raise InputError(f".{name}: {item!r} is not one of {', '.join(e.value for e in kind)}") from None
+    if dataclasses.is_dataclass(kind):
+        try:
+            members = parse_struct(item) if isinstance(item, str) else item
+        except InputError as error:
+            raise InputError(f".{name}: {error}") from None
+        return build(kind, members, f".{name}")
     try:
         return int(item)
     except (TypeError, ValueError, OverflowError):
@@ -133,8 +146,8 @@ def _element(name: str, kind: type[Any], item: Any) -> Any:
 
 def _items(value: Any) -> Iterable[Any]:
     if isinstance(value, str):
-        return [item for item in value.split(":") if item.strip()]
-    return value if isinstance(value, Iterable) else (value,)
+        return [item for item in _OUTER.sub(r"\1", value).split(":") if item.strip() not in ("", "{}")]
+    return value if isinstance(value, Iterable) and not isinstance(value, Mapping) else (value,)
 
 
 def _respell(kind: Any, value: Any) -> Any:
@@ -150,6 +163,8 @@ def plain(value: Any) -> Any:
     """Return the value of an option as YAML and JSON have it: enums by value, tuples as lists."""
     if isinstance(value, Enum):
         return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return plain(dataclasses.asdict(value))
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, Mapping):

@@ -32,6 +32,8 @@ class RunningJob(NamedTuple):
     """Largest key of all inputs."""
     incoming_bytes: int = 0
     """Bytes that the job brings into `output_level` from levels above it."""
+    proximal_level: int = -1
+    """Level to which the job writes young data, too (`preclude_last_level_data_seconds`); -1: none."""
 
 
 class Scope(Enum):
@@ -186,6 +188,10 @@ class Picker(ABC):
     def target_file_size(self, tree: Tree, level: int) -> int | None:  # noqa: ARG002
         """Target bytes of files that a job writes to `level` now. Default, None: by the options, with static levels."""
         return None
+
+    def estimated_run_bytes(self, tree: Tree, pick: Compaction) -> int:  # noqa: ARG002
+        """Size in bytes of the sorted run that `pick` writes, by which universal compaction chooses its path. Default: 0."""
+        return 0
 
     def compresses(self, tree: Tree, pick: Compaction | None) -> bool:  # noqa: ARG002
         """Return whether the outputs of `pick`, or of a flush (None), may be compressed. Default: yes."""

@@ -61,6 +61,11 @@ class BlobFile:
         return round(self.total.record_bytes) + BLOB_FRAME_BYTES
 
     @property
+    def cold(self) -> bool:
+        """Return False: blob files are in the first path (`BlobFileBuilder::OpenBlobFileIfNeeded`)."""
+        return False
+
+    @property
     def lifetime_factor(self) -> float:
         """Time until n blobs are overwritten over that until a sample of k of them is: ln n / ln k, at a constant rate.
 

@@ -98,6 +98,8 @@ class SortedFile:
     """Range tombstones of the file, ascending and disjoint; older than its own entries."""
     marked: bool = False
     """Whether a table property collector has marked the file for compaction."""
+    cold: bool = False
+    """Whether the file is on `cold_device`, by its path or temperature."""
     times: NDArray[np.float64] | None = None
     """Time in s at which each of `keys` was flushed, in a store with a compaction filter or with snapshots; None: all of them at
     `created_s`."""

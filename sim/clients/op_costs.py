@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final, NamedTuple
 
 from lsmlab.models.costs.host import Host
@@ -32,6 +32,34 @@ class ReadCost:
     """Share of reads without a request to the device."""
     blocks: float = 0.0
     """Mean number of data blocks that it searches, in memory or from the device."""
+    cold_reads: float = 0.0
+    """Part of `device_reads` that goes to `cold_device`."""
+    cold_bytes: float = 0.0
+    """Bytes of these requests; part of `device_bytes`."""
+
+    def by_device(self, warm_share: float) -> list[tuple[float, ReadCost]]:
+        """Return (share, cost) of reads without and with requests to `cold_device`, which take other times.
+
+        `warm_share`: share of the reads without one.
+        """
+        if self.cold_reads <= 0.0 or warm_share >= 1.0:
+            return [(1.0, self)]
+        warm_reads = self.device_reads - self.cold_reads
+        other_s = self.cpu_s - self.request_cpu_s
+        request_s = self.request_cpu_s / self.device_reads
+        cold = 1.0 - warm_share
+        cold_reads, cold_bytes = self.cold_reads / cold, self.cold_bytes / cold
+        warm = replace(
+            self, cpu_s=other_s + warm_reads * request_s, request_cpu_s=warm_reads * request_s, device_reads=warm_reads,
+            device_bytes=self.device_bytes - self.cold_bytes, cold_reads=0.0, cold_bytes=0.0,
+            memory_share=min(1.0, self.memory_share / warm_share) if warm_share > 0.0 else 0.0,
+        )  # fmt: skip
+        with_cold = replace(
+            self, cpu_s=other_s + (warm_reads + cold_reads) * request_s, request_cpu_s=(warm_reads + cold_reads) * request_s,
+            device_reads=warm_reads + cold_reads, device_bytes=self.device_bytes - self.cold_bytes + cold_bytes,
+            cold_reads=cold_reads, cold_bytes=cold_bytes, memory_share=0.0,
+        )  # fmt: skip
+        return [(warm_share, warm), (cold, with_cold)] if warm_share > 0.0 else [(1.0, with_cold)]
 
 
 ReadClasses = Sequence[tuple[float, ReadCost]]

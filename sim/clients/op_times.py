@@ -83,8 +83,9 @@ class OpTimes(NamedTuple):
 
     def _reading_s(self, cost: ReadCost) -> float:
         """Return the mean time of a read in requests to the device, with the wake-ups after them."""
-        requests = cost.device_reads
-        return requests * self.shares.read_latency_s + self._wake_ups_s(requests)
+        requests, shares = cost.device_reads, self.shares
+        time_s = requests * shares.read_latency_s + self._wake_ups_s(requests)
+        return time_s + cost.cold_reads * (shares.cold_latency_s - shares.read_latency_s) if cost.cold_reads else time_s
 
     def _wake_ups_s(self, sleeps: float) -> float:
         """Return the mean time that a thread waits for a core in an operation, after its `sleeps` on the device."""

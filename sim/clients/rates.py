@@ -146,7 +146,7 @@ def use_at(served: Sequence[float], state: LoadState, shares: MachineShares) -> 
     A thread wants a core while it computes and while it waits for a core.
     """
     costs = state.costs
-    read_iops = read_bytes = writes = threads = 0.0
+    read_iops = read_bytes = cold_iops = cold_bytes = writes = threads = 0.0
     runnable: list[float] = []
     for group, rate in zip(state.groups, served, strict=True):
         busy_s = costs.client_s(group)
@@ -155,8 +155,10 @@ def use_at(served: Sequence[float], state: LoadState, shares: MachineShares) -> 
             busy_s += share * costs.cpu_s(kind)
             if kind != WRITE:
                 cost = costs.read_cost(kind)
-                read_iops += rate * share * cost.device_reads
-                read_bytes += rate * share * cost.device_bytes
+                read_iops += rate * share * (cost.device_reads - cost.cold_reads)
+                read_bytes += rate * share * (cost.device_bytes - cost.cold_bytes)
+                cold_iops += rate * share * cost.cold_reads
+                cold_bytes += rate * share * cost.cold_bytes
                 reading = True
         threads += group.spec.threads * reading
         runnable.append(min(group.spec.threads, rate * busy_s / shares.core_share))
@@ -166,8 +168,9 @@ def use_at(served: Sequence[float], state: LoadState, shares: MachineShares) -> 
     on_device = state.wal.reach_device(wal_bytes, log)
     logged = log if on_device else 0.0
     request_bytes = read_bytes / read_iops if read_iops > 0.0 else costs.block_bytes
-    demand = ClientDemand(sum(runnable), read_iops, request_bytes, max(1.0, threads), logged)
-    return Use(runnable, demand, on_device, read_bytes + logged)
+    cold = (cold_iops, cold_bytes / cold_iops) if cold_iops > 0.0 else ()
+    demand = ClientDemand(sum(runnable), read_iops, request_bytes, max(1.0, threads), logged, *cold)
+    return Use(runnable, demand, on_device, read_bytes + cold_bytes + logged)
 
 
 class Damping:

@@ -170,6 +170,8 @@ class TreeReads:
         self._runs: Sequence[ScannedRuns] = ()
         """Sorted runs of `_sampled` in version `_runs_version` of its tree."""
         self._runs_version = -1
+        self._cold: dict[int, float] = {}
+        """Share of each level on `cold_device`, of levels with some."""
         self._blobs = _BlobReads()
         """Blobs of the last sample, in `_sampled`."""
         self._gets = _gets_share(self._readers)
@@ -344,13 +346,20 @@ class TreeReads:
         beyond_pages = 1.0 - self._machine.cache.share(s.tree for s in self._all_families)
         doublings = sum(read_depth(entries) for entries in self._memtables)
         in_memory = Searched(memtables=len(self._memtables), doublings=doublings)
-        get, get_size = self._get_cost(in_memory, beyond_pages)
+        self._cold = self._cold_shares() if self._machine.cold is not self._machine.main else {}
+        gets, get_size = self._get_costs(in_memory, beyond_pages)
         scans, scan_size = self._scan_costs(in_memory, beyond_pages) if self._scans else ([], 1.0)
         self._relative_sizes = get_size, scan_size
-        return [(1.0, get)], scans
+        return gets, scans
 
-    def _get_cost(self, in_memory: Searched, beyond_pages: float) -> tuple[ReadCost, float]:
-        """Return the cost of a point read, and the mean size of its blocks relative to that of this run's own.
+    def _cold_shares(self) -> dict[int, float]:
+        """Return the share of the bytes of each level that is on `cold_device`, of levels with some."""
+        tree = self._sampled.tree
+        cold = {level: sum(f.size_bytes for f in tree.files_of(level) if f.cold) for level in range(tree.num_levels)}
+        return {level: size / tree.size_bytes(level) for level, size in cold.items() if size}
+
+    def _get_costs(self, in_memory: Searched, beyond_pages: float) -> tuple[ReadClasses, float]:
+        """Return the costs of point reads by device, and the mean size of their blocks relative to that of this run's own.
 
         `in_memory`: searches in memtables; `beyond_pages`: share of the tables that is not in the page cache.
         """
@@ -376,7 +385,23 @@ class TreeReads:
             ) * opened.memory_share,
             blocks=blocks,
         )
-        return self._with_blobs(get, found.found, beyond_pages), self._relative_size(searched_blocks)
+        get, size = self._with_blobs(get, found.found, beyond_pages), self._relative_size(searched_blocks)
+        if not self._cold:
+            return [(1.0, get)], size
+        cold = [(p, self._uncached(p.level) * beyond_pages * self._cold.get(p.level, 0.0)) for p in found.searched]
+        reads = sum(part.blocks * share for part, share in cold)
+        opens = opened.device_reads * self._cold_opens
+        get = replace(
+            get, cold_reads=reads + opens, cold_bytes=reads * self.block_bytes + opened.device_bytes * self._cold_opens
+        )
+        warm = gets_in_memory(cold) * (1.0 - beyond_pages * self._cold_opens) ** opened.opens
+        return get.by_device(warm), size
+
+    @property
+    def _cold_opens(self) -> float:
+        """Share of the table opens that read from `cold_device`: that of its bytes."""
+        tree = self._sampled.tree
+        return sum(share * tree.size_bytes(level) for level, share in self._cold.items()) / max(1, all_bytes(tree))
 
     def _with_blobs(self, cost: ReadCost, entries: float, beyond_pages: float) -> ReadCost:
         """Return the cost of a read that also reads the blobs of `entries` that it finds in the tables."""
@@ -435,8 +460,28 @@ class TreeReads:
                 memory_share=opened.memory_share * in_memory_share,
                 blocks=sum(inside + firsts for inside, firsts in blocks),
             )
-            scans.append((share, self._with_blobs(scan, length, beyond_pages)))
+            scan = self._with_blobs(scan, length, beyond_pages)
+            scans += [(share * part, cost) for part, cost in self._scan_by_device(scan, runs, scanned, blocks, length)]
         return scans, self._relative_size(seeks)
+
+    def _scan_by_device(
+        self, scan: ReadCost, runs: Sequence[ScannedRuns], scanned: Sequence[ScannedRun],
+        blocks: Sequence[tuple[float, float]], length: float,
+    ) -> ReadClasses:  # fmt: skip
+        """Return the costs of scans of a length by device; `blocks`: (inside files, first ones) that they read of each run."""
+        if not self._cold:
+            return [(1.0, scan)]
+        shares = [self._cold.get(run.level, 0.0) for run in runs]
+        cold = [
+            own._replace(uncached=share * own.uncached, uncached_after_gap=share * own.uncached_after_gap)
+            for own, share in zip(scanned, shares, strict=True)
+        ]
+        reads, size = scan_device_reads(cold, length)
+        warm = math.prod(
+            (1.0 - own.uncached) ** inside * (1.0 - own.uncached_after_gap) ** firsts
+            for own, (inside, firsts) in zip(cold, blocks, strict=True)
+        )
+        return replace(scan, cold_reads=reads, cold_bytes=size).by_device(warm)
 
     def _scanned(self, run: ScannedRuns, beyond_pages: float = 1.0) -> ScannedRun:
         """Return sorted runs as a scan merges them; `beyond_pages`: share of the tables that is not in the page cache."""

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 _MOST_TREES: Final = 1000
 """Largest number of composed trees in memory, about 20 KB each."""
 _KEYS: Final = (
-    "engine", "device", "host", "limits", "conditions", "workload", "keys", "prefill", "initial_tree", "databases",
-    "shared", "seed", "replications", "save", "checks", "report", "json", "description",
+    "engine", "device", "cold_device", "wal_device", "host", "limits", "conditions", "workload", "keys", "prefill",
+    "initial_tree", "databases", "shared", "seed", "replications", "save", "checks", "report", "json", "description",
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
 NOT_GIVEN: Final = "unknown"
@@ -120,7 +120,9 @@ def complete(config: dict[str, Any], overrides: Iterable[str], hydra: Mapping[st
         for source in runtime["config_sources"]
         if source["schema"] in FOLDER_SCHEMES and source["provider"] != _MAIN
     ]
-    apply_parameters(config, runtime["choices"].get("device"), map(override_key, overrides), folders)
+    choices = runtime["choices"]
+    devices = {"device": choices.get("device"), **{key: choices.get(f"device@{key}") for key in ("cold_device", "wal_device")}}
+    apply_parameters(config, devices, map(override_key, overrides), folders)
     check(config)
 
 

@@ -25,6 +25,8 @@ _DEEPEST: Final = 20
 """Largest depth of brackets: the time of Hydra's parser grows steeply with it."""
 _BRACKETS: Final = re.compile(r"[\[\](){}]")
 _QUOTES: Final = ("'", '"')
+_INSTANCES: Final = {"prefill": "workload", "cold_device": "device", "wal_device": "device"}
+"""Keys with a further instance of a group, by which Hydra calls them GROUP@KEY."""
 MACHINE: Final = "machine"
 """Short for `PARAMETERS`, on the command line."""
 PARAMETERS: Final = "host.parameters"
@@ -71,12 +73,14 @@ def prepare(overrides: Sequence[str]) -> list[str]:
     ['++prefill.options.bloom_bits=0']
     >>> prepare(["machine=my machine.yaml"])
     ["host.parameters='my machine.yaml'"]
+    >>> prepare(["cold_device=hdd", "cold_device.write_cap=80MB/s"])
+    ['device@cold_device=hdd', 'cold_device.write_cap=80MB/s']
     """
     prepared = []
     for text in overrides:
         key, equals, value = text.partition("=")
-        if key == "prefill":  # a second instance of the group `workload`
-            key = "workload@prefill"
+        if key in _INSTANCES:
+            key = f"{_INSTANCES[key]}@{key}"
         elif key == "workload.actions" or key.startswith("prefill.options"):  # no entry has this key: Hydra must add it
             key = f"++{key}"
         elif key == MACHINE:  # a file with a parameter set: its constants are those of host, drive and limits
@@ -124,8 +128,11 @@ def override_key(override: str) -> str:
 
     >>> override_key("+device.write_cap=1"), override_key("~experiment"), override_key("machine=mine.yaml")
     ('device.write_cap', 'experiment', 'host.parameters')
+    >>> override_key("device@cold_device=hdd")
+    'cold_device'
     """
-    key = override.partition("=")[0].lstrip("+~").partition("@")[0]
+    group, _, instance = override.partition("=")[0].lstrip("+~").partition("@")
+    key = instance if instance in _INSTANCES else group
     return PARAMETERS if key == MACHINE else key
 
 

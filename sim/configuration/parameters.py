@@ -138,13 +138,13 @@ def _number(value: Any, where: str) -> float:
 
 
 def apply_parameters(
-    config: dict[str, Any], device: str | None, given: Iterable[str], folders: Sequence[ConfigFolder] = ()
+    config: dict[str, Any], devices: Mapping[str, str | None], given: Iterable[str], folders: Sequence[ConfigFolder] = ()
 ) -> None:
     """Put the constants of the set that `host.parameters` names into a composed configuration.
 
     Args:
         config: the configuration; changed in place.
-        device: name of the chosen entry of configs/device.
+        devices: name of the chosen entry of configs/device by key, such as "device".
         given: keys that the user overrides; they keep their values.
         folders: further folders of configuration groups, whose parameters/ contains sets.
 
@@ -155,14 +155,14 @@ def apply_parameters(
         return
     parameter_set = read_parameters(str(name), folders)
     typed = set(given)
-    drive = parameter_set.devices.get(device or "", {})
-    for group, values in (("host", parameter_set.host), ("device", drive), ("limits", parameter_set.limits)):
+    drives = [(key, parameter_set.devices.get(entry or "", {})) for key, entry in devices.items() if config.get(key)]
+    for group, values in (("host", parameter_set.host), *drives, ("limits", parameter_set.limits)):
         for key, value in values.items():
             if key not in config[group]:
                 raise InputError(f"{parameter_set.file}: {group}.{key}: no such key; see 'lsmlab show {group} ENTRY'")
             if f"{group}.{key}" not in typed:
                 config[group][key] = value
-    config["parameters"] = _known_errors(parameter_set, config, device, typed)
+    config["parameters"] = _known_errors(parameter_set, config, devices["device"], typed)
 
 
 def with_drive(overrides: Sequence[str]) -> list[str]:

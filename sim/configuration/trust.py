@@ -27,7 +27,8 @@ MEMORY: Final = "memory"
 FOLDER_SCHEMES: Final = (FOREIGN, TRUSTED, MEMORY)
 REMEDY: Final = "remove it, or add --trust if you trust its author"
 _ROOMS: Final = {
-    "device": "lsmlab.models.devices", "workload": "lsmlab.models.workloads", "prefill": "lsmlab.models.workloads",
+    "device": "lsmlab.models.devices", "cold_device": "lsmlab.models.devices", "wal_device": "lsmlab.models.devices",
+    "workload": "lsmlab.models.workloads", "prefill": "lsmlab.models.workloads",
     "engine": "lsmlab.models.engines",
     **{f"engine.{part}": "lsmlab.models.policies" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter")},
 }  # fmt: skip

@@ -63,9 +63,19 @@ _OF: Final = {
 }  # fmt: skip
 
 
+DEVICES: Final = {"device": "bandwidth", "cold_device": "cold_bandwidth", "wal_device": "wal_bandwidth"}
+"""Names of the uses of devices, and of those of their bandwidths."""
+
+
+def busiest(uses: Mapping[str, float]) -> str:
+    """Return the name of the device in fullest use; "device" for a store on one."""
+    return max(DEVICES, key=lambda name: max(uses.get(name, 0.0), uses.get(DEVICES[name], 0.0)))
+
+
 def short_of_requests(uses: Mapping[str, float]) -> bool:
-    """Return whether a device was busy with requests, while it moved less than half the bytes that it could."""
-    return uses.get("bandwidth", 1.0) < _REQUESTS * uses.get("device", 0.0)
+    """Return whether the busiest device was busy with requests, while it moved less than half the bytes that it could."""
+    name = busiest(uses)
+    return uses.get(DEVICES[name], 1.0) < _REQUESTS * uses.get(name, 0.0)
 
 
 def resource_seconds(held: Held, jobs: Jobs, work: Ints, uses: Mapping[str, float]) -> dict[Bottleneck, float]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from lsmlab.models.units import format_seconds
-from lsmlab.sim.explain.bottleneck import SATURATED, Bottleneck, short_of_requests
+from lsmlab.sim.explain.bottleneck import DEVICES, SATURATED, Bottleneck, busiest, short_of_requests
 from lsmlab.sim.explain.sentences import joined, percent
 from lsmlab.sim.explain.stall_division import Holder
 
@@ -65,9 +65,15 @@ _HEADS: Final = {
     Bottleneck.MANAGER: "the write buffer manager, whose buffer was full",
     Bottleneck.THROTTLE: "the throttle",
 }
+_HEADS_OF_SEVERAL: Final = {
+    Bottleneck.DEVICE_BANDWIDTH: "bandwidth of {device}",
+    Bottleneck.DEVICE_REQUESTS: "IOPS or seeks of {device}",
+}
+"""The same with the name of one of several devices."""
 _USE_WORDS: Final = {
-    "device": "device", "bandwidth": "its bandwidth", "write_cap": "cap on written bytes", "read_cap": "cap on read bytes",
-    "iops_cap": "cap on operations per second", "limiter": "rate limiter", "cores": "cores",
+    "device": "device", "bandwidth": "its bandwidth", "cold_device": "cold device", "cold_bandwidth": "its bandwidth",
+    "wal_device": "WAL device", "wal_bandwidth": "its bandwidth", "write_cap": "cap on written bytes",
+    "read_cap": "cap on read bytes", "iops_cap": "cap on operations per second", "limiter": "rate limiter", "cores": "cores",
     "flush_slots": "flush threads", "compaction_slots": "compaction threads",
 }  # fmt: skip
 """Uses of resources as text."""
@@ -129,7 +135,7 @@ class QueueFor(StrEnum):
 
 def queue_for(summary: Mapping[str, Any]) -> QueueFor | None:
     """Return what operations of a run without a bottleneck waited for; None if they did not wait, or it is not known."""
-    use = (summary.get("device") or {}).get("utilisation")
+    use = _busiest_device(summary).get("utilisation")
     late = any(((summary.get(f"{name}_latency_s") or {}).get("p99") or 0.0) >= _LATE_S for name in ("write", "read"))
     if use is None or not (late or summary.get("overload")):
         return None
@@ -141,8 +147,9 @@ def _queue_text(summary: Mapping[str, Any]) -> str:
     queue = queue_for(summary)
     if queue is None:
         return ""
-    use, lost = percent(summary["device"]["utilisation"]), percent(summary["bottleneck"]["lost_share"])
-    rest = f"{_device(summary)} was busy {use} of the run; write stalls cost {lost} of the operations"
+    device = _busiest_device(summary)
+    use, lost = percent(device["utilisation"]), percent(summary["bottleneck"]["lost_share"])
+    rest = f"{_name(device)} was busy {use} of the run; write stalls cost {lost} of the operations"
     if queue is QueueFor.DEVICE:
         return f"{queue}: {rest}"
     when = "operations arrive" if summary.get("overload") else "at times operations arrived"
@@ -151,7 +158,8 @@ def _queue_text(summary: Mapping[str, Any]) -> str:
 
 def uses_text(uses: Mapping[str, float]) -> str:
     """Return the uses of resources during the stalls, such as "in use meanwhile: device 93 %"; "" for a LOG."""
-    shown = {name: share for name, share in uses.items() if name != "bandwidth" or short_of_requests(uses)}
+    hidden = set(DEVICES.values()) - ({DEVICES[busiest(uses)]} if short_of_requests(uses) else set())
+    shown = {name: share for name, share in uses.items() if name not in hidden}
     known = [f"{words} {percent(shown[name])}" for name, words in _USE_WORDS.items() if name in shown]
     return f"in use meanwhile: {', '.join(known)}" if known else ""
 
@@ -172,7 +180,11 @@ def _head(summary: Mapping[str, Any]) -> str:
     if found["resource"] == Bottleneck.UNKNOWN:
         jobs = list(held_s.get(Holder.UNKNOWN) or {})
         return f"the {jobs_text(jobs[:1])} themselves" if "import" in summary and jobs else "unknown"
-    return _HEADS[Bottleneck(found["resource"])].format(
+    head = _HEADS[Bottleneck(found["resource"])]
+    if summary.get("devices"):
+        head = _HEADS_OF_SEVERAL.get(Bottleneck(found["resource"]), head)
+    return head.format(
+        device=_device(summary),
         cores=(summary.get("cpu") or {}).get("cores", 0.0), memtables=options.get("max_write_buffer_number", "unknown")
     )
 
@@ -204,8 +216,21 @@ def _phrase(holder: Holder, jobs: Mapping[str, float], summary: Mapping[str, Any
 
 
 def _device(summary: Mapping[str, Any]) -> str:
-    """Return the name of the device; that of a LOG has none."""
-    name = (summary.get("device") or {}).get("name")
+    """Return the name of the device, of several the one in fullest use during the stalls."""
+    devices = summary.get("devices") or {}
+    name = busiest((summary.get("bottleneck") or {}).get("uses") or {})
+    return _name(devices.get(name) or summary.get("device") or {})
+
+
+def _busiest_device(summary: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the facts of the device, of several the one that was busiest over the run."""
+    devices = list((summary.get("devices") or {}).values())
+    return max(devices, key=lambda one: one["utilisation"]) if devices else summary.get("device") or {}
+
+
+def _name(device: Mapping[str, Any]) -> str:
+    """Return the name of a device; that of a LOG has none."""
+    name = device.get("name")
     return str(name) if name and name != _OF_A_LOG else "the device"
 
 

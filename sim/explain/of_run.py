@@ -18,7 +18,7 @@ from lsmlab.sim.explain.resource_use import Curve, busy_curve, running_curve, sp
 from lsmlab.sim.explain.settled import overload_facts, settled_facts
 from lsmlab.sim.explain.stall_analysis import StallData, analyse_stalls, lost_operations
 from lsmlab.sim.explain.stall_division import Slots
-from lsmlab.sim.machine.device_station import TransferLog
+from lsmlab.sim.machine.device_station import DeviceStation, TransferLog
 from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.machine.usage_log import UsageLog
 from lsmlab.sim.results.results import Result
@@ -88,17 +88,28 @@ def _usage(
     stores: Sequence[Store], machine: Machine, families: Sequence[ColumnFamily], usage: UsageLog,
     stalls: Sequence[Mapping[str, Any]],
 ) -> dict[str, Curve]:  # fmt: skip
-    rows = np.frombuffer(usage.rows, dtype=np.float64).reshape(-1, UsageLog.WIDTH)
+    rows = usage.table
     end_s = float(rows[-1, 0])
-    clients = np.concatenate(([0.0], np.cumsum(rows[:-1, 3] * np.diff(rows[:, 0]))))
+    clients = np.concatenate(([0.0], np.cumsum(rows[:-1, 2] * np.diff(rows[:, 0]))))
     edges = {float(stall[side]) for stall in stalls for side in ("start_s", "end_s")}
     at_s = np.array(sorted({0.0, end_s, *edges}))
     return {
-        "device": (rows[:, 0], rows[:, 1]),
-        "cores": (rows[:, 0], (rows[:, 2] + clients) / machine.cores.cores),
+        "device": (rows[:, 0], rows[:, 3]),
+        "cores": (rows[:, 0], (rows[:, 1] + clients) / machine.cores.cores),
         **_transfers(stores[0].setup, machine, at_s),
+        **_other_devices(machine, rows, at_s),
         **_slots(stores, families, end_s),
     }
+
+
+def _other_devices(machine: Machine, rows: Floats, at_s: Floats) -> dict[str, Curve]:
+    """Return the use of `cold_device` and `wal_device`, and of the bandwidth of each; nothing for a store on one device."""
+    curves = {}
+    for number, volume in enumerate(machine.volumes[1:], start=1):
+        name = "cold" if volume is machine.cold else "wal"
+        curves[f"{name}_device"] = (rows[:, 0], rows[:, 3 + number])
+        curves[f"{name}_bandwidth"] = _bandwidth(volume.device, volume.device.device, at_s)
+    return curves
 
 
 def _transfers(setup: Setup, machine: Machine, at_s: Floats) -> dict[str, Curve]:
@@ -115,14 +126,12 @@ def _transfers(setup: Setup, machine: Machine, at_s: Floats) -> dict[str, Curve]
 def _transfers_under(machine: Machine, caps: Device, at_s: Floats) -> dict[str, Curve]:
     """Return the same as if the device had been `caps` during the whole run."""
     station, limiter = machine.device, machine.limiter
-    log = np.frombuffer(station.log.rows, dtype=np.float64).reshape(-1, 4) if station.log.rows else np.empty((0, 4))
-    writes, reads = log[log[:, 0] >= TransferLog.WRITE], log[log[:, 0] < TransferLog.WRITE]
+    reads, writes = _reads_and_writes(station)
 
     def use(rows: Floats, capacity_per_s: float) -> Curve:
         return busy_curve(rows[:, 1], rows[:, 2], rows[:, 3], at_s, capacity_per_s)
 
-    read_alone_s, write_alone_s = station.alone_s_per_byte(caps)
-    curves = {"bandwidth": (at_s, use(reads, 1.0 / read_alone_s)[1] + use(writes, 1.0 / write_alone_s)[1])}
+    curves = {"bandwidth": _bandwidth(station, caps, at_s)}
     if isinstance(caps, Capped):
         if caps.write_cap is not None:
             curves["write_cap"] = use(writes, caps.write_cap)
@@ -136,6 +145,21 @@ def _transfers_under(machine: Machine, caps: Device, at_s: Floats) -> dict[str, 
         background = writes[writes[:, 0] > Consumer.CLIENT + TransferLog.WRITE]
         curves["limiter"] = use(background, float(limiter.rules.rate_bytes_per_s))
     return curves
+
+
+def _reads_and_writes(station: DeviceStation) -> tuple[Floats, Floats]:
+    """Return the rows of the transfers of a device."""
+    log = np.frombuffer(station.log.rows, dtype=np.float64).reshape(-1, 4) if station.log.rows else np.empty((0, 4))
+    return log[log[:, 0] < TransferLog.WRITE], log[log[:, 0] >= TransferLog.WRITE]
+
+
+def _bandwidth(station: DeviceStation, device: Device, at_s: Floats) -> Curve:
+    """Return the use of the bandwidth that `device` has without caps."""
+    parts = [
+        busy_curve(rows[:, 1], rows[:, 2], rows[:, 3], at_s, 1.0 / alone_s)[1]
+        for rows, alone_s in zip(_reads_and_writes(station), station.alone_s_per_byte(device), strict=True)
+    ]
+    return at_s, parts[0] + parts[1]
 
 
 def _threads(setup: Setup, database: Database) -> Slots:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 from lsmlab.sim.clients.latency import Floats
-from lsmlab.sim.explain.bottleneck import SATURATED
+from lsmlab.sim.explain.bottleneck import DEVICES, SATURATED
 from lsmlab.sim.explain.resource_use import Curve, use
 from lsmlab.sim.explain.stall_division import (
     HOLDERS,
@@ -158,10 +158,10 @@ def _stalls(
 
 def _transfers(usage: Mapping[str, Curve], starts: Floats, ends: Floats) -> tuple[Ints, NDArray[np.bool_]]:
     """Return the number of the holder of reads and writes in each stall, and whether it was saturated."""
-    uses = {name: use(usage[name], starts, ends) for name in ("device", "bandwidth", *_CAPS) if name in usage}
-    holder = np.full(len(starts), NUMBER[Holder.DEVICE])
-    most = np.maximum(uses.pop("device", np.zeros(len(starts))), uses.pop("bandwidth", np.zeros(len(starts))))
-    for name, cap in uses.items():
+    holder, most = np.full(len(starts), NUMBER[Holder.DEVICE]), np.zeros(len(starts))
+    for name in (name for pair in DEVICES.items() for name in pair if name in usage):
+        most = np.maximum(most, use(usage[name], starts, ends))
+    for name, cap in ((name, use(usage[name], starts, ends)) for name in _CAPS if name in usage):
         fuller = cap > most
         holder, most = np.where(fuller, NUMBER[Holder(name)], holder), np.maximum(most, cap)
     return holder, most >= SATURATED

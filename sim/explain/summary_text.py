@@ -308,12 +308,28 @@ def _jobs(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _device(summary: Mapping[str, Any]) -> list[str]:
+    devices = summary.get("devices")
+    if devices:
+        return [line for name, one in devices.items() for line in _wrapped(DEVICE_WORDS[name], _one_of_several(one))]
     device = summary.get("device")
     if not isinstance(device, Mapping):
         return []
     parts = []
     if device.get("utilisation") is not None:
         parts.append(device_use(summary))
+    parts += _device_parts(device)
+    return _wrapped("device", ", ".join(parts)) if parts else []
+
+
+def _one_of_several(device: Mapping[str, Any]) -> str:
+    """Return what one of several devices did."""
+    parts = [str(device["name"]), f"{percent(device['utilisation'])} busy", f"{device['queue']:.1f} requests of jobs at a time"]
+    return ", ".join([*parts, f"{format_bytes(device['table_bytes'])} of tables", *_device_parts(device)])
+
+
+def _device_parts(device: Mapping[str, Any]) -> list[str]:
+    """Return bytes per second and wear of a device."""
+    parts = []
     for kind in ("read", "write"):
         if device.get(f"{kind}_bytes_per_s") is not None:
             parts.append(f"{kind} {device[f'{kind}_bytes_per_s'] / 1e6:,.1f} MB/s")
@@ -322,7 +338,7 @@ def _device(summary: Mapping[str, Any]) -> list[str]:
     if "years_left" in device:
         years = device["years_left"]
         parts.append("endurance unknown" if years is None else f"endurance lasts {years:.1f} years at this rate")
-    return _wrapped("device", ", ".join(parts)) if parts else []
+    return parts
 
 
 def _intervals(summary: Mapping[str, Any]) -> list[str]:
@@ -353,6 +369,8 @@ def _between(name: str, form: Callable[[float], str], low: float, high: float) -
     return f"{name} {form(low)} to {form(high)}"
 
 
+DEVICE_WORDS: Final = {"device": "device", "cold_device": "cold device", "wal_device": "WAL device"}
+"""Keys of devices in words."""
 _BOUNDED: Final[dict[str, tuple[str, Callable[[float], str]]]] = {
     "ops_per_s": ("throughput", "{:,.0f} ops/s".format), "write_amplification": ("write amplification", "{:.2f}".format),
     "stall_fraction": ("stalled", "{:.1%}".format), "write_latency_s.p99": ("write P99", format_seconds),

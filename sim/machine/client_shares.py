@@ -37,8 +37,8 @@ class ClientShares:
 
     @property
     def journal(self) -> Journal | None:
-        """Journal of the file system, whose locks this set feels; None without one. Many sets do not feel them."""
-        return self._sets.machine.journal if self._sets.few else None
+        """Journal of the file system of the WALs, whose locks this set feels; None without one. Many sets do not feel them."""
+        return self._sets.machine.wal.journal if self._sets.few else None
 
     def observe(self, refresh: Callable[[], None], *, sleeping: bool) -> None:
         """Call `refresh` after changes of the shares by background work or other sets.
@@ -114,7 +114,8 @@ class ClientSets:
             machine.cores.changed.add(hear)
         if sleeping and (self.few or not self._sleeping):
             self._sleeping = True
-            machine.device.changed.add(hear)
+            for volume in machine.volumes:
+                volume.device.changed.add(hear)
         self._observers.append(refresh)
 
     def _changed(self) -> None:

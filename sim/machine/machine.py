@@ -1,44 +1,34 @@
-"""Machine of a run: device, cores, page cache and rate limiter, and the passage of a job's steps through them."""
+"""Machine of a run: devices, cores, page cache and rate limiter, and the passage of a job's steps through them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import simpy
 from lsmlab.models.costs.cores import busy_probability, wake_ups
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.jobs import deletions, file_ends, job_start
-from lsmlab.models.devices.capped import FILE_PIECES, FILE_READS, FILE_WRITES, PAGE_BYTES, SYNC_WRITES
 from lsmlab.models.policies.rate_limiter import Priority
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.sim.machine.core_station import CoreStation
-from lsmlab.sim.machine.device_station import DeviceStation
+from lsmlab.sim.machine.device_station import ClientFlow, DeviceStation
 from lsmlab.sim.machine.gate import Gate
 from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.page_cache import PageCache, StoredFile
 from lsmlab.sim.machine.queues import Events as Events
 from lsmlab.sim.machine.space import DeviceSpace, Faults
-from lsmlab.sim.machine.steps import BUFFER_BYTES, PIECES_PER_BURST, JobWaits, Step, StepProgress
+from lsmlab.sim.machine.steps import BUFFER_BYTES, JobWaits, Step, StepProgress
+from lsmlab.sim.machine.volume import Consumer as Consumer
+from lsmlab.sim.machine.volume import IoStyle as IoStyle
+from lsmlab.sim.machine.volume import Volume
 
+F = TypeVar("F", bound=StoredFile)
 PORTIONS_PER_REFILL: Final = 4.0
 """Requests per refill of a writer that has the rate limiter to itself. With smaller requests, the writer would find the
 bucket empty equally often."""
-
-
-class Consumer(IntEnum):
-    """Consumers of device bandwidth in the series per second."""
-
-    CLIENT = 0
-    FLUSH = 1
-    L0 = 2
-    """Compactions that start at L0."""
-    DEEPER = 3
 
 
 class ClientDemand(NamedTuple):
@@ -54,6 +44,10 @@ class ClientDemand(NamedTuple):
     """Threads that read."""
     write_bytes_per_s: float = 0.0
     """WAL bytes that reach the device."""
+    cold_iops: float = 0.0
+    """Requests of reads per second to `cold_device`; not in `read_iops`."""
+    cold_bytes: float = 4096.0
+    """Mean bytes of such a request."""
 
 
 class MachineShares(NamedTuple):
@@ -74,30 +68,8 @@ class MachineShares(NamedTuple):
     """Time of an fsync of the WAL alone on the device."""
     busy_probability: float
     """Probability that a further thread finds no free core."""
-
-
-@dataclass(slots=True)
-class IoStyle:
-    """I/O mode of background jobs, from the options of the engine."""
-
-    overlap_writes: bool
-    """Buffered writes with bytes_per_sync: the kernel writes back while the job computes."""
-    whole_files: bool
-    """Buffered writes without bytes_per_sync: the fsync at the end of a file writes all its data to the device.
-
-    See (behaviour/device-and-kernel.md, Writes of tables).
-    """
-    overlap_reads: bool
-    """Buffered reads: the kernel reads ahead while the job computes."""
-    readahead_bytes: float
-    """Bytes of one read of an input file."""
-    burst_bytes: float | None
-    """Bytes that a cap or a rate limiter lets pass before requests wait; None: no cap and no rate limiter."""
-
-    @property
-    def piece_bytes(self) -> float | None:
-        """Bytes that a step of a job writes: an eighth of a burst, at least one buffer; None: no cap and no rate limiter."""
-        return None if self.burst_bytes is None else max(BUFFER_BYTES, self.burst_bytes / PIECES_PER_BURST)
+    cold_latency_s: float = 0.0
+    """Latency of a request of a client to `cold_device`; 0 without such requests."""
 
 
 class Machine:
@@ -109,44 +81,52 @@ class Machine:
     ) -> None:  # fmt: skip
         """Start idle. `journal`: of the file system, for buffered writes; None: direct I/O."""
         self.env = env
-        self.device = device
+        self.main = Volume(env, device, cores, style, journal)
+        """Volume of all files, except those of `cold` and `wal`."""
+        self.cold = self.main
+        """Volume of the files that tiered placement moves away; `main` without `cold_device`."""
+        self.wal = self.main
+        """Volume of WALs; `main` without `wal_device`."""
         self.cores = cores
         self.cache = cache
         self.host = host
-        self.space = DeviceSpace()
         self.faults = Faults()
         self._job_start_s = job_start().seconds(host)
-        self._read_alone, self._write_alone = device.alone_s_per_byte()
-        """Time per byte of a job that has the idle device to itself, in s."""
         self.style = style
         self.limiter = limiter
-        self.journal = journal
-        copies = device.device.copies_in_caller
-        self._copies = copies and not device.writes_in_order
-        """Whether the thread of a job copies data to the device itself; writes that queue for a cap are copied by a kernel
-        thread."""
-        self._worker_copies = copies and device.writes_in_order
-        """Whether a kernel thread copies the writes that a cap has let pass."""
-        self._queued_writes = 0
-        """Number of jobs with writes that wait for a cap."""
-        self._worker_share = 0.0
-        """Present share of a core of the kernel thread that copies these writes to the device."""
-        self.sleeps_in_fsync = journal is not None and not self._copies
-        """Whether the thread of a job sleeps during the fsync of a file."""
         self._sleeps = not (style.overlap_reads or style.overlap_writes or style.whole_files)
         """Whether the thread of a job sleeps during each read and write of a buffer (direct I/O), and then waits for a core."""
-        self._read_request_bytes = math.inf
-        """Maximum bytes of a read that waits in the queue of a cap: its thread submits the next one when it has arrived."""
-        if device.reads_in_order:
-            self._read_request_bytes = max(style.readahead_bytes, (style.burst_bytes or 0.0) / PIECES_PER_BURST)
-        self.wal_fsync_share = 1.0
-        """Time of an fsync of the WAL divided by that of an fsync of a directory or the MANIFEST."""
         self.limits_reads = False
         """Whether background reads pass the rate limiter, too."""
         self.wals_on_device = False
         """Whether WAL bytes reach the device before the WAL is deleted."""
         self.views = [self]
         """This machine with each of its rate limiters (`with_limiter`)."""
+
+    @property
+    def device(self) -> DeviceStation:
+        """Device of the main volume."""
+        return self.main.device
+
+    @property
+    def space(self) -> DeviceSpace:
+        """Space of the main volume."""
+        return self.main.space
+
+    @property
+    def volumes(self) -> list[Volume]:
+        """All volumes, the main one first."""
+        return list(dict.fromkeys((self.main, self.cold, self.wal)))
+
+    def by_volume(self, files: Sequence[F]) -> Iterator[tuple[Volume, Sequence[F]]]:
+        """Yield each volume that has some of the files, with these files."""
+        cold = [] if self.cold is self.main else [f for f in files if f.cold]
+        if not cold:
+            yield self.main, files
+            return
+        yield self.cold, cold
+        if len(cold) < len(files):
+            yield self.main, [f for f in files if not f.cold]
 
     def with_limiter(self, limiter: LimiterStation | None) -> Machine:
         """Return the same machine for databases with another rate limiter: everything else is shared."""
@@ -158,32 +138,48 @@ class Machine:
     @property
     def piece_bytes(self) -> float | None:
         """Bytes that a step of a job writes; None while neither a cap nor a rate limiter holds up requests."""
-        return self.style.piece_bytes if self.limiter is not None or self.device.bursty else None
+        return self.style.piece_bytes if self.limiter is not None or self.bursty else None
 
     @property
-    def _pages_count(self) -> bool:
-        """Whether small requests matter: a cap on bytes binds, or there is one on operations."""
-        return self.device.bursty or self.device.device.counts_operations
+    def bursty(self) -> bool:
+        """Whether a cap of a device binds."""
+        return self.device.bursty or (self.cold is not self.main and self.cold.device.bursty)
 
     @property
     def client_demand(self) -> ClientDemand:
         """Present demand of the clients."""
-        return ClientDemand(self.cores.clients, *self.device.clients)
+        reads = self.device.clients[:3]
+        cold = () if self.cold is self.main else self.cold.device.clients[:2]
+        return ClientDemand(self.cores.clients, *reads, self.wal.device.clients[3], *cold)
+
+    def _flows(self, demand: ClientDemand) -> tuple[ClientFlow, ClientFlow, ClientFlow]:
+        """Return what clients demand of the devices of `main`, `cold` and `wal`, where these differ from `main`."""
+        _, iops, size_bytes, depth, logged, cold_iops, cold_bytes = demand
+        main = (iops, size_bytes, depth, logged if self.wal is self.main else 0.0)
+        return main, (cold_iops, cold_bytes, depth, 0.0), (0.0, 4096.0, 1.0, logged)
 
     def shares(self, demand: ClientDemand) -> MachineShares:
         """Return the shares that clients with this demand would get now."""
-        device, cores = self.device, self.cores.cores
+        cores = self.cores.cores
         core_share, runnable, background = self.cores.share_with(demand.runnable)
-        grant = device.grant_with(demand[1:])
+        main, cold, wal = self._flows(demand)
+        grant = self.device.grant_with(main)
+        queued_s = grant.queued_s if self.wal is self.main else self.wal.device.grant_with(wal).queued_s
+        cold_s = 0.0 if self.cold is self.main else self.cold.device.grant_with(cold).client_read_latency_s
         return MachineShares(
-            core_share, runnable, background, cores, grant.client_read_latency_s, grant.queued_s,
-            self.wal_fsync_share * device.device.fsync_s(device.state), busy_probability(runnable, cores),
+            core_share, runnable, background, cores, grant.client_read_latency_s, queued_s, self.wal.wal_fsync_s,
+            busy_probability(runnable, cores), cold_s,
         )  # fmt: skip
 
     def serve(self, demand: ClientDemand) -> None:
         """Set the demand of the clients."""
         self.cores.set_clients(demand.runnable)
-        self.device.set_clients(*demand[1:])
+        main, cold, wal = self._flows(demand)
+        self.device.set_clients(*main)
+        if self.cold is not self.main:
+            self.cold.device.set_clients(*cold)
+        if self.wal is not self.main:
+            self.wal.device.set_clients(*wal)
 
     def run_parts(
         self, parts: Sequence[Sequence[Step]], consumer: Consumer, priority: Priority, progress: StepProgress,
@@ -209,21 +205,22 @@ class Machine:
                 yield from gate.wait()
                 if gate.discarded:
                     break
+            volume = self.cold if step.cold else self.main
             if step.write_bytes > 0:
-                step = progress.admitted(step, self.space)
+                step = progress.admitted(step, volume.space)
             pending: simpy.Event | None = None
             if step.read_bytes > 0:
                 if self.limits_reads and self.limiter is not None:
                     yield from self._limit(step.read_bytes, priority, waits)
                 since_s = env.now
-                reading = yield from self._submit_read(step.read_bytes, consumer)
+                reading = yield from self._submit_read(step, consumer)
                 overlapped_s = step.cpu_s if style.overlap_reads else 0.0
                 if overlapped_s > 0.0:
                     yield from self._compute(step, priority, waits)
                     since_s = env.now
                 yield reading
                 waits.device_s += env.now - since_s
-                waits.device_alone_s += max(0.0, step.read_bytes * self._read_alone - overlapped_s)
+                waits.device_alone_s += max(0.0, self._read_alone_s(step) - overlapped_s)
                 if overlapped_s <= 0.0:
                     yield from self._compute(step, priority, waits)
             elif step.write_bytes > 0 and style.overlap_writes:
@@ -231,63 +228,45 @@ class Machine:
             else:
                 yield from self._compute(step, priority, waits)
             if pending is not None or step.write_bytes > 0:
-                yield from self._write(step, consumer, pending, waits)
+                yield from volume.write(
+                    step.write_bytes, consumer, pending, waits, overlapped_s=0.0 if pending is None else step.cpu_s,
+                    ends_file=step.ends_file,
+                )  # fmt: skip
             if self._sleeps and (taken := self.cores.busy_probability) > 0.0:
                 requests = step.write_bytes / BUFFER_BYTES + step.read_bytes / style.readahead_bytes
                 wake_ups_s = wake_ups(requests, taken).seconds(self.host)
                 waits.core_wait_s += wake_ups_s
                 yield env.timeout(wake_ups_s)
             if step.point_reads > 0.0:
-                yield from self._point_reads(step, consumer, waits)
+                yield from self.main.point_reads(step.point_reads, step.point_read_bytes, consumer, waits)
             if step.ends_file and step.write_bytes > 0:
-                self.device.count_small(writes=FILE_PIECES)
-                yield from self._small_writes(FILE_WRITES, consumer)
+                yield from volume.end_file(consumer)
             progress.done(step)
             if progress.failure is not None:
                 break
         if gate is not None:
             gate.finished()
 
-    def _submit_read(self, size_bytes: float, consumer: Consumer) -> Generator[simpy.Event, Any, simpy.Event]:
-        """Submit a read and return its event; of requests that queue for a cap, wait for all but the last one."""
-        count = max(1, math.ceil(size_bytes / self._read_request_bytes))
-        for _ in range(count - 1):
-            yield self.device.read(size_bytes / count, consumer)
-        return self.device.read(size_bytes / count, consumer)
+    def _submit_read(self, step: Step, consumer: Consumer) -> Generator[simpy.Event, Any, simpy.Event]:
+        """Submit the reads of a step and return their event.
 
-    def _write(self, step: Step, consumer: Consumer, pending: simpy.Event | None, waits: JobWaits) -> Events:
-        """Write the bytes of a step, or wait for the `pending` write; the last step of a buffered file also fsyncs it."""
-        env, since_s = self.env, self.env.now
-        journal = self.journal if step.ends_file else None
-        overlapped_s = 0.0 if pending is None else step.cpu_s
-        copies = self._copies and pending is None
-        if copies:
-            self.cores.copying(1.0)
-        self._queue_writes(1)
-        if journal is None:
-            yield self.device.write(step.write_bytes, consumer) if pending is None else pending
-            waits.device_s += env.now - since_s
-        else:
-            own_s = yield from (
-                journal.fsync_file(step.write_bytes, consumer) if pending is None else journal.fsync_written(pending)
-            )
-            waits.device_s += own_s
-            waits.sync_wait_s += env.now - since_s - own_s
-        waits.device_alone_s += max(0.0, step.write_bytes * self._write_alone - overlapped_s)
-        if copies:
-            self.cores.copying(-1.0)
-        self._queue_writes(-1)
+        A thread with direct I/O reads from one device after the other; the kernel reads ahead on both.
+        """
+        cold_bytes = step.cold_share * step.read_bytes
+        if cold_bytes <= 0.0:
+            return (yield from self.main.submit_read(step.read_bytes, consumer))
+        cold = yield from self.cold.submit_read(cold_bytes, consumer)
+        if step.cold_share >= 1.0:
+            return cold
+        if not self.style.overlap_reads:
+            yield cold
+        reading = yield from self.main.submit_read(step.read_bytes - cold_bytes, consumer)
+        return self.env.all_of([cold, reading])
 
-    def _queue_writes(self, change: int) -> None:
-        """Change the number of jobs with writes that wait for a cap; while there are any, a kernel thread copies."""
-        if not self._worker_copies:
-            return
-        self._queued_writes += change
-        if change > 0 and self._queued_writes == 1:
-            self._worker_share = self.device.device.worker_share(self._write_alone)
-            self.cores.copying(self._worker_share)
-        elif self._queued_writes == 0:
-            self.cores.copying(-self._worker_share)
+    def _read_alone_s(self, step: Step) -> float:
+        """Return the time of the reads of a step alone on idle devices."""
+        alone_s = step.read_bytes * self.main.read_alone
+        return alone_s + step.cold_share * step.read_bytes * (self.cold.read_alone - self.main.read_alone)
 
     def _limit(self, size_bytes: float, priority: Priority, waits: JobWaits) -> Events:
         """Wait until the rate limiter grants `size_bytes`."""
@@ -328,89 +307,40 @@ class Machine:
 
         With a rate limiter, the kernel gets each portion when it is granted, and writes it while the job computes the next.
         """
+        device = (self.cold if step.cold else self.main).device
         if self.limiter is None:
-            pending = self.device.write(step.write_bytes, consumer)
+            pending = device.write(step.write_bytes, consumer)
             yield from self._compute(step, priority, waits)
             return pending
         count = self._portions(step)
         part = step._replace(cpu_s=step.cpu_s / count, write_bytes=step.write_bytes / count)
         yield from self._compute(part, priority, waits)
         for _ in range(count - 1):
-            pending = self.device.write(part.write_bytes, consumer)
+            pending = device.write(part.write_bytes, consumer)
             yield from self._compute(part, priority, waits)
             since_s = self.env.now
             yield pending
             waits.device_s += self.env.now - since_s
-        return self.device.write(part.write_bytes, consumer)
-
-    def _point_reads(self, step: Step, consumer: Consumer, waits: JobWaits) -> Events:
-        """Read values one after the other: takes the sum of their latencies, or the transfer time if longer."""
-        since_s, waiting_s = self.env.now, step.point_reads * self.device.grant.client_read_latency_s
-        size_bytes = step.point_reads * step.point_read_bytes
-        yield self.env.all_of([self.device.read(size_bytes, consumer), self.env.timeout(waiting_s)])
-        waits.device_s += self.env.now - since_s
-        waits.device_alone_s += self.env.now - since_s  # a read of one block has the same latency alone
+        return device.write(part.write_bytes, consumer)
 
     def start_job(self) -> Events:
         """Wait for the fixed time of a job start."""
         if self._job_start_s > 0:
             yield self.env.timeout(self._job_start_s)
 
-    def finish_files(self, count: int) -> Events:
+    def finish_files(self, count: int, *, cold: bool = False) -> Events:
         """Finish `count` output files at fixed cost: open the files, fsync their tails and the directory.
 
-        See (behaviour/compaction-jobs.md, Timeline of a job).
+        `cold`: on that volume. See (behaviour/compaction-jobs.md, Timeline of a job).
         """
-        yield from self._open_files(count)
-        if self.journal is not None:
-            yield from self.journal.fsync()
-        yield from self._small_writes(SYNC_WRITES, Consumer.FLUSH)
+        yield from (self.cold if cold else self.main).finish_files(count)
         cost_s = file_ends(count).seconds(self.host)
         if cost_s > 0:
             yield self.env.timeout(cost_s)
 
-    def _open_files(self, count: int) -> Events:
-        """Read footer and index of new files: RocksDB opens each file before the commit (BuildTable, CompactionJob::Run).
-
-        Buffered reads hit the page cache. With direct reads under a cap, each of these small reads waits behind the
-        requests that compactions have submitted, even if the cap still allows writes.
-        """
-        if self._pages_count and not self.style.overlap_reads:
-            self.device.count_small(reads=count * FILE_PIECES)
-            for _ in range(count * FILE_READS):
-                if (waiting := self.device.small_read(Consumer.FLUSH)) is not None:
-                    yield waiting
-                self.device.count_small(reads=1.0 - PAGE_BYTES / self.device.request_bytes[0])  # its bytes count already
-
     def commit(self) -> Events:
         """Append a version edit to the MANIFEST and fsync it."""
-        if self.journal is not None:
-            # the page of the edit queues behind all writes that wait for the cap
-            if self.device.writes_in_order and (waiting := self.device.small_write(Consumer.FLUSH)) is not None:
-                yield waiting
-            yield from self.journal.fsync()
-        yield from self._small_writes(SYNC_WRITES, Consumer.FLUSH)
-        if self.journal is None:
-            yield self.env.timeout(self.device.device.fsync_s(self.device.state))
-
-    def _small_writes(self, count: int, consumer: Consumer) -> Events:
-        """Write the `count` small requests of an fsync on a capped device.
-
-        Without a journal (direct I/O) each one waits behind the requests that other jobs have submitted, and for the next
-        slice if the allowance of the cap is used up. With a journal, `Journal` has simulated the wait already, and the cap
-        only counts the requests.
-        """
-        if not self._pages_count:
-            return
-        if self.journal is not None:
-            self.device.count_small(writes=count)
-            return
-        if not self.device.device.counts_operations and self.device.small_writes_pass(count, consumer):
-            return
-        for _ in range(count):
-            if (waiting := self.device.small_write(consumer)) is not None:
-                yield waiting
-            self.device.count_small(writes=1.0 - PAGE_BYTES / self.device.request_bytes[1])  # its bytes count already
+        yield from self.main.commit()
 
     def unlink(self, count: int, file_bytes: float, wal_bytes: float = 0.0) -> Events:
         """Delete `count` obsolete files, WALs included; the job keeps its slot until the end.
@@ -420,6 +350,11 @@ class Machine:
         cost_s = deletions(count, file_bytes, wal_bytes).seconds(self.host)
         if cost_s > 0:
             yield self.env.timeout(cost_s)
+
+    def take_space(self, files: Sequence[StoredFile]) -> None:
+        """Count the bytes of files that are there at the start, or came from outside of the store."""
+        for volume, own in self.by_volume(files):
+            volume.space.take(sum([f.size_bytes for f in own]))
 
     def deleted(self, files: Sequence[SortedFile]) -> None:
         """Free the page cache of deleted SST files and trim their bytes on the device, and those of WALs that go with them."""
@@ -432,17 +367,17 @@ class Machine:
         if not files:
             return
         self.cache.deleted(files)
-        self.discard(sum([file.size_bytes for file in files]))
-        if discards := self.device.device.file_discards:
-            self.device.count_small(writes=discards * len(files))
+        for volume, own in self.by_volume(files):
+            volume.discard(sum([file.size_bytes for file in own]), len(own))
 
     def wal_deleted(self, wal_bytes: float) -> None:
         """Trim the bytes of a deleted WAL, if they have reached the device."""
-        self.space.free(wal_bytes)
+        self.wal.space.free(wal_bytes)
         if self.wals_on_device:
-            self.device.trim(wal_bytes)
+            self.wal.device.trim(wal_bytes)
 
-    def discard(self, size_bytes: float) -> None:
-        """Trim the bytes of a deleted file, or of the unfinished files of a job that committed nothing."""
-        self.space.free(size_bytes)
-        self.device.trim(size_bytes)
+    def discard(self, size_bytes: float, cold_bytes: float = 0.0) -> None:
+        """Trim the bytes of the unfinished files of a job that committed nothing; `cold_bytes` of them are on that volume."""
+        self.main.discard(size_bytes - cold_bytes)
+        if cold_bytes:
+            self.cold.discard(cold_bytes)

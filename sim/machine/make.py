@@ -23,6 +23,7 @@ from lsmlab.sim.machine.journal import Journal
 from lsmlab.sim.machine.limiter import LimiterStation
 from lsmlab.sim.machine.machine import IoStyle, Machine
 from lsmlab.sim.machine.page_cache import PageCache
+from lsmlab.sim.machine.volume import Volume
 
 DIRECT_READAHEAD_BYTES: Final = 2**21
 """Read-ahead of compactions with direct reads and no compaction_readahead_size (SanitizeOptions)."""
@@ -32,19 +33,46 @@ KERNEL_READAHEAD_BYTES: Final = 2**17
 
 def make_machine(
     env: simpy.Environment, engine: Engine, threads: float, host: Host, devices: Sequence[DeviceSetup],
-    rng: np.random.Generator,
+    rng: np.random.Generator, cold: DeviceSetup | None = None, wal: DeviceSetup | None = None,
 ) -> Machine:  # fmt: skip
     """Build the idle machine that all databases of a run share.
 
     `threads`: upper bound on runnable threads (`most_threads`). `devices`: the device at the start, and after each change
-    during the run; `rng`: random numbers of the rate limiter; the journal draws from a generator that it spawns.
+    during the run; `rng`: random numbers of the rate limiter; the journal draws from a generator that it spawns. `cold`, `wal`:
+    `cold_device` and `wal_device`.
     """
     device = devices[0]
-    reads_capped, writes_capped, operations_capped = map(any, zip(*map(_binding_caps, devices), strict=True))
     options, scheduler = engine.options, engine.scheduler()
     limiter = scheduler.limiter()
     direct_writes = options.use_direct_io_for_flush_and_compaction or device.direct_io
-    style = io_style(options, devices, limiter)
+    style = io_style(options, [*devices, *(one for one in (cold, wal) if one is not None)], limiter)
+    cache = PageCache(  # of two switches of RocksDB, one lets reads of clients and compactions pass the cache, one writes of jobs
+        device.page_cache_bytes, direct_reads=options.use_direct_reads,
+        direct_writes=options.use_direct_io_for_flush_and_compaction,
+    )  # fmt: skip
+    station, journal = _file_system(env, options, devices, style, rng, direct_writes=direct_writes)
+    machine = Machine(
+        env, station, CoreStation(env, host.cores, threads, host.core_contention),
+        cache, host, style, LimiterStation(env, limiter, rng) if limiter is not None else None, journal,
+    )  # fmt: skip
+    machine.limits_reads = scheduler.limits_reads
+    machine.main.wal_fsync_share = _wal_fsync_share(device)
+    for name, other in (("cold", cold), ("wal", wal)):
+        if other is not None:
+            station, journal = _file_system(env, options, [other], style, rng, direct_writes=direct_writes)
+            volume = Volume(env, station, machine.cores, style, journal)
+            volume.wal_fsync_share = _wal_fsync_share(other)
+            setattr(machine, name, volume)
+    return machine
+
+
+def _file_system(
+    env: simpy.Environment, options: RocksDbOptions, devices: Sequence[DeviceSetup], style: IoStyle, rng: np.random.Generator, *,
+    direct_writes: bool,
+) -> tuple[DeviceStation, Journal | None]:  # fmt: skip
+    """Return the station of a device and the journal on it; None with direct I/O. Arguments as for `make_machine`."""
+    device = devices[0]
+    reads_capped, writes_capped, operations_capped = map(any, zip(*map(_binding_caps, devices), strict=True))
     station = DeviceStation(
         env, device.device,
         read_request_bytes=style.readahead_bytes,
@@ -53,21 +81,9 @@ def make_machine(
         reads_in_order=not style.overlap_reads and (reads_capped or operations_capped),
         writes_in_order=not style.overlap_writes and (writes_capped or (direct_writes and operations_capped)),
     )  # fmt: skip
-    cache = PageCache(  # of two switches of RocksDB, one lets reads of clients and compactions pass the cache, one writes of jobs
-        device.page_cache_bytes, direct_reads=options.use_direct_reads,
-        direct_writes=options.use_direct_io_for_flush_and_compaction,
-    )  # fmt: skip
-    machine = Machine(
-        env, station, CoreStation(env, host.cores, threads, host.core_contention),
-        cache, host, style,
-        LimiterStation(env, limiter, rng) if limiter is not None else None,
-        None if direct_writes else _journal(
-            env, station, device, rng.spawn(1)[0], capped=writes_capped, whole_files=style.whole_files
-        ),
-    )  # fmt: skip
-    machine.limits_reads = scheduler.limits_reads
-    machine.wal_fsync_share = _wal_fsync_share(device)
-    return machine
+    if direct_writes:
+        return station, None
+    return station, _journal(env, station, device, rng.spawn(1)[0], capped=writes_capped, whole_files=style.whole_files)
 
 
 def _wal_fsync_share(device: DeviceSetup) -> float:

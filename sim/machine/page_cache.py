@@ -17,6 +17,10 @@ class StoredFile(Protocol):
     def size_bytes(self) -> int:
         """Size on the device."""
 
+    @property
+    def cold(self) -> bool:
+        """Whether the file is on `cold_device`."""
+
 
 class PageCache:
     """Whole files in memory up to a size; the least recently written or read file leaves first.

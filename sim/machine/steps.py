@@ -36,6 +36,10 @@ class Step(NamedTuple):
     """Number of values that the step reads from WALs or blob files, one after the other."""
     point_read_bytes: float = PAGE_BYTES
     """Bytes of each of these reads."""
+    cold: bool = False
+    """Whether the step writes to `cold_device`."""
+    cold_share: float = 0.0
+    """Share of `read_bytes` that it reads from there."""
 
 
 @dataclass(slots=True)
@@ -63,6 +67,8 @@ class StepProgress:
     steps: int = 0
     read_bytes: float = 0.0
     write_bytes: float = 0.0
+    cold_write_bytes: float = 0.0
+    """Part of `write_bytes` on `cold_device`."""
     waits: JobWaits = field(default_factory=JobWaits)
     fails_after_bytes: float = math.inf
     """Bytes written after which the next write ends in an I/O error."""
@@ -88,6 +94,8 @@ class StepProgress:
         self.steps += 1
         self.read_bytes += step.read_bytes
         self.write_bytes += step.write_bytes
+        if step.cold:
+            self.cold_write_bytes += step.write_bytes
 
     def share_of(self, parts: Sequence[Sequence[Step]]) -> float:
         """Return the share of a job's work that is done: by bytes written, or by steps if the job writes nothing."""
@@ -130,12 +138,10 @@ def split_at_halts(steps: Sequence[Step], chunk_bytes: float, *, whole_files: bo
         size = max(step.read_bytes, step.write_bytes)
         count = max(1, math.ceil(size / chunk_bytes))
         read, cpu, write = step.read_bytes / count, step.cpu_s / count, step.write_bytes / count
-        if whole_files:
-            cut += [Step(read, cpu, 0.0)] * (count - 1)
-            cut.append(Step(read, cpu, step.write_bytes, step.ends_file))
-        else:
-            cut += [Step(read, cpu, write)] * (count - 1)
-            cut.append(Step(read, cpu, write, step.ends_file))
+        first, last_bytes = (0.0, step.write_bytes) if whole_files else (write, write)
+        part = Step(read, cpu, first, cold=step.cold, cold_share=step.cold_share)
+        cut += [part] * (count - 1)
+        cut.append(part._replace(write_bytes=last_bytes, ends_file=step.ends_file))
     return cut
 
 

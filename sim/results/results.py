@@ -125,7 +125,7 @@ def collect(
         "workload": setup.workload.name,
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
-        "not_simulated": [option.as_data() for option in setup.engine.not_simulated],
+        "not_simulated": [option.as_data() for option in setup.setting.not_simulated],
         "notes": _notes(stores),
         "seed": setting.seed,
         "version": _VERSION,
@@ -146,7 +146,7 @@ def collect(
 
 
 def _notes(stores: Sequence[Store]) -> list[str]:
-    """Return notes on options and workloads, each once, and one on the intervals of a run of several databases."""
+    """Return notes on options and workloads, each once, and those on a run of several databases or devices."""
     found = dict.fromkeys(n for store in stores for n in (*store.setup.engine.notes, *store.setup.workload.notes))
     several = "intervals are learnt from runs of one database; four recordings of two databases have been compared"
     snapshots = (
@@ -154,7 +154,25 @@ def _notes(stores: Sequence[Store]) -> list[str]:
         "recorded store with snapshots has been compared, so the error of these numbers is not known"
     )
     held = any(store.setup.setting.conditions.snapshots for store in stores)
-    return [*found, *([several] if len(stores) > 1 else []), *([snapshots] if held else [])]
+    return [*found, *([several] if len(stores) > 1 else []), *([snapshots] if held else []), *_device_notes(stores)]
+
+
+def _device_notes(stores: Sequence[Store]) -> list[str]:
+    """Return notes on a run with `cold_device` or `wal_device`; none for another run."""
+    setting = stores[0].setup.setting
+    if setting.cold_device is None and setting.wal_device is None:
+        return []
+    notes = [
+        "several devices: which files are where follows RocksDB's source; no recorded store on several devices has been "
+        "compared, so the error of these numbers is not known"
+    ]
+    if setting.cold_device is not None and not any(f.cold for store in stores for one in store.families for f in one.files()):
+        options = setting.engine.options
+        of_level = f"L{options.num_levels - 1}, the last level, has none"
+        fifo = options.compaction_options_fifo.cold_from_s is not None
+        why = "the first path has room for all files" if options.paths else "none was old enough" if fifo else of_level
+        notes.append(f"cold_device: no file is there at the end; {why}")
+    return notes
 
 
 def _memory(stores: Sequence[Store]) -> dict[str, Any]:
@@ -198,7 +216,7 @@ def _series(
         columns = quantile_series(timed, np.asarray(table[ops], dtype=np.float64), seconds, plain)
         for suffix, values in columns.items():
             table[f"{name}_{suffix}_s"] = values
-    table |= transfer_series(machine.device.log, seconds)
+    table |= transfer_series([volume.device.log for volume in machine.volumes], seconds)
     table |= state_series([s.recorder for s in families], seconds)
     table |= option_series([s.recorder for s in families], setup.engine, seconds)
     return table

@@ -121,9 +121,13 @@ def quantile_series(pieces: Floats, ops: Floats, seconds: Floats, unstalled: Map
     return result
 
 
-def transfer_series(log: TransferLog, seconds: Floats) -> Table:
-    """Return device bytes per second by consumer, without transfers that are still running at the end of the run."""
-    rows = np.frombuffer(log.rows, dtype=np.float64).reshape(-1, 4) if log.rows else np.empty((0, 4))
+def transfer_series(logs: Sequence[TransferLog], seconds: Floats) -> Table:
+    """Return bytes per second of all devices by consumer, without transfers that are still running at the end of the run.
+
+    `logs`: one per device.
+    """
+    filled = [np.frombuffer(log.rows, dtype=np.float64).reshape(-1, 4) for log in logs if log.rows]
+    rows = np.concatenate(filled) if len(filled) > 1 else filled[0] if filled else np.empty((0, 4))
     table: Table = {}
     for consumer in Consumer:
         name = consumer.name.lower()

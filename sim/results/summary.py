@@ -14,8 +14,8 @@ from lsmlab.models.tree.sst import bloom_filter_bytes
 from lsmlab.sim.clients.all_clients import AllClients
 from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
-from lsmlab.sim.machine.device_station import DeviceStation
-from lsmlab.sim.machine.machine import Machine
+from lsmlab.sim.machine.device_station import DeviceStation, TransferLog
+from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.results.job_sums import JobSums
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
@@ -76,8 +76,9 @@ def summarise(
     setup: Setup, machine: Machine, families: Sequence[ColumnFamily], clients: AllClients, jobs: JobSums, duration_s: float
 ) -> dict[str, Any]:
     """Return all numbers of summary.json except latencies, chains, memory, reads, and facts of the caller such as the seed."""
-    device, cores = machine.device, machine.cores
+    stations, cores = [volume.device for volume in machine.volumes], machine.cores
     live, unique = _space(families)
+    cold = sum(f.size_bytes for family in families for f in family.files() if f.cold) if machine.cold is not machine.main else 0
     return {
         **_throughput(clients, duration_s),
         **_work(jobs),
@@ -89,13 +90,14 @@ def summarise(
         "live_entries": sum(s.tree.live_entries() for s in families),
         "preloaded_entries": sum(s.recorder.entries_preloaded for s in families),
         "dropped_entries": sum(s.recorder.entries_dropped_by_drop for s in families),
-        "device_bytes_written": device.write_bytes,
-        "device_bytes_read": device.read_bytes,
+        "device_bytes_written": sum(station.write_bytes for station in stations),
+        "device_bytes_read": sum(station.read_bytes for station in stations),
         **_stalls(families, clients, duration_s),
         "files_per_level": files_per_level(families),
         "levels": level_rows(families, jobs),
         "compaction_stats": compaction_stats(families, jobs),
-        "device": _device_facts(setup.setting.device, device, live, duration_s),
+        "device": _device_facts(setup.setting.device, machine.device, live - cold, duration_s),
+        **_devices(setup, machine, live - cold, cold, duration_s),
         "cpu": {
             "cores": cores.cores,
             "background_core_seconds": cores.busy_s,
@@ -214,6 +216,32 @@ def _device_facts(setup: DeviceSetup, station: DeviceStation, live_bytes: float,
         "endurance_used": station.write_bytes / facts.endurance_bytes if facts.endurance_bytes else None,
         "years_left": years,
     }
+
+
+def _devices(setup: Setup, machine: Machine, live_bytes: float, cold_bytes: float, duration_s: float) -> dict[str, Any]:
+    """Return the key `devices`: what each device of a store on several did; nothing for a store on one."""
+    if len(machine.volumes) == 1:
+        return {}
+    setting = setup.setting
+    found = {}
+    for key, device, volume, stored in (
+        ("device", setting.device, machine.main, live_bytes), ("cold_device", setting.cold_device, machine.cold, cold_bytes),
+        ("wal_device", setting.wal_device, machine.wal, 0.0),
+    ):  # fmt: skip
+        if device is None:
+            continue
+        station = volume.device
+        log = np.frombuffer(station.log.rows, dtype=np.float64).reshape(-1, 4)
+        jobs = log[log[:, 0] % TransferLog.WRITE > Consumer.CLIENT]
+        found[key] = {
+            **_device_facts(device, station, stored, duration_s),
+            "table_bytes": stored,
+            "bytes_read": station.read_bytes,
+            "bytes_written": station.write_bytes,
+            "queue": float((jobs[:, 2] - jobs[:, 1]).sum()) / duration_s,
+            "price_usd": device.settings.price_usd,
+        }
+    return {"devices": found}
 
 
 def _utilisation(setup: DeviceSetup, station: DeviceStation, duration_s: float) -> float:

@@ -193,6 +193,11 @@ class ColumnFamily:
 
     def preload(self, levels: list[tuple[int, list[SortedFile]]]) -> None:
         """Start with a tree of these files. `levels`: (level, files) pairs."""
+        deepest = max([level for level, files in levels if files], default=0)
+        for level, files in levels:
+            if self.latest_options.level_is_cold(level, deepest, sum([f.size_bytes for f in files])):
+                for file in files:
+                    file.cold = True
         apart = self.content.apart
         held = [] if apart is None else [(f.keys, f.blobs) for _, files in levels for f in files]
         blobs = NO_BLOBS if apart is None else BlobEdit(files_without_garbage(apart.values, held))
@@ -215,7 +220,7 @@ class ColumnFamily:
 
     def _begin_with(self, files: Sequence[StoredFile]) -> None:
         self.database.machine.cache.add_written(files)
-        self.database.machine.space.take(sum([f.size_bytes for f in files]))
+        self.database.machine.take_space(files)
 
     def take_in(self, files: Sequence[SortedFile]) -> None:
         """Count files that came from outside of the store, and install the version with them."""

@@ -172,7 +172,7 @@ class Database:
 
     def wal_closed(self, family: int, size_bytes: float) -> int:
         """Close the WAL of a memtable switch. Return the number of the oldest WAL with data of the memtable."""
-        self.machine.space.take(size_bytes)
+        self.machine.wal.space.take(size_bytes)
         return self.wals.switch_memtable(family, size_bytes)
 
     def commit_edit(self) -> Events:

@@ -38,6 +38,11 @@ def check_snapshots(engines: Iterable[Engine], actions: Iterable[StoreAction | N
         picker = engine.picker
         if engine.options.enable_blob_files:
             raise InputError("conditions.snapshots: old versions in blob files are not modelled; set enable_blob_files=false")
+        if engine.options.preclude_last_level_data_seconds:
+            raise InputError(
+                "conditions.snapshots: young data above the last level beside them are not modelled; set "
+                "preclude_last_level_data_seconds=0"
+            )
         if engine.single_deletes:
             raise InputError("conditions.snapshots: single deletes beside them are not modelled; set engine.single_deletes=false")
         if not picker.holds_blobs or picker.values_in_wal or picker.keeps_hot_keys or engine.flush_keeps_versions:

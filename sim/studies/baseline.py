@@ -20,8 +20,12 @@ from lsmlab.sim.yaml_text import read_yaml
 DURATION: Final = "workload.duration"
 """Key with the length of runs."""
 _POLICIES: Final = tuple(f"engine/{part}" for part in ("picker", "cutter", "throttle", "scheduler", "tuner", "filter"))
-_REPLACED: Final = ("engine", *_POLICIES, "device", "host", "limits", "conditions", "workload", "keys")
+_REPLACED: Final = (
+    "engine", *_POLICIES, "device", "cold_device", "wal_device", "host", "limits", "conditions", "workload", "keys",
+)  # fmt: skip
 """Groups whose entry a change may replace."""
+_LEFT_OUT: Final = ("cold_device", "wal_device")
+"""Groups without which a store works: a change may set them to null."""
 _OF_THE_DEPLOYMENT: Final = ("page_cache", "write_cap", "read_cap", "iops_cap")
 """Keys of the device group that belong to memory and limits of the machine: they stay with another drive."""
 _OF_THE_STORE: Final = ("version", "families", "options_file", "not_simulated")
@@ -132,6 +136,9 @@ def changed(
     """
     result = copy.deepcopy(dict(config))
     prepared = with_drive(prepare(overrides))
+    for text in [text for text in prepared if override_key(text) in _LEFT_OUT and text.endswith("=null")]:
+        prepared.remove(text)
+        result[override_key(text)] = None
     chosen = [text for text in prepared if override_key(text) in (*_REPLACED, PARAMETERS)]
     values = [text for text in prepared if text not in chosen]
     if chosen:

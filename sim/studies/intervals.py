@@ -176,11 +176,13 @@ def is_capped(config: Mapping[str, Any]) -> bool:
 
 
 def knowledge_of(config: Mapping[str, Any]) -> Knowledge | None:
-    """Return what is known of the machine of a configuration; None for an empty one.
+    """Return what is known of the machine of a configuration; None for an empty one, and for several devices.
+
+    No store on several devices was recorded, so the error of its numbers is not known.
 
     A parameter set counts only with the drive for which it was applied: another drive is known from its data sheet alone.
     """
-    if not config:
+    if not config or config.get("cold_device") or config.get("wal_device"):
         return None
     name, drive = (config.get("host") or {}).get("parameters"), (config.get("device") or {}).get("name")
     if name == drive == IMPORTED_SET:

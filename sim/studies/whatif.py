@@ -23,7 +23,9 @@ from lsmlab.sim.studies.request import argument, command_of
 from lsmlab.sim.studies.study import Study, Variant
 
 PRESENT: Final = "present state"
-GROUPS: Final = ("engine", "device", "host", "limits", "conditions", "workload", "keys", "experiment")
+GROUPS: Final = (
+    "engine", "device", "cold_device", "wal_device", "host", "limits", "conditions", "workload", "keys", "experiment",
+)  # fmt: skip
 _CAPS: Final = ("write_cap", "read_cap", "iops_cap")
 
 
@@ -231,6 +233,8 @@ def _rate(value: object) -> str:
 
 def _name(config: Mapping[str, Any], group: str) -> str:
     entry = config.get(group)
+    if entry is None:
+        return "none"
     name = entry.get("name") if isinstance(entry, Mapping) else None
     return str(name) if name else "present"
 

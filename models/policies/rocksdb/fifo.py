@@ -11,18 +11,21 @@ from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
 from lsmlab.models.policies.decisions import NOTHING, Compaction, Drop, Pick, Picker, RunningJob, Scope, in_scope
+from lsmlab.models.policies.rocksdb.places import CHANGE_TEMPERATURE
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 _UNLIMITED_BYTES: Final = 2**63 - 1
+_COOLING_SCORE: Final = 1.1
+"""Score of a tree in which a change of temperature is due (kScoreForNeedCompaction)."""
 _MERGE_FACTOR: Final = 1.1
 """Upper bound on the bytes of an intra-L0 compaction per file that it removes, in memtables (`since.FIFO_MERGES_BELOW_1_1`)."""
 
 
 @dataclass(frozen=True)
 class FifoPicker(Picker):
-    """Implements `decisions.Picker`. Raises InputError for temperatures and blobs, which are not modelled."""
+    """Implements `decisions.Picker`. Raises InputError for age_for_warm and blobs, which are not modelled."""
 
     options: RocksDbOptions
     version: Version
@@ -65,7 +68,42 @@ class FifoPicker(Picker):
             score = max(score, len(free) / self.options.level0_file_num_compaction_trigger)
         if self.options.ttl and (every_part or score < 1):
             score = max(score, float(sum(self._expired(f, now_s) for f in free)))
-        return score
+        return _COOLING_SCORE if score < 1 and self._to_cool(tree, now_s) else score
+
+    # ---- temperatures ----
+
+    def _to_cool(self, tree: Tree, now_s: float) -> list[SortedFile]:
+        """Return the files that the next change of temperature rewrites, newest first (PickTemperatureChangeCompaction).
+
+        See (behaviour/universal-and-fifo.md, FIFO temperatures).
+        """
+        age_s, taken, total = self.options.compaction_options_fifo.cold_from_s, list[SortedFile](), 0
+        if age_s is None or tree.num_levels > 1 or not math.isfinite(now_s):
+            return []
+        for place in range(len(tree.l0) - 1, -1, -1):
+            file = tree.l0[place]
+            if file.busy:
+                return []
+            if file.cold:  # its data were old enough before they were rewritten
+                if taken:
+                    break
+                continue
+            until_s = self._data_until_s(tree, place)
+            if until_s is None or int(until_s) > int(now_s) - age_s:
+                break
+            if taken and total + file.size_bytes > self.options.max_compaction_bytes:
+                break
+            taken.insert(0, file)
+            total += file.size_bytes
+            if self.version >= since.FIFO_COOLS_ONE_FILE:
+                break
+        return taken
+
+    def _data_until_s(self, tree: Tree, place: int) -> float | None:
+        """Return the time in s of the newest data of an L0 file, by RocksDB's count; None: it does not know."""
+        if self.version >= since.FIFO_COOLS_BY_NEWEST_KEY:
+            return tree.l0[place].created_s
+        return tree.l0[place - 1].data_from_s if place > 0 else None
 
     def _expired(self, file: SortedFile, now_s: float) -> bool:
         """Return whether a file is older than the ttl; RocksDB compares whole seconds."""
@@ -88,7 +126,8 @@ class FifoPicker(Picker):
         level = tree.last_nonempty_level() if self.version >= since.FIFO_LEVELS else 0
         excess = tree.total_bytes() - self._most_bytes
         if level == 0 and excess <= 0:
-            return self._compact(tree, now_s)
+            pick = self._compact(tree, now_s)
+            return pick if pick is not NOTHING or not alone else self._cool(tree, now_s)
         if not alone:
             return NOTHING
         dropped = self._by_size(tree, level, excess)
@@ -141,6 +180,13 @@ class FifoPicker(Picker):
             return NOTHING
         score = self._score(tree, now_s)
         return Compaction(0, 0, ((0, tuple(l0[:end])),), "FIFOReduceNumFiles", score, max_output_bytes=_UNLIMITED_BYTES)
+
+    def _cool(self, tree: Tree, now_s: float) -> Pick:
+        files = self._to_cool(tree, now_s)
+        if not files:
+            return NOTHING
+        score = self._score(tree, now_s)
+        return Compaction(0, 0, ((0, tuple(files)),), CHANGE_TEMPERATURE, score, max_output_bytes=_UNLIMITED_BYTES)
 
     def _drop(self, tree: Tree, level: int, files: Sequence[SortedFile], reason: str, now_s: float) -> Drop:
         return Drop(((level, tuple(files)),), reason, self._score(tree, now_s))

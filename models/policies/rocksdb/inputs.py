@@ -61,7 +61,7 @@ class InputRules:
 
     def extend_move(self, tree: Tree, seed: Seed) -> None:
         """Add neighbours to a file that overlaps no file below (TryExtendNonL0TrivialMove; later releases: on both sides)."""
-        if self.version < since.MOVE_OF_SEVERAL_FILES or self.options.compression_per_level:
+        if self.version < since.MOVE_OF_SEVERAL_FILES or self.options.compression_per_level or len(self.options.db_paths) > 1:
             return
         below, files = tree.levels[seed.output], tree.levels[seed.level].files
         start, at = seed.files[0], seed.first
@@ -160,4 +160,4 @@ def key_range(files: Sequence[SortedFile]) -> tuple[int, int]:
 
 def conflicts(running: Sequence[RunningJob], output: int, lo: int, hi: int) -> bool:
     """Return whether a running job writes to level `output` within [lo, hi] (RangeOverlapWithCompaction)."""
-    return any(job.output_level == output and lo <= job.hi and hi >= job.lo for job in running)
+    return any(output in (job.output_level, job.proximal_level) and lo <= job.hi and hi >= job.lo for job in running)

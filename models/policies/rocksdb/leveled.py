@@ -25,7 +25,9 @@ from lsmlab.models.policies.rocksdb.due_files import ROUND_ROBIN_TTL, TTL, DueFi
 from lsmlab.models.policies.rocksdb.forced_blob_gc import forced_blob_gc, marked_files
 from lsmlab.models.policies.rocksdb.inputs import InputRules, Seed, conflicts, key_range
 from lsmlab.models.policies.rocksdb.levels import LevelRules, Targets, bottommost_bytes, order_by_score
+from lsmlab.models.policies.rocksdb.places import FIRST_PATH, NO_LEVEL, path_of_level, proximal_level
 from lsmlab.models.policies.rocksdb.priority import PriorityLists
+from lsmlab.models.policies.rocksdb.subcompactions import MANUAL
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
@@ -250,7 +252,7 @@ class LeveledPicker(Picker):
         """Choose first files of level 0: PickFileToCompact (behaviour/leveled-compaction.md, L0 compactions)."""
         version, base = self.version, targets.base_level
         busy = any(job.start_level == 0 for job in running)
-        if not busy and version >= since.L0_MOVE and not self.options.compression_per_level:
+        if not busy and version >= since.L0_MOVE and not self.options.compression_per_level and len(self.options.db_paths) <= 1:
             files = l0.movable(tree.l0, tree.levels[base])
             if files:
                 return Seed(0, base, files, score, disjoint=True)
@@ -324,7 +326,8 @@ class LeveledPicker(Picker):
             self._inputs.grow(tree, seed, a, b)
             lo, hi = key_range(seed.files)
             lo, hi = min(lo, below.files[a].lo), max(hi, below.files[b - 1].hi)
-        if conflicts(running, seed.output, lo, hi):
+        proximal = self._proximal_level(tree, seed)
+        if conflicts(running, seed.output, lo, hi) or (proximal != NO_LEVEL and conflicts(running, proximal, lo, hi)):
             return NOTHING
         start, output, files, next_key = seed.level, seed.output, tuple(seed.files), self._next_key(tree, seed)
         if b == a and self._is_trivial_move(tree, targets, seed):
@@ -342,7 +345,7 @@ class LeveledPicker(Picker):
                 return False
         base, last = targets.base_level, tree.last_nonempty_level()
         before, after = (level_compression(self.options, level, base, last) for level in (seed.level, seed.output))
-        if before is not after:
+        if before is not after or self._changes_path(seed) or self._proximal_level(tree, seed) != NO_LEVEL:
             return False
         if seed.output + 1 >= tree.num_levels:
             return True
@@ -351,6 +354,17 @@ class LeveledPicker(Picker):
             f.size_bytes + deeper.bytes_of(*deeper.overlapping(f.lo, f.hi)) <= self.options.max_compaction_bytes
             for f in seed.files
         )
+
+    def _proximal_level(self, tree: Tree, seed: Seed) -> int:
+        empty = not tree.file_count(max(0, seed.output - 1))
+        return proximal_level(self.options, self.version, seed.level, seed.output, empty=empty)
+
+    def _changes_path(self, seed: Seed) -> bool:
+        """Return whether the first file is not in the path of the output level; its temperature does not count."""
+        if len(self.options.paths) <= 1:
+            return False
+        path = FIRST_PATH if seed.reason == MANUAL else path_of_level(self.options, self.version, seed.output)
+        return seed.files[0].cold != (path > FIRST_PATH)
 
     def _next_key(self, tree: Tree, seed: Seed) -> int | None:
         """Smallest key of the file after the inputs, or of the first file after the last one (kRoundRobin)."""

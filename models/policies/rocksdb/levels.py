@@ -106,7 +106,7 @@ class LevelRules:
         size, unnecessary = largest, -1
         for level in range(last - 1, first - 1, -1):
             size = int(size / factor)
-            if unnecessary == -1 and size <= lower:
+            if unnecessary == -1 and size <= lower and (level < last - 1 or not self.options.preclude_last_level_data_seconds):
                 unnecessary = level
         base = first
         if size <= lower:

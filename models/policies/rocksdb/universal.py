@@ -23,12 +23,15 @@ from lsmlab.models.policies.decisions import (
 from lsmlab.models.policies.rocksdb.delete_triggered import delete_triggered, has_marked
 from lsmlab.models.policies.rocksdb.inputs import conflicts, key_range
 from lsmlab.models.policies.rocksdb.l0 import disjoint
+from lsmlab.models.policies.rocksdb.places import NO_LEVEL, proximal_level
 from lsmlab.models.tree.files import SortedFile
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.version import Version
 
 UNLIMITED_BYTES: Final = 2**63 - 1
 """Target file size of a compaction into level 0: always one output file."""
+_OF_SIMILAR_RUNS: Final = ("UniversalSizeRatio", "UniversalSortedRunNum")
+"""Reasons of jobs that merge some runs of similar size (PickCompactionToReduceSortedRuns)."""
 _UNLIMITED_PERCENT: Final = 2**32 - 1
 """Size ratio of compactions that reduce the number of runs: any run fits."""
 
@@ -117,14 +120,19 @@ class UniversalPicker(Picker):
             return True
         if pick is None:
             return False
-        if pick.reason not in ("UniversalSizeRatio", "UniversalSortedRunNum"):
+        if pick.reason not in _OF_SIMILAR_RUNS:
             return True
         runs = sorted_runs(tree)
-        oldest = pick.inputs[-1][1][-1]
-        end = 1 + next(i for i, run in enumerate(runs) if any(f is oldest for f in run.files))
-        older = sum(run.size_bytes for run in runs[end:])
+        older = sum(run.size_bytes for run in runs[_end(runs, pick) :])
         total = sum(run.compensated_bytes for run in runs)
         return older * 100 < total * self._style.compression_size_percent
+
+    def estimated_run_bytes(self, tree: Tree, pick: Compaction) -> int:
+        """Size of the inputs, and of all newer runs for a job that merges runs of similar size (estimated_total_size)."""
+        if pick.reason not in _OF_SIMILAR_RUNS:
+            return sum(f.size_bytes for _, files in pick.inputs for f in files)
+        runs = sorted_runs(tree)
+        return sum(run.size_bytes for run in runs[: _end(runs, pick)])
 
     # ---- picking ----
 
@@ -168,9 +176,10 @@ class UniversalPicker(Picker):
 
     def _size_amplification(self, runs: Sequence[SortedRun]) -> tuple[int, int] | None:
         """Select all runs if the newer ones are large compared with the oldest (PickCompactionToReduceSizeAmp)."""
-        base = len(runs) - 1
+        base = self._oldest_run(runs)
         if base < 1 or runs[base].busy:
             return None
+        runs = runs[: base + 1]
         start = self._amplification_start(runs)
         if start is None:
             return None
@@ -182,6 +191,12 @@ class UniversalPicker(Picker):
         if candidates * 100 < self._style.max_size_amplification_percent * runs[base].size_bytes:
             return None
         return start, base + 1
+
+    def _oldest_run(self, runs: Sequence[SortedRun]) -> int:
+        """Return the index of the run with which the newer ones are compared: not the last level if young data stay above it."""
+        last = self.options.num_levels - 1
+        apart = self.version >= since.YOUNG_RUNS_APART and self.options.preclude_last_level_data_seconds > 0 and last > 1
+        return len(runs) - (2 if apart and len(runs) > 1 and runs[-1].level == last else 1)
 
     def _amplification_start(self, runs: Sequence[SortedRun]) -> int | None:
         """Newest run of the contiguous free runs before the oldest; None without any.
@@ -279,7 +294,11 @@ class UniversalPicker(Picker):
         """Return whether a running job writes to the same level in the same key range."""
         output = self.output_level(runs, span[1])
         files = [f for run in runs[span[0] : span[1]] for f in run.files]
-        return output > 0 and conflicts(running, output, *key_range(files))
+        if output > 0 and conflicts(running, output, *key_range(files)):
+            return True
+        empty = all(run.level != output - 1 for run in runs)
+        proximal = proximal_level(self.options, self.version, runs[span[0]].level, output, empty=empty)
+        return proximal != NO_LEVEL and conflicts(running, proximal, *key_range(files))
 
     def _job(self, tree: Tree, runs: Sequence[SortedRun], span: tuple[int, int], reason: str) -> Compaction | Move:
         start, end = span
@@ -294,6 +313,12 @@ class UniversalPicker(Picker):
         full = True if reason in ("UniversalSizeAmplification", "PeriodicCompaction") else None
         size_limit = UNLIMITED_BYTES if output == 0 else None
         return Compaction(first, output, groups, reason, score, max_output_bytes=size_limit, deferrable=full)
+
+
+def _end(runs: Sequence[SortedRun], pick: Compaction) -> int:
+    """Return the number of runs up to the oldest input."""
+    oldest = pick.inputs[-1][1][-1]
+    return 1 + next(i for i, run in enumerate(runs) if any(f is oldest for f in run.files))
 
 
 def _disjoint(tree: Tree, groups: Sequence[tuple[int, Sequence[SortedFile]]]) -> bool:

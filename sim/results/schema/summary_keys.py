@@ -42,5 +42,5 @@ SUMMARY_KEYS: Final = (
     *_keys("", "results_format", since=1),
     *_keys("", "settled overload", since=2),
     *_keys("", "blobs databases", since=3, optional=True),
-    *_keys("", "phases actions wal", since=3, optional=True),
+    *_keys("", "phases actions wal devices", since=3, optional=True),
 )

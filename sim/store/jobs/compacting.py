@@ -91,7 +91,9 @@ class Compacting:
         self._lock(pick)
         if not isinstance(pick, Drop) and pick.cursor is not None:
             family.tree.cursor[pick.start_level] = pick.cursor
-        job = Job(view, pick, running_job(pick), None, parent, now_s, family.latest_options)
+        engine = family.latest_options
+        proximal = engine.proximal_level(family.tree, pick) if isinstance(pick, Compaction) else -1
+        job = Job(view, pick, running_job(pick, proximal), None, parent, now_s, engine)
         job.progress.waits.slot_wait_s = view.slot_wait_s
         view.start_level, view.output_level = job.running.start_level, job.running.output_level
         view.kind = JobKind.DEEP if is_deep(pick) else JobKind.L0
@@ -213,7 +215,8 @@ class Compacting:
         if job.progress.failure is not None or (gate is not None and gate.discarded):
             return
         since_s = database.env.now
-        yield from machine.finish_files(math.ceil(len(work.file_sizes) / len(work.parts)))
+        cold = bool(work.outputs) and work.outputs[-1].cold
+        yield from machine.finish_files(math.ceil(len(work.file_sizes) / len(work.parts)), cold=cold)
         job.progress.waits.sync_wait_s += database.env.now - since_s
         if gate is not None:
             gate.threads = 1
@@ -233,16 +236,16 @@ class Compacting:
         family.events.abandoned(database.env.now, job.number, job.pick.inputs)
         family.events.job_ended(discarded_record(job, database.number, database.env.now))
         obsolete = family.purge.end(job.number)
-        yield from self._put_back(job, view, obsolete, job.progress.write_bytes)
+        yield from self._put_back(job, view, obsolete)
 
-    def _put_back(self, job: Job, view: JobView, obsolete: Obsolete = NO_FILES, written_bytes: float = 0.0) -> Events:
+    def _put_back(self, job: Job, view: JobView, obsolete: Obsolete = NO_FILES) -> Events:
         """Unlock the inputs of a job that commits nothing, queue its compaction again, and wait with the slot."""
         family, database = self._family, self._family.database
         self._lock(job.pick, busy=False)
         del self.jobs[job.number]
         database.compaction_put_back(family)
         yield database.env.timeout(RETRY_S)
-        database.machine.discard(written_bytes)
+        database.machine.discard(job.progress.write_bytes, job.progress.cold_write_bytes)
         if obsolete.files:
             yield from database.machine.unlink(*obsolete)
         database.finish_job(view, worked=False)
@@ -254,7 +257,7 @@ class Compacting:
         self._remember_round_robin(pick)
         blobs = NO_BLOBS if work.blobs is None else work.blobs.edit
         unreferenced, dropped = apply_edit(
-            family, job.number, pick.inputs, [(pick.output_level, work.outputs)], pick.placement, blobs
+            family, job.number, pick.inputs, work.added(pick.output_level), pick.placement, blobs
         )
         logs = [f.wal_bytes for f in unreferenced if f.wal_bytes]
         file_bytes = sum([f.size_bytes for f in unreferenced]) + sum([f.size_bytes for f in dropped])
@@ -298,7 +301,7 @@ class Compacting:
         """Delete the partial outputs of an aborted job; its I/O still counts in the job table and on the device."""
         family = self._family
         assert job.gate is not None
-        family.database.machine.discard(job.progress.write_bytes)
+        family.database.machine.discard(job.progress.write_bytes, job.progress.cold_write_bytes)
         family.events.abandoned(family.database.env.now, job.number, job.pick.inputs)
         family.events.job_ended(discarded_record(job, family.database.number, family.database.env.now))
         family.database.end_job(job.number)

@@ -54,7 +54,7 @@ class Job:
         return any(id(f) in own for _, files in other.inputs for f in files)
 
 
-def running_job(pick: PickedWork) -> RunningJob:
+def running_job(pick: PickedWork, proximal_level: int = -1) -> RunningJob:
     """Return the levels and key range of a job, with which a picker avoids conflicts."""
     lo, hi = math.inf, -math.inf
     incoming = 0
@@ -70,7 +70,7 @@ def running_job(pick: PickedWork) -> RunningJob:
     if isinstance(pick, Drop):
         return RunningJob(0, 0, int(lo), int(hi))
     start = pick.start_level
-    return RunningJob(start, output, int(lo), int(hi), incoming_bytes=incoming)
+    return RunningJob(start, output, int(lo), int(hi), incoming, proximal_level)
 
 
 def _record(job: Job, kind: str, output_level: int, shard: int, end_s: float, **amounts: Any) -> JobRecord:

@@ -75,11 +75,11 @@ def merged_files(family: FamilyContext, pick: Compaction, inputs: Sequence[Sorte
     if family.database.snapshots is not None:
         return _visible_to_snapshots(family, pick, inputs, family.database.snapshots.open_s)
     keys, tombstones = merge_files(pick.inputs, single_deletes=family.latest_options.single_deletes)
-    filter_ttl_s = family.latest_options.filter_ttl_s
-    if filter_ttl_s is None:
+    if not family.latest_options.notes_write_times:
         return Merged(*without_dead_tombstones(keys, tombstones, family.tree, pick.output_level, inputs))
     times = write_times(pick.inputs, keys)
-    tombstones = with_expired(tombstones, times, family.database.env.now - filter_ttl_s)
+    if (ttl_s := family.latest_options.filter_ttl_s) is not None:
+        tombstones = with_expired(tombstones, times, family.database.env.now - ttl_s)
     kept, tombstones = without_dead_tombstones(keys, tombstones, family.tree, pick.output_level, inputs)
     return Merged(kept, tombstones, newest_versions(kept, tombstones, times[keys.searchsorted(kept)]))
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu, unfilled
 from lsmlab.models.devices.capped import PAGE_BYTES
-from lsmlab.models.options.fields import Compression
+from lsmlab.models.options.fields import CompactionStyle, Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
 from lsmlab.models.policies.rocksdb.compression import CODECS
 from lsmlab.models.tree.content import Content
-from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyRange, SortedFile
+from lsmlab.models.tree.files import NO_KEYS, BlobNumbers, KeyArray, KeyRange, SortedFile
 from lsmlab.models.tree.merge import MergedStream, Tombstones
 from lsmlab.models.tree.ranges import bottommost
 from lsmlab.models.tree.tree import Tree
+from lsmlab.sim.machine.machine import Machine
 from lsmlab.sim.machine.steps import (
     Step,
     compaction_steps,
@@ -64,11 +65,20 @@ class CompactionWork:
     entries_out: float
     cpu_s: float
     blobs: BlobWork | None = None
+    young: list[SortedFile] = field(default_factory=list)
+    """Outputs for the level above the output level (`Engine.proximal_level`)."""
 
     @property
     def file_sizes(self) -> list[int]:
         """Bytes of all files that the job writes: SST files, then blob files."""
         return [f.size_bytes for f in self.outputs] + _blob_sizes(self.blobs)
+
+    def added(self, output_level: int) -> list[tuple[int, list[SortedFile]]]:
+        """Return the outputs by level."""
+        if not self.young:
+            return [(output_level, self.outputs)]
+        young = set(map(id, self.young))
+        return [(output_level - 1, self.young), (output_level, [f for f in self.outputs if id(f) not in young])]
 
 
 def _blob_sizes(blobs: BlobWork | None) -> list[int]:
@@ -139,16 +149,34 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     )  # fmt: skip
     input_bytes = sum([f.compaction_bytes for f in inputs])
     entries_in = sum([f.compaction_entries for f in inputs])
-    groups = [
-        _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, numbers, start)
-        for start, end in zip([0, *bounds], [*bounds, len(keys)], strict=True)
-    ]
+    spans = list(zip([0, *bounds], [*bounds, len(keys)], strict=True))
+    proximal, young = family.latest_options.proximal_level(tree, pick), list[SortedFile]()
+    if proximal >= 0 and merged.newest is not None:
+        stays = _young(family, pick, keys, merged.newest.times)
+        parts_of = [
+            [
+                _outputs_of(family, pick._replace(output_level=level), inputs, stream, entries, tombstones, own, start, end)
+                for level, own in ((proximal, stays), (pick.output_level, ~stays))
+            ]
+            for start, end in spans
+        ]
+        groups, young = [above + last for above, last in parts_of], [f for above, _ in parts_of for f in above]
+    else:
+        groups = [
+            _outputs(family, pick, inputs, _slice(stream, start, end), entries[start : end + 1], tombstones, numbers, start)
+            for start, end in spans
+        ]
     outputs = [f for files in groups for f in files]
     if ranges := _kept_ranges(tree, pick, inputs):
         own = with_ranges(family, outputs, ranges, level=pick.output_level, below=pick.output_level + 1)
         groups, outputs = (groups, outputs) if outputs else ([own, *groups[1:]], own)
     merged.note(outputs)
-    missing = family.database.machine.cache.missing_bytes(inputs)
+    cold = family.latest_options.writes_cold(tree, pick)
+    if cold:
+        above = set(map(id, young))
+        for file in outputs:
+            file.cold = id(file) not in above
+    missing, cold_missing = _missing_bytes(database.machine, inputs)
     runs = _runs(pick)
     total = sum([f.size_bytes for f in outputs])
     sizes = [[f.size_bytes for f in files] for files in groups]
@@ -156,28 +184,66 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
         sizes = [own + [f.size_bytes for f in new] for own, new in zip(sizes, blobs.written, strict=True)]
         missing += round(blobs.device_bytes)
     moved_bytes = 0.0 if blobs is None else blobs.read.record_bytes + sum(_blob_sizes(blobs))
-    slept_files = sum(map(len, sizes)) if database.machine.sleeps_in_fsync else 0
+    volume = database.machine.cold if cold else database.machine.main
+    slept_files = sum(map(len, sizes)) if volume.sleeps_in_fsync else 0
     cpu_s = _compaction_cpu_s(
         family, pick, compression, len(runs), entries_in, float(entries[-1]), input_bytes + total + moved_bytes, slept_files,
         0.0 if blobs is None else blobs.uncopied_bytes,
     )  # fmt: skip
-    parts = [
-        _steps(family, own, runs, share, share * missing, share * cpu_s)
-        for own, share in zip(sizes, _shares(groups, total), strict=True)
-    ]
+    shares = _shares(groups, total)
+    if cold or cold_missing:
+        away = [[f.size_bytes for f in files if f.cold] for files in groups]
+        near = [
+            [f.size_bytes for f in files if not f.cold] + own[len(files) :] for files, own in zip(groups, sizes, strict=True)
+        ]
+        parts = [
+            _steps_on_two_devices(family, theirs, own, runs, share, share * missing, share * cpu_s)
+            for theirs, own, share in zip(away, near, shares, strict=True)
+        ]
+        parts = [[step._replace(cold_share=cold_missing / missing if missing else 0.0) for step in part] for part in parts]
+    else:
+        parts = [
+            _steps(family, own, runs, share, share * missing, share * cpu_s)
+            for own, share in zip(sizes, shares, strict=True)
+        ]
     if (halt_bytes := database.halt_bytes) is not None:
         whole = database.machine.style.whole_files
         parts = [split_at_halts(steps, halt_bytes, whole_files=whole) for steps in parts]
     from_wal = _values_from_wal(family, inputs)
     if from_wal:
         input_bytes += round(from_wal * content.entry.put)
-        parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, _shares(groups, total), strict=True)]
+        parts = [with_point_reads(p, s * from_wal) for p, s in zip(parts, shares, strict=True)]
     if blobs is not None and blobs.point_reads:
         each_bytes = blobs.read.record_bytes / blobs.read.blobs + PAGE_BYTES  # a record begins anywhere in a page
-        parts = [
-            with_point_reads(p, s * blobs.point_reads, each_bytes) for p, s in zip(parts, _shares(groups, total), strict=True)
-        ]
-    return CompactionWork(outputs, parts, input_bytes, total, entries_in, sum([f.entries for f in outputs]), cpu_s, blobs)
+        parts = [with_point_reads(p, s * blobs.point_reads, each_bytes) for p, s in zip(parts, shares, strict=True)]
+    entries_out = sum([f.entries for f in outputs])
+    return CompactionWork(outputs, parts, input_bytes, total, entries_in, entries_out, cpu_s, blobs, young)
+
+
+def _young(family: FamilyContext, pick: Compaction, keys: KeyArray, times: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which keys are young and in the range of the inputs above the last level; universal compaction has no range.
+
+    `times` at which the keys were flushed. See (behaviour/tiered-placement.md, Young data).
+    """
+    options = family.latest_options.options
+    young: NDArray[np.bool_] = times > family.database.env.now - options.preclude_last_level_data_seconds
+    if options.compaction_style is CompactionStyle.UNIVERSAL:
+        return young
+    above = [f for level, files in pick.inputs if level != pick.output_level for f in files]
+    return young & (keys >= min(f.lo for f in above)) & (keys <= max(f.hi for f in above))
+
+
+def _outputs_of(
+    family: FamilyContext, pick: Compaction, inputs: Sequence[SortedFile], stream: MergedStream, entries: NDArray[np.float64],
+    tombstones: Tombstones, own: NDArray[np.bool_], start: int, end: int,
+) -> list[SortedFile]:  # fmt: skip
+    """Return the files of a subcompaction, which has the keys from `start` to `end` of the job, with its keys of `own` alone."""
+    mine = start + np.flatnonzero(own[start:end])
+    if not len(mine):
+        return []
+    data, counts = (np.concatenate(([0.0], np.cumsum(np.diff(column)[mine]))) for column in (stream.cumulative_bytes, entries))
+    flags = None if tombstones is None else tombstones[mine]
+    return _outputs(family, pick, inputs, MergedStream(stream.keys[mine], data), counts, flags, None, 0)
 
 
 def _outputs(
@@ -357,6 +423,34 @@ def _steps(
     return _even_steps(family, len(file_sizes), size, read_bytes, cpu_s)
 
 
+def _steps_on_two_devices(
+    family: FamilyContext, cold_sizes: Sequence[int], sizes: Sequence[int], runs: Sequence[Sequence[int]], share: float,
+    read_bytes: float, cpu_s: float,
+) -> list[Step]:  # fmt: skip
+    """Return the same as `_steps`, for files of `cold_sizes` on `cold_device` and others, such as blob files, of `sizes`.
+
+    Reads and CPU time are divided by the bytes written. The files on one device are written before those on the other one.
+    """
+    total = sum(cold_sizes) + sum(sizes)
+    steps: list[Step] = []
+    for cold, own in ((True, cold_sizes), (False, sizes)):
+        if own or not (cold or total):
+            part = sum(own) / total if total else 1.0
+            mine = _steps(family, own, runs, share * part, part * read_bytes, part * cpu_s)
+            steps += [step._replace(cold=True) for step in mine] if cold else mine
+    return steps
+
+
+def _missing_bytes(machine: Machine, inputs: Sequence[SortedFile]) -> tuple[int, int]:
+    """Return the bytes of the inputs of a job that it reads from devices, and those of them from `cold_device`."""
+    missing = cold_missing = 0
+    for volume, files in machine.by_volume(inputs):
+        size = machine.cache.missing_bytes(files)
+        missing += size
+        cold_missing += 0 if volume is machine.main else size
+    return missing, cold_missing
+
+
 def _piece_bytes(family: FamilyContext) -> float | None:
     """Return the bytes to write per step; None if the order of reads and writes does not change the duration of the job.
 
@@ -373,8 +467,8 @@ def _even_steps(family: FamilyContext, files: int, size_bytes: int, read_bytes: 
     one buffer (1 MiB), or a whole file where files reach the device only with their fsync.
     """
     machine = family.database.machine
-    count = FINE_STEPS if machine.device.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
-    if machine.journal is None:
+    count = FINE_STEPS if machine.bursty else min(COARSE_STEPS, math.ceil(cpu_s / COARSE_STEP_S))
+    if machine.main.journal is None:
         finest = files if machine.style.whole_files else math.ceil(size_bytes / 2**20)
         count = max(1, min(count, finest))
         return even_steps(read_bytes, cpu_s, size_bytes, count)
