@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import Compression
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.import_log import import_log
@@ -344,6 +345,21 @@ OPTIONS: dict[str, Any] = {"write_buffer_size": 64 << 20, "max_write_buffer_numb
         "[CFOptions \"default\"]\n  write_buffer_size=64M\n  max_write_buffer_number=5\n  max_bytes_for_level_multiplier=8,00",
         "> [CFOptions \"default\"]\n>   write_buffer_size=64M\n>   max_write_buffer_number=5\n"
         ">   max_bytes_for_level_multiplier=8",
+        '{"write_buffer_size": "64M", "max_write_buffer_number": 5, "max_bytes_for_level_multiplier": 8}',
+        '{\n  "write_buffer_size": "67108864",\n  "max_write_buffer_number": "5",\n  "max_bytes_for_level_multiplier": "8"\n}',
+        "--daemonize=true\n--rocksdb_block_cache=4096\n--rocksdb_db_options={}\n"
+        '--rocksdb_column_family_options={"write_buffer_size":"67108864","max_write_buffer_number":"5",'
+        '"max_bytes_for_level_multiplier":"8"}',
+        "port : 9221\nrequirepass :\nwrite-buffer-size : 64M\nmax-write-buffer-number : 5\nmax-bytes-for-level-multiplier : 8",
+        "zeebe:\n  data:\n    columnFamilyOptions:\n      write_buffer_size: 64 MB\n      max_write_buffer_number: 5\n"
+        '      max_bytes_for_level_multiplier: "8"',
+        "state.backend.rocksdb.writebuffer.size: 64mb\nstate.backend.rocksdb.writebuffer.count: 5\n"
+        "max_bytes_for_level_multiplier: 8",
+        '[rocksdb]\nmax-background-jobs = 8\n[rocksdb.defaultcf]\nwrite-buffer-size = "64MB"\nmax-write-buffer-number = 5\n'
+        'max-bytes-for-level-multiplier = 8\n[raftdb.defaultcf]\nwrite-buffer-size = "32MB"\n[rocksdb.defaultcf.titan]\n'
+        'min-blob-size = "1KB"',
+        "[mysqld]\nrocksdb\nskip-innodb\nloose-rocksdb_default_cf_options=write_buffer_size=64m;max_write_buffer_number=5;"
+        "max_bytes_for_level_multiplier=8",
     ],
 )  # fmt: skip
 def test_option_strings(text: str) -> None:
@@ -363,6 +379,22 @@ def test_options_inside_of_option_strings() -> None:
 
     assert (8192, 10.0, 1 << 30) == tuple(found.overrides[name] for name in ("block_size", "bloom_bits", "cache_size"))
     assert (("default", "a", "b"), 3) == (other.families, other.overrides["num_levels"])
+
+
+def test_sections_of_tikv_are_column_families() -> None:
+    """The sections of a TiKV file have the options of one family each; the cache is that of all of them."""
+    text = (
+        '[storage.block-cache]\ncapacity = "8GB"\n[rocksdb.defaultcf]\ncompression-per-level = ["no", "no", "lz4"]\n'
+        'write-buffer-size = "128MiB"\n[rocksdb.writecf]\nwrite-buffer-size = "64MB"\n[readpool.unified]\nnum-levels = 2\n'
+    )
+    found, write = read_options(text), read_options(text, "write")
+    wanted = {
+        "cache_size": 8 << 30, "write_buffer_size": 128 << 20,
+        "compression_per_level": (Compression.NONE, Compression.NONE, Compression.LZ4),
+    }  # fmt: skip
+
+    assert (wanted, ("default", "write")) == (found.overrides, found.families)
+    assert {"write_buffer_size": 64 << 20} == write.overrides
 
 
 @pytest.mark.parametrize(

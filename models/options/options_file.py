@@ -21,7 +21,7 @@ from lsmlab.models.version import Version
 _NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|(0x)?0+|", re.IGNORECASE)
 _RELEASE: Final = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}(?![0-9])")
 _INDEXED: Final = re.compile(r"(\w+)\[([0-9]{1,4})\]")
-_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20})([kKmMgGtT])[bB]?")
+_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20}) ?([kKmMgGtT])i?[bB]?")
 _POWER: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _FILTER_BITS: Final = re.compile(r"(?:bloom|ribbon)filter:([0-9]+(?:\.[0-9]+)?)(?::|$)")
 _USUAL_BITS: Final = 10.0
@@ -207,6 +207,7 @@ class _Reader:
 _SPECIAL: Final = {
     "filter_policy": _Reader._filter,
     "capacity": _Reader._cache_capacity,
+    "block_cache_size": _Reader._cache_capacity,
     "no_block_cache": _Reader._no_cache,
     "rate_limiter": _Reader._rate_limiter,
     "statistics": _Reader._statistics,

@@ -6,7 +6,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.validation.logs.history.jobs import LogJobs
+from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls
 from lsmlab.validation.logs.history.summary import origin_us
 from lsmlab.validation.logs.records import RocksDbLog
@@ -19,12 +19,16 @@ _LEAST_S: Final = 0.01
 """Shortest time of a rate that is judged: stamps may have whole milliseconds, and the lines of a job are written late."""
 _EARLIEST_S: Final = -3600.0
 """Earliest time of a job before the first open: recovery takes minutes."""
+_MIXED, _ALTERNATING = 3, 0.5
+"""Lines of several stores are mixed: least number of compactions that begin a second time, and least number of falls of the job
+numbers per such compaction."""
 _DAMAGED: Final = "the line is damaged, or the file joins parts of several LOGs; give one LOG, or a part without this line"
 
 
 def refuse_impossible(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> None:
     """Raise InputError with the line for rates beyond the physics of drives and cores, negative times, and stops of days."""
     _events(log)
+    _one_store(log, jobs)
     _silences(log, stalls)
     _jobs(log, jobs)
     _counters(log)
@@ -36,6 +40,30 @@ def _events(log: RocksDbLog) -> None:
         raise InputError(
             f"{log.place(log.first_event)}: all {log.events_seen} events are damaged: their JSON is cut off, wrapped into "
             "several lines or quoted in an unknown way; give the file LOG in the database's folder"
+        )
+
+
+def _one_store(log: RocksDbLog, jobs: LogJobs) -> None:
+    """Refuse lines of several stores that alternate: an open numbers its jobs, so one number begins one compaction, once.
+
+    After a second open whose header is missing the numbers begin again, but then they rise steadily.
+    """
+    begun: dict[tuple[int, int], LogJob] = {}
+    repeated: list[tuple[LogJob, LogJob]] = []
+    falls, before = 0, -1
+    for job in jobs.jobs:  # in the order of their begins
+        if job.kind not in ("flush", "compaction") or job.job < 0:
+            continue
+        falls += job.job < before
+        before = job.job
+        if job.kind == "compaction" and (first := begun.setdefault((job.opening, job.job), job)) is not job:
+            repeated.append((job, first))
+    if len(repeated) >= _MIXED and falls >= _ALTERNATING * len(repeated):
+        job, first = repeated[0]
+        raise InputError(
+            f"{log.place(job.line)}: a second compaction has the number {job.job} (before at {log.place(first.line)}), as have "
+            f"{len(repeated) - 1} others: the lines of several stores are mixed; give those of each store as a file of its own, "
+            "such as with grep and the name of its host or pod"
         )
 
 

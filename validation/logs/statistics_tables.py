@@ -10,24 +10,28 @@ from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
 
 _GIB: Final = 2.0**30
+_FLUSHED, _COMPACTED, _COMPACTION_READS = (f"rocksdb.{name}.bytes" for name in ("flush.write", "compact.write", "compact.read"))
+"""Tickers of the bytes that flushes and compactions wrote, and compactions read."""
 _LEAST_S: Final = 0.01
 """Shortest time of which a rate is known."""
 
 
 def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
-    """Summarise the last statistics dump, which is cumulative since the open; None without a dump.
+    """Summarise the last statistics dump, which is cumulative since the open, or tickers; None without either.
 
-    Sizes are rounded as RocksDB prints them. What the dump does not have is None: with the statistics of the database alone
-    the jobs, with a table of compactions alone the time.
+    Sizes are rounded as RocksDB prints them. What the text does not have is None: with the statistics of the database alone
+    the jobs, with a table of compactions or tickers alone the time.
     """
     with_tables = [d for d in log.dumps if any(f.levels for f in d.families.values())] or [d for d in log.dumps if d.db]
-    if not with_tables:
+    if not with_tables and not log.tickers:
         return None
-    dump = with_tables[-1]
+    dump = with_tables[-1] if with_tables else StatsDump(None, 0, 0)
     levels = _levels(dump)
     uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
-    written = _written(dump) or sum(row["write_bytes"] for row in levels)
-    flushed = (sum(_flushed(f) for f in dump.families.values()) or _flushed_by_sums(dump)) if levels else None
+    flushed = sum(_flushed(f) for f in dump.families.values()) or _flushed_by_sums(dump) or log.tickers.get(_FLUSHED)
+    written = _written(dump) or sum(row["write_bytes"] for row in levels) or None
+    if written is None and flushed is not None and _COMPACTED in log.tickers:
+        written = flushed + log.tickers[_COMPACTED]
     stall_s, counts, causes = _stall_s(log, dump), total_stalls(dump), [cause.value for cause in THROTTLE_CAUSES]
     result: dict[str, Any] = {
         "duration_s": uptime or None,
@@ -36,9 +40,9 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "compaction_count": None,
         "trivial_move_count": None,
         "drop_count": None,
-        "compaction_read_bytes": sum(row["read_bytes"] for row in levels) if levels else None,
-        "compaction_write_bytes": max(0.0, written - flushed) if flushed is not None else None,
-        "write_amplification": written / flushed if flushed else None,
+        "compaction_read_bytes": sum(row["read_bytes"] for row in levels) if levels else log.tickers.get(_COMPACTION_READS),
+        "compaction_write_bytes": max(0.0, written - flushed) if written is not None and flushed is not None else None,
+        "write_amplification": written / flushed if written is not None and flushed else None,
         "pairs": [],
         "files_per_level": _files(levels),
         "levels": levels,

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.validation.logs.bench import NUMBER, BenchReader, ImpossibleNumber, number_of
 
@@ -18,7 +19,10 @@ _COUNTS: Final = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 """RocksDB prints counts of entries with decimal suffixes (util/string_util.cc:NumberToString)."""
 _MOST_FILES: Final = 10**9
 """Largest number of files of a level."""
-_SECTION: Final = re.compile(r"\*\* (DB Stats|Compaction Stats \[(.*?)\]|File Read Latency Histogram By Level.*?) \*\*")
+_SECTION: Final = re.compile(
+    r"\*\* (?:(?:DB Stats|File Read Latency Histogram By Level.*?) \*\*|(Compaction Stats)(?: \[(.*?)\] \*\*| \[(.*)$| \*\*))"
+)
+"""Begin of a section. The name of a column family may have a line feed; releases before 3.0 print none."""
 _UPTIME: Final = re.compile(rf"Uptime\(secs\): ({NUMBER}) total, ({NUMBER}) interval")
 _HEADER: Final = re.compile(r"(Level|Priority)\s+Files\s+Size.*")
 _ROW: Final = re.compile(r"(?:^|\s)(L\d{1,2}|Sum|Int|Low|High|User|Bottom)\s+(\d+/\d+\s.*)")
@@ -28,6 +32,8 @@ _DB: Final = tuple(
     for line in (
         r"writes: (?P<writes>COUNT) writes, (?P<keys>COUNT) keys, (?P<commit_groups>COUNT) (?:commit groups|batches), "
         r"N writes per (?:commit group|batch), ingest: (?P<ingest_bytes>BYTES), (?P<ingest_bytes_per_s>BYTES)/s",
+        r"writes: (?P<writes>COUNT) writes, (?P<keys>COUNT) keys, COUNT batches, N writes per batch, "
+        r"(?P<ingest_bytes>BYTES) user ingest, stall micros: (?P<stall_micros>COUNT)",
         r"WAL: (?P<wal_writes>COUNT) writes, (?P<wal_syncs>COUNT) syncs, N writes per sync, written: (?P<wal_bytes>BYTES)",
         r"stall: (?P<stall_s>\d+:\d\d:N) H:M:S, (?P<stall_percent>N) percent",
         r"compaction: (?P<compaction_write_bytes>BYTES) write, BYTES/s write, (?P<compaction_read_bytes>BYTES) read, "
@@ -35,7 +41,7 @@ _DB: Final = tuple(
     )
 )
 """Lines of the DB statistics; the groups are the names of `StatsDump.db`."""
-_FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative ({NUMBER}), interval {NUMBER}")
+_FLUSH: Final = re.compile(rf"Flush\(GB\): (?:ac)?cumulative ({NUMBER}), interval {NUMBER}")
 _BLOBS: Final = re.compile(
     rf"Blob file count: (\d+), total size: ({NUMBER}) GB(?:, garbage size: ({NUMBER}) GB, space amp: ({NUMBER}))?"
 )
@@ -152,7 +158,8 @@ class StatsReader:
             return False
         assert self._dump is not None
         self._header = []
-        self._family = self._dump.families.setdefault(found[2], FamilyStats()) if found[2] is not None else None
+        name = next((name for name in found.groups()[1:] if name is not None), DEFAULT_FAMILY)
+        self._family = self._dump.families.setdefault(name, FamilyStats()) if found[1] else None
         return True
 
     def _uptime(self, text: str) -> bool:
@@ -192,7 +199,8 @@ class StatsReader:
             return
         if "Size(MB)" in values:
             values["Size"] = values["Size(MB)"] * _UNITS["MB"]
-        self._rows.append(values)
+        if all(row.get(self._header[0]) != name for row in self._rows):  # else a repeated line
+            self._rows.append(values)
 
     def _db(self, text: str) -> bool:
         assert self._dump is not None
@@ -200,7 +208,10 @@ class StatsReader:
         for line in _DB:
             if found := line.search(text):
                 prefix = found[1].lower()
-                values = {f"{prefix}_{name}": _amount(value) for name, value in found.groupdict().items()}
+                amounts = {name: _amount(value) for name, value in found.groupdict().items()}
+                if (micros := amounts.pop("stall_micros", None)) is not None:  # before 3.10
+                    amounts["stall_s"] = micros / 1e6
+                values = {f"{prefix}_{name}": amount for name, amount in amounts.items()}
                 if min(values.values()) < 0:
                     return self._damaged()
                 db |= values
@@ -210,9 +221,8 @@ class StatsReader:
         return True
 
     def _family_line(self, text: str) -> bool:
-        family = self._family or (next(iter(self._dump.families.values()), None) if self._dump else None)
-        if family is None:
-            return False
+        assert self._dump is not None
+        family = self._family or next(iter(self._dump.families.values()), FamilyStats())
         if found := _FLUSH.search(text):
             family.flush_bytes = number_of(found[1]) * _UNITS["GB"]
         elif found := _BLOBS.search(text):
@@ -229,6 +239,8 @@ class StatsReader:
                 self._damaged()
         else:
             return self._damaged()
+        if not self._dump.families:  # the table above was left out
+            self._dump.families[DEFAULT_FAMILY] = family
         return True
 
     def _damaged(self) -> bool:
@@ -240,7 +252,7 @@ class StatsReader:
 _READERS: Final = (
     ("Stats", StatsReader._section),
     ("Uptime(secs)", StatsReader._uptime),
-    ("Files   Size", StatsReader._table),
+    ("Rd(MB/s)", StatsReader._table),
     ("Cumulative ", StatsReader._db),
     ("Interval ", StatsReader._db),
     ("Flush(GB)", StatsReader._family_line),
