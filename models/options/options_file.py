@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ _NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|(0x)?0+|", re.IGNORECASE)
 _RELEASE: Final = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}(?![0-9])")
 _INDEXED: Final = re.compile(r"(\w+)\[([0-9]{1,4})\]")
 _SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20}) ?([kKmMgGtT])i?[bB]?")
+_PRODUCT: Final = re.compile(r"\d{1,19}(?:\s*\*\s*\d{1,19}){1,4}")
+"""Number as program code has it: 64 * 1024 * 1024."""
 _POWER: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _FILTER_BITS: Final = re.compile(r"(?:bloom|ribbon)filter:([0-9]+(?:\.[0-9]+)?)(?::|$)")
 _USUAL_BITS: Final = 10.0
@@ -162,7 +165,9 @@ class _Reader:
     def _value(self, name: str, text: str) -> None:
         if len(text) > _MAX_VALUE:
             raise InputError(f"{name}: a value of {len(text)} characters is too long; the limit is {_MAX_VALUE}")
-        if match := _SUFFIXED.fullmatch(text):
+        if _PRODUCT.fullmatch(text):
+            text = str(math.prod(int(factor) for factor in text.split("*")))
+        elif match := _SUFFIXED.fullmatch(text):
             text = str(int(match.group(1)) * _POWER[match.group(2).lower()])
         self.values[name] = read_value(name, text)
 

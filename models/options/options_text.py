@@ -46,7 +46,7 @@ _FAMILIES: Final = ("override_cf_options", "update_cf_options")
 """Ends of the names of MyRocks' settings that have options by column family: name={name=value;...};..."""
 _TABLE_FACTORIES: Final = ("block_based_table_factory", "table_factory")
 _OUTER_NAMES: Final = re.compile(
-    r"(?:loose_)?(?:rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.)"
+    r"(?:loose_)?(?:rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.|\w*?opt(?:ion)?s?\.)"
 )
 """What host programs put before the name of an option. Nebula's rocksdb_block_cache is a number of MiB."""
 _OF_FLINK: Final = {
@@ -263,13 +263,13 @@ def read_log(lines: NumberedLines) -> Iterator[OptionEntry]:
         elif _TABLE in line:
             in_table = True
             if member := _MEMBER.search(" " + line.partition(_TABLE)[2]):
-                yield OptionEntry(number, "Table", family, member.group(1), member.group(2).strip())
+                yield OptionEntry(number, "Table", family or "default", member.group(1), member.group(2).strip())
         elif option := _OPTION.search(line):
             in_table, gap = False, 0
             yield OptionEntry(number, "CF" if family else "DB", family, option.group(1), option.group(2).strip())
         elif in_table and (member := _MEMBER.match(line)):
             gap = 0
-            yield OptionEntry(number, "Table", family, member.group(1), member.group(2).strip())
+            yield OptionEntry(number, "Table", family or "default", member.group(1), member.group(2).strip())
         else:
             in_table = False
             if family and gap > _HEADER_GAP_LINES:

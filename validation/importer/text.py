@@ -223,7 +223,8 @@ def _keys_and_sizes(load: Mapping[str, Any]) -> str:
         return "unknown: the LOG does not show it"
     parts = []
     if load["key_bytes"] is not None:
-        parts.append(f"keys of {load['key_bytes']:.4g} B, values of {load['value_bytes']:,.4g} B")
+        assumed = " (assumed)" if load.get("key_bytes_assumed") else ""
+        parts.append(f"keys of {load['key_bytes']:.4g} B{assumed}, values of {load['value_bytes']:,.4g} B")
     if load["delete_share"]:
         parts.append(f"{100 * load['delete_share']:.1f} % deletes")
     if load["keys"] and not load.get("keys_assumed"):

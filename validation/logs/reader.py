@@ -238,6 +238,8 @@ class _Parser:
                 f"{log.source}: the newest line comes first; export it in the order of time, or turn it round with tac"
             )
         log.records.sort()
+        if log.openings and not log.openings[0].version and self.clock.first_us is not None:  # its first line may be a later one
+            log.openings[0].ready_us = log.openings[0].opened_us = self.clock.first_us
         for number, time_us in self.first_write_us.items():  # a store is written to only once it is ready
             opening = log.openings[number]
             opening.ready_us = min(opening.ready_us, time_us)
@@ -253,7 +255,7 @@ class _Parser:
         log.benchmarks, log.statistics = bench.benchmarks, bench.statistics
         log.bench_setup = bench.setup
         log.version = log.version or log.bench_setup.get("RocksDB", "")
-        if not log.openings and (log.records or log.dumps):
+        if not log.openings and (log.records or log.dumps or log.statistics):
             self._opened(log.first_us or 0, "")
         return log
 

@@ -12,6 +12,10 @@ from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
 _GIB: Final = 2.0**30
 _FLUSHED, _COMPACTED, _COMPACTION_READS = (f"rocksdb.{name}.bytes" for name in ("flush.write", "compact.write", "compact.read"))
 """Tickers of the bytes that flushes and compactions wrote, and compactions read."""
+_ROUNDING: Final = 0.0051 * _GIB
+"""Error of a sum of bytes, which RocksDB prints to 0.01 GB."""
+_LEAST_GB: Final = 0.25
+"""Least sum that rows of a table tell: they have 0.1 GB, so it is known to 20 %."""
 _LEAST_S: Final = 0.01
 """Shortest time of which a rate is known."""
 
@@ -41,12 +45,12 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "trivial_move_count": None,
         "drop_count": None,
         "compaction_read_bytes": sum(row["read_bytes"] for row in levels) if levels else log.tickers.get(_COMPACTION_READS),
-        "compaction_write_bytes": max(0.0, written - flushed) if written is not None and flushed is not None else None,
+        "compaction_write_bytes": _compacted(written, flushed),
         "write_amplification": written / flushed if written is not None and flushed else None,
         "pairs": [],
         "files_per_level": _files(levels),
         "levels": levels,
-        "live_bytes": sum(row["bytes"] for row in levels) if levels else None,
+        "live_bytes": _live(dump),
         "stall_seconds": dict.fromkeys(causes, None if stall_s or any(counts.values()) else 0.0),
         "stall_interval_seconds": dict.fromkeys(causes),
         "stall_unattributed_s": stall_s,
@@ -73,16 +77,31 @@ def _written(dump: StatsDump) -> float | None:
     return float(sum(sums)) * _GIB if families and len(sums) == len(families) else None
 
 
+def _live(dump: StatsDump) -> float | None:
+    """Return the bytes of all levels; None without the rows of their sums, as the table may be cut then."""
+    sizes = [row.get("Size") for family in dump.families.values() if family.levels for row in [family.row("Sum") or {}]]
+    return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
+
+
+def _compacted(written: float | None, flushed: float | None) -> float | None:
+    """Return the bytes that compactions wrote; None if they are unknown, or less than the rounding of the sums."""
+    if written is None or flushed is None:
+        return None
+    compacted = written - flushed
+    return compacted if compacted == 0.0 or compacted > _ROUNDING else None
+
+
 def _flushed(family: FamilyStats) -> float:
-    return family.flush_bytes or next(
-        (_all_written(r) * _GIB for r in family.priorities if r.get("Priority") == "High"), 0.0
-    )
+    high = next((_all_written(row) for row in family.priorities if row.get("Priority") == "High"), 0.0)
+    return family.flush_bytes or (high * _GIB if high >= _LEAST_GB else 0.0)
 
 
 def _flushed_by_sums(dump: StatsDump) -> float | None:
     """Return the flushed bytes that the rows "Sum" imply: their W-Amp is relative to them; None without such rows."""
     rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None]
     if not rows or not all(row.get("W-Amp") and row.get("Write(GB)") for row in rows):
+        return None
+    if sum(_all_written(row) for row in rows) < _LEAST_GB:
         return None
     return sum(_all_written(row) / float(row["W-Amp"]) for row in rows) * _GIB
 

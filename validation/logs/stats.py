@@ -115,6 +115,8 @@ class StatsReader:
         self._family: FamilyStats | None = None
         self._header: list[str] = []
         self._rows: list[dict[str, Any]] = []
+        self._database_first = False
+        """Whether the statistics of the database precede those of the column families in the current dump."""
         self._loose = False
         """Whether the current dump has no "DUMPING STATS" line, as in db_bench's output."""
 
@@ -122,7 +124,7 @@ class StatsReader:
         """Begin a dump, at its line "DUMPING STATS" or (`loose`) at its first section if that line is absent."""
         self._dump, self._loose = StatsDump(time_us, opening, line), loose
         self.dumps.append(self._dump)
-        self._family, self._header = None, []
+        self._family, self._header, self._database_first = None, [], False
 
     def take(self, text: str, time_us: int | None, opening: int, line: int = 0) -> bool:
         """Read one line; return True if it belongs to a dump or to db_bench's results."""
@@ -136,7 +138,7 @@ class StatsReader:
     def _take(self, text: str, time_us: int | None, opening: int, line: int) -> bool:
         for mark, reader in _READERS:
             if mark in text:
-                if self._dump is None or (mark == "Stats" and self._complete()):
+                if self._dump is None or (mark == "Stats" and self._complete(text)):
                     self.begin(time_us, opening, line, loose=True)
                 return reader(self, text)
         if self._header and (row := _ROW.search(text)):
@@ -147,10 +149,12 @@ class StatsReader:
             return True
         return self.bench.take(text, time_us, opening)
 
-    def _complete(self) -> bool:
-        """Whether the current dump has no "DUMPING STATS" line and is complete: the next section begins another."""
+    def _complete(self, text: str) -> bool:
+        """Whether the current dump has no "DUMPING STATS" line and is complete: the section of this line begins another."""
         dump = self._dump
-        return dump is not None and self._loose and "cumulative_stall_s" in dump.db and bool(dump.families)
+        if dump is None or not self._loose or not dump.families or "cumulative_stall_s" not in dump.db:
+            return False
+        return not self._database_first or "DB Stats" in text
 
     def _section(self, text: str) -> bool:
         found = _SECTION.search(text)
@@ -160,6 +164,7 @@ class StatsReader:
         self._header = []
         name = next((name for name in found.groups()[1:] if name is not None), DEFAULT_FAMILY)
         self._family = self._dump.families.setdefault(name, FamilyStats()) if found[1] else None
+        self._database_first |= "DB Stats" in text and not self._dump.families
         return True
 
     def _uptime(self, text: str) -> bool:
