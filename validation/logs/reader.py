@@ -360,10 +360,11 @@ class _Parser:
 
     def _repeated(self, line: Line) -> bool:
         """Whether the same line with the same time stamp was read before; whole seconds do not tell."""
-        if self.clock.step_us >= _WHOLE_SECOND_US and "time_micros" not in line.message:
+        exact = "time_micros" in line.message  # tells the time better than a stamp of milliseconds
+        if self.clock.step_us >= _WHOLE_SECOND_US and not exact:
             return False
-        key = hash((line.time_us, line.thread, line.message))
-        if key in self.seen and (line.stamped or "time_micros" in line.message):
+        key = hash((0 if exact else line.time_us, line.thread, line.message))
+        if key in self.seen and (line.stamped or exact):
             self.log.troubles["duplicate_lines"] += 1
             return True
         self.seen.add(key)
