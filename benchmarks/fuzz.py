@@ -565,7 +565,7 @@ def trailed(lines: list[str], _rng: random.Random) -> list[str]:
     return [f"{line}  " for line in lines]
 
 
-LOSSLESS: Final = (lambda lines, _rng: lines, with_others, with_repeats, spaced, trailed)
+LOSSLESS: Final = (lambda lines, _rng: lines, with_repeats, spaced, trailed)
 
 
 def forms(lines: Callable[[], Sequence[str]]) -> Callable[[Path, random.Random], Path]:
@@ -574,8 +574,9 @@ def forms(lines: Callable[[], Sequence[str]]) -> Callable[[Path, random.Random],
     def make(folder: Path, rng: random.Random) -> Path:
         content, host, collector = rng.choice(CONTENT), rng.choice(HOSTS), rng.choice(COLLECTORS)
         stamps = content.name in ("whole seconds", "no thread ids")
-        changed = (HOSTS[0] if stamps else host).change(content.change(lines()))
         lossless = rng.choice(LOSSLESS)
+        text = with_others(list(lines()), rng) if rng.random() < 0.2 else lines()
+        changed = (HOSTS[0] if stamps else host).change(content.change(text))
         if lossless is not with_repeats or content.resolution_s < 1.0:  # whole seconds do not tell repeated lines
             changed = lossless(changed, rng)
         changed = collector.change(changed)

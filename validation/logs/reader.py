@@ -238,8 +238,9 @@ class _Parser:
                 f"{log.source}: the newest line comes first; export it in the order of time, or turn it round with tac"
             )
         log.records.sort()
-        if log.openings and not log.openings[0].version and self.clock.first_us is not None:  # its first line may be a later one
-            log.openings[0].ready_us = log.openings[0].opened_us = self.clock.first_us
+        first = next(iter(log.records), None)
+        if log.openings and not log.openings[0].version and first is not None:  # its first line may be a later one
+            log.openings[0].ready_us = log.openings[0].opened_us = min(log.openings[0].ready_us, first.time_us)
         for number, time_us in self.first_write_us.items():  # a store is written to only once it is ready
             opening = log.openings[number]
             opening.ready_us = min(opening.ready_us, time_us)
@@ -346,7 +347,7 @@ class _Parser:
 
     def _written(self, time_us: int) -> None:
         """Record that the memtables of the present open were written to."""
-        self.first_write_us[self.opening] = min(time_us, self.first_write_us.get(self.opening, time_us))
+        self.first_write_us.setdefault(self.opening, time_us)
 
     def _before(self) -> None:
         """Begin an open without a version if there is none: records before the first version line belong to it."""

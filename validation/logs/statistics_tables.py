@@ -33,7 +33,7 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     levels = _levels(dump)
     uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
     flushed = sum(_flushed(f) for f in dump.families.values()) or _flushed_by_sums(dump) or log.tickers.get(_FLUSHED)
-    written = _written(dump) or sum(row["write_bytes"] for row in levels) or None
+    written, read_gb, jobs = _written(dump), _sum(dump, "Read(GB)"), _sum(dump, "Comp(cnt)")
     if written is None and flushed is not None and _COMPACTED in log.tickers:
         written = flushed + log.tickers[_COMPACTED]
     stall_s, counts, causes = _stall_s(log, dump), total_stalls(dump), [cause.value for cause in THROTTLE_CAUSES]
@@ -44,13 +44,13 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "compaction_count": None,
         "trivial_move_count": None,
         "drop_count": None,
-        "compaction_read_bytes": sum(row["read_bytes"] for row in levels) if levels else log.tickers.get(_COMPACTION_READS),
+        "compaction_read_bytes": log.tickers.get(_COMPACTION_READS) if read_gb is None else read_gb * _GIB,
         "compaction_write_bytes": _compacted(written, flushed),
         "write_amplification": written / flushed if written is not None and flushed else None,
         "pairs": [],
         "files_per_level": _files(levels),
         "levels": levels,
-        "live_bytes": _live(dump),
+        "live_bytes": _sum(dump, "Size"),
         "stall_seconds": dict.fromkeys(causes, None if stall_s or any(counts.values()) else 0.0),
         "stall_interval_seconds": dict.fromkeys(causes),
         "stall_unattributed_s": stall_s,
@@ -63,8 +63,7 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     high = [row for f in dump.families.values() for row in f.priorities if row.get("Priority") == "High"]
     if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
         result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
-        merges = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
-        result["compaction_count"] = merges if levels and merges >= 0 else None
+        result["compaction_count"] = int(jobs) - result["flush_count"] if jobs and jobs >= result["flush_count"] else None
     return result | operations(dump.db, uptime, log.tickers)
 
 
@@ -77,10 +76,10 @@ def _written(dump: StatsDump) -> float | None:
     return float(sum(sums)) * _GIB if families and len(sums) == len(families) else None
 
 
-def _live(dump: StatsDump) -> float | None:
-    """Return the bytes of all levels; None without the rows of their sums, as the table may be cut then."""
-    sizes = [row.get("Size") for family in dump.families.values() if family.levels for row in [family.row("Sum") or {}]]
-    return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
+def _sum(dump: StatsDump, column: str) -> float | None:
+    """Return the sum of a column over all families; None without the rows of their sums, as the table may be cut then."""
+    rows = [family.row("Sum") or {} for family in dump.families.values() if family.levels]
+    return float(sum(row[column] for row in rows)) if rows and all(column in row for row in rows) else None
 
 
 def _compacted(written: float | None, flushed: float | None) -> float | None:

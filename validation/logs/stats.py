@@ -181,8 +181,7 @@ class StatsReader:
         found = _HEADER.search(text)
         if found and self._family is not None:
             self._header = found[0].split()
-            rows = self._family.levels if found[1] == "Level" else self._family.priorities
-            self._rows = [] if rows else rows  # 6.x prints every table twice: ignore the second
+            self._rows = self._family.levels if found[1] == "Level" else self._family.priorities
         return bool(found)
 
     def _row(self, name: str, rest: str) -> None:
@@ -204,7 +203,7 @@ class StatsReader:
             return
         if "Size(MB)" in values:
             values["Size"] = values["Size(MB)"] * _UNITS["MB"]
-        if all(row.get(self._header[0]) != name for row in self._rows):  # else a repeated line
+        if all(row.get(self._header[0]) != name for row in self._rows):  # 6.x prints every table twice
             self._rows.append(values)
 
     def _db(self, text: str) -> bool:
