@@ -385,6 +385,18 @@ def test_repeated_rows_of_a_table_count_once(tmp_path: Path) -> None:
     assert [3, 9] == read(write_log(tmp_path, [*database(400.0, 800, 30.0), *repeated])).summary["files_per_level"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "damaged", "files"),
+    [("0.3       0.0   2.5", "-0.3       0.0   2.5", [3, 9]), ("1.1     0.4", "-1.1     0.4", [3])],
+)
+def test_only_new_bytes_may_be_negative(cells: str, damaged: str, files: list[int], tmp_path: Path) -> None:
+    """A level whose compactions drop much has less output than input; any other negative number is damage."""
+    rows = [text.replace(cells, damaged) if text.startswith("  L1") else text for text in TABLE]
+
+    assert rows != TABLE
+    assert files == read(write_log(tmp_path, [*database(400.0, 800, 30.0), *rows])).summary["files_per_level"]
+
+
 def test_a_table_without_its_sum_may_be_cut(tmp_path: Path) -> None:
     """The rows of the levels that are there do not tell the size of the store."""
     summary = read(write_log(tmp_path, TABLE[:-1])).summary
@@ -457,6 +469,16 @@ def test_options_alone_are_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[
 
     assert 2 == main(["import", str(path), "--out", str(tmp_path / "out")])
     assert "has the options of a store, but no LOG of it; give the LOG, too" in capsys.readouterr().err
+
+
+def test_two_writes_do_not_tell_whether_keys_repeat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A flush of a few entries without a repeated key says nothing on the keys of the load."""
+    few = [text.replace('"num_entries": 8000', '"num_entries": 20') for text in Sample(overwritten=7980).run(1).lines]
+    imported(tmp_path, [text.replace("8000", "20") for text in few if "stall" not in text])
+    printed = capsys.readouterr().out
+
+    assert "number of keys unknown" in printed
+    assert "every key new" not in printed
 
 
 def test_a_key_size_that_is_assumed_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

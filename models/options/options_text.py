@@ -6,7 +6,6 @@ interprets the names and values. See (behaviour/options.md, OPTIONS files).
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.text.stamps import OWN_STAMP
+from lsmlab.models.text.wrappers import json_members
 
 NumberedLines = Iterable[tuple[int, str]]
 """Plain lines with the numbers of their lines in the source."""
@@ -187,8 +187,8 @@ def _family_of(title: str) -> str | None:
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """Yield the names and values of an option string or a JSON object. Raises InputError for a part of another form."""
     if text.startswith("{") and text.endswith("}"):
-        if (members := _json(text)) is not None:
-            yield from members.items()
+        if (members := json_members(text)) is not None:
+            yield from ((name, _without_quotes(value)) for name, value in members.items())
             return
         text = text[1:-1].strip("\"'` ")
     if _BARE.fullmatch(text):
@@ -199,15 +199,6 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
         if not found or not name:
             raise InputError(f"{_excerpt(part)} is not of the form name=value; correct it")
         yield name.strip("\"'"), _without_quotes(value)
-
-
-def _json(text: str) -> dict[str, str] | None:
-    """Return the members of a JSON object as option strings have them; None for any other text."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return {name: _without_quotes(m if isinstance(m, str) else json.dumps(m)) for name, m in value.items()}
 
 
 def _without_quotes(value: str) -> str:

@@ -69,6 +69,21 @@ def _message(value: dict[str, Any]) -> Wrapped | None:
     return Wrapped(text.removesuffix("\n"), stamp, goes_on=len(text) >= _DOCKER_PART and not text.endswith("\n"))
 
 
+def json_members(text: str) -> dict[str, str] | None:
+    """Return the members of a JSON object as text; None for a text that is none.
+
+    >>> json_members('{"num_levels": 7, "ttl": "0", "disable_wal": false}')
+    {'num_levels': '7', 'ttl': '0', 'disable_wal': 'false'}
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    return {name: member if isinstance(member, str) else json.dumps(member) for name, member in value.items()}
+
+
 def unquoted(text: str, start: int) -> str:
     r"""Return the text from `start` on, without the quotes around it if a quote precedes it, and with its escapes undone.
 

@@ -28,6 +28,9 @@ _SEVERAL: Final = 1.5
 """Least writes per fsync of the WAL that show several synced threads."""
 _SEQUENCE_BYTES: Final = 8
 """Bytes per key that raw_key_size has in addition to the user key: 7 of sequence number and 1 of type (dbformat.h)."""
+_TELLING: Final = 40.0
+"""Least mean number of entries of memtables without a repeated key that tells the share of overwrites: with uniform keys it is
+then below 5 %."""
 _LEAST_INGEST: Final = 0.1 * 2**30
 """Least bytes of writes that statistics tell: they print 0.01 GB, so it is known to 5 %."""
 _ASSUMED_KEY: Final = 16.0
@@ -324,6 +327,9 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
     elif dropped >= _FEWEST_DROPS:
         found.keys = distinct_keys([n for n, _ in pairs], dropped)
         found.keys_error = 1.0 / math.sqrt(dropped)
+    elif not removed and found.writes and not merged and sum(n * n for n, _ in pairs) < _TELLING * found.writes:
+        found.keys, found.keys_assumed = found.writes, True
+        found.notes.append("too few writes to tell whether keys repeat: as many keys as writes are assumed")
     elif not removed and found.writes:
         found.pattern = _insert_pattern(reading)
         found.overwrite_share = 0.0

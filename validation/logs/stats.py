@@ -23,6 +23,8 @@ _SECTION: Final = re.compile(
     r"\*\* (?:(?:DB Stats|File Read Latency Histogram By Level.*?) \*\*|(Compaction Stats)(?: \[(.*?)\] \*\*| \[(.*)$| \*\*))"
 )
 """Begin of a section. The name of a column family may have a line feed; releases before 3.0 print none."""
+_MAY_FALL: Final = "Wnew(GB)"
+"""Column that is negative where compactions drop more than they write."""
 _UPTIME: Final = re.compile(rf"Uptime\(secs\): ({NUMBER}) total, ({NUMBER}) interval")
 _HEADER: Final = re.compile(r"(Level|Priority)\s+Files\s+Size.*")
 _ROW: Final = re.compile(r"(?:^|\s)(L\d{1,2}|Sum|Int|Low|High|User|Bottom)\s+(\d+/\d+\s.*)")
@@ -198,7 +200,8 @@ class StatsReader:
             raise
         except (IndexError, ValueError):
             at = -1
-        if at != len(cells):
+        negative = any(isinstance(value, float) and value < 0.0 for name, value in values.items() if name != _MAY_FALL)
+        if at != len(cells) or negative:
             self._damaged()
             return
         if "Size(MB)" in values:
