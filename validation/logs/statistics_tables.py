@@ -97,10 +97,8 @@ def _flushed(family: FamilyStats) -> float:
 
 def _flushed_by_sums(dump: StatsDump) -> float | None:
     """Return the flushed bytes that the rows "Sum" imply: their W-Amp is relative to them; None without such rows."""
-    rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None]
-    if not rows or not all(row.get("W-Amp") and row.get("Write(GB)") for row in rows):
-        return None
-    if sum(_all_written(row) for row in rows) < _LEAST_GB:
+    rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None and row.get("Write(GB)")]
+    if not all(row.get("W-Amp") for row in rows) or sum(_all_written(row) for row in rows) < _LEAST_GB:
         return None
     return sum(_all_written(row) / float(row["W-Amp"]) for row in rows) * _GIB
 
@@ -160,16 +158,15 @@ def _files(levels: list[dict[str, Any]]) -> list[int]:
 def operations(counters: Mapping[str, float], until_s: float, tickers: Mapping[str, float]) -> dict[str, Any]:
     """Return the writes of `until_s` seconds from a dump's counters (`StatsDump.db`) of this time; empty if it has none.
 
-    `tickers` are used where the dump has no number. Pipelined writes leave the dump's "writes" at 0, so its "keys" count.
+    Without a time there is no rate. `tickers` are used where the dump has no number. Pipelined writes leave the dump's "writes"
+    at 0, so its "keys" count.
     """
     names = ("cumulative_keys", "cumulative_writes")
     writes = next((n for name in names if (n := counters.get(name))), tickers.get("rocksdb.number.keys.written"))
-    if not writes or until_s < _LEAST_S:
+    if not writes:
         return {}
     ingested = counters.get("cumulative_ingest_bytes")
+    rate = {"operations_until_s": until_s, "write_ops_per_s": writes / until_s} if until_s >= _LEAST_S else {}
     return {
-        "operations": writes,
-        "operations_until_s": until_s,
-        "write_ops_per_s": writes / until_s,
-        "user_bytes_written": ingested or tickers.get("rocksdb.bytes.written", ingested),
-    }
+        "operations": writes, **rate, "user_bytes_written": ingested or tickers.get("rocksdb.bytes.written", ingested),
+    }  # fmt: skip
