@@ -398,6 +398,22 @@ def test_only_new_bytes_may_be_negative(cells: str, damaged: str, files: list[in
     assert files == read(write_log(tmp_path, [*database(400.0, 800, 30.0), *rows])).summary["files_per_level"]
 
 
+def test_of_two_tables_the_last_counts(tmp_path: Path) -> None:
+    """Who compares two cases pastes the table of each, without the statistics of the database."""
+    second = [text.replace("  L0      3/0 ", "  L0      5/0 ") for text in TABLE]
+
+    assert [5, 9] == read(write_log(tmp_path, ["Case 1:", *TABLE, "Case 2:", *second])).summary["files_per_level"]
+    assert [3, 9] == read(write_log(tmp_path, [*TABLE, *TABLE])).summary["files_per_level"]
+
+
+def test_items_of_a_list_keep_their_level() -> None:
+    """The header of a LOG has the compression of each level in a line of its own, of which a text may lack the first."""
+    found = read_options("    Options.compression[1]: Snappy\n    Options.compression[2]: LZ4\n    Options.num_levels: 4\n")
+
+    assert (Compression.SNAPPY, Compression.SNAPPY, Compression.LZ4) == found.overrides["compression_per_level"]
+    assert "the text lacks item 0" in found.notes[0]
+
+
 def test_a_table_without_its_sum_may_be_cut(tmp_path: Path) -> None:
     """The rows of the levels that are there do not tell the size of the store."""
     summary = read(write_log(tmp_path, TABLE[:-1])).summary

@@ -129,7 +129,7 @@ class _Reader:
             names = ", ".join(self.families) or "none"
             raise InputError(f"{self.source}: no options of column family {self.column_family!r}; the file has {names}")
         for name, items in self.lists.items():
-            self.values[name] = tuple(items[i] for i in sorted(items))
+            self.values[name] = self._whole_list(name, items)
         if self.no_block_cache:
             self.values["cache_size"] = 0
         if self.rate_limited:
@@ -170,6 +170,14 @@ class _Reader:
         elif match := _SUFFIXED.fullmatch(text):
             text = str(int(match.group(1)) * _POWER[match.group(2).lower()])
         self.values[name] = read_value(name, text)
+
+    def _whole_list(self, name: str, items: dict[int, Any]) -> tuple[Any, ...]:
+        """Return a list of which a text has some items: a missing one is as the one before it, or as the first one."""
+        if missing := sorted(set(range(max(items))) - items.keys()):
+            more = " and others" if len(missing) > 1 else ""
+            self.notes.append(f"{name}: the text lacks item {missing[0]}{more}; those of the levels beside are assumed")
+        known = sorted(items)
+        return tuple(items[max((k for k in known if k <= i), default=known[0])] for i in range(max(items) + 1))
 
     def _set_item(self, name: str, index: int, text: str) -> None:
         self.lists.setdefault(name, {})[index] = read_value(name, text or "?")[0]

@@ -32,7 +32,8 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     dump = with_tables[-1] if with_tables else StatsDump(None, 0, 0)
     levels = _levels(dump)
     uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
-    flushed = sum(_flushed(f) for f in dump.families.values()) or _flushed_by_sums(dump) or log.tickers.get(_FLUSHED)
+    by_family = [size for f in dump.families.values() if (size := _flushed(f)) is not None]
+    flushed = sum(by_family) if by_family else _flushed_by_sums(dump) or log.tickers.get(_FLUSHED)
     written, read_gb, jobs = _written(dump), _sum(dump, "Read(GB)"), _sum(dump, "Comp(cnt)")
     if written is None and flushed is not None and _COMPACTED in log.tickers:
         written = flushed + log.tickers[_COMPACTED]
@@ -90,9 +91,10 @@ def _compacted(written: float | None, flushed: float | None) -> float | None:
     return compacted if compacted == 0.0 or compacted > _ROUNDING else None
 
 
-def _flushed(family: FamilyStats) -> float:
+def _flushed(family: FamilyStats) -> float | None:
+    """Return the bytes that the flushes of a family wrote; None if its statistics do not have them."""
     high = next((_all_written(row) for row in family.priorities if row.get("Priority") == "High"), 0.0)
-    return family.flush_bytes or (high * _GIB if high >= _LEAST_GB else 0.0)
+    return family.flush_bytes if family.flush_bytes is not None else high * _GIB if high >= _LEAST_GB else None
 
 
 def _flushed_by_sums(dump: StatsDump) -> float | None:

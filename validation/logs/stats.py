@@ -206,8 +206,20 @@ class StatsReader:
             return
         if "Size(MB)" in values:
             values["Size"] = values["Size(MB)"] * _UNITS["MB"]
-        if all(row.get(self._header[0]) != name for row in self._rows):  # 6.x prints every table twice
+        same = next((row for row in self._rows if row[self._header[0]] == name), None)
+        if same is None:
             self._rows.append(values)
+        elif same != values and self._loose and self._rows[0] is same:  # 6.x prints every table twice, this is another one
+            self._next_table(values)
+
+    def _next_table(self, row: dict[str, Any]) -> None:
+        """Begin a dump with the first row of a table of the present family, where two dumps are not told apart otherwise."""
+        assert self._dump is not None
+        name, header = next(name for name, family in self._dump.families.items() if family is self._family), self._header
+        self.begin(self._dump.time_us, self._dump.opening, self._dump.line, loose=True)
+        self._family, self._header = self._dump.families.setdefault(name, FamilyStats()), header
+        self._rows = self._family.levels if header[0] == "Level" else self._family.priorities
+        self._rows.append(row)
 
     def _db(self, text: str) -> bool:
         assert self._dump is not None
