@@ -11,6 +11,7 @@ The LOG and its changes are those of the tests: tests/log_sample.py, log_mutatio
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 import signal
@@ -20,7 +21,8 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice, pairwise
@@ -261,15 +263,40 @@ def log_damage(folder: Path, rng: random.Random) -> Path:
 
 
 def statistics_text() -> str:
-    """Return the last statistics of the LOG and lines of db_bench, without anything else."""
-    lines = large_sample().lines
-    start = max(i for i, line in enumerate(lines) if "DUMPING STATS" in line)
-    return "\n".join(["fillrandom   :       7.238 micros/op 138151 ops/sec;   14.2 MB/s", *lines[start + 1 :], *_TICKERS, ""])
+    """Return statistics of a store, a result of db_bench and tickers."""
+    rates = "W-Amp Rd(MB/s) Wr(MB/s) Comp(sec) CompMergeCPU(sec) Comp(cnt) Avg(sec) KeyIn KeyDrop"
+    columns = f"Read(GB) Rn(GB) Rnp1(GB) Write(GB) Wnew(GB) Moved(GB) {rates}"
+    return "\n".join([line.replace("COLUMNS", columns) for line in _STATISTICS] + [*_TICKERS, ""])
 
 
+_STATISTICS: Final = (
+    "fillrandom   :       7.238 micros/op 138151 ops/sec;   14.2 MB/s", "** DB Stats **",
+    "Uptime(secs): 600.0 total, 600.0 interval",
+    "Cumulative writes: 1200K writes, 1200K keys, 1200K commit groups, 1.0 writes per commit group, ingest: 12.00 GB, 20.48 MB/s",
+    "Cumulative WAL: 1200K writes, 0 syncs, 1200000.00 writes per sync, written: 12.00 GB, 20.48 MB/s",
+    "Cumulative stall: 00:01:12.500 H:M:S, 12.1 percent",
+    "Interval stall: 00:01:12.500 H:M:S, 12.1 percent",
+    "", "** Compaction Stats [default] **", "Level    Files   Size     Score COLUMNS", "-" * 150,
+    "  L0      3/0   12.00 MB   0.7      0.0     0.0      0.0      12.4     12.4       0.0   1.0      0.0     40.0    310.00"
+    "            208.00       640    0.484       0      0",
+    "  L1      9/0   80.00 MB   0.9     31.1    12.4     18.7      30.0     11.3       0.0   2.4     50.0     45.0    620.00"
+    "            516.00       110    5.636   3000K   100K",
+    " Sum     12/0   92.00 MB   0.0     31.1    12.4     18.7      42.4     23.7       0.0   3.4     34.0     43.0    930.00"
+    "            724.00       750    1.240   3000K   100K",
+    "", "** Compaction Stats [default] **", "Priority Files   Size     Score COLUMNS", "-" * 150,
+    " Low      0/0    0.00 KB   0.0     31.1    12.4     18.7      30.0     11.3       0.0   0.0     50.0     45.0    620.00"
+    "            516.00       110    5.636   3000K   100K",
+    "High      0/0    0.00 KB   0.0      0.0     0.0      0.0      12.4     12.4       0.0   0.0      0.0     40.0    310.00"
+    "            208.00       640    0.484       0      0",
+    "", "Flush(GB): cumulative 12.400, interval 12.400",
+    "Cumulative compaction: 42.40 GB write, 72.36 MB/s write, 31.10 GB read, 53.08 MB/s read, 930.0 seconds",
+    "Stalls(count): 0 level0_slowdown, 0 level0_slowdown_with_compaction, 0 level0_numfiles, 0 level0_numfiles_with_compaction, "
+    "0 stop for pending_compaction_bytes, 7 slowdown for pending_compaction_bytes, 3 memtable_compaction, 0 memtable_slowdown, "
+    "interval 10 total count",
+)  # fmt: skip
 _TICKERS: Final = (
-    "STATISTICS:", "rocksdb.block.cache.miss COUNT : 12", "rocksdb.number.keys.written COUNT : 90000",
-    "rocksdb.db.write.micros P50 : 5.0 P95 : 9.0 P99 : 12.0 P100 : 99.0 COUNT : 90000 SUM : 500000",
+    "STATISTICS:", "rocksdb.block.cache.miss COUNT : 12", "rocksdb.number.keys.written COUNT : 1200000",
+    "rocksdb.db.write.micros P50 : 5.0 P95 : 9.0 P99 : 12.0 P100 : 99.0 COUNT : 1200000 SUM : 9000000",
     "Microseconds per write:", "Count: 90000 Average: 7.2381  StdDev: 44.00", "Min: 1  Median: 6.2  Max: 9999",
     "Percentiles: P50: 6.20 P75: 8.20 P99: 13.11 P99.9: 30.11 P99.99: 91.11",
 )  # fmt: skip
@@ -460,102 +487,177 @@ def read_sheet(path: Path) -> None:
     as_table(found, key=True)
 
 
-# Facts.
+# Facts: what a change keeps, or only removes, must be as in the undamaged input.
 
 TOTALS: Final = (
     "flush_count", "flush_bytes", "compaction_count", "compaction_read_bytes", "compaction_write_bytes", "trivial_move_count",
-    "entries_flushed", "operations", "live_bytes",
+    "entries_flushed", "operations", "live_bytes", "user_bytes_written", "duration_s", "longest_stall_s",
 )  # fmt: skip
+"""Facts of which a part of a LOG has at most as much as the whole."""
+RATES: Final = ("write_ops_per_s", "write_amplification")
+"""Facts that differ between the parts of a LOG, by at most `RATE_FACTOR` in the sample."""
+RATE_FACTOR: Final = 5.0
+ROUNDING: Final = 0.01
+"""Relative error of sums in statistics, which have one or two digits after the point."""
+LOAD: Final = ("key_bytes", "value_bytes", "delete_share")
+Facts = dict[str, Any]
 
 
-def facts_of(path: Path) -> tuple[dict[str, Any], dict[str, Any], Counter[str]]:
-    """Return the amounts of a LOG, its options, and its counts of damage."""
+def facts_of(path: Path) -> tuple[Facts, Counter[str]]:
+    """Return the facts of a LOG or of statistics, and the counts of damage."""
     store = read_store(ImportRequest(logs=(path,)))
     summary = store.summary
-    amounts = {name: summary.get(name) for name in TOTALS}
-    amounts |= {f"stalls by {cause}": n for cause, n in summary["stall_count"].items()}
-    amounts |= {"duration_s": summary["duration_s"]}
-    try:
-        options = dict(read_options(path).overrides)
-    except InputError:
-        options = {}
-    options["engine_version"] = summary.get("engine_version") or None
-    return amounts, options, Counter({**store.reading.log.troubles, **store.reading.problems})
+    facts: Facts = {name: summary.get(name) for name in (*TOTALS, *RATES)}
+    facts |= {f"stalls by {cause}": n for cause, n in summary["stall_count"].items()}
+    facts |= {f"stalled by {cause}": seconds for cause, seconds in summary["stall_seconds"].items()}
+    facts |= {name: summary["import"]["workload"][name] for name in LOAD}
+    with suppress(InputError):
+        facts |= {f"option {name}": value for name, value in read_options(path).overrides.items()}
+    facts["engine_version"] = summary.get("engine_version") or None
+    return facts, Counter({**store.reading.log.troubles, **store.reading.problems})
 
 
 @cache
-def true_facts() -> tuple[dict[str, Any], dict[str, Any], Counter[str]]:
-    """Return the facts of the undamaged LOG."""
+def true_facts(lines: Callable[[], Sequence[str]]) -> tuple[Facts, Counter[str]]:
+    """Return the facts of undamaged lines."""
     with tempfile.TemporaryDirectory() as folder:
-        return facts_of(written(Path(folder), "LOG", large_sample().text.encode()))
+        return facts_of(written(Path(folder), "LOG", ("\n".join(lines()) + "\n").encode()))
+
+
+def log_lines() -> list[str]:
+    """Return the lines of the LOG."""
+    return large_sample().lines
+
+
+def statistics_lines() -> list[str]:
+    """Return the lines of the statistics."""
+    return statistics_text().rstrip("\n").split("\n")
 
 
 OTHERS: Final = ("", "2023/11/14-22:13:20.000013 7001 [/other.cc:7] nothing to see", "mydb: ready", "# note")
 """Lines of other programs."""
 
 
-def log_forms(folder: Path, rng: random.Random) -> Path:
-    """Return the LOG in another form: locale, fork, host program, log collector, encoding, line ends, lines of others between."""
-    content, host, collector = rng.choice(CONTENT), rng.choice(HOSTS), rng.choice(COLLECTORS)
-    stamps = content.name in ("whole seconds", "no thread ids")
-    lines = collector.change((HOSTS[0] if stamps else host).change(content.change(large_sample().lines)))
-    if collector.name == "none" and host.name == "none" and rng.random() < 0.5:
-        for _ in range(rng.randrange(1, 20)):
-            at = rng.randrange(len(lines))
-            if "2023/" in lines[at][:5]:  # before a message, not inside a table
-                lines.insert(at, rng.choice(OTHERS))
-    ends = rng.choice(("\n", "\n", "\r\n"))
-    return written(folder, "LOG", (ends.join(lines) + ends).encode(rng.choice(ENCODINGS), errors="replace"))
+def with_others(lines: list[str], rng: random.Random) -> list[str]:
+    """Insert lines of other programs, before messages, not inside of tables."""
+    result = []
+    for line in lines:
+        if "2023/" in line[:5] and rng.random() < 0.05:
+            result.append(rng.choice(OTHERS))
+        result.append(line)
+    return result
 
 
-def log_cuts(folder: Path, rng: random.Random) -> Path:
-    """Return a part of the LOG: lines at the begin, at the end or between are left out."""
-    lines = list(large_sample().lines)
-    for _ in range(rng.choice((1, 1, 2))):
-        at, n = rng.randrange(len(lines)), rng.choice((1, 1, 2, 10, 60))
-        match rng.randrange(3):
-            case 0:
-                lines = lines[at:] or lines
-            case 1:
-                lines = lines[: at + 1]
-            case _:
-                del lines[at : at + n]
-    return written(folder, "LOG", ("\n".join(lines) + "\n").encode())
+def with_repeats(lines: list[str], rng: random.Random) -> list[str]:
+    """Repeat some lines, as one does who copies a text in parts."""
+    start = rng.randrange(len(lines))
+    end = start + rng.choice((1, 5, 50, len(lines)))
+    return [*lines[:end], *lines[start:end], *lines[end:]]
 
 
-def same_facts(path: Path) -> None:
-    """Check that a form has the facts of the plain LOG or fewer."""
-    amounts, options, _ = facts_of(path)
-    true_amounts, true_options, _ = true_facts()
-    wrong = [
-        f"{name}: {value}, not {true_amounts.get(name)}" for name, value in amounts.items()
-        if value is not None and not _near(value, true_amounts.get(name), 1.0 if name == "duration_s" else 0.0)
-    ]  # fmt: skip
-    _refuse(wrong + _other_options(options, true_options))
+def spaced(lines: list[str], _rng: random.Random) -> list[str]:
+    """Insert a blank line after each line, as mails and web pages have it."""
+    return [text for line in lines for text in (line, "")]
 
 
-def fewer_facts(path: Path) -> None:
-    """Check that a part of a LOG has no more of anything than the whole, and no other options; more only with damage counted."""
-    amounts, options, damage = facts_of(path)
-    true_amounts, true_options, true_damage = true_facts()
-    wrong = [
-        f"{name}: {value}, above {true_amounts.get(name)}" for name, value in amounts.items()
-        if value is not None and true_amounts.get(name) is not None and value > true_amounts[name] * (1 + 1e-9) + 1e-3
-    ]  # fmt: skip
-    _refuse(wrong * (damage == true_damage) + _other_options(options, true_options))
+def trailed(lines: list[str], _rng: random.Random) -> list[str]:
+    """Add blanks at the ends of lines."""
+    return [f"{line}  " for line in lines]
 
 
-def _other_options(options: Mapping[str, Any], true: Mapping[str, Any]) -> list[str]:
-    return [f"{k}={v}, not {true.get(k)}" for k, v in options.items() if v is not None and v != true.get(k)]
+LOSSLESS: Final = (lambda lines, _rng: lines, with_repeats, spaced, trailed)
 
 
-def _near(value: float, true: float | None, tolerance: float) -> bool:
-    return true is not None and abs(value - true) <= tolerance + 1e-6 * abs(true)
+def forms(lines: Callable[[], Sequence[str]]) -> Callable[[Path, random.Random], Path]:
+    """Return the maker of other forms: locale, fork, host program, collector, encoding, line ends, repeats, blank lines."""
+
+    def make(folder: Path, rng: random.Random) -> Path:
+        content, host, collector = rng.choice(CONTENT), rng.choice(HOSTS), rng.choice(COLLECTORS)
+        stamps = content.name in ("whole seconds", "no thread ids")
+        lossless = rng.choice(LOSSLESS)
+        text = with_others(list(lines()), rng) if rng.random() < 0.2 else lines()
+        changed = (HOSTS[0] if stamps else host).change(content.change(text))
+        if lossless is not with_repeats or content.resolution_s < 1.0:  # whole seconds do not tell repeated lines
+            changed = lossless(changed, rng)
+        changed = collector.change(changed)
+        ends = rng.choice(("\n", "\n", "\r\n"))
+        return written(folder, "LOG", (ends.join(changed) + ends).encode(rng.choice(ENCODINGS), errors="replace"))
+
+    return make
 
 
-def _refuse(wrong: Sequence[str]) -> None:
-    if wrong:
-        raise WrongError("; ".join(wrong[:3]))
+def cuts(lines: Callable[[], Sequence[str]]) -> Callable[[Path, random.Random], Path]:
+    """Return the maker of parts of lines: those at the begin, at the end or between are left out."""
+
+    def make(folder: Path, rng: random.Random) -> Path:
+        kept = list(lines())
+        for _ in range(rng.choice((1, 1, 2))):
+            at, n = rng.randrange(len(kept)), rng.choice((1, 1, 2, 10, 60))
+            match rng.randrange(3):
+                case 0:
+                    kept = kept[at:] or kept
+                case 1:
+                    kept = kept[: at + 1]
+                case _:
+                    del kept[at : at + n]
+        return written(folder, "LOG", (("\n".join(kept)) + "\n").encode())
+
+    return make
+
+
+def same_facts(lines: Callable[[], Sequence[str]]) -> Reader:
+    """Return a check that a form has the facts of the plain lines or fewer."""
+
+    def check(path: Path) -> None:
+        facts, true = facts_of(path)[0], true_facts(lines)[0]
+        found = [(name, value, true.get(name)) for name, value in facts.items() if value is not None]
+        _refuse(
+            f"{name}: {value}, not {expected}" for name, value, expected in found
+            if not _near(value, expected, float(name.startswith(_TIMES)), 0.1 if name in RATES else 1e-6)
+        )  # fmt: skip
+
+    return check
+
+
+_TIMES: Final = ("duration_s", "longest_stall_s", "stalled by")
+"""Facts that depend on the resolution of time stamps: that of `CONTENT` and `HOSTS` is at most 1 s."""
+
+
+def fewer_facts(lines: Callable[[], Sequence[str]]) -> Reader:
+    """Return a check that a part of lines has no more than the whole, and no other options, versions and sizes of entries.
+
+    More is accepted only with damage that was counted.
+    """
+
+    def check(path: Path) -> None:
+        (facts, damage), (true, true_damage) = facts_of(path), true_facts(lines)
+        wrong, other = [], []
+        for name, value in facts.items():
+            whole = true.get(name)
+            if value is None:
+                continue
+            if name in RATES:
+                if whole is not None and not whole / RATE_FACTOR <= value <= whole * RATE_FACTOR:
+                    wrong.append(f"{name}: {value}, beside {whole}")
+            elif name in TOTALS or name.startswith("stall"):
+                if whole is not None and value > whole * (1 + ROUNDING) + 1e-3:
+                    wrong.append(f"{name}: {value}, above {whole}")
+            elif not _near(value, whole):
+                other.append(f"{name}: {value}, not {whole}")
+        _refuse(wrong * (damage == true_damage) + other)
+
+    return check
+
+
+def _near(value: Any, true: Any, tolerance: float = 0.0, relative: float = 1e-6) -> bool:
+    if isinstance(value, int | float) and isinstance(true, int | float):
+        return abs(value - true) <= tolerance + relative * abs(true)
+    return bool(value == true)
+
+
+def _refuse(wrong: Iterable[str]) -> None:
+    if found := list(wrong):
+        raise WrongError("; ".join(found[:3]))
 
 
 def options_cuts(folder: Path, rng: random.Random) -> Path:
@@ -574,8 +676,35 @@ def options_cuts(folder: Path, rng: random.Random) -> Path:
                 lines[at] = f"\t{lines[at].strip()}  "
             case _:
                 lines[at] = lines[at].replace("=", " = ", 1)
+    lines = rng.choice(OPTION_FORMS)(lines)
     text = rng.choice(("\n", "\r\n")).join(lines)
     return written(folder, "OPTIONS", text.encode(rng.choice(("utf-8", "utf-8-sig", "utf-16"))))
+
+
+def assignments(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the names and values of the options of the database and of the default column family."""
+    found, section = [], ""
+    for line in (line.partition("#")[0].strip() for line in lines):
+        section = line if line.startswith("[") else section
+        name, sign, value = line.partition("=")
+        if sign and section.startswith(("[DB", '[CFOptions "default"', '[TableOptions/BlockBasedTable "default"')):
+            found.append((name.strip(), value.strip()))
+    return found
+
+
+OPTION_FORMS: Final[tuple[Callable[[list[str]], list[str]], ...]] = (
+    list, list,
+    lambda lines: [f"> {line}" for line in lines],
+    lambda lines: [f"OPTIONS-000007:{line}" for line in lines],
+    lambda lines: [text for line in lines for text in (line, "")],
+    lambda lines: [";".join(f"{name}={value}" for name, value in assignments(lines)) + ";"],
+    lambda lines: [f"{name.replace('_', '-')} = \"{value}\"" for name, value in assignments(lines)],
+    lambda lines: [f"rocksdb_{name} : {value}" for name, value in assignments(lines) if "=" not in value],
+    lambda lines: ["--db_options=" + json.dumps(dict(assignments(lines)))],
+    lambda lines: json.dumps(dict(assignments(lines)), indent=2).split("\n"),
+    lambda lines: ["[rocksdb.defaultcf]", *(f"{n} = {v}" for n, v in assignments(lines)), "[raftdb.defaultcf]", "num-levels = 3"],
+)  # fmt: skip
+"""Forms in which programs and people write options."""
 
 
 @cache
@@ -585,8 +714,11 @@ def true_options() -> dict[str, Any]:
 
 
 def same_options(path: Path) -> None:
-    """Check that a changed file has no other options."""
-    _refuse(_other_options(read_options(path).overrides, true_options()))
+    """Check that a changed file has no other options, and at least one."""
+    found, true = read_options(path).overrides, true_options()
+    _refuse(f"{name}={value}, not {true.get(name)}" for name, value in found.items() if value != true.get(name))
+    if len(found) < len(true) // 2:
+        raise WrongError(f"{len(found)} options of {len(true)}")
 
 
 @dataclass(frozen=True)
@@ -611,8 +743,10 @@ UNDAMAGED: Final[list[tuple[Reader, str, str]]] = []
 """Reader, file name and text of the inputs that are damaged: each is read without an error."""
 KINDS: Final[dict[str, Kind]] = {
     "log": Kind(6, check_store, log_damage),
-    "log forms": Kind(3, same_facts, log_forms),
-    "log cuts": Kind(4, fewer_facts, log_cuts),
+    "log forms": Kind(3, same_facts(log_lines), forms(log_lines)),
+    "log cuts": Kind(4, fewer_facts(log_lines), cuts(log_lines)),
+    "statistics forms": Kind(2, same_facts(statistics_lines), forms(statistics_lines)),
+    "statistics cuts": Kind(2, fewer_facts(statistics_lines), cuts(statistics_lines)),
     "long runs": Kind(1, read_long, long_runs),
     "statistics": of_text(3, read_statistics, "stats.txt", statistics_text()),
     "options": of_text(3, check_options, "OPTIONS", OPTIONS_FILE),

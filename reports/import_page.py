@@ -212,12 +212,14 @@ def _load_rows(load: Mapping[str, Any], family: str = "") -> list[tuple[str, str
 def _load_numbers(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     rows = []
     if load["key_bytes"] is not None:
-        rows.append(("key size", f"{load['key_bytes']:.4g} B", "", "properties of the files"))
+        source = "assumed" if load.get("key_bytes_assumed") else "properties of the files"
+        rows.append(("key size", f"{load['key_bytes']:.4g} B", "", source))
         low, high = load["value_range_bytes"] or (None, None)
         spread = f"; file means from {low:,.4g} to {high:,.4g} B" if low is not None and high - low > 0.5 else ""
         rows.append(("value size", f"{load['value_bytes']:,.4g} B", "", f"properties of the files{spread}"))
-    rows.append(("entries written", f"{load['writes']:,.0f}", "", "memtables flushed"))
-    rows.append(("deletes among them", numbers.percent(load["delete_share"]), "", "memtables flushed"))
+    if load["writes"]:
+        rows.append(("entries written", f"{load['writes']:,.0f}", "", "memtables flushed"))
+        rows.append(("deletes among them", numbers.percent(load["delete_share"]), "", "memtables flushed"))
     if load["keys"]:
         error = numbers.percent(load["keys_error"]) if load["keys_error"] else ""
         basis = (

@@ -64,6 +64,16 @@ ARANGODB = stamped("{year}-{month}-{day}T{time}.{millis}Z [4711] INFO [9cf23] {{
 LOGFMT = stamped('time="{year}-{month}-{day}T{time}.{micros}Z" level=info msg={quoted}')
 
 
+def syslog(found: re.Match[str]) -> str:
+    """Write a message with syslog's stamp, which has no year."""
+    month = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")[int(found[2]) - 1]
+    return f"{month} {int(found[3]):2} {found[4]} node1 mydb[4711]: {found[7]}"
+
+
+SYSLOG = Form("syslog", _messages(syslog), 1.0)
+"""A host program with syslog's stamps: their year is that of the first event, so what precedes it has no time."""
+
+
 def _structured(lines: Sequence[str]) -> list[str]:
     """Write each message, with the lines that continue it, as one JSON object with a time of its own."""
     result: list[str] = []
@@ -82,6 +92,10 @@ def _structured(lines: Sequence[str]) -> list[str]:
 
 def _docker(line: str) -> str:
     return json.dumps({"log": line + "\n", "stream": "stderr", "time": "2023-11-15T01:02:03.123456789Z"})
+
+
+def _fluent_bit(line: str) -> str:
+    return f'[0] app.log: [[1700000000.123456789, {{}}], {{"stream"=>"stderr", "log"=>{json.dumps(line, ensure_ascii=False)}}}]'
 
 
 def _doubled(text: str) -> str:
@@ -124,6 +138,7 @@ COLLECTORS = (
     Form("kubectl", _each(lambda line: f"2023-11-15T09:02:03.123456789Z {line}")),
     Form("CRI", _each(lambda line: f"2023-11-15T09:02:03.123456789Z stderr F {line}")),
     Form("Docker", _each(_docker)),
+    Form("Fluent Bit", _each(_fluent_bit)),
     Form("compose", _each(lambda line: f"\x1b[36mdb-1  | \x1b[0m{line}")),
     Form("grep", _each(lambda line: f"LOG:{line}")),
     Form("grep -n -A", _grep_context),

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.fields import Compression
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
+from lsmlab.validation.importer.importing import _clock_text
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.importer.statistics import read_rate_per_s
 from lsmlab.validation.logs.history.summary import _shares_of
@@ -326,6 +328,184 @@ def test_the_first_memtable_of_a_part_was_filled_before_it(tmp_path: Path) -> No
     )
 
 
+def test_the_line_of_the_open_is_not_after_the_first_write(tmp_path: Path) -> None:
+    """A stamp of the line that ends the open may be damaged: no job or stall is before the origin of time."""
+    lines = Sample().run(12).lines
+    at = next(i for i, text in enumerate(lines) if "DB pointer" in text)
+    reading = read(write_log(tmp_path, [*lines[:at], lines[at].replace("-22:", "-23:"), *lines[at + 1 :]]))
+
+    assert reading.stalls.intervals
+    assert 0.0 <= min(reading.seconds(one.start_us) for one in (*reading.jobs.jobs, *reading.stalls.intervals))
+
+
+def test_lines_of_two_greps_have_the_time_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines of the LOG before those of LOG.old: the time is that from the earliest to the latest line."""
+    stops = [line(time, STOP.format(36)) for time in ("12:10:00", "11:40:00", "11:50:00")]
+    summary = imported(tmp_path, [stops[0], "$ grep Stopping LOG.old.1611178514471066", *stops[1:]])
+
+    assert (1800.0, 3) == (summary["duration_s"], summary["stall_count"]["l0_stop"])
+    assert "1,800 s from 2026-05-06 11:40:00" in capsys.readouterr().out
+
+
+def test_files_of_a_compaction_that_the_text_lacks(tmp_path: Path) -> None:
+    """The event of the end has the number and bytes of all files; what the text has of one of them is not the whole."""
+    lines = Sample().run(8).lines
+    ends = [text for text in lines if "compaction_finished" in text and '"num_output_files": 1' not in text]
+    job = re.search(r'"job": (\d+)', ends[0])
+    assert job is not None
+    first = next(i for i, text in enumerate(lines) if "table_file_creation" in text and f'"job": {job[1]},' in text)
+    cut = [text for i, text in enumerate(lines) if i not in (first - 1, first)]
+
+    assert Sample().run(8).totals["compaction_write_bytes"] == read(write_log(tmp_path, cut)).summary["compaction_write_bytes"]
+
+
+def test_a_lost_line_of_a_commit_ends_no_stall_later(tmp_path: Path) -> None:
+    """Threads commit flushes for each other, but a flush whose memtable no line releases has lost this line."""
+    lines = Sample().run(20).lines
+    for number, text in enumerate(lines):
+        if "memtable #1 done" in text:
+            found = read(write_log(tmp_path, [*lines[:number], *lines[number + 1 :]])).summary
+            assert 0.021 > found["longest_stall_s"]
+
+
+def test_statistics_that_begin_with_the_database(tmp_path: Path) -> None:
+    """Programs print the statistics of the database, then those of each family: all are of one moment."""
+    other = [text.replace("[default]", "[__system__]").replace(" 1.4      0.7       0.0   3.5", " 0.0      0.0       0.0   1.0")
+             for text in TABLE]  # fmt: skip
+    blocks = [["  Type: DBSTATS"], database(400.0, 800, 30.0), ["  Type: CF_COMPACTION"], TABLE, ["  Name: __system__"], other]
+    summary = read(write_log(tmp_path, [text for block in blocks for text in block])).summary
+
+    assert (400.0, 184.0 * 2**20, 2000.0) == tuple(summary[name] for name in ("duration_s", "live_bytes", "write_ops_per_s"))
+    assert ([6, 18], 3.5) == (summary["files_per_level"], pytest.approx(summary["write_amplification"]))
+
+
+def test_repeated_rows_of_a_table_count_once(tmp_path: Path) -> None:
+    """Who copies a table in parts may copy a row twice."""
+    repeated = [*TABLE[:-1], TABLE[-2], TABLE[-1]]
+
+    assert [3, 9] == read(write_log(tmp_path, [*database(400.0, 800, 30.0), *repeated])).summary["files_per_level"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "damaged", "files"),
+    [("0.3       0.0   2.5", "-0.3       0.0   2.5", [3, 9]), ("1.1     0.4", "-1.1     0.4", [3])],
+)
+def test_only_new_bytes_may_be_negative(cells: str, damaged: str, files: list[int], tmp_path: Path) -> None:
+    """A level whose compactions drop much has less output than input; any other negative number is damage."""
+    rows = [text.replace(cells, damaged) if text.startswith("  L1") else text for text in TABLE]
+
+    assert rows != TABLE
+    assert files == read(write_log(tmp_path, [*database(400.0, 800, 30.0), *rows])).summary["files_per_level"]
+
+
+def test_of_two_tables_the_last_counts(tmp_path: Path) -> None:
+    """Who compares two cases pastes the table of each, without the statistics of the database."""
+    second = [text.replace("  L0      3/0 ", "  L0      5/0 ") for text in TABLE]
+
+    assert [5, 9] == read(write_log(tmp_path, ["Case 1:", *TABLE, "Case 2:", *second])).summary["files_per_level"]
+    assert [3, 9] == read(write_log(tmp_path, [*TABLE, *TABLE])).summary["files_per_level"]
+
+
+def test_items_of_a_list_keep_their_level() -> None:
+    """The header of a LOG has the compression of each level in a line of its own, of which a text may lack the first."""
+    found = read_options("    Options.compression[1]: Snappy\n    Options.compression[2]: LZ4\n    Options.num_levels: 4\n")
+
+    assert (Compression.SNAPPY, Compression.SNAPPY, Compression.LZ4) == found.overrides["compression_per_level"]
+    assert "the text lacks item 0" in found.notes[0]
+
+
+def test_a_table_without_its_sum_may_be_cut(tmp_path: Path) -> None:
+    """The rows of the levels that are there do not tell the size of the store."""
+    summary = read(write_log(tmp_path, TABLE[:-1])).summary
+
+    assert ([3, 9], None) == (summary["files_per_level"], summary["live_bytes"])
+
+
+def test_tickers_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Statistics of the program, without the LOG, tell bytes and stalled time, but no rate."""
+    counts = {
+        "rocksdb.flush.write.bytes": 2 << 30, "rocksdb.compact.write.bytes": 6 << 30, "rocksdb.compact.read.bytes": 7 << 30,
+        "rocksdb.number.keys.written": 10**7, "rocksdb.stall.micros": 12_500_000,
+    }  # fmt: skip
+    summary = imported(tmp_path, [f"{name} COUNT : {count}" for name, count in counts.items()])
+
+    names = ("write_amplification", "flush_bytes", "compaction_write_bytes", "compaction_read_bytes", "stall_unattributed_s")
+    assert [4.0, 2 << 30, 6 << 30, 7 << 30, 12.5] == [summary[name] for name in names]
+    assert (None, None) == (summary["duration_s"], summary["stall_fraction"])
+    printed = capsys.readouterr().out
+    assert all(text in printed for text in ("10,000,000 writes in an unknown time", "write stalls    12.5 s of an unknown time"))
+
+
+def test_statistics_of_old_releases(tmp_path: Path) -> None:
+    """Releases before 3.10 name no family, and have the stalled time in the line of the writes."""
+    columns = TABLE[2].replace("Files   Size ", "Files  Size(MB)").replace("CompMergeCPU(sec) ", "")
+    rows = ["  L0  3/0  12 0.7 0.0 0.0 0.0 10.0 10.0 0.0 1.0 0.0 40.0 10.0 40 0.25 0 0",
+            " Sum  3/0  12 0.0 0.0 0.0 0.0 30.0 10.0 0.0 3.0 0.0 40.0 10.0 40 0.25 0 0"]  # fmt: skip
+    writes = "2000000 writes, 2000000 keys, 1000 batches, 2.0 writes per batch, 9.31 GB user ingest, stall micros: 7000000"
+    lines = ["** Compaction Stats **", columns, *rows, "Flush(GB): accumulative 10.000, interval 0.1", "** DB Stats **",
+             "Uptime(secs): 1000.0 total, 10.0 interval", f"Cumulative writes: {writes}"]  # fmt: skip
+    summary = read(write_log(tmp_path, lines)).summary
+
+    assert (2000.0, 3.0, 0.007) == tuple(summary[name] for name in ("write_ops_per_s", "write_amplification", "stall_fraction"))
+
+
+def test_a_header_without_stamps_and_families(tmp_path: Path) -> None:
+    """Options as a program prints them have no time, and those of the table belong to the default family."""
+    lines = [
+        "RocksDB version: 5.14.2", "  Options.max_background_jobs: 6", "        Options.write_buffer_size: 33554432",
+        "            table_factory options:   flush_block_policy_factory: Factory (0x55)", "  block_size: 16384",
+    ]  # fmt: skip
+    reading = read(write_log(tmp_path, lines))
+
+    wanted = {"max_background_jobs": 6, "write_buffer_size": 32 << 20, "block_size": 16384}
+    assert reading.options is not None
+    assert wanted == reading.options.overrides
+    assert reading.summary["duration_s"] is None
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["I20230413 23:48:03.560353    80 EventListener.h:21] ", "I0413 23:48:03.560353 93631 event_logger.cc:67] T 46ad [R]: ",
+     '<Event Time="1681429683.5" DateTime="2023-04-13T23:48:03Z" Type="RocksDBLog" Message="'],
+)  # fmt: skip
+def test_stamps_and_quotes_of_host_programs(prefix: str, tmp_path: Path) -> None:
+    """Stamps of glog, with a year and without one, and events in attributes of XML."""
+    event = {"time_micros": 1_681_429_683_560_000, "job": 3, "event": "flush_started", "num_entries": 7, "num_memtables": 1}
+    end = {"time_micros": 1_681_429_684_560_000, "job": 3, "event": "flush_finished", "lsm_state": [1]}
+    xml = prefix.startswith("<")
+    texts = [json.dumps(one) for one in (event, end)]
+    quoted = [text.replace('"', "&quot;") + '" Machine="1" />' if xml else text for text in texts]
+    reading = read(write_log(tmp_path, [f"{prefix}EVENT_LOG_v1 {text}" for text in quoted]))
+
+    assert ("2023-04-13 23:48:03", 7) == (_clock_text(reading.origin_us), reading.summary["entries_flushed"])
+    assert {} == dict(reading.log.troubles)
+
+
+def test_options_alone_are_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who imports options is told what to do with them."""
+    path = write_log(tmp_path, ["write_buffer_size=64M;max_write_buffer_number=5"], "options.txt")
+
+    assert 2 == main(["import", str(path), "--out", str(tmp_path / "out")])
+    assert "has the options of a store, but no LOG of it; give the LOG, too" in capsys.readouterr().err
+
+
+def test_two_writes_do_not_tell_whether_keys_repeat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A flush of a few entries without a repeated key says nothing on the keys of the load."""
+    few = [text.replace('"num_entries": 8000', '"num_entries": 20') for text in Sample(overwritten=7980).run(1).lines]
+    imported(tmp_path, [text.replace("8000", "20") for text in few if "stall" not in text])
+    printed = capsys.readouterr().out
+
+    assert "number of keys unknown" in printed
+    assert "every key new" not in printed
+
+
+def test_a_key_size_that_is_assumed_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Statistics have the bytes of an entry, not those of its key."""
+    imported(tmp_path, database(400.0, 800, 30.0))
+
+    assert "keys of 16 B (assumed), values of" in capsys.readouterr().out
+
+
 OPTIONS: dict[str, Any] = {"write_buffer_size": 64 << 20, "max_write_buffer_number": 5, "max_bytes_for_level_multiplier": 8.0}
 
 
@@ -338,12 +518,29 @@ OPTIONS: dict[str, Any] = {"write_buffer_size": 64 << 20, "max_write_buffer_numb
         "[osd]\nbluestore_rocksdb_options = write_buffer_size=64M,max_write_buffer_number=5,max_bytes_for_level_multiplier=8",
         "[mysqld]\nloose-rocksdb_default_cf_options='write_buffer_size=64m;max_write_buffer_number=5;max_bytes_for_level_multiplier=8'",
         '"bluestore_rocksdb_options": "write_buffer_size=64M,max_write_buffer_number=5,max_bytes_for_level_multiplier=8",',
+        "options.write_buffer_size = 64 * 1024 * 1024;\ncf_options.max_write_buffer_number = 5;\n"
+        "options.max_bytes_for_level_multiplier = 8;",
         "--write_buffer_size=67108864 --max_write_buffer_number=5 --max_bytes_for_level_multiplier=8",
         "{write_buffer_size=64M;max_write_buffer_number=5;block_based_table_factory={whole_key_filtering=1;};"
         "max_bytes_for_level_multiplier=8;}",
         "[CFOptions \"default\"]\n  write_buffer_size=64M\n  max_write_buffer_number=5\n  max_bytes_for_level_multiplier=8,00",
         "> [CFOptions \"default\"]\n>   write_buffer_size=64M\n>   max_write_buffer_number=5\n"
         ">   max_bytes_for_level_multiplier=8",
+        '{"write_buffer_size": "64M", "max_write_buffer_number": 5, "max_bytes_for_level_multiplier": 8}',
+        '{\n  "write_buffer_size": "67108864",\n  "max_write_buffer_number": "5",\n  "max_bytes_for_level_multiplier": "8"\n}',
+        "--daemonize=true\n--rocksdb_block_cache=4096\n--rocksdb_db_options={}\n"
+        '--rocksdb_column_family_options={"write_buffer_size":"67108864","max_write_buffer_number":"5",'
+        '"max_bytes_for_level_multiplier":"8"}',
+        "port : 9221\nrequirepass :\nwrite-buffer-size : 64M\nmax-write-buffer-number : 5\nmax-bytes-for-level-multiplier : 8",
+        "zeebe:\n  data:\n    columnFamilyOptions:\n      write_buffer_size: 64 MB\n      max_write_buffer_number: 5\n"
+        '      max_bytes_for_level_multiplier: "8"',
+        "state.backend.rocksdb.writebuffer.size: 64mb\nstate.backend.rocksdb.writebuffer.count: 5\n"
+        "max_bytes_for_level_multiplier: 8",
+        '[rocksdb]\nmax-background-jobs = 8\n[rocksdb.defaultcf]\nwrite-buffer-size = "64MB"\nmax-write-buffer-number = 5\n'
+        'max-bytes-for-level-multiplier = 8\n[raftdb.defaultcf]\nwrite-buffer-size = "32MB"\n[rocksdb.defaultcf.titan]\n'
+        'min-blob-size = "1KB"',
+        "[mysqld]\nrocksdb\nskip-innodb\nloose-rocksdb_default_cf_options=write_buffer_size=64m;max_write_buffer_number=5;"
+        "max_bytes_for_level_multiplier=8",
     ],
 )  # fmt: skip
 def test_option_strings(text: str) -> None:
@@ -363,6 +560,22 @@ def test_options_inside_of_option_strings() -> None:
 
     assert (8192, 10.0, 1 << 30) == tuple(found.overrides[name] for name in ("block_size", "bloom_bits", "cache_size"))
     assert (("default", "a", "b"), 3) == (other.families, other.overrides["num_levels"])
+
+
+def test_sections_of_tikv_are_column_families() -> None:
+    """The sections of a TiKV file have the options of one family each; the cache is that of all of them."""
+    text = (
+        '[storage.block-cache]\ncapacity = "8GB"\n[rocksdb.defaultcf]\ncompression-per-level = ["no", "no", "lz4"]\n'
+        'write-buffer-size = "128MiB"\n[rocksdb.writecf]\nwrite-buffer-size = "64MB"\n[readpool.unified]\nnum-levels = 2\n'
+    )
+    found, write = read_options(text), read_options(text, "write")
+    wanted = {
+        "cache_size": 8 << 30, "write_buffer_size": 128 << 20,
+        "compression_per_level": (Compression.NONE, Compression.NONE, Compression.LZ4),
+    }  # fmt: skip
+
+    assert (wanted, ("default", "write")) == (found.overrides, found.families)
+    assert {"write_buffer_size": 64 << 20} == write.overrides
 
 
 @pytest.mark.parametrize(

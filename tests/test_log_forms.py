@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from log_forms import COLLECTORS, CONTENT, ENCODINGS, HOSTS, OWN, Form
-from log_sample import Sample, write_log
+from log_forms import COLLECTORS, CONTENT, ENCODINGS, HOSTS, OWN, SYSLOG, Form
+from log_sample import ENTRIES, Sample, write_log
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.text.plain_lines import PlainLines
@@ -92,6 +92,37 @@ def test_each_form_alone(form: Form, tmp_path: Path) -> None:
     reading = read(path)
     assert {} == dict(reading.log.troubles)
     assert (form in HOSTS) == reading.log.wrapped
+
+
+def test_stamps_without_a_year(tmp_path: Path) -> None:
+    """Syslog's stamps have no year: the events tell it. What precedes the first event has no time, such as the first fill."""
+    path = write_log(tmp_path, SYSLOG.change(sample().lines), "syslog")
+    (true_amounts, true_times), (amounts, times) = true_facts(), facts(path)
+
+    assert {**true_amounts, "operations": true_amounts["operations"] - ENTRIES} == amounts
+    assert 0.1 > max(abs(times[name] / value - 1) for name, value in true_times.items() if value and times.get(name) is not None)
+    assert read(path).log.wrapped
+
+
+def test_blank_lines_between_all_lines(tmp_path: Path) -> None:
+    """A mail or a web page may have a blank line after each line; tables and options of tables stay what they are."""
+    path = write_log(tmp_path, [text for line in sample().lines for text in (line, "")])
+
+    assert_no_other_facts(path, 1e-6)
+    assert {} == dict(read(path).log.troubles)
+
+
+@pytest.mark.parametrize("later", [0, 4000], ids=["same job numbers", "other job numbers"])
+def test_lines_of_two_stores_that_alternate_are_refused(later: int, tmp_path: Path) -> None:
+    """The log of several pods has the lines of all stores in the order of time; the headers may be missing."""
+    stores = [Sample().run(20), Sample(now_us=Sample().now_us + 50_000, first_job=2 + later).run(20)]
+    lines = [
+        (OWN.match(line)[0][:26], f"[pod/db-{n}/rocks] {line}")  # type: ignore[index]
+        for n, store in enumerate(stores) for line in store.lines if "EVENT_LOG_v1" in line
+    ]  # fmt: skip
+
+    with pytest.raises(InputError, match=r"LOG:\d+: .* lines of several stores are mixed; give those of each store"):
+        read(write_log(tmp_path, [line for _, line in sorted(lines)]))
 
 
 @pytest.mark.parametrize("form", COLLECTORS, ids=lambda form: form.name)

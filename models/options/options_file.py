@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,7 +23,9 @@ from lsmlab.models.version import Version
 _NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|(0x)?0+|", re.IGNORECASE)
 _RELEASE: Final = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}(?![0-9])")
 _INDEXED: Final = re.compile(r"(\w+)\[([0-9]{1,4})\]")
-_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20})([kKmMgGtT])[bB]?")
+_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20}) ?([kKmMgGtT])i?[bB]?")
+_PRODUCT: Final = re.compile(r"\d{1,19}(?:\s*\*\s*\d{1,19}){1,4}")
+"""Number as program code has it: 64 * 1024 * 1024."""
 _POWER: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _FILTER_BITS: Final = re.compile(r"(?:bloom|ribbon)filter:([0-9]+(?:\.[0-9]+)?)(?::|$)")
 _USUAL_BITS: Final = 10.0
@@ -127,7 +130,7 @@ class _Reader:
             names = ", ".join(self.families) or "none"
             raise InputError(f"{self.source}: no options of column family {self.column_family!r}; the file has {names}")
         for name, items in self.lists.items():
-            self.values[name] = tuple(items[i] for i in sorted(items))
+            self.values[name] = self._whole_list(name, items)
         if self.no_block_cache:
             self.values["cache_size"] = 0
         if self.rate_limited:
@@ -163,9 +166,19 @@ class _Reader:
     def _value(self, name: str, text: str) -> None:
         if len(text) > _MAX_VALUE:
             raise InputError(f"{name}: a value of {len(text)} characters is too long; the limit is {_MAX_VALUE}")
-        if match := _SUFFIXED.fullmatch(text):
+        if _PRODUCT.fullmatch(text):
+            text = str(math.prod(int(factor) for factor in text.split("*")))
+        elif match := _SUFFIXED.fullmatch(text):
             text = str(int(match.group(1)) * _POWER[match.group(2).lower()])
         self.values[name] = read_value(name, text)
+
+    def _whole_list(self, name: str, items: dict[int, Any]) -> tuple[Any, ...]:
+        """Return a list of which a text has some items: a missing one is as the one before it, or as the first one."""
+        if missing := sorted(set(range(max(items))) - items.keys()):
+            more = " and others" if len(missing) > 1 else ""
+            self.notes.append(f"{name}: the text lacks item {missing[0]}{more}; those of the levels beside are assumed")
+        known = sorted(items)
+        return tuple(items[max((k for k in known if k <= i), default=known[0])] for i in range(max(items) + 1))
 
     def _set_item(self, name: str, index: int, text: str) -> None:
         self.lists.setdefault(name, {})[index] = read_value(name, text or "?")[0]
@@ -213,6 +226,7 @@ class _Reader:
 _SPECIAL: Final = {
     "filter_policy": _Reader._filter,
     "capacity": _Reader._cache_capacity,
+    "block_cache_size": _Reader._cache_capacity,
     "no_block_cache": _Reader._no_cache,
     "rate_limiter": _Reader._rate_limiter,
     "statistics": _Reader._statistics,

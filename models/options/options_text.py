@@ -14,6 +14,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.text.stamps import OWN_STAMP
+from lsmlab.models.text.wrappers import json_members
 
 NumberedLines = Iterable[tuple[int, str]]
 """Plain lines with the numbers of their lines in the source."""
@@ -29,12 +30,34 @@ _SEMICOLON: Final = re.compile(";")
 _SECTIONS: Final = frozenset({"Version", "DBOptions", "CFOptions"})
 _NAME: Final = r"[A-Za-z_][\w.]*"
 _ASSIGNMENT: Final = re.compile(rf"(?:--)?{_NAME}(?:[ -]\w+)*[\"']?\s*[=:]\s*\S")
-_CONTAINER: Final = re.compile(rf"(?P<name>[\w .-]+?)[\"']?\s*[=:]\s*[\"']?(?P<rest>{_NAME}\s*=.*)")
-"""Setting of a host program whose value is an option string, such as bluestore_rocksdb_options = name=value,name=value."""
+_CONTAINER: Final = re.compile(rf"(?P<name>[\w .-]+?)[\"']?\s*[=:]\s*[\"']?(?P<rest>{_NAME}\s*=.*|{{\s*\".*)")
+"""Setting of a host program whose value is an option string, such as bluestore_rocksdb_options = name=value,name=value, or an
+object of JSON."""
+_TITLE: Final = re.compile(r"\[+([^\[\]]*)\]+")
+"""Begin of a section in the file of a host program."""
+_FAMILY_TITLE: Final = re.compile(r"rocksdb\.(\w+)cf")
+"""Title of the section of a column family in TiKV's file."""
+_SHARED_TITLE: Final = "storage.block-cache"
+"""Title of a section of TiKV's file that holds for all column families."""
+_BARE: Final = re.compile(r"[\w-]*[\"']?(?:\s*:)?\s*[{}]*")
+"""Setting of a host program without a value, or whose members follow in further lines."""
 _SEPARATOR: Final = re.compile(rf"\s*;\s*|\s*,\s*(?={_NAME}\s*=|$)|\s+(?=--[a-z])")
 _FAMILIES: Final = ("override_cf_options", "update_cf_options")
 """Ends of the names of MyRocks' settings that have options by column family: name={name=value;...};..."""
 _TABLE_FACTORIES: Final = ("block_based_table_factory", "table_factory")
+_OUTER_NAMES: Final = re.compile(
+    r"(?:loose_)?(?:rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.|\w*?opt(?:ion)?s?\.)"
+)
+"""What host programs put before the name of an option. Nebula's rocksdb_block_cache is a number of MiB."""
+_OF_FLINK: Final = {
+    "writebuffer.size": "write_buffer_size", "writebuffer.count": "max_write_buffer_number",
+    "writebuffer.number_to_merge": "min_write_buffer_number_to_merge", "thread.num": "max_background_jobs",
+    "compaction.style": "compaction_style", "compaction.level.use_dynamic_size": "level_compaction_dynamic_level_bytes",
+    "compaction.level.target_file_size_base": "target_file_size_base",
+    "compaction.level.max_size_level_base": "max_bytes_for_level_base", "block.blocksize": "block_size",
+    "block.cache_size": "block_cache_size",
+}  # fmt: skip
+"""Options by their names in Flink's configuration, after its prefix (RocksDBConfigurableOptions)."""
 _HEADER_GAP_LINES: Final = 2000
 """Lines without an option that end the header of a LOG (RocksDB may log its recovery in between)."""
 _LONGEST_LINE: Final = 16 << 10
@@ -123,40 +146,74 @@ def read_ini(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
 def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
     """Yield the entries of option strings: name=value pairs, separated by semicolons, commas or line ends.
 
-    A setting of a host program around a string (bluestore_rocksdb_options, rocksdb_default_cf_options) and the sections of
-    its file (ceph.conf, my.cnf) do not matter. Raises InputError with the line for text of another form.
+    A line of a host program's file may have name: value, or an object of JSON. A setting around a string
+    (bluestore_rocksdb_options, rocksdb_default_cf_options) and the sections of such a file (ceph.conf, my.cnf) do not matter;
+    sections of TiKV's file tell the column family. Raises InputError with the line for text of another form.
     """
+    section: str | None = "default"
     for number, raw in lines:
         text = _strip_comment(raw).removesuffix("\\").strip("\"'`, ")
-        if text.startswith("{") and text.endswith("}"):
-            text = text[1:-1].strip("\"'` ")
-        if not text or text in "{}" or (text.startswith("[") and text.endswith("]")):
+        if title := _TITLE.fullmatch(text):
+            section = _family_of(title[1])
             continue
-        family, by_family = "default", False
+        if section is None:
+            continue
+        name = ""
         if found := _CONTAINER.fullmatch(text):
             name, text = _option_name(found["name"]), found["rest"].rstrip("\"'` ")
-            by_family = name.endswith(_FAMILIES)
         try:
-            for name, value in _pairs(text):
-                if by_family:
-                    yield from _string_entries(number, name, parse_struct(value).items())
-                else:
-                    yield from _string_entries(number, family, ((name, value),))
+            if name.endswith(_FAMILIES):
+                for family, options in _pairs(text):
+                    yield from _string_entries(number, family, parse_struct(options).items())
+            else:
+                yield from _string_entries(number, section, _pairs(text))
         except InputError as error:
             raise InputError(f"{source}:{number}: {error}") from None
 
 
+def _family_of(title: str) -> str | None:
+    """Return the column family of a section in a host program's file; None for a section about something else.
+
+    >>> [_family_of(title) for title in ("osd", "rocksdb", "rocksdb.defaultcf", "rocksdb.writecf", "raftdb.defaultcf")]
+    ['default', 'default', 'default', 'write', None]
+    """
+    if found := _FAMILY_TITLE.fullmatch(title):
+        return found[1]
+    if title in ("rocksdb", _SHARED_TITLE):
+        return "default"
+    return None if "." in title or title.endswith("db") else "default"
+
+
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of an option string. Raises InputError for a part that is not of the form name=value."""
+    """Yield the names and values of an option string or a JSON object. Raises InputError for a part of another form."""
+    if text.startswith("{") and text.endswith("}"):
+        if (members := json_members(text)) is not None:
+            yield from ((name, _without_quotes(value)) for name, value in members.items())
+            return
+        text = text[1:-1].strip("\"'` ")
+    if _BARE.fullmatch(text):
+        return
+    sign = "=" if "=" in text else ":"
     for part in _split(text, _SEPARATOR):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals or not name:
+        name, found, value = (piece.strip() for piece in part.partition(sign))
+        if not found or not name:
             raise InputError(f"{_excerpt(part)} is not of the form name=value; correct it")
-        yield _option_name(name), value.strip("\"'")
+        yield name.strip("\"'"), _without_quotes(value)
+
+
+def _without_quotes(value: str) -> str:
+    """Return a value without quotes; a list with them as RocksDB writes it.
+
+    >>> _without_quotes('"64MB"'), _without_quotes('["no", "lz4"]')
+    ('64MB', 'no:lz4')
+    """
+    listed = value.startswith("[") and value.endswith("]")
+    return ":".join(item.strip("\"' ") for item in value[1:-1].split(",")) if listed else value.strip("\"'")
 
 
 def _string_entries(number: int, family: str, pairs: Iterable[tuple[str, str]]) -> Iterator[OptionEntry]:
-    for name, value in pairs:
+    for outer_name, value in pairs:
+        name = _option_name(outer_name)
         if name in _TABLE_FACTORIES and value.startswith("{"):
             yield from _string_entries(number, family, parse_struct(value).items())
         elif name == "block_cache":  # its capacity, alone or with the cache's other options
@@ -167,13 +224,16 @@ def _string_entries(number: int, family: str, pairs: Iterable[tuple[str, str]]) 
 
 
 def _option_name(text: str) -> str:
-    """Return the name of an option without what MyRocks' settings and flags have before it.
+    """Return the name of an option without what the settings and flags of host programs have before it.
 
     >>> [_option_name(text) for text in ("--write_buffer_size", "loose-rocksdb_max_background_jobs", "rocksdb-bytes-per-sync")]
     ['write_buffer_size', 'max_background_jobs', 'bytes_per_sync']
+    >>> [_option_name(text) for text in ("rocksdb.num_levels", "state.backend.rocksdb.thread.num", "Compaction Style")]
+    ['num_levels', 'max_background_jobs', 'compaction_style']
     """
-    name = re.sub(r"[\s-]+", "_", text.strip("\"' ").lstrip("-"))
-    return name.removeprefix("loose_").removeprefix("rocksdb_")
+    name = re.sub(r"[\s-]+", "_", text.strip("\"' ").lstrip("-")).lower()
+    name = _OUTER_NAMES.sub("", name, count=1) if _OUTER_NAMES.match(name) else name
+    return _OF_FLINK.get(name, name)
 
 
 def read_log(lines: NumberedLines) -> Iterator[OptionEntry]:
@@ -181,6 +241,8 @@ def read_log(lines: NumberedLines) -> Iterator[OptionEntry]:
     family, in_table, gap, releases = "", False, 0, 0
     for number, raw in lines:
         line = raw.rstrip()
+        if not line:  # a web page or a mail may have one after each line
+            continue
         gap += 1
         if release := _RELEASE.search(line):
             releases += 1
@@ -192,13 +254,13 @@ def read_log(lines: NumberedLines) -> Iterator[OptionEntry]:
         elif _TABLE in line:
             in_table = True
             if member := _MEMBER.search(" " + line.partition(_TABLE)[2]):
-                yield OptionEntry(number, "Table", family, member.group(1), member.group(2).strip())
+                yield OptionEntry(number, "Table", family or "default", member.group(1), member.group(2).strip())
         elif option := _OPTION.search(line):
             in_table, gap = False, 0
             yield OptionEntry(number, "CF" if family else "DB", family, option.group(1), option.group(2).strip())
         elif in_table and (member := _MEMBER.match(line)):
             gap = 0
-            yield OptionEntry(number, "Table", family, member.group(1), member.group(2).strip())
+            yield OptionEntry(number, "Table", family or "default", member.group(1), member.group(2).strip())
         else:
             in_table = False
             if family and gap > _HEADER_GAP_LINES:

@@ -42,7 +42,9 @@ _ALIASES: Final[Mapping[type[Enum], Mapping[str, Enum]]] = {
         "2": CompactionStyle.FIFO, "fifo": CompactionStyle.FIFO, "3": CompactionStyle.NONE,
     },
     CompactionPri: {str(i): pri for i, pri in enumerate(CompactionPri)},
-    Compression: {"nocompression": Compression.NONE, **{c.name.lower().replace("_", ""): c for c in Compression}},
+    Compression: {
+        "nocompression": Compression.NONE, "no": Compression.NONE, **{c.name.lower().replace("_", ""): c for c in Compression},
+    },
     StopStyle: {"0": StopStyle.SIMILAR_SIZE, "1": StopStyle.TOTAL_SIZE},
     RateLimiterMode: {"0": RateLimiterMode.READS, "1": RateLimiterMode.WRITES, "2": RateLimiterMode.ALL},
     Temperature: dict(zip(("0", "4", "8", "10", "12", "16"), Temperature, strict=True)),

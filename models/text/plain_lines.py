@@ -14,7 +14,7 @@ from typing import Final
 
 from lsmlab.models.text.files import UNDECODED
 from lsmlab.models.text.prefixes import Prefix
-from lsmlab.models.text.stamps import OWN_STAMP, host_stamp
+from lsmlab.models.text.stamps import OWN_STAMP, host_stamp, yearless_stamp
 from lsmlab.models.text.wrappers import separate_lines, unquoted, unwrapped
 
 NO_THREAD: Final = "-"
@@ -45,6 +45,8 @@ _FORK: Final = re.compile(
 """Version line of RocksDB and its forks. Speedb has the release of RocksDB in parentheses."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d)")
 """RocksDB prints floats with the comma of the process's locale, lists with ", ", and the JSON of events with points."""
+_MICROS: Final = re.compile(r'time_micros\W{1,6}(\d{16})(?!\d)')
+"""Time of an event since 1970."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ROW: Final = re.compile(r'(?:(?:"[^"]*"|[^",]*),){1,20}(?=")|(?="(?:[^"]|"")*"\s*$)')
 """Begin of a row of a CSV file whose last cell is the message, in quotes; the only cell must end in its line."""
@@ -71,6 +73,8 @@ class PlainLines:
         """Whether the cell of a CSV file goes on in the next line."""
         self._own = False
         """Whether a line had RocksDB's own time stamp: then stamps of collectors do not count."""
+        self._event_us = 0
+        """Time of the last event in a text without RocksDB's stamps; 0 before the first."""
         self.wrapped = False
         """Whether messages have the time stamp of a host program or collector, in place of RocksDB's."""
         self.undecodable = 0
@@ -165,7 +169,7 @@ class PlainLines:
 
     def _message(self, text: str, start: int, stamp: str) -> Iterator[str]:
         """Yield the plain lines of a message without RocksDB's stamp, which begins at `start`."""
-        host = None if self._own else host_stamp(text[:start]) or ((stamp, "") if stamp else None)
+        host = None if self._own else host_stamp(text[:start]) or ((stamp, "") if stamp else self._yearless(text, start))
         first, *others = separate_lines(unquoted(text, start))
         if host is None:
             yield _plain(first)
@@ -173,6 +177,13 @@ class PlainLines:
             self.wrapped = True
             yield _plain(f"{host[0]} {host[1] or NO_THREAD} {first}")
         yield from map(_plain, others)
+
+    def _yearless(self, text: str, start: int) -> tuple[str, str] | None:
+        """Return the stamp without a year before a message, with that of the last event; None without a stamp or an event."""
+        if (event := _MICROS.search(text, start)) is not None:
+            self._event_us = int(event[1])
+        found = yearless_stamp(text[:start], self._event_us) if self._event_us else ""
+        return (found, "") if found else None
 
 
 def _begins(text: str) -> bool:

@@ -10,9 +10,14 @@ OWN_STAMP: Final = r"\d{4}/\d\d/\d\d-\d\d:\d\d:\d\d"
 """RocksDB's stamp without its fraction of a second (`util/stderr_logger`, `env/env_posix`: PosixLogger::Logv)."""
 _HOST: Final = re.compile(
     r"(?<!\d)(\d{4})[-/](\d\d)[-/](\d\d)(?:[T _-]| @ )(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?|"
-    r"[IWEFD](\d\d)(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})"
+    r"[IWEFD]((?:\d\d){1,2})(\d\d)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d{6})"
 )
-"""ISO 8601 and similar, and CockroachDB's (I210503 12:34:56.789012)."""
+"""ISO 8601 and similar, CockroachDB's (I210503 12:34:56.789012) and that of glog with a year (I20210503 12:34:56.789012)."""
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_YEARLESS: Final = re.compile(
+    rf"(?<!\w)(?:({'|'.join(_MONTHS)}) +(\d{{1,2}})|[IWEF](\d\d)(\d\d)) (\d\d:\d\d:\d\d)(?:[.,](\d{{1,9}}))?"
+)
+"""Stamps of syslog (RFC 3164: Nov 14 22:13:20) and glog (I1114 22:13:20.123456), which have no year."""
 _THREAD: Final = re.compile(r"(?:[Z+-][\d:]*)?\s+\[?((?:0x)?[0-9a-f]{8,16}|\d{10,20})\b")
 """A thread's address after a host program's stamp. Shorter numbers are processes, pools or goroutines: all lines may have the
 same one."""
@@ -36,6 +41,23 @@ def host_stamp(prefix: str) -> tuple[str, str] | None:
     year = year if len(year) == 4 else f"20{year}"
     thread = _THREAD.match(prefix, found.end())
     return f"{year}/{month}/{day}-{hour}:{minute}:{second}{_fraction(fraction)}", thread[1] if thread else ""
+
+
+def yearless_stamp(prefix: str, near_us: int) -> str:
+    """Return the last stamp without a year in what precedes a message, in RocksDB's form; "" without one.
+
+    It gets the year of a moment near it, in microseconds since 1970 by UTC.
+
+    >>> yearless_stamp("Dec 31 23:59:59 node1 mydb[4711]: ", 1_704_067_200_000_000)  # 2024-01-01 00:00:00
+    '2023/12/31-23:59:59'
+    """
+    all_found = list(_YEARLESS.finditer(prefix))
+    if not all_found:
+        return ""
+    name, day, number, glog_day, time, fraction = all_found[-1].groups()
+    month, near = _MONTHS.index(name) + 1 if name else int(number), datetime.fromtimestamp(near_us // 10**6, tz=UTC)
+    year = near.year - (month - near.month > 6) + (near.month - month > 6)
+    return f"{year}/{month:02}/{int(day or glog_day):02}-{time}{_fraction(fraction)}"
 
 
 def stamp_of(value: Any) -> str:

@@ -22,6 +22,8 @@ _CRI: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S+) (?:stdout|stderr) ([PF])(?: |$)
 """Prefix of each line that a Kubernetes node keeps; P: the line goes on in the next (CRI logging format)."""
 _DOCKER_PART: Final = 16_000
 """Least length of a part of a line that Docker cut: it cuts after 16 KiB, and only a part does not end with a line feed."""
+_RUBY: Final = re.compile(r'(?<=[\w@])"=>(?=["{\[\d])')
+"""Sign between a key and its value as Fluent Bit's standard output has it: {"log"=>"..."}."""
 _DECODER: Final = json.JSONDecoder(strict=False)
 _ESCAPED_BREAK: Final = re.compile(r"\\n|#012")
 """Line feeds as host programs (ArangoDB) and syslog daemons write them."""
@@ -41,12 +43,14 @@ class Wrapped:
 
 
 def unwrapped(text: str) -> Wrapped | None:
-    """Return the message in a line of JSON, or of a Kubernetes node's file; None for any other line."""
+    """Return the message in a line of JSON, of Fluent Bit or of a Kubernetes node's file; None for any other line."""
     if found := _CRI.match(text):
         return Wrapped(text[found.end() :], stamp_of(found[1]), found[2] == "P")
     start = text.find('{"')
     if start < 0 or "EVENT_LOG_v1" in text[:start]:
         return None
+    if '"=>' in text:
+        text = _RUBY.sub('": ', text)
     try:
         value, _ = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -65,6 +69,21 @@ def _message(value: dict[str, Any]) -> Wrapped | None:
     return Wrapped(text.removesuffix("\n"), stamp, goes_on=len(text) >= _DOCKER_PART and not text.endswith("\n"))
 
 
+def json_members(text: str) -> dict[str, str] | None:
+    """Return the members of a JSON object as text; None for a text that is none.
+
+    >>> json_members('{"num_levels": 7, "ttl": "0", "disable_wal": false}')
+    {'num_levels': '7', 'ttl': '0', 'disable_wal': 'false'}
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    return {name: member if isinstance(member, str) else json.dumps(member) for name, member in value.items()}
+
+
 def unquoted(text: str, start: int) -> str:
     r"""Return the text from `start` on, without the quotes around it if a quote precedes it, and with its escapes undone.
 
@@ -74,6 +93,8 @@ def unquoted(text: str, start: int) -> str:
     if start == 0 or text[start - 1] != '"':
         return text[start:]
     rest = text[start:]
+    if rest.startswith("EVENT_LOG_v1 {") and "\\" not in rest:  # the quotes around are those of XML, which has other escapes
+        return rest
     try:
         value, _ = _DECODER.raw_decode(text, start - 1)
     except (ValueError, RecursionError):

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import changed_options
+from lsmlab.models.options.options_file import read_options
 from lsmlab.models.options.values import plain
 from lsmlab.sim.configuration.catalogue import MemoryFolder
 from lsmlab.sim.explain.holder_sentences import bottleneck_text
@@ -124,7 +125,27 @@ def read_store(request: ImportRequest) -> ImportedStore:
     if not others:
         raise InputError(f"{request.logs[0]}: is a trace of operations; give the LOG of its store, too")
     logs, options = _sorted(others, request)
-    return replace(summarised(read(logs, options, request.report_csv), trace), device=request.device)
+    try:
+        found = read(logs, options, request.report_csv)
+    except InputError:
+        if len(logs) == 1 and not logs[0].is_dir() and is_options_file(logs[0]) and _has_options(logs[0]):
+            raise InputError(f"{logs[0]}: {_OPTIONS_ALONE}") from None
+        raise
+    return replace(summarised(found, trace), device=request.device)
+
+
+_OPTIONS_ALONE: Final = (
+    "has the options of a store, but no LOG of it; give the LOG, too, or run a load of your choice with lsmlab run --options"
+)
+
+
+def _has_options(path: Path) -> bool:
+    """Whether options can be read from a file."""
+    try:
+        read_options(path)
+    except InputError:
+        return False
+    return True
 
 
 def traces_among(paths: Sequence[Path]) -> tuple[TraceLoad | None, Sequence[Path]]:

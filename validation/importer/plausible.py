@@ -6,7 +6,7 @@ from typing import Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.validation.logs.history.jobs import LogJobs
+from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls
 from lsmlab.validation.logs.history.summary import origin_us
 from lsmlab.validation.logs.records import RocksDbLog
@@ -19,12 +19,16 @@ _LEAST_S: Final = 0.01
 """Shortest time of a rate that is judged: stamps may have whole milliseconds, and the lines of a job are written late."""
 _EARLIEST_S: Final = -3600.0
 """Earliest time of a job before the first open: recovery takes minutes."""
+_MIXED, _ALTERNATING = 5, 0.15
+"""Lines of several stores are mixed: least number of jobs whose number is not above that of the job before, and least share of
+all jobs. Threads begin up to 6 % of the jobs of a store in another order."""
 _DAMAGED: Final = "the line is damaged, or the file joins parts of several LOGs; give one LOG, or a part without this line"
 
 
 def refuse_impossible(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> None:
     """Raise InputError with the line for rates beyond the physics of drives and cores, negative times, and stops of days."""
     _events(log)
+    _one_store(log, jobs)
     _silences(log, stalls)
     _jobs(log, jobs)
     _counters(log)
@@ -36,6 +40,25 @@ def _events(log: RocksDbLog) -> None:
         raise InputError(
             f"{log.place(log.first_event)}: all {log.events_seen} events are damaged: their JSON is cut off, wrapped into "
             "several lines or quoted in an unknown way; give the file LOG in the database's folder"
+        )
+
+
+def _one_store(log: RocksDbLog, jobs: LogJobs) -> None:
+    """Refuse lines of several stores that alternate: an open numbers its jobs, so those of a family rise in the order of time."""
+    last: dict[tuple[int, str], LogJob] = {}
+    falls: list[tuple[LogJob, LogJob]] = []
+    begun = [job for job in jobs.jobs if job.kind in ("flush", "compaction") and job.job >= 0]
+    for job in begun:
+        before = last.get((job.opening, job.column_family))
+        if before is not None and job.job <= before.job:
+            falls.append((before, job))
+        last[job.opening, job.column_family] = job
+    if len(falls) >= max(_MIXED, _ALTERNATING * len(begun)) and len({job.job for job in begun}) > _MIXED:
+        before, job = falls[0]
+        raise InputError(
+            f"{log.place(job.line)}: job {job.job} begins after job {before.job}, and {len(falls) - 1} others after such with "
+            "larger numbers: lines of several stores are mixed; give those of each store as a file of its own, such as with "
+            "grep and the name of its host or pod"
         )
 
 

@@ -154,6 +154,8 @@ def _work(summary: Mapping[str, Any]) -> list[str]:
                 f" ({summary['user_bytes_written'] / summary['import']['known_s'] / 1e6:,.1f} MB/s of keys and values)"
             )
         lines += _row("throughput", text)
+    elif summary.get("operations"):
+        lines += _row("throughput", f"{summary['operations']:,.0f} writes in an unknown time")
     w_amp = summary["write_amplification"]
     if w_amp is not None:
         lines += _row("write amp", f"{w_amp:.2f}, without the WAL")
@@ -179,6 +181,9 @@ def _bytes(size_bytes: float | None) -> str:
 
 def _stalls(summary: Mapping[str, Any]) -> list[str]:
     counts, share, seconds = summary["stall_count"], summary["stall_fraction"], summary["stall_seconds"]
+    measured = summary["stall_measured"]
+    if share is None and measured is not None and measured["seconds"]:
+        return _row("write stalls", f"{format_seconds(measured['seconds'])} of an unknown time{stalls_text(summary)}")
     if not any(counts.values()) and share is None:
         return _row("write stalls", "unknown: the LOG has no line of a stall, and no statistics that say that there was none")
     if not any(counts.values()) and not share:
@@ -223,7 +228,8 @@ def _keys_and_sizes(load: Mapping[str, Any]) -> str:
         return "unknown: the LOG does not show it"
     parts = []
     if load["key_bytes"] is not None:
-        parts.append(f"keys of {load['key_bytes']:.4g} B, values of {load['value_bytes']:,.4g} B")
+        assumed = " (assumed)" if load.get("key_bytes_assumed") else ""
+        parts.append(f"keys of {load['key_bytes']:.4g} B{assumed}, values of {load['value_bytes']:,.4g} B")
     if load["delete_share"]:
         parts.append(f"{100 * load['delete_share']:.1f} % deletes")
     if load["keys"] and not load.get("keys_assumed"):

@@ -28,6 +28,11 @@ _SEVERAL: Final = 1.5
 """Least writes per fsync of the WAL that show several synced threads."""
 _SEQUENCE_BYTES: Final = 8
 """Bytes per key that raw_key_size has in addition to the user key: 7 of sequence number and 1 of type (dbformat.h)."""
+_TELLING: Final = 40.0
+"""Least mean number of entries of memtables without a repeated key that tells the share of overwrites: with uniform keys it is
+then below 5 %."""
+_LEAST_INGEST: Final = 0.1 * 2**30
+"""Least bytes of writes that statistics tell: they print 0.01 GB, so it is known to 5 %."""
 _ASSUMED_KEY: Final = 16.0
 """Bytes of a key where the LOG has only those of whole entries: db_bench's default."""
 _FEWEST_DROPS: Final = 25
@@ -81,6 +86,8 @@ class InferredWorkload:
     """Number of distinct keys, if all writes were uniform."""
     keys_error: float | None = None
     """Relative standard error of `keys`."""
+    key_bytes_assumed: bool = False
+    """Whether only the sum of `key_bytes` and `value_bytes` is known."""
     keys_assumed: bool = False
     """Whether `keys` is only the number of writes, because the LOG shows neither flushes nor db_bench's Entries."""
     stored_keys: float = 0.0
@@ -193,9 +200,9 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
         found.key_bytes, found.value_bytes = float(setup["Keys"]), float(setup["Values"])
         return
     statistics = reading.summary
-    if statistics.get("operations") and statistics.get("user_bytes_written"):
+    if statistics.get("operations") and (statistics.get("user_bytes_written") or 0.0) >= _LEAST_INGEST:
         mean = statistics["user_bytes_written"] / statistics["operations"]
-        found.key_bytes, found.value_bytes = _ASSUMED_KEY, max(0.0, mean - _ASSUMED_KEY)
+        found.key_bytes, found.value_bytes, found.key_bytes_assumed = _ASSUMED_KEY, max(0.0, mean - _ASSUMED_KEY), True
         found.notes.append(
             f"keys of {_ASSUMED_KEY:g} bytes are assumed, the rest of the {mean:,.0f} bytes that the statistics show for a write "
             "is value"
@@ -204,7 +211,7 @@ def _sizes(found: InferredWorkload, reading: Reading, files: Sequence[LogFile], 
     payload = [(j.payload_bytes, j.entries_in) for j in flushes if j.payload_bytes and j.entries_in]
     if payload:
         mean = sum(size for size, _ in payload) / sum(n for _, n in payload)
-        found.key_bytes, found.value_bytes = _ASSUMED_KEY, max(0.0, mean - _ASSUMED_KEY)
+        found.key_bytes, found.value_bytes, found.key_bytes_assumed = _ASSUMED_KEY, max(0.0, mean - _ASSUMED_KEY), True
         found.notes.append("the LOG does not contain table properties: keys of 16 bytes are assumed, the rest is value")
 
 
@@ -320,6 +327,9 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
     elif dropped >= _FEWEST_DROPS:
         found.keys = distinct_keys([n for n, _ in pairs], dropped)
         found.keys_error = 1.0 / math.sqrt(dropped)
+    elif not removed and found.writes and not merged and sum(n * n for n, _ in pairs) < _TELLING * found.writes:
+        found.keys, found.keys_assumed = found.writes, True
+        found.notes.append("too few writes to tell whether keys repeat: as many keys as writes are assumed")
     elif not removed and found.writes:
         found.pattern = _insert_pattern(reading)
         found.overwrite_share = 0.0

@@ -112,10 +112,10 @@ def _checked(log: RocksDbLog, path: Path, text: str, whole: bool) -> RocksDbLog:
         log.troubles["cut_input"] = max(1, log.troubles["cut_input"])
     if not _is_rocksdb_log(log):
         reason = (
-            "it looks like LevelDB's LOG, which has no events"
-            if _LEVELDB.search(text)
+            "it looks like LevelDB's LOG, which has no events" if _LEVELDB.search(text)
+            else "it has results of db_bench, but not the statistics that its benchmark stats prints" if log.benchmarks
             else "it contains no version, event or statistics"
-        )
+        )  # fmt: skip
         raise InputError(f"{path}: not a RocksDB LOG ({reason}); give the file LOG in the database's folder")
     return log
 
@@ -124,7 +124,7 @@ def _is_rocksdb_log(log: RocksDbLog) -> bool:
     """Whether the text was a RocksDB LOG, a part of one, or db_bench's output."""
     if log.version or next(log.records.of(Event, StallLine, SwitchLine, JobLine), None) is not None:
         return True
-    return any(d.db or any(f.levels for f in d.families.values()) for d in log.dumps)
+    return bool(log.tickers) or any(d.db or any(f.levels or f.flush_bytes for f in d.families.values()) for d in log.dumps)
 
 
 def parse_log(lines: Iterable[str], source: str) -> RocksDbLog:
@@ -154,6 +154,8 @@ class _Parser:
         """Address and name of the last open; empty if unknown."""
         self.closed = False
         """Whether the last open has ended."""
+        self.first_write_us: dict[int, int] = {}
+        """By open: time of the first event or line that shows that its memtables were written to."""
         self.goes_on = False
         """Whether the header of the current file repeats that of the last open, because RocksDB only changed the file."""
         self.lines: range | None = None
@@ -236,6 +238,12 @@ class _Parser:
                 f"{log.source}: the newest line comes first; export it in the order of time, or turn it round with tac"
             )
         log.records.sort()
+        first = next(iter(log.records), None)
+        if log.openings and not log.openings[0].version and first is not None:  # its first line may be a later one
+            log.openings[0].ready_us = log.openings[0].opened_us = min(log.openings[0].ready_us, first.time_us)
+        for number, time_us in self.first_write_us.items():  # a store is written to only once it is ready
+            opening = log.openings[number]
+            opening.ready_us = min(opening.ready_us, time_us)
         log.troubles["unreadable_stamps"] += self.clock.unreadable
         log.troubles["backward_steps"] += self.clock.backwards
         log.zone_us = self.times.zone_us or 0
@@ -248,7 +256,7 @@ class _Parser:
         log.benchmarks, log.statistics = bench.benchmarks, bench.statistics
         log.bench_setup = bench.setup
         log.version = log.version or log.bench_setup.get("RocksDB", "")
-        if not log.openings and (log.records or log.dumps):
+        if not log.openings and (log.records or log.dumps or log.statistics):
             self._opened(log.first_us or 0, "")
         return log
 
@@ -273,6 +281,8 @@ class _Parser:
             if not self._repeated(line):
                 self._before()
                 log.records.append(record)
+                if isinstance(record, SwitchLine):
+                    self._written(record.time_us)
         elif looks_damaged(message):
             log.troubles["unreadable_lines"] += 1
         elif not message.startswith("["):  # a collector's stamp on each line of a dump
@@ -335,6 +345,10 @@ class _Parser:
         log.openings.append(Opening(version, time_us, number, time_us))
         self.opening = len(log.openings) - 1
 
+    def _written(self, time_us: int) -> None:
+        """Record that the memtables of the present open were written to."""
+        self.first_write_us.setdefault(self.opening, time_us)
+
     def _before(self) -> None:
         """Begin an open without a version if there is none: records before the first version line belong to it."""
         if not self.log.openings:
@@ -347,10 +361,11 @@ class _Parser:
 
     def _repeated(self, line: Line) -> bool:
         """Whether the same line with the same time stamp was read before; whole seconds do not tell."""
-        if self.clock.step_us >= _WHOLE_SECOND_US and "time_micros" not in line.message:
+        exact = "time_micros" in line.message  # tells the time better than a stamp of milliseconds
+        if self.clock.step_us >= _WHOLE_SECOND_US and not exact:
             return False
-        key = hash((line.time_us, line.thread, line.message))
-        if key in self.seen and (line.stamped or "time_micros" in line.message):
+        key = hash((0 if exact else line.time_us, line.thread, line.message))
+        if key in self.seen and (line.stamped or exact):
             self.log.troubles["duplicate_lines"] += 1
             return True
         self.seen.add(key)
@@ -371,4 +386,6 @@ class _Parser:
             troubles["unknown_events"] += 1
         self._before()
         time_us = self.times.of(data.get("time_micros"), line)
+        if name == "flush_started":
+            self._written(time_us)
         self.log.records.append(Event(time_us, intern(line.thread), number, self.opening, name, job, data))

@@ -242,7 +242,8 @@ class Opening:
     version: str
     """RocksDB version, such as 7.8.3; empty if the file begins after the open."""
     ready_us: int
-    """Time of the "DB pointer" line (the store is ready for use); without that line, time of the open's first line."""
+    """Time of the "DB pointer" line (the store is ready for use), and not after the first write; without that line, time of the
+    open's first line."""
     line: int = 0
     """Number of the version line; of the first record without one."""
     opened_us: int = 0

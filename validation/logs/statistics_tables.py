@@ -10,24 +10,33 @@ from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
 
 _GIB: Final = 2.0**30
+_FLUSHED, _COMPACTED, _COMPACTION_READS = (f"rocksdb.{name}.bytes" for name in ("flush.write", "compact.write", "compact.read"))
+"""Tickers of the bytes that flushes and compactions wrote, and compactions read."""
+_ROUNDING: Final = 0.0051 * _GIB
+"""Error of a sum of bytes, which RocksDB prints to 0.01 GB."""
+_LEAST_GB: Final = 0.25
+"""Least sum that rows of a table tell: they have 0.1 GB, so it is known to 20 %."""
 _LEAST_S: Final = 0.01
 """Shortest time of which a rate is known."""
 
 
 def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
-    """Summarise the last statistics dump, which is cumulative since the open; None without a dump.
+    """Summarise the last statistics dump, which is cumulative since the open, or tickers; None without either.
 
-    Sizes are rounded as RocksDB prints them. What the dump does not have is None: with the statistics of the database alone
-    the jobs, with a table of compactions alone the time.
+    Sizes are rounded as RocksDB prints them. What the text does not have is None: with the statistics of the database alone
+    the jobs, with a table of compactions or tickers alone the time.
     """
     with_tables = [d for d in log.dumps if any(f.levels for f in d.families.values())] or [d for d in log.dumps if d.db]
-    if not with_tables:
+    if not with_tables and not log.tickers:
         return None
-    dump = with_tables[-1]
+    dump = with_tables[-1] if with_tables else StatsDump(None, 0, 0)
     levels = _levels(dump)
     uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
-    written = _written(dump) or sum(row["write_bytes"] for row in levels)
-    flushed = (sum(_flushed(f) for f in dump.families.values()) or _flushed_by_sums(dump)) if levels else None
+    by_family = [size for f in dump.families.values() if (size := _flushed(f)) is not None]
+    flushed = sum(by_family) if by_family else _flushed_by_sums(dump) or log.tickers.get(_FLUSHED)
+    written, read_gb, jobs = _written(dump), _sum(dump, "Read(GB)"), _sum(dump, "Comp(cnt)")
+    if written is None and flushed is not None and _COMPACTED in log.tickers:
+        written = flushed + log.tickers[_COMPACTED]
     stall_s, counts, causes = _stall_s(log, dump), total_stalls(dump), [cause.value for cause in THROTTLE_CAUSES]
     result: dict[str, Any] = {
         "duration_s": uptime or None,
@@ -36,13 +45,13 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "compaction_count": None,
         "trivial_move_count": None,
         "drop_count": None,
-        "compaction_read_bytes": sum(row["read_bytes"] for row in levels) if levels else None,
-        "compaction_write_bytes": max(0.0, written - flushed) if flushed is not None else None,
-        "write_amplification": written / flushed if flushed else None,
+        "compaction_read_bytes": log.tickers.get(_COMPACTION_READS) if read_gb is None else read_gb * _GIB,
+        "compaction_write_bytes": _compacted(written, flushed),
+        "write_amplification": written / flushed if written is not None and flushed else None,
         "pairs": [],
         "files_per_level": _files(levels),
         "levels": levels,
-        "live_bytes": sum(row["bytes"] for row in levels) if levels else None,
+        "live_bytes": _sum(dump, "Size"),
         "stall_seconds": dict.fromkeys(causes, None if stall_s or any(counts.values()) else 0.0),
         "stall_interval_seconds": dict.fromkeys(causes),
         "stall_unattributed_s": stall_s,
@@ -55,8 +64,7 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     high = [row for f in dump.families.values() for row in f.priorities if row.get("Priority") == "High"]
     if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
         result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
-        merges = int(sum(row["jobs"] for row in levels)) - result["flush_count"]
-        result["compaction_count"] = merges if levels and merges >= 0 else None
+        result["compaction_count"] = int(jobs) - result["flush_count"] if jobs and jobs >= result["flush_count"] else None
     return result | operations(dump.db, uptime, log.tickers)
 
 
@@ -69,16 +77,30 @@ def _written(dump: StatsDump) -> float | None:
     return float(sum(sums)) * _GIB if families and len(sums) == len(families) else None
 
 
-def _flushed(family: FamilyStats) -> float:
-    return family.flush_bytes or next(
-        (_all_written(r) * _GIB for r in family.priorities if r.get("Priority") == "High"), 0.0
-    )
+def _sum(dump: StatsDump, column: str) -> float | None:
+    """Return the sum of a column over all families; None without the rows of their sums, as the table may be cut then."""
+    rows = [family.row("Sum") or {} for family in dump.families.values() if family.levels]
+    return float(sum(row[column] for row in rows)) if rows and all(column in row for row in rows) else None
+
+
+def _compacted(written: float | None, flushed: float | None) -> float | None:
+    """Return the bytes that compactions wrote; None if they are unknown, or less than the rounding of the sums."""
+    if written is None or flushed is None:
+        return None
+    compacted = written - flushed
+    return compacted if compacted == 0.0 or compacted > _ROUNDING else None
+
+
+def _flushed(family: FamilyStats) -> float | None:
+    """Return the bytes that the flushes of a family wrote; None if its statistics do not have them."""
+    high = next((_all_written(row) for row in family.priorities if row.get("Priority") == "High"), 0.0)
+    return family.flush_bytes if family.flush_bytes is not None else high * _GIB if high >= _LEAST_GB else None
 
 
 def _flushed_by_sums(dump: StatsDump) -> float | None:
     """Return the flushed bytes that the rows "Sum" imply: their W-Amp is relative to them; None without such rows."""
-    rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None]
-    if not rows or not all(row.get("W-Amp") and row.get("Write(GB)") for row in rows):
+    rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None and row.get("Write(GB)")]
+    if not all(row.get("W-Amp") for row in rows) or sum(_all_written(row) for row in rows) < _LEAST_GB:
         return None
     return sum(_all_written(row) / float(row["W-Amp"]) for row in rows) * _GIB
 
@@ -138,16 +160,15 @@ def _files(levels: list[dict[str, Any]]) -> list[int]:
 def operations(counters: Mapping[str, float], until_s: float, tickers: Mapping[str, float]) -> dict[str, Any]:
     """Return the writes of `until_s` seconds from a dump's counters (`StatsDump.db`) of this time; empty if it has none.
 
-    `tickers` are used where the dump has no number. Pipelined writes leave the dump's "writes" at 0, so its "keys" count.
+    Without a time there is no rate. `tickers` are used where the dump has no number. Pipelined writes leave the dump's "writes"
+    at 0, so its "keys" count.
     """
     names = ("cumulative_keys", "cumulative_writes")
     writes = next((n for name in names if (n := counters.get(name))), tickers.get("rocksdb.number.keys.written"))
-    if not writes or until_s < _LEAST_S:
+    if not writes:
         return {}
     ingested = counters.get("cumulative_ingest_bytes")
+    rate = {"operations_until_s": until_s, "write_ops_per_s": writes / until_s} if until_s >= _LEAST_S else {}
     return {
-        "operations": writes,
-        "operations_until_s": until_s,
-        "write_ops_per_s": writes / until_s,
-        "user_bytes_written": ingested or tickers.get("rocksdb.bytes.written", ingested),
-    }
+        "operations": writes, **rate, "user_bytes_written": ingested or tickers.get("rocksdb.bytes.written", ingested),
+    }  # fmt: skip

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.validation.logs.bench import NUMBER, BenchReader, ImpossibleNumber, number_of
 
@@ -18,7 +19,12 @@ _COUNTS: Final = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 """RocksDB prints counts of entries with decimal suffixes (util/string_util.cc:NumberToString)."""
 _MOST_FILES: Final = 10**9
 """Largest number of files of a level."""
-_SECTION: Final = re.compile(r"\*\* (DB Stats|Compaction Stats \[(.*?)\]|File Read Latency Histogram By Level.*?) \*\*")
+_SECTION: Final = re.compile(
+    r"\*\* (?:(?:DB Stats|File Read Latency Histogram By Level.*?) \*\*|(Compaction Stats)(?: \[(.*?)\] \*\*| \[(.*)$| \*\*))"
+)
+"""Begin of a section. The name of a column family may have a line feed; releases before 3.0 print none."""
+_MAY_FALL: Final = "Wnew(GB)"
+"""Column that is negative where compactions drop more than they write."""
 _UPTIME: Final = re.compile(rf"Uptime\(secs\): ({NUMBER}) total, ({NUMBER}) interval")
 _HEADER: Final = re.compile(r"(Level|Priority)\s+Files\s+Size.*")
 _ROW: Final = re.compile(r"(?:^|\s)(L\d{1,2}|Sum|Int|Low|High|User|Bottom)\s+(\d+/\d+\s.*)")
@@ -28,6 +34,8 @@ _DB: Final = tuple(
     for line in (
         r"writes: (?P<writes>COUNT) writes, (?P<keys>COUNT) keys, (?P<commit_groups>COUNT) (?:commit groups|batches), "
         r"N writes per (?:commit group|batch), ingest: (?P<ingest_bytes>BYTES), (?P<ingest_bytes_per_s>BYTES)/s",
+        r"writes: (?P<writes>COUNT) writes, (?P<keys>COUNT) keys, COUNT batches, N writes per batch, "
+        r"(?P<ingest_bytes>BYTES) user ingest, stall micros: (?P<stall_micros>COUNT)",
         r"WAL: (?P<wal_writes>COUNT) writes, (?P<wal_syncs>COUNT) syncs, N writes per sync, written: (?P<wal_bytes>BYTES)",
         r"stall: (?P<stall_s>\d+:\d\d:N) H:M:S, (?P<stall_percent>N) percent",
         r"compaction: (?P<compaction_write_bytes>BYTES) write, BYTES/s write, (?P<compaction_read_bytes>BYTES) read, "
@@ -35,7 +43,7 @@ _DB: Final = tuple(
     )
 )
 """Lines of the DB statistics; the groups are the names of `StatsDump.db`."""
-_FLUSH: Final = re.compile(rf"Flush\(GB\): cumulative ({NUMBER}), interval {NUMBER}")
+_FLUSH: Final = re.compile(rf"Flush\(GB\): (?:ac)?cumulative ({NUMBER}), interval {NUMBER}")
 _BLOBS: Final = re.compile(
     rf"Blob file count: (\d+), total size: ({NUMBER}) GB(?:, garbage size: ({NUMBER}) GB, space amp: ({NUMBER}))?"
 )
@@ -109,6 +117,8 @@ class StatsReader:
         self._family: FamilyStats | None = None
         self._header: list[str] = []
         self._rows: list[dict[str, Any]] = []
+        self._database_first = False
+        """Whether the statistics of the database precede those of the column families in the current dump."""
         self._loose = False
         """Whether the current dump has no "DUMPING STATS" line, as in db_bench's output."""
 
@@ -116,7 +126,7 @@ class StatsReader:
         """Begin a dump, at its line "DUMPING STATS" or (`loose`) at its first section if that line is absent."""
         self._dump, self._loose = StatsDump(time_us, opening, line), loose
         self.dumps.append(self._dump)
-        self._family, self._header = None, []
+        self._family, self._header, self._database_first = None, [], False
 
     def take(self, text: str, time_us: int | None, opening: int, line: int = 0) -> bool:
         """Read one line; return True if it belongs to a dump or to db_bench's results."""
@@ -130,7 +140,7 @@ class StatsReader:
     def _take(self, text: str, time_us: int | None, opening: int, line: int) -> bool:
         for mark, reader in _READERS:
             if mark in text:
-                if self._dump is None or (mark == "Stats" and self._complete()):
+                if self._dump is None or (mark == "Stats" and self._complete(text)):
                     self.begin(time_us, opening, line, loose=True)
                 return reader(self, text)
         if self._header and (row := _ROW.search(text)):
@@ -141,10 +151,12 @@ class StatsReader:
             return True
         return self.bench.take(text, time_us, opening)
 
-    def _complete(self) -> bool:
-        """Whether the current dump has no "DUMPING STATS" line and is complete: the next section begins another."""
+    def _complete(self, text: str) -> bool:
+        """Whether the current dump has no "DUMPING STATS" line and is complete: the section of this line begins another."""
         dump = self._dump
-        return dump is not None and self._loose and "cumulative_stall_s" in dump.db and bool(dump.families)
+        if dump is None or not self._loose or not dump.families or "cumulative_stall_s" not in dump.db:
+            return False
+        return not self._database_first or "DB Stats" in text
 
     def _section(self, text: str) -> bool:
         found = _SECTION.search(text)
@@ -152,7 +164,9 @@ class StatsReader:
             return False
         assert self._dump is not None
         self._header = []
-        self._family = self._dump.families.setdefault(found[2], FamilyStats()) if found[2] is not None else None
+        name = next((name for name in found.groups()[1:] if name is not None), DEFAULT_FAMILY)
+        self._family = self._dump.families.setdefault(name, FamilyStats()) if found[1] else None
+        self._database_first |= "DB Stats" in text and not self._dump.families
         return True
 
     def _uptime(self, text: str) -> bool:
@@ -169,8 +183,7 @@ class StatsReader:
         found = _HEADER.search(text)
         if found and self._family is not None:
             self._header = found[0].split()
-            rows = self._family.levels if found[1] == "Level" else self._family.priorities
-            self._rows = [] if rows else rows  # 6.x prints every table twice: ignore the second
+            self._rows = self._family.levels if found[1] == "Level" else self._family.priorities
         return bool(found)
 
     def _row(self, name: str, rest: str) -> None:
@@ -187,12 +200,26 @@ class StatsReader:
             raise
         except (IndexError, ValueError):
             at = -1
-        if at != len(cells):
+        negative = any(isinstance(value, float) and value < 0.0 for name, value in values.items() if name != _MAY_FALL)
+        if at != len(cells) or negative:
             self._damaged()
             return
         if "Size(MB)" in values:
             values["Size"] = values["Size(MB)"] * _UNITS["MB"]
-        self._rows.append(values)
+        same = next((row for row in self._rows if row[self._header[0]] == name), None)
+        if same is None:
+            self._rows.append(values)
+        elif same != values and self._loose and self._rows[0] is same:  # 6.x prints every table twice, this is another one
+            self._next_table(values)
+
+    def _next_table(self, row: dict[str, Any]) -> None:
+        """Begin a dump with the first row of a table of the present family, where two dumps are not told apart otherwise."""
+        assert self._dump is not None
+        name, header = next(name for name, family in self._dump.families.items() if family is self._family), self._header
+        self.begin(self._dump.time_us, self._dump.opening, self._dump.line, loose=True)
+        self._family, self._header = self._dump.families.setdefault(name, FamilyStats()), header
+        self._rows = self._family.levels if header[0] == "Level" else self._family.priorities
+        self._rows.append(row)
 
     def _db(self, text: str) -> bool:
         assert self._dump is not None
@@ -200,7 +227,10 @@ class StatsReader:
         for line in _DB:
             if found := line.search(text):
                 prefix = found[1].lower()
-                values = {f"{prefix}_{name}": _amount(value) for name, value in found.groupdict().items()}
+                amounts = {name: _amount(value) for name, value in found.groupdict().items()}
+                if (micros := amounts.pop("stall_micros", None)) is not None:  # before 3.10
+                    amounts["stall_s"] = micros / 1e6
+                values = {f"{prefix}_{name}": amount for name, amount in amounts.items()}
                 if min(values.values()) < 0:
                     return self._damaged()
                 db |= values
@@ -210,9 +240,8 @@ class StatsReader:
         return True
 
     def _family_line(self, text: str) -> bool:
-        family = self._family or (next(iter(self._dump.families.values()), None) if self._dump else None)
-        if family is None:
-            return False
+        assert self._dump is not None
+        family = self._family or next(iter(self._dump.families.values()), FamilyStats())
         if found := _FLUSH.search(text):
             family.flush_bytes = number_of(found[1]) * _UNITS["GB"]
         elif found := _BLOBS.search(text):
@@ -229,6 +258,8 @@ class StatsReader:
                 self._damaged()
         else:
             return self._damaged()
+        if not self._dump.families:  # the table above was left out
+            self._dump.families[DEFAULT_FAMILY] = family
         return True
 
     def _damaged(self) -> bool:
@@ -240,7 +271,7 @@ class StatsReader:
 _READERS: Final = (
     ("Stats", StatsReader._section),
     ("Uptime(secs)", StatsReader._uptime),
-    ("Files   Size", StatsReader._table),
+    ("Rd(MB/s)", StatsReader._table),
     ("Cumulative ", StatsReader._db),
     ("Interval ", StatsReader._db),
     ("Flush(GB)", StatsReader._family_line),

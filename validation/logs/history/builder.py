@@ -304,16 +304,20 @@ class _Builder:
         levels = [event.level("output_level"), text_lines.level]
         most_frequent = self.result.most_frequent
         job.output_level = most_frequent(levels, default=job.output_level)
-        counts = [event.whole("num_output_files"), len(job.outputs) or None, len(text_lines.files) or None]
-        job.output_files = most_frequent(counts)
-        self.places.update((f.number, job.output_level) for f in job.outputs)
         generated = text_lines.files.values()
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in generated) or None]
+        entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
+        counts = [len(job.outputs) or None, len(text_lines.files) or None]
+        files, size = event.whole("num_output_files"), event.whole("total_output_size")
+        if size is not None and size not in sizes and (files or 0) > max(len(job.outputs), len(generated)):
+            sizes, entries, counts = [], [], []  # the events and lines of some files are lost: what is left is not the whole
+            self.result.problems["unknown_numbers"] += 1
+        job.output_files = most_frequent([files, *counts])
+        self.places.update((f.number, job.output_level) for f in job.outputs)
         both = text_lines.write_bytes  # SST files and blob files
         text_bytes = None if both is None else max(0, both - job.blob_write_bytes)
-        job.write_bytes = most_frequent([event.whole("total_output_size"), text_bytes, *sizes])
+        job.write_bytes = most_frequent([size, text_bytes, *sizes])
         text_entries_in, text_entries_out = text_entries(line, event, job.subcompactions)
-        entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
         job.entries_in = most_frequent([event.whole("num_input_records"), text_entries_in])
         job.entries_out = most_frequent([event.whole("num_output_records"), text_entries_out, *entries])
         if line is not None:

@@ -43,7 +43,7 @@ def memtable_fills(log: RocksDbLog, flushes: Sequence[LogJob]) -> list[Fill]:
     for store, jobs in by_store.items():
         times, used = switches.get(store, []), 0
         opened = log.openings[store[0]]
-        since: int | None = max(origin_us(log), opened.ready_us) if opened.version else None
+        since: int | None = max(origin_us(log), opened.ready_us) if opened.version and opened.ready_us else None
         for job in sorted(jobs, key=lambda j: j.start_us):
             used += max(1, job.memtables)
             full = times[used - 1] if used <= len(times) and times[used - 1] <= job.start_us + _NEAR_US else job.start_us

@@ -129,6 +129,11 @@ class _StateReader:
         self._pending: dict[str, StallLine] = {}
         self._families: dict[str, str] = {}
         self._committed: set[str] = set()
+        """Threads that released memtables since their last commit."""
+        self._released: set[int] = set()
+        """Files whose memtables were released."""
+        self._files: dict[tuple[int, int], int] = {}
+        """By (opening, job) of the jobs at work: their last file."""
 
     def take(self, record: Record) -> None:
         """Read the next record in file order."""
@@ -139,8 +144,11 @@ class _StateReader:
             self._stall(record)
         elif isinstance(record, Event) and record.name in _COMMITS:
             self._commit(record)
+        elif isinstance(record, Event) and record.name == "table_file_creation":
+            self._files[record.opening, record.job] = record.whole("file_number") or 0
         elif isinstance(record, ReleasedLine):
             self._committed.add(record.thread)
+            self._released.add(record.file)
         elif isinstance(record, MovedLine):
             self._families[record.thread] = record.column_family
 
@@ -171,7 +179,8 @@ class _StateReader:
             self.states.append(_state(line))
             self._families[thread] = line.column_family
         # if another thread commits a flush together with its own, the flush's thread recomputes nothing
-        own = record.name != "flush_finished" or thread in self._committed or not self._releases
+        file = self._files.pop((record.opening, record.job), 0)
+        own = record.name != "flush_finished" or thread in self._committed or not self._releases or file not in self._released
         self._committed.discard(thread)
         if own and (line is None or abs(line.time_us - record.time_us) > _NEAR_US):
             family = str(record.data.get("cf_name") or self._families.get(thread, "default"))

@@ -82,7 +82,7 @@ def summarise_log(
         of_blobs = blobs["blobs"]["bytes"]
         levels["live_bytes"] = None if None in (levels["live_bytes"], of_blobs) else levels["live_bytes"] + of_blobs
     return {
-        "duration_s": duration_s,
+        "duration_s": duration_s if end > zero else None,
         **_work(inside),
         **levels,
         **blobs,
