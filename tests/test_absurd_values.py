@@ -11,9 +11,11 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.options.options import resolve_options
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.make import make_workload
+from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.sim import process_memory
 from lsmlab.sim.setting import Setting
 from lsmlab.sim.setup import set_up
+from lsmlab.validation.casefiles.curves import read_series
 from running import configuration
 
 GENERIC = {"_target_": "lsmlab.models.workloads.generic.Constant", "rate": 100}
@@ -88,3 +90,21 @@ def test_a_container_has_less_memory_than_its_machine(
         (tmp_path / "memory.max").write_text(text)
 
     assert min(machine_bytes, limit) == process_memory.memory_bytes.__wrapped__()
+
+
+def test_times_of_a_trace_that_numbers_cannot_tell_apart(tmp_path: Path) -> None:
+    """A time beyond all others leaves no length between them; the message names the file."""
+    path = tmp_path / "trace.csv"
+    path.write_text("-1e308,100\n1,300\n2,40\n")
+
+    with pytest.raises(InputError, match=r"trace\.csv: its times differ by more than numbers can tell apart"):
+        read_trace(path, TraceColumn.OPERATIONS)
+
+
+def test_a_cell_that_is_too_long(tmp_path: Path) -> None:
+    """A cell above the limit of CSV files is an error that names the file."""
+    path = tmp_path / "report.csv"
+    path.write_text("0,1\n1," + "9" * 200_000 + "\n")
+
+    with pytest.raises(InputError, match=r"report\.csv cannot be read"):
+        read_series(path)

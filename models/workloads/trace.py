@@ -71,6 +71,8 @@ def _recorded(
     starts = [t - first for t, _ in rows]
     end = 2 * starts[-1] - starts[-2]
     lengths = [b - a for a, b in zip(starts, [*starts[1:], end], strict=True)]
+    if min(lengths) <= 0.0:
+        raise InputError(f"{path}: its times differ by more than numbers can tell apart; give seconds since the begin")
     per = lengths if column is TraceColumn.OPERATIONS else [1.0] * len(rows)
     return Recorded(tuple(starts), tuple(scale * v / s for (_, v), s in zip(rows, per, strict=True)), end, loop)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.csv_rows import rows_of
 from lsmlab.models.text.files import read_text
 from numpy.typing import NDArray
 
@@ -23,8 +23,8 @@ def read_series(path: Path) -> Floats:
     Raises InputError that names the line.
     """
     rows: list[tuple[float, float]] = []
-    for number, row in enumerate(csv.reader(read_text(path).splitlines()), 1):
-        if not row or row[0].lstrip().startswith("#"):
+    for number, row in rows_of(read_text(path).splitlines(), str(path)):
+        if row[0].lstrip().startswith("#"):
             continue
         try:
             rows.append((float(row[0]), float(row[1])))
