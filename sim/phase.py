@@ -326,9 +326,7 @@ def advance(env: simpy.Environment, until_s: float, finished: simpy.Event, progr
     # no event of the simulation updates the bar, so results are the same with and without a bar
     step_s = min(until_s, 86400.0) / _PROGRESS_STEPS
     while not end.processed:
-        target_s = min(env.now + step_s, until_s)
+        target_s = max(env.now + step_s, env.peek())  # at least the next event, however far it is
         while env.peek() <= target_s and not end.processed:
             env.step()
-        progress(min(target_s, env.peek()), until_s)
-        if env.peek() > target_s:
-            step_s = max(step_s, env.peek() - env.now)
+        progress(min(target_s, env.peek(), until_s), until_s)
