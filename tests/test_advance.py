@@ -9,7 +9,7 @@ from lsmlab.sim.phase import advance
 
 
 def test_a_bar_passes_times_that_rounding_misses() -> None:
-    """now + (next - now) may be just below the next event: the simulation still reaches it, and the bar never passes the end."""
+    """Now + (next - now) may be just below the next event: the simulation still reaches it, and the bar never passes the end."""
     rng = random.Random(1)
     times = ((rng.random(), 1.0 + rng.random()) for _ in range(10_000))
     first, second = next((a, b) for a, b in times if a + (b - a) < b)
