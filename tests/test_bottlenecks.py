@@ -27,7 +27,9 @@ STORES = {
     Bottleneck.LIMITER: ("device=nvme", "engine.options.rate_limiter_bytes_per_sec=50MiB/s", JOBS.format(4)),
     Bottleneck.CORES: ("device=nvme", "host.cores=1", JOBS.format(8), "workload.duration=20s"),
     Bottleneck.SLOTS: ("device=nvme", JOBS.format(2), "workload.duration=30s"),
-    Bottleneck.L0_COMPACTION: ("device=nvme", JOBS.format(8), "engine.options.max_bytes_for_level_base=256MiB"),
+    Bottleneck.L0_COMPACTION: (
+        "device=nvme", JOBS.format(8), "engine.options.max_bytes_for_level_base=256MiB", "workload.duration=20s",
+    ),
     Bottleneck.MEMTABLES: (
         "device=nvme", JOBS.format(12), "workload.value_size=2000", "engine.options.disable_auto_compactions=true",
     ),

@@ -34,9 +34,9 @@ def test_a_cap_above_the_device_is_left_out() -> None:
 
 
 def test_a_cap_above_the_rates_of_all_threads_is_left_out() -> None:
-    """One flush and three compactions compute so long per byte that they write at most 2,291 MB/s together."""
-    assert caps("device.write_cap=2300MB/s") == (None, None)
-    assert caps("device.write_cap=2200MB/s") == (None, 2200 * MB)
+    """One flush and three compactions compute so long per byte that they write at most 2,348 MB/s together."""
+    assert caps("device.write_cap=2350MB/s") == (None, None)
+    assert caps("device.write_cap=2340MB/s") == (None, 2340 * MB)
 
 
 @pytest.mark.parametrize(

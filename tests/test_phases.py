@@ -134,12 +134,15 @@ def test_reads_follow_writes_and_waits_take_their_time() -> None:
 def test_reads_of_a_phase_are_those_after_a_prefill() -> None:
     """The block cache fills in a phase as it does in a run of its own on the same store."""
     cached = (*SMALL, "engine.options.cache_size=8MiB", "engine.options.bloom_bits=10")
-    alone = simulate(*cached, "prefill=fillrandom", "prefill.num=200k", "workload=readrandom").summary
     steps = "workload.phases=[fillrandom,flush,waitforcompaction,readrandom,{wait:10s},readrandom]"
-    *_, first, _, second = simulate(*cached, "workload=phases", steps).summary["phases"]
+    alone = cold = warm = 0.0
+    for seed in ("seed=1", "seed=2", "seed=3"):  # a file more or less changes the rate by some percent
+        alone += simulate(*cached, seed, "prefill=fillrandom", "prefill.num=200k", "workload=readrandom").summary["ops_per_s"]
+        *_, first, _, second = simulate(*cached, seed, "workload=phases", steps).summary["phases"]
+        cold, warm = cold + first["ops_per_s"], warm + second["ops_per_s"]
 
-    assert first["ops_per_s"] == pytest.approx(alone["ops_per_s"], rel=0.05)
-    assert second["ops_per_s"] > first["ops_per_s"]
+    assert cold == pytest.approx(alone, rel=0.03)
+    assert warm > cold
 
 
 def test_actions_of_rocksdb_need_its_pickers() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from lsmlab.sim.clients.group import READ, SCAN, WRITE, ClientGroup
+from lsmlab.sim.results.job_sums import finished
 from lsmlab.sim.results.phase_records import PhaseRecord, TreeState
 from lsmlab.sim.results.series import Table
 from lsmlab.sim.results.stores import Store
@@ -98,11 +99,12 @@ def _tree(parts: Parts) -> dict[str, Any]:
 
 def _written_bytes(parts: Parts, jobs: Table) -> dict[str, int]:
     """Return the bytes that flushes and compactions wrote which ended in it."""
-    ended = np.zeros(len(jobs["end_s"]), dtype=np.bool_)
+    done = finished(jobs, "kind", "shard", "end_s", "write_bytes")
+    ended = np.zeros(len(done["end_s"]), dtype=np.bool_)
     for store, step in parts:
-        own = np.isin(jobs["shard"], [database.number for database in store.databases])
-        ended |= own & (jobs["end_s"] > step.start_s) & (jobs["end_s"] <= step.end_s)
-    return {kind: int(jobs["write_bytes"][ended & (jobs["kind"] == kind)].sum()) for kind in ("flush", "compaction")}
+        own = np.isin(done["shard"], [database.number for database in store.databases])
+        ended |= own & (done["end_s"] > step.start_s) & (done["end_s"] <= step.end_s)
+    return {kind: int(done["write_bytes"][ended & (done["kind"] == kind)].sum()) for kind in ("flush", "compaction")}
 
 
 def _latency(

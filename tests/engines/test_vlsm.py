@@ -130,15 +130,16 @@ def test_good_vssts_suffice_and_a_job_takes_about_one_sst() -> None:
 
     Jobs beside an L0 job have only the vSSTs outside its key range, so they are left out.
     """
-    jobs, summary = result(*vlsm(512)).jobs, result(*vlsm(512)).summary
+    jobs = result(*vlsm(512)).jobs
     merge = np.asarray(jobs["kind"]) == "compaction"
     good = merge & (np.asarray(jobs["reason"]) == GOOD)
     alone = ~overlapping_in_time(jobs, good, merge & (jobs["start_level"] == 0)).any(axis=1)
     input_ssts = ((jobs["read_bytes"] - jobs["read_bytes_output_level"])[good] / (MIB / 2))[alone]
 
-    picks = {name: count for name, count in summary["job_reasons"].items() if name.startswith("Vsst")}
+    seeds = [result(*vlsm(512), f"seed={seed}").summary["job_reasons"] for seed in (1, 2, 3)]
+    picks = [(name, count) for reasons in seeds for name, count in reasons.items() if name.startswith("Vsst")]
 
-    assert picks[GOOD] > 0.99 * sum(picks.values())
+    assert sum(count for name, count in picks if name == GOOD) > 0.98 * sum(count for _, count in picks)
     assert 0.95 < np.quantile(input_ssts, 0.1) < input_ssts.max() < 2.1
     assert (jobs["input_files"][good][alone] > 1).mean() > 0.85
 
