@@ -100,8 +100,7 @@ def set_up(setting: Setting, like: Mapping[str, KeySample] | None = None, *, dat
     """Choose the keys that a run simulates and the sizes of its entries.
 
     `like`: sampled keys by column family that another phase of the run has chosen. `databases`: number of databases in its
-    process. Raises InputError if the keys do not fit in
-    memory.
+    process. Raises InputError if the keys do not fit in memory.
     """
     engines, workload, shares = setting.engines, setting.workload, setting.shares
     _check_actions(engines, workload)

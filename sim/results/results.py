@@ -148,7 +148,7 @@ def collect(
 def _notes(stores: Sequence[Store]) -> list[str]:
     """Return notes on options and workloads, each once, and those on a run of several databases or devices."""
     found = dict.fromkeys(n for store in stores for n in (*store.setup.engine.notes, *store.setup.workload.notes))
-    several = "intervals are learnt from runs of one database; four recordings of two databases have been compared"
+    several = "intervals are learnt from runs of one database; seven recordings of 2 to 100 databases have been compared"
     snapshots = (
         "snapshots: which versions stay, and which files are compacted after a release, are rules of RocksDB's source; no "
         "recorded store with snapshots has been compared, so the error of these numbers is not known"

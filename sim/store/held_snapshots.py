@@ -33,7 +33,10 @@ def hold_snapshots(
 
 
 def check_snapshots(engines: Iterable[Engine], actions: Iterable[StoreAction | None]) -> None:
-    """Raise InputError for a store whose old versions are not modelled. `actions`: those of the phases of its workload."""
+    """Raise InputError for a store whose old versions are not modelled.
+
+    `actions`: those of the phases of its workload, and those beside its clients.
+    """
     for engine in engines:
         picker = engine.picker
         if engine.options.enable_blob_files:
