@@ -21,8 +21,8 @@ from lsmlab.validation.casefiles.overrides import overrides_of
 FILE: Final = "case.yaml"
 PARTS: Final = ("calibration", "test", "quarantine")
 _KEYS: Final = (
-    "name", "source", "part", "store", "host", "device", "prefill", "initial_tree", "databases", "shared", "workload", "keys",
-    "seed", "measured", "noise", "series", "log", "record", "group", "not_expressed",
+    "name", "source", "part", "store", "host", "device", "prefill", "initial_tree", "databases", "shared", "workload",
+    "conditions", "keys", "seed", "measured", "noise", "series", "log", "record", "group", "not_expressed",
 )  # fmt: skip
 _REQUIRED: Final = ("store", "workload")
 _MACHINE: Final = ("host", "device", "limits")

@@ -29,7 +29,7 @@ _ADDED: Final = {"workload": (FAMILIES, "actions"), "prefill": (FAMILIES, "optio
 def overrides_of(mapping: Mapping[str, Any], directory: Path) -> tuple[list[str], list[str]]:
     """Return overrides for `lsmlab run` and notes on assumptions. Raises InputError that names the key."""
     overrides, notes = _store(mapping["store"], directory)
-    for key, group in (("host", "host"), ("device", "device"), ("workload", "workload")):
+    for key, group in (("host", "host"), ("device", "device"), ("workload", "workload"), ("conditions", "conditions")):
         overrides += _group(mapping.get(key), key, group)
     prefill = mapping.get("prefill")
     if prefill is not None:

@@ -3,6 +3,7 @@ import java.io.PrintWriter;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,16 +17,25 @@ import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.rocksdb.ColumnFamilyOptions;
+import org.rocksdb.CompactRangeOptions;
+import org.rocksdb.CompactRangeOptions.BottommostLevelCompaction;
 import org.rocksdb.DBOptions;
+import org.rocksdb.EnvOptions;
 import org.rocksdb.FlushOptions;
+import org.rocksdb.IngestExternalFileOptions;
 import org.rocksdb.Options;
 import org.rocksdb.RateLimiter;
 import org.rocksdb.RateLimiterMode;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.Snapshot;
+import org.rocksdb.SstFileWriter;
 import org.rocksdb.Statistics;
+import org.rocksdb.TtlDB;
 import org.rocksdb.WriteOptions;
 
 /**
@@ -34,22 +44,27 @@ import org.rocksdb.WriteOptions;
  * <p>Flags of the workload are db_bench's. RocksDB's options are --db.NAME=VALUE and --cf.NAME=VALUE, with names and values
  * as in an OPTIONS file; RocksDB itself reads them. A put copies nothing into the Java heap and allocates nothing, so that
  * no garbage collection disturbs the latencies.
+ *
+ * <p>--actions has actions beside the clients, with semicolons between them: a name and NAME=VALUE, as in `workload.actions`;
+ * `snapshot` takes one. --compaction_filter_ttl opens a TtlDB. The benchmark `ingestfiles` writes the files of the ingestions.
  */
 public final class RocksdbjniBench {
     private static final Set<String> WRITES = Set.of("fillseq", "fillrandom", "overwrite");
     private static final Set<String> READS = Set.of("readrandom", "readwhilewriting");
-    private static final Set<String> OTHERS = Set.of("stats", "flush", "waitforcompaction");
+    private static final Set<String> OTHERS = Set.of("stats", "flush", "waitforcompaction", "ingestfiles");
     private static final Set<String> KNOWN = Set.of(
             "benchmarks", "db", "num", "duration", "writes", "reads", "threads", "seed", "key_size", "value_size",
             "value_size_min", "value_size_max", "compression_ratio", "disable_wal", "sync", "statistics",
             "rate_limiter_bytes_per_sec", "rate_limiter_refill_period_us", "rate_limiter_fairness", "rate_limiter_mode",
             "rate_limiter_auto_tuned", "benchmark_write_rate_limit", "benchmark_read_rate_limit", "use_existing_db",
-            "histogram", "report_file", "report_interval_seconds", "report_bg_io_stats");
+            "histogram", "report_file", "report_interval_seconds", "report_bg_io_stats", "actions", "compaction_filter_ttl");
     /** Flags that take only this value here. */
     private static final Map<String, String> FIXED =
             Map.of("batch_size", "1", "value_size_distribution_type", "fixed", "read_random_exp_range", "0");
     private static final int VALUES_BYTES = 1 << 20;
     private static final int PIECE_BYTES = 100;
+    /** Bytes of the time that a TtlDB adds to each value. */
+    private static final int TTL_BYTES = 4;
 
     private final Map<String, String> flags;
     private final Options options;
@@ -72,7 +87,8 @@ public final class RocksdbjniBench {
             db.setStatistics(statistics);
         }
         options = new Options(db, familyOptions(flags));
-        database = RocksDB.open(options, flags.get("db"));
+        int ttlS = (int) number(flags, "compaction_filter_ttl", 0);
+        database = ttlS > 0 ? TtlDB.open(options, flags.get("db"), ttlS, false) : RocksDB.open(options, flags.get("db"));
         writing.setDisableWAL(truth(flags, "disable_wal")).setSync(truth(flags, "sync"));
     }
 
@@ -175,6 +191,10 @@ public final class RocksdbjniBench {
                 awaitCompactions();
             } else if (name.equals("stats")) {
                 System.out.println("\n" + database.getProperty("rocksdb.stats"));
+            } else if (name.equals("ingestfiles")) {
+                for (Actor actor : actors(new Shared(number(flags, "duration", 0)))) {
+                    actor.writeFiles();
+                }
             } else {
                 measure(name);
             }
@@ -212,6 +232,10 @@ public final class RocksdbjniBench {
         for (Client client : clients) {
             client.start();
         }
+        List<Actor> actors = actors(shared);
+        for (Actor actor : actors) {
+            actor.start();
+        }
         Reporter reporter = new Reporter(shared, flags.get("report_file"), number(flags, "report_interval_seconds", 1));
         shared.begin();
         reporter.start();
@@ -223,6 +247,10 @@ public final class RocksdbjniBench {
         reporter.end();
         if (background != null) {
             background.join();
+        }
+        for (Actor actor : actors) {
+            actor.interrupt();
+            actor.join();
         }
         if (shared.failure != null) {
             throw new IllegalStateException(shared.failure.getMessage(), shared.failure);
@@ -265,8 +293,8 @@ public final class RocksdbjniBench {
         final Latencies latencies = new Latencies();
         final long keys = (long) number(flags, "num", 1_000_000);
         final ByteBuffer key = ByteBuffer.allocateDirect((int) number(flags, "key_size", 16));
-        final int valueBytes = (int) number(flags, "value_size", 100);
-        final int entryBytes = key.capacity() + valueBytes;
+        final int valueBytes = valueBytes();
+        final int entryBytes = key.capacity() + (int) number(flags, "value_size", 100);
         long most;
         double seconds;
 
@@ -275,9 +303,6 @@ public final class RocksdbjniBench {
             this.limiter = limiter;
             chance = new SplittableRandom((long) number(flags, "seed", 1) + index);
             most = shared.durationNs < Long.MAX_VALUE ? Long.MAX_VALUE : (long) number(flags, count, keys);
-            while (key.hasRemaining()) {
-                key.put((byte) '0');
-            }
             setDaemon(true);
         }
 
@@ -311,13 +336,175 @@ public final class RocksdbjniBench {
             }
         }
 
-        /** Write a key as db_bench does: its number in 8 bytes, the highest first, then zeros as text. */
         void chooseKey(long number) {
-            int bytes = Math.min(8, key.capacity());
-            for (int place = 0; place < bytes; place++) {
-                key.put(place, (byte) (number >>> 8 * (bytes - 1 - place)));
+            writeKey(number, key);
+        }
+    }
+
+    /** Write a key as db_bench does: its number in 8 bytes, the highest first, then zeros as text. */
+    private static void writeKey(long number, ByteBuffer key) {
+        int bytes = Math.min(8, key.capacity());
+        for (int place = 0; place < key.capacity(); place++) {
+            key.put(place, place < bytes ? (byte) (number >>> 8 * (bytes - 1 - place)) : (byte) '0');
+        }
+        key.clear();
+    }
+
+    /** Return the bytes of a value that is put, without those that a TtlDB adds. */
+    private int valueBytes() {
+        int all = (int) number(flags, "value_size", 100);
+        return number(flags, "compaction_filter_ttl", 0) > 0 ? Math.max(1, all - TTL_BYTES) : all;
+    }
+
+    /** Return a thread for each of the actions beside the clients. */
+    private List<Actor> actors(Shared shared) {
+        List<Actor> found = new ArrayList<>();
+        for (String action : flags.getOrDefault("actions", "").split(";")) {
+            if (!action.isBlank()) {
+                found.add(new Actor(shared, found.size(), action.trim().split(" ")));
             }
-            key.clear();
+        }
+        return found;
+    }
+
+    /** One thread that does an action once or again and again. */
+    private final class Actor extends Thread {
+        private final Shared shared;
+        private final String name;
+        private final Map<String, String> own;
+        private final Path folder;
+        private final long keys = (long) number(flags, "num", 1_000_000);
+        private Snapshot held;
+
+        Actor(Shared shared, int index, String[] words) {
+            this.shared = shared;
+            name = words[0];
+            own = parsed(Arrays.copyOfRange(words, 1, words.length));
+            folder = Paths.get(flags.get("db"), "ingest-" + index);
+            setDaemon(true);
+        }
+
+        @Override
+        public void run() {
+            try {
+                shared.gate.await();
+                double everyS = number(own, "every", 0);
+                double atS = number(own, "at", everyS);
+                for (int turn = 0; !shared.ended && atS * 1e9 < shared.durationNs; turn++, atS += everyS) {
+                    if (secondsLeft(atS) < -everyS) {
+                        continue;  // the action before took longer than `every`
+                    }
+                    sleepUntil(atS);
+                    act(turn);
+                    if (everyS == 0) {
+                        break;
+                    }
+                }
+                if (own.containsKey("until")) {
+                    sleepUntil(number(own, "until", 0));
+                    release();
+                }
+            } catch (InterruptedException ended) {
+                release();
+            } catch (RocksDBException | IOException | RuntimeException error) {
+                shared.failure = error;
+                shared.ended = true;
+            }
+        }
+
+        private double secondsLeft(double atS) {
+            return atS - (System.nanoTime() - shared.startNs) * 1e-9;
+        }
+
+        private void sleepUntil(double atS) throws InterruptedException {
+            Thread.sleep((long) (1e3 * Math.max(0, secondsLeft(atS))));
+        }
+
+        private void act(int turn) throws RocksDBException, IOException {
+            if (name.equals("flush")) {
+                database.flush(new FlushOptions().setWaitForFlush(true));
+            } else if (name.equals("compact")) {
+                database.compactRange(database.getDefaultColumnFamily(), null, null, compactRange());
+            } else if (name.equals("deleterange")) {
+                database.deleteRange(writing, place("begin", turn), place("end", turn));
+            } else if (name.equals("deletefilesinrange")) {
+                database.deleteFilesInRanges(
+                        database.getDefaultColumnFamily(), List.of(place("begin", turn), place("end", turn)), false);
+            } else if (name.equals("ingest")) {
+                database.ingestExternalFile(
+                        files(turn), new IngestExternalFileOptions().setMoveFiles(truth(own, "move_files")));
+            } else if (name.equals("snapshot")) {
+                release();
+                held = database.getSnapshot();
+            } else {
+                throw new IllegalArgumentException("--actions: " + name + " is not supported; take it out of the case");
+            }
+        }
+
+        private void release() {
+            if (held != null) {
+                database.releaseSnapshot(held);
+                held = null;
+            }
+        }
+
+        private CompactRangeOptions compactRange() {
+            CompactRangeOptions found = new CompactRangeOptions();
+            found.setBottommostLevelCompaction(BottommostLevelCompaction.kForceOptimized);  // as db_bench does
+            found.setExclusiveManualCompaction(truth(own, "exclusive_manual_compaction"));
+            found.setAllowWriteStall(truth(own, "allow_write_stall")).setChangeLevel(truth(own, "change_level"));
+            return found.setTargetLevel((int) number(own, "target_level", -1));
+        }
+
+        /** Return the number of the key at `begin` or `end` of the range of a turn. */
+        private long keyNumber(String end, int turn) {
+            return Math.round(keys * (number(own, end, 0) + turn * number(own, "step", 0)));
+        }
+
+        private byte[] place(String end, int turn) {
+            ByteBuffer key = ByteBuffer.allocate((int) number(flags, "key_size", 16));
+            writeKey(keyNumber(end, turn), key);
+            return key.array();
+        }
+
+        private List<String> files(int turn) throws IOException {
+            try (Stream<Path> found = Files.list(folder.resolve(String.valueOf(turn)))) {
+                return found.map(Path::toString).sorted().collect(Collectors.toList());
+            }
+        }
+
+        /** Write the files of all ingestions, each with all keys of a part of its range. */
+        void writeFiles() throws RocksDBException, IOException {
+            double everyS = number(own, "every", 0);
+            double lastS = name.equals("ingest") ? shared.durationNs * 1e-9 : 0;
+            double atS = number(own, "at", everyS);
+            for (int turn = 0; atS < lastS && (turn == 0 || everyS > 0); turn++, atS += everyS) {
+                Path target = Files.createDirectories(folder.resolve(String.valueOf(turn)));
+                long begin = keyNumber("begin", turn);
+                long count = keyNumber("end", turn) - begin;
+                int files = (int) number(own, "files", 1);
+                for (int file = 0; file < files; file++) {
+                    writeFile(target.resolve(String.format("%04d.sst", file)), begin + count * file / files,
+                            begin + count * (file + 1) / files);
+                }
+            }
+        }
+
+        private void writeFile(Path path, long begin, long end) throws RocksDBException {
+            ByteBuffer values = compressible(Math.max(VALUES_BYTES, 2 * valueBytes()), number(flags, "compression_ratio", 0.5),
+                    new SplittableRandom(begin));
+            ByteBuffer key = ByteBuffer.allocate((int) number(flags, "key_size", 16));
+            byte[] value = new byte[valueBytes()];
+            try (SstFileWriter writer = new SstFileWriter(new EnvOptions(), options)) {
+                writer.open(path.toString());
+                for (long number = begin; number < end; number++) {
+                    writeKey(number, key);
+                    values.clear().position((int) (number * value.length % (VALUES_BYTES - value.length)));
+                    values.get(value);
+                    writer.put(key.array(), value);
+                }
+                writer.finish();
+            }
         }
     }
 

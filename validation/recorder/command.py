@@ -20,6 +20,7 @@ _NOT_FLAGS: Final = (
 _WHOLE: Final = 100.0
 """Sum of db_bench's `column_family_distribution`."""
 _RATE_LIMIT: Final = "rate_limiter_bytes_per_sec"
+_FILTER: Final = "compaction_filter_ttl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,10 @@ def bench_plan(config: Mapping[str, Any], report: Path, driver: Driver = DB_BENC
         flags.pop("benchmark_write_rate_limit", None)
         before = (as_arguments(flags),)
     flags = _with_workload(store, config["workload"])
-    flags |= {"use_existing_db": prefill is not None}
+    actions = _actions(config, driver)
+    flags |= {"use_existing_db": prefill is not None, **actions}
+    if any(action.startswith("ingest ") for action in str(actions.get("actions")).split(";")):
+        before += (as_arguments({**flags, "benchmarks": "ingestfiles"}),)  # not within the limits of the run
     flags |= {
         "benchmarks": f"{_benchmark(config['workload'])},stats",
         "histogram": True,
@@ -79,7 +83,10 @@ def _recorded_prefill_engine(config: Mapping[str, Any]) -> Mapping[str, Any]:
 def _engine_flags(engine: Mapping[str, Any], workload: Mapping[str, Any], driver: Driver) -> dict[str, Flag]:
     """Return the flags of the store: its options and its column families."""
     families = _family_flags(engine.get("families") or {}, workload.get("families") or {}, driver)
-    return {**driver.store_flags(engine), **families}
+    ttl = engine.get(_FILTER)
+    if ttl is not None and not driver.has_actions:
+        raise InputError(f"engine.{_FILTER}: {driver.name} has no compaction filter; record with rocksdbjni")
+    return {**driver.store_flags(engine), **families, **({} if ttl is None else {_FILTER: number(ttl)})}
 
 
 def _family_flags(families: Mapping[str, Any], loads: Mapping[str, Any], driver: Driver) -> dict[str, Flag]:
@@ -116,14 +123,36 @@ def _with_workload(store: Mapping[str, Flag], workload: Mapping[str, Any]) -> di
 
 def _workload_flags(workload: Mapping[str, Any]) -> dict[str, Flag]:
     flags: dict[str, Flag] = {}
-    if workload.get("actions"):
-        raise InputError("workload.actions: cannot be recorded: db_bench has no actions beside its benchmarks; remove them")
     for name, value in workload.items():
         if name not in _NOT_FLAGS and value is not None:
             flags[name] = number(value)
     if flags.get("seed") == 0:
         raise InputError("workload.seed: give a seed other than 0; db_bench replaces 0 by the time of day")
     return flags
+
+
+def _actions(config: Mapping[str, Any], driver: Driver) -> dict[str, Flag]:
+    """Return the flag of actions beside the clients, with snapshots among them: a name and NAME=VALUE, semicolons between."""
+    conditions = config.get("conditions") or {}
+    for name in ("changes", "compaction_errors"):
+        if conditions.get(name):
+            raise InputError(f"conditions.{name}: cannot be recorded; remove it")
+    found = [_snapshot(held) for held in conditions.get("snapshots") or ()]
+    found += [_action(action) for action in config["workload"].get("actions") or ()]
+    if found and not driver.has_actions:
+        raise InputError(f"workload.actions, conditions.snapshots: {driver.name} has neither; record with rocksdbjni")
+    return {"actions": ";".join(found)} if found else {}
+
+
+def _snapshot(held: Mapping[str, Any]) -> str:
+    names = {"at": "at", "until": "until", "renew": "every"}
+    return " ".join(["snapshot", *(f"{names[key]}={number(value)}" for key, value in held.items() if value is not None)])
+
+
+def _action(action: Mapping[str, Any]) -> str:
+    ((name, own),) = ((key, value) for key, value in action.items() if key not in ("at", "every", "step"))
+    settings = {key: value for key, value in action.items() if key != name} | dict(own or {})
+    return " ".join([name, *(f"{key}={str(number(value)).lower()}" for key, value in settings.items())])
 
 
 def _benchmark(workload: Mapping[str, Any]) -> str:

@@ -32,6 +32,8 @@ class Driver:
     """Whether it writes to several column families."""
     option: str = ""
     """Option of `lsmlab record` that gives its program."""
+    has_actions: bool = False
+    """Whether it has actions beside its clients, snapshots and a compaction filter."""
     reads_and_threads: bool = True
     """Whether it reads, and has several client threads, whose puts cost what those of a program in C++ cost."""
 
@@ -71,5 +73,5 @@ def rocksdict_tool(_program: Path | None = None, _release: str = "", _folder: Pa
 
 DB_BENCH: Final = Driver("db_bench", "db_bench", store_flags, db_bench_tool, has_families=True, option="--db-bench")
 ROCKSDICT: Final = Driver("rocksdict", "library", store_flags, rocksdict_tool, reads_and_threads=False)
-ROCKSDBJNI: Final = Driver("rocksdbjni", "library", option_flags, rocksdbjni_tool, option="--jar")
+ROCKSDBJNI: Final = Driver("rocksdbjni", "library", option_flags, rocksdbjni_tool, has_actions=True, option="--jar")
 DRIVERS: Final = {driver.name: driver for driver in (DB_BENCH, ROCKSDICT, ROCKSDBJNI)}
