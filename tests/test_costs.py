@@ -35,7 +35,7 @@ COSTS = {
     "flush": flush_cpu(HOST, entries_in=1e5, entries_out=8e4, raw_bytes=1e7, compress_bytes=1e7, file_bytes=9e6),
     "compaction": compaction_cpu(
         HOST, entries_in=1e5, entries_out=7e4, raw_bytes=1e7, runs=9, checked_entries=7e4, compress_bytes=1e7,
-        decompress_bytes=1e7, file_bytes=2e7, slept_files=3, input_files=9, unfilled_bytes=1e7,
+        decompress_bytes=1e7, file_bytes=2e7, slept_files=3, input_files=9, buffer_bytes=1e7,
     ),
     "write": write_cpu(216.0, logged=True, statistics=True, memtable_bytes=2.0**29),
     "point read": point_read_cpu(SEARCHED, HOST),

@@ -54,4 +54,4 @@ def test_costs_of_small_files() -> None:
 
     assert deletions(2, 64 << 20).seconds(host) == pytest.approx(2 * 0.15e-3 + 6.7e-3, rel=0.01)
     assert cpu_s(input_files=10) - cpu_s() == pytest.approx(10 * 0.065e-3)
-    assert cpu_s(unfilled_bytes=2e6) - cpu_s() == pytest.approx(0.35e-3)
+    assert cpu_s(buffer_bytes=2e6) - cpu_s() == pytest.approx(0.35e-3)

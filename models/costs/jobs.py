@@ -7,7 +7,6 @@ microseconds"); docs/decisions/0011 explains the CPU time of dropped entries.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from lsmlab.models.costs.cost import Cost, of_host
@@ -36,9 +35,9 @@ _OVERLAP_CHECK_S: Final = 20e-9
 comparison of two short keys in a cache; the vLSM paper gives no number."""
 _INPUT_FILE_S: Final = 0.13e-3
 """CPU time to open an input file of a compaction, at a `cpu_speed` of 1 (docs/decisions/0058)."""
-_UNFILLED_BYTE_S: Final = 0.35e-9
-"""CPU time per byte of a readahead buffer that a direct read leaves empty, at a `cpu_speed` of 1: the kernel maps the pages of
-the whole buffer (docs/decisions/0058)."""
+_BUFFER_BYTE_S: Final = 0.35e-9
+"""CPU time per byte of the readahead buffers of direct reads, at a `cpu_speed` of 1: the kernel maps their pages
+(docs/decisions/0059)."""
 
 
 def entry_share(entries_in: float, entries_out: float, dropped: float) -> float:
@@ -101,7 +100,7 @@ def flush_cpu(
 def compaction_cpu(
     host: Host, *, entries_in: float, entries_out: float, raw_bytes: float, block_bytes: float = BLOCK_BYTES, runs: int = 2,
     checked_entries: float = 0.0, compression_ratio: float = 1.0, compress_bytes: float = 0.0, decompress_bytes: float = 0.0,
-    file_bytes: float = 0.0, slept_files: float = 0.0, input_files: float = 0.0, unfilled_bytes: float = 0.0,
+    file_bytes: float = 0.0, slept_files: float = 0.0, input_files: float = 0.0, buffer_bytes: float = 0.0,
 ) -> Cost:  # fmt: skip
     """Return the CPU time of a compaction.
 
@@ -109,8 +108,8 @@ def compaction_cpu(
     `checked_entries`: entries that the cutter compares with the files of the next level. `compression_ratio`: compressed bytes of
     data blocks, divided by their raw bytes, mean of inputs and outputs. `compress_bytes`, `decompress_bytes`: raw bytes that
     are compressed and decompressed, in bytes for which LZ4 takes the same time. `file_bytes`: bytes of input and output
-    files, which are checksummed. `slept_files`: output files during whose fsync the thread sleeps. `unfilled_bytes`:
-    bytes of readahead buffers that the input files do not fill (`unfilled`).
+    files, which are checksummed. `slept_files`: output files during whose fsync the thread sleeps. `buffer_bytes`: bytes
+    of readahead buffers that direct reads fill, one per sorted run of each subcompaction.
     """
     share = entry_share(entries_in, entries_out, COMPACTION_DROPPED)
     counted = counted_bytes(entries_in, raw_bytes, block_bytes)
@@ -119,21 +118,12 @@ def compaction_cpu(
         of_host(share, compaction_record=entries_in, compaction_byte=counted),
         of_host(doublings(runs), compaction_compare=entries_in),
         of_host(
-            cpu_speed=checked_entries * _OVERLAP_CHECK_S + input_files * _INPUT_FILE_S + unfilled_bytes * _UNFILLED_BYTE_S
+            cpu_speed=checked_entries * _OVERLAP_CHECK_S + input_files * _INPUT_FILE_S + buffer_bytes * _BUFFER_BYTE_S
         ),
         of_host(1.0 / host.cpu_speed, compress_byte=compress_bytes, decompress_byte=decompress_bytes),
         of_host(checksum_byte=file_bytes),
         of_host(cold_start=slept_files),
     )
-
-
-def unfilled(file_sizes: Iterable[int], readahead_bytes: int) -> int:
-    """Return the bytes that files of these sizes leave empty in the buffers of their last reads.
-
-    >>> unfilled([3 << 20, 2 << 20, 1], 2 << 20) == (1 << 20) + (2 << 20) - 1
-    True
-    """
-    return sum([-size % readahead_bytes for size in file_sizes])
 
 
 def job_start() -> Cost:

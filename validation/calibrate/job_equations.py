@@ -39,7 +39,10 @@ def flush_cpu(runs: Sequence[RecordedRun]) -> Equation | None:
 
 def _job_cpu(runs: Sequence[RecordedRun], kind: str) -> list[DurationRow]:
     return [
-        DurationRow(job_cpu(job, run.host, len(job.files) if run.sleeps_in_fsync else 0.0), run.host, job.cpu_s, run.name)
+        DurationRow(
+            job_cpu(job, run.host, len(job.files) if run.sleeps_in_fsync else 0.0, run.readahead_bytes), run.host, job.cpu_s,
+            run.name,
+        )
         for run in runs
         for job in run.of(kind)
         if job.cpu_s > 0 and job.records > 0

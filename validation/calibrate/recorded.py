@@ -71,6 +71,13 @@ class RecordedRun:
         return group
 
     @property
+    def readahead_bytes(self) -> int:
+        """Bytes of a compaction's direct read of an input file; 0 with buffered reads."""
+        options = self.config["engine"]["options"]
+        given = int(parse_quantity(options.get("compaction_readahead_size") or 0, "bytes"))
+        return (given or DIRECT_READAHEAD_BYTES) if options.get("use_direct_reads") else 0
+
+    @property
     def entry_bytes(self) -> float:
         """Bytes of key and value of one entry."""
         return _entry_bytes(self.config)
@@ -184,8 +191,7 @@ def read_run(folder: Path, case: str, config: Mapping[str, Any]) -> RecordedRun:
     log = log_of(paths[0], log_text)
     history = jobs_of(log)
     entry_bytes = _entry_bytes(config)
-    readahead = DIRECT_READAHEAD_BYTES if config["engine"]["options"].get("use_direct_reads") else 0
-    jobs = [job for job in timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes, history.files, readahead) if job.wall_s]
+    jobs = [job for job in timed_jobs(history.jobs, log.zone_us, lambda _: entry_bytes) if job.wall_s]
     histograms = output.histograms
     if int(config["workload"].get("batch_size") or 1) > 1 and "read" in histograms:
         raise InputError(f"{paths[1]}: latencies are those of MultiGets; constants are fitted to gets (readrandom)")

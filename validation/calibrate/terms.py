@@ -100,12 +100,12 @@ def relative(name: str, rows: Sequence[DurationRow], spread: float) -> Equation 
     return Equation(name, misses, [row.run for row in rows], keys_of([row.cost for row in rows]))
 
 
-def job_cpu(job: TimedJob, host: Host, slept_files: float = 0.0) -> Cost:
+def job_cpu(job: TimedJob, host: Host, slept_files: float = 0.0, readahead_bytes: int = 0) -> Cost:
     """Return the CPU cost of a job.
 
     `host`: host of its machine; the cost of dropped entries is not linear in the host's constants. `slept_files`:
-    number of output files during whose fsync the job sleeps. A LOG shows neither the entries that a flush drops nor
-    which jobs compare each key with the files below, so both are left out.
+    number of output files during whose fsync the job sleeps. `readahead_bytes`: 0 with buffered reads. A LOG shows neither
+    the entries that a flush drops nor which jobs compare each key with the files below, so both are left out.
     """
     if job.kind == "flush":
         return flush_cpu(
@@ -114,5 +114,5 @@ def job_cpu(job: TimedJob, host: Host, slept_files: float = 0.0) -> Cost:
     return compaction_cpu(
         host, entries_in=job.records, entries_out=job.records - job.dropped, raw_bytes=job.raw_bytes, runs=job.runs,
         file_bytes=job.read_bytes + job.output_bytes, slept_files=slept_files, input_files=job.input_files,
-        unfilled_bytes=job.unfilled_bytes,
+        buffer_bytes=job.runs * job.parts * readahead_bytes,
     )  # fmt: skip

@@ -154,7 +154,8 @@ def direct_limits(observation: Observation, earlier: Earlier) -> Estimates:
     """Estimate what held jobs with direct I/O back, and the most likely alternative that the LOG does not exclude."""
     jobs = observation.jobs.jobs
     host = host_with(earlier)
-    work = work_of(jobs, [job.cpu_s or job_cpu(job, host).seconds(host) for job in jobs], reads=not observation.buffered_reads)
+    cpu_s = [job.cpu_s or job_cpu(job, host, readahead_bytes=observation.readahead_bytes).seconds(host) for job in jobs]
+    work = work_of(jobs, cpu_s, reads=not observation.buffered_reads)
     possible = [h for h in HYPOTHESES if h is not READ_WRITE_CAP or _reads_count(observation, work)]
     choice = choose(work, possible)
     found = _unknown(_estimates(observation, work, choice.best), earlier)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu, unfilled
+from lsmlab.models.costs.jobs import compaction_cpu, flush_cpu
 from lsmlab.models.devices.capped import PAGE_BYTES
 from lsmlab.models.options.fields import CompactionStyle, Compression
 from lsmlab.models.policies.decisions import Compaction, CutContext
@@ -188,7 +188,7 @@ def compaction_work(family: FamilyContext, pick: Compaction) -> CompactionWork:
     slept_files = sum(map(len, sizes)) if volume.sleeps_in_fsync else 0
     cpu_s = _compaction_cpu_s(
         family, pick, compression, len(runs), entries_in, float(entries[-1]), input_bytes + total + moved_bytes, slept_files,
-        0.0 if blobs is None else blobs.uncopied_bytes,
+        0.0 if blobs is None else blobs.uncopied_bytes, len(groups),
     )  # fmt: skip
     shares = _shares(groups, total)
     if cold or cold_missing:
@@ -295,9 +295,9 @@ def _deleted_share(files: Sequence[SortedFile]) -> float:
 
 def _compaction_cpu_s(
     family: FamilyContext, pick: Compaction, compression: Compression, runs: int, entries_in: float, entries_out: float,
-    file_bytes: float, slept_files: int, uncopied_bytes: float,
+    file_bytes: float, slept_files: int, uncopied_bytes: float, parts: int,
 ) -> float:  # fmt: skip
-    """`uncopied_bytes`: value bytes of the entries that stay in blob files."""
+    """`uncopied_bytes`: value bytes of the entries that stay in blob files; `parts`: subcompactions."""
     machine, engine = family.database.machine, family.latest_options
     host, files = machine.host, [f for _, files in pick.inputs for f in files]
     direct_reads = not machine.style.overlap_reads
@@ -322,7 +322,7 @@ def _compaction_cpu_s(
             ]
         ),
         file_bytes=file_bytes, slept_files=slept_files, input_files=len(files),
-        unfilled_bytes=unfilled([f.size_bytes for f in files], int(machine.style.readahead_bytes)) if direct_reads else 0,
+        buffer_bytes=runs * parts * machine.style.readahead_bytes if direct_reads else 0.0,
     ).seconds(host)  # fmt: skip
 
 

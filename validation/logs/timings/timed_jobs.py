@@ -8,12 +8,10 @@ directory).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
-from lsmlab.models.costs.jobs import unfilled
-from lsmlab.validation.logs.history.jobs import LogFile, LogJob
+from lsmlab.validation.logs.history.jobs import LogJob
 
 
 @dataclass(slots=True)
@@ -33,8 +31,6 @@ class TimedJob:
     """Bytes that a compaction reports as written, including files that were incomplete when the store closed; 0 for a
     flush."""
     input_files: int = 0
-    unfilled_bytes: float = 0.0
-    """Bytes of readahead buffers that the input files do not fill; 0 with buffered reads."""
     runs: int = 1
     """Sorted runs that were merged."""
     dropped: float = 0.0
@@ -72,37 +68,27 @@ class TimedJob:
         return sum(size for _, size in self.files)
 
 
-def unfilled_bytes(job: LogJob, files: Mapping[int, LogFile], readahead_bytes: int) -> float:
-    """Return the bytes of readahead buffers that the input files of a job do not fill.
-
-    `readahead_bytes`: 0 with buffered reads, which fill the page cache instead. Files that are not in `files` count with the mean
-    of the others.
-    """
-    numbers = [number for group in job.inputs.values() for number in group]
-    sizes = [files[number].size_bytes for number in numbers if number in files]
-    return unfilled(sizes, readahead_bytes) * len(numbers) / len(sizes) if sizes and readahead_bytes else 0.0
+def sorted_runs(job: LogJob) -> int:
+    """Return the sorted runs that a job merges."""
+    return max(1, sum(len(files) if level == 0 else 1 for level, files in job.inputs.items()))
 
 
-def timed_jobs(
-    jobs: Iterable[LogJob], zero_us: int, entry_bytes: Callable[[LogJob], float],
-    files: Mapping[int, LogFile] = MappingProxyType({}), readahead_bytes: int = 0,
-) -> list[TimedJob]:  # fmt: skip
+def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: Callable[[LogJob], float]) -> list[TimedJob]:
     """Return the flushes and compactions that have ended and written files, by start time.
 
     Compactions are included only if the LOG has their CPU time. Aborted jobs are included: their time and bytes are
     real, although the store discarded the output when it closed. Times are seconds after `zero_us`, which is on the
-    LOG's clock. `entry_bytes` returns the bytes of key and value of one entry of a job. `files` and `readahead_bytes`: as in
-    `unfilled_bytes`.
+    LOG's clock. `entry_bytes` returns the bytes of key and value of one entry of a job.
     """
     ended = [job for job in jobs if job.end_us is not None and job.outputs]
     return [
-        _timed(job, zero_us, entry_bytes, unfilled_bytes(job, files, readahead_bytes))
+        _timed(job, zero_us, entry_bytes)
         for job in sorted(ended, key=lambda job: job.start_us)
         if job.kind == "flush" or (job.kind == "compaction" and job.cpu_s is not None)
     ]
 
 
-def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float], unfilled_bytes: float) -> TimedJob:
+def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float]) -> TimedJob:
     def seconds(time_us: int | None) -> float:
         return ((time_us or 0) - zero_us) / 1e6
 
@@ -116,8 +102,7 @@ def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float], un
         read_bytes=float(job.all_read_bytes),
         output_bytes=float(job.all_write_bytes) if merges else 0.0,
         input_files=sum(map(len, job.inputs.values())),
-        unfilled_bytes=unfilled_bytes,
-        runs=max(1, sum(len(files) if level == 0 else 1 for level, files in job.inputs.items())),
+        runs=sorted_runs(job),
         dropped=float(job.entries_in - job.entries_out) if merges else 0.0,
         parts=job.subcompactions,
         wall_s=job.wall_s or 0.0,
