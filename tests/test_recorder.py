@@ -121,6 +121,20 @@ def test_phases_become_a_list_of_benchmarks() -> None:
             plan_of(phased.replace("compact,", f"{step},"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        CASE.replace("preset: db_bench", "preset: db_bench, compaction_filter_ttl: 30s"),
+        CASE.replace("seed: 1,", "seed: 1, actions: [{at: 5s, compact: {}}],"),
+        CASE + "conditions: {snapshots: [{at: 2s, renew: 4s}]}\n",
+    ],
+)
+def test_what_only_rocksdbjni_has(text: str) -> None:
+    """db_bench has no compaction filter, actions or snapshots: the error names the driver that does."""
+    with pytest.raises(InputError, match="record with rocksdbjni"):
+        plan_of(text)
+
+
 def families(parts: str) -> str:
     """Return the case with two column families that have these parts of the writes, in per cent."""
     first, second = parts.split()

@@ -68,6 +68,22 @@ def test_options_become_rocksdbs_own_text() -> None:
     assert ("fillrandom,stats", "2", "0.5") == (flags["benchmarks"], flags["threads"], flags["compression_ratio"])
 
 
+ACTIONS = "[{every: 12s, step: 0.1, ingest: {begin: 0, end: 0.1, files: 8}}, {at: 5s, compact: {}}]"
+FILTERED = CASE.replace("preset:", "compaction_filter_ttl: 30s, preset:")
+BESIDE = FILTERED.replace("seed: 1", f"seed: 1, duration: 20s, actions: {ACTIONS}")
+HELD = "conditions: {snapshots: [{at: 0.2s, renew: 0.4s}]}\n"
+
+
+def test_actions_and_snapshots_become_one_flag() -> None:
+    """It has actions and snapshots by name and setting; the files of ingestions are made before, without limits."""
+    plan = plan_of(BESIDE + HELD)
+    (files, flags) = (dict(f[2:].split("=", 1) for f in invocation) for invocation in (*plan.prefill, plan.measured))
+
+    assert flags["actions"] == "snapshot at=0.2 every=0.4;ingest every=12 step=0.1 begin=0 end=0.1 files=8;compact at=5"
+    assert flags["compaction_filter_ttl"] == "30"
+    assert ("ingestfiles", "fillrandom,stats") == (files["benchmarks"], flags["benchmarks"])
+
+
 def test_structs_tables_and_write_options() -> None:
     """Members of structs and of the table are braced; what RocksDB does not read from text is a flag."""
     options = {
@@ -191,6 +207,19 @@ def test_reads_run_on_the_prefilled_store(tool: list[str], tmp_path: Path) -> No
     assert "write_latency_s" not in measured
     assert ["1"] == [row["secs_elapsed"] for row in rows]
     assert 0 < int(rows[0]["interval_qps"]) < measured["operations"] + 600, "100 kB/s are 463 puts per second"
+
+
+def test_actions_run_beside_the_clients(tool: list[str], tmp_path: Path) -> None:
+    """Each action reaches the store at its times; the files of an ingestion are there before the run."""
+    actions = "[{every: 0.4s, step: 0.2, ingest: {begin: 0, end: 0.1, files: 2}}, {at: 0.2s, flush: {}}, {at: 0.5s, compact: {}},"
+    actions += " {at: 0.3s, deleterange: {begin: 0.2, end: 0.4}}, {at: 0.3s, deletefilesinrange: {begin: 0.4, end: 0.5}}]"
+    text = CASE.replace("seed: 1", f"seed: 1, duration: 1s, benchmark_write_rate_limit: 2MB/s, actions: {actions}") + HELD
+    run_bench(tool, plan_of(text, tmp_path / "report.csv"), CgroupCaps(), Budget(60, 10**9), tmp_path / "db", tmp_path)
+    log = read_text(tmp_path / "LOG")
+
+    assert 4 == log.count("was ingested in L")
+    assert "Manual compaction starting" in log or "ManualCompaction" in log
+    assert "Manual Flush" in log
 
 
 @pytest.mark.parametrize(
