@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from lsmlab.models.policies.rocksdb.ingest import IngestionPlace, ingestion_plac
 from lsmlab.models.tree.files import KeyRange, SortedFile
 from lsmlab.sim.machine.machine import Consumer, Machine
 from lsmlab.sim.machine.queues import Events
-from lsmlab.sim.machine.steps import StepProgress, flush_steps, with_file_ends
+from lsmlab.sim.machine.steps import StepProgress, even_steps, with_file_ends
 from lsmlab.sim.store.column_family import ColumnFamily
 from lsmlab.sim.store.database import Database
 from lsmlab.sim.store.memtables import has_key
@@ -73,12 +74,13 @@ def _needs_flush(family: ColumnFamily, entries: float, files: Sequence[SortedFil
 def _copy(machine: Machine, files: Sequence[SortedFile]) -> Generator[simpy.Event, Any, bool]:
     """Copy files into the store, past the rate limiter (`CopyFile`). Return whether the device had room.
 
-    They were written shortly before, so the page cache has them.
+    `SstFileWriter` drops its file from the page cache (`invalidate_page_cache`), so the device reads it.
     """
     machine = machine if machine.limiter is None else machine.with_limiter(None)
     progress = StepProgress()
     for file in files:
-        steps = flush_steps(0.0, file.size_bytes, machine.piece_bytes or file.size_bytes)
+        pieces = math.ceil(file.size_bytes / (machine.piece_bytes or file.size_bytes))
+        steps = even_steps(file.size_bytes, 0.0, file.size_bytes, pieces)
         yield from machine.run_steps(with_file_ends(steps, [file.size_bytes]), Consumer.FLUSH, Priority.HIGH, progress)
     machine.space.free(progress.write_bytes)  # `take_in` counts them
     return progress.failure is None
