@@ -178,3 +178,14 @@ def test_the_page_begins_with_the_experiment_and_its_changes(tmp_path: Path) -> 
     starts = ("Experiment: ", "Conditions change: at 10 s space = 976.6 KiB", "What stopped the store?")
     assert sorted(map(page.index, starts)) == list(map(page.index, starts))
     assert "device changes" in page
+
+
+def test_what_comes_after_the_end_of_the_run_is_named() -> None:
+    """Conditions and actions with later times have no effect, and a note says so; those in time are not named."""
+    given = ("conditions.snapshots=[{at:200s}]", "conditions.changes=[{at:1s,scale:{write_bandwidth:0.9}}]")
+    late = simulate(*SMALL, "workload.duration=3s", *given, "+workload.actions=[{at:9s,compact:{}}]")
+
+    named = [note for note in late.summary["notes"] if "the run ends" in note]
+    assert named == [
+        "the run ends after 3 s, before conditions.snapshots[0] (200 s), workload.actions[0] (9 s): that has no effect"
+    ]

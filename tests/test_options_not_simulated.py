@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import lsmlab
@@ -181,3 +182,15 @@ def test_an_option_string_goes_the_same_way() -> None:
     """The options of an option string are compared in the same way."""
     read = read_options("write_buffer_size=64M;merge_operator=PutOperator;allow_mmap_reads=true;memtable=skip_list:16;\n")
     assert [option.assignment for option in read.not_simulated] == ["merge_operator=PutOperator", "allow_mmap_reads=true"]
+
+
+def test_every_option_of_the_model_is_read_or_listed() -> None:
+    """An option that a configuration takes acts somewhere in the model, or says that it does not."""
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("models", "sim")
+        for path in Path(__file__).parents[1].joinpath(folder).rglob("*.py")
+        if path.name != "defaults.py"
+    )
+    unread = [name for name in option_types() if not re.search(rf"\.{name.rpartition('.')[2]}\b", code)]
+    assert [name for name in unread if name not in NOT_SIMULATED] == []

@@ -147,6 +147,7 @@ _DATABASE: Final[Mapping[str, NotSimulated]] = {
     "max_log_file_size": _none(_LABEL),
     "max_manifest_file_size": _small("18446744073709551615 | 5.15: 1073741824", "how often the manifest is written anew"),
     "max_manifest_space_amp_pct": _small("500", "how often the manifest is written anew"),
+    "max_write_batch_group_size_bytes": _small("1048576", "which writes share a group; the model does not form single groups"),
     "metadata_write_temperature": _small("kUnknown", _TIER),
     "new_table_reader_for_compaction_inputs": _none("compactions open files of their own; the bytes are the same"),
     "open_files_async": _none(_OPEN),
@@ -288,6 +289,9 @@ _TABLE: Final[Mapping[str, NotSimulated]] = {
     "metadata_cache_options.unpartitioned_pinning": _small("kFallback", "metadata blocks that never leave the block cache"),
     "num_file_reads_for_auto_readahead": _small("2", "readahead of scans"),
     "num_shard_bits": _none("locks of the block cache"),
+    "optimize_filters_for_hits": _small(
+        "false", "the deepest level has no filters: less space, but a read of a key that does not exist searches a block there"
+    ),
     "optimize_filters_for_memory": _small("false | 9.2: true", "filters fit the pages of the allocator: some bits more or less"),
     "partition_filters": _large("false", "filters in parts keep less in memory and read more blocks"),
     "persistent_cache": _large("none", "a second cache on a device saves reads"),
@@ -304,6 +308,7 @@ _TABLE: Final[Mapping[str, NotSimulated]] = {
     "use_udi_as_primary_index": _none("counts only with user_defined_index_factory"),
     "user_defined_index_factory": _large("none", "the application's own index"),
     "verify_compression": _small("false", "CPU to decompress each new block"),
+    "whole_key_filtering": _small("true", "filters hold prefixes alone, so a get of a key searches more blocks"),
 }
 
 NOT_SIMULATED: Final[Mapping[str, NotSimulated]] = {**_DATABASE, **_FAMILY, **_TABLE}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -74,16 +75,25 @@ def gets_in_memory(searched: Sequence[tuple[TableClass, float]], missed: float =
     return share
 
 
+class BlockKind(Enum):
+    """Kinds of blocks in the block cache."""
+
+    DATA = "data"
+    AFTER_GAP = "after_gap"
+    """First data blocks of files, as seeks to keys that no file of the level covers find them."""
+    FILTER = "filter"
+    INDEX = "index"
+
+
 class BlockPlace(NamedTuple):
-    """Place of data blocks that reads access equally often."""
+    """Place of blocks that reads access equally often."""
 
     level: int
-    after_gap: bool = False
-    """Whether these are the first blocks of files, as seeks to keys that no file of the level covers find them."""
+    kind: BlockKind = BlockKind.DATA
 
 
 class BlockGroup(NamedTuple):
-    """Data blocks that reads access equally often: those of one `BlockPlace`."""
+    """Blocks that reads access equally often: those of one `BlockPlace`."""
 
     accesses: float
     """Mean accesses per read to these blocks."""

@@ -35,6 +35,7 @@ from lsmlab.models.workloads.reads import (
     BLOB_FILES,
     PAGE_BYTES,
     BlockGroup,
+    BlockKind,
     BlockPlace,
     ScannedRun,
     TableClass,
@@ -46,6 +47,16 @@ from lsmlab.models.workloads.reads import (
 )
 from lsmlab.sim.clients.lookups import Lookups, ScannedRuns, look_up, scan_runs
 from lsmlab.sim.clients.op_costs import ReadClasses, ReadCost, mean_cost
+from lsmlab.sim.clients.table_tails import (
+    Accesses,
+    TailBytes,
+    TailReads,
+    in_blocks,
+    looked_up,
+    sought,
+    table_tails,
+    tail_reads,
+)
 from lsmlab.sim.clients.tables import all_bytes, bytes_in, table_count, tables_of, weighted_mean
 from lsmlab.sim.clients.warming_cache import WarmingCache
 from lsmlab.sim.machine.machine import Machine
@@ -155,6 +166,9 @@ class TreeReads:
         """`ColumnFamily.written_bytes` of all families at the last look at the blocks of each level."""
         self._served = (0.0, 0.0)
         """(Point reads, scans) of all clients at the last look at the block cache."""
+        self._caches_tails = options.cache_index_and_filter_blocks and options.cache_size > 0
+        self._tails: TailBytes = {}
+        """Mean bytes of the index and filter blocks that the block cache may hold."""
         self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
         self._relative_sizes = (1.0, 1.0)
         """Mean size of the blocks of (a point read, a scan), divided by that of this run's own blocks."""
@@ -210,6 +224,7 @@ class TreeReads:
         groups, blobs = self._block_groups(), self._blob_groups()
         reads = (gets + scans - sum(self._served)) * self._own.share.reads / len(self._families)
         accesses = self._cache_accesses(gets, scans)
+        accesses += reads * sum(group.accesses for place, group in groups.items() if place in self._tails)
         if self._blob_cache is self._cache:
             return self._cache.advance(accesses, groups | blobs, now_s)
         of_blobs = sum(group.accesses for group in blobs.values())
@@ -242,7 +257,7 @@ class TreeReads:
             entry, per_block = self._formats[run.table_format]
             size = self._size(run.table_format)
             blocks[BlockPlace(run.level)] += run.table_bytes / (entry.put + entry.tail) / per_block * size
-            blocks[BlockPlace(run.level, after_gap=True)] += run.tables * size
+            blocks[BlockPlace(run.level, BlockKind.AFTER_GAP)] += run.tables * size
         for part in self.lookups.searched:
             accesses[BlockPlace(part.level)] += self._gets * part.blocks * part.block_size
         scanned = [self._scanned(run) for run in runs]
@@ -250,13 +265,14 @@ class TreeReads:
             for run, (inside, firsts) in zip(runs, scanned_blocks(scanned, length), strict=True):
                 weight = (1.0 - self._gets) * share * self._size(run.table_format)
                 accesses[BlockPlace(run.level)] += weight * inside
-                accesses[BlockPlace(run.level, after_gap=True)] += weight * firsts
-        sampled = sum(count for place, count in blocks.items() if not place.after_gap)
+                accesses[BlockPlace(run.level, BlockKind.AFTER_GAP)] += weight * firsts
+        sampled = sum(count for place, count in blocks.items() if place.kind is BlockKind.DATA)
         grown = self._data_blocks() / sampled if sampled else 0.0
+        self._add_tails(runs, accesses, blocks)
         found = {
             place: BlockGroup(accesses[place], grown * count, self._written(place.level))
             for place, count in blocks.items()
-            if grown * count > 0.0 and (accesses[place] > 0.0 or not place.after_gap)
+            if grown * count > 0.0 and (accesses[place] > 0.0 or place.kind is not BlockKind.AFTER_GAP)
         }
         for level in {place.level for place in found}:
             self._written_bytes[level] = self._all_written(level)
@@ -308,10 +324,29 @@ class TreeReads:
         """Return the size of a block in blocks of this run's size."""
         return table_format.block_size / self._format.block_size
 
-    def _uncached(self, level: int, *, after_gap: bool = False) -> float:
+    def _add_tails(
+        self, runs: Sequence[ScannedRuns], accesses: dict[BlockPlace, float], blocks: dict[BlockPlace, float]
+    ) -> None:
+        """Add index and filter blocks of a shard to its data blocks, and the accesses to them, if the block cache holds them."""
+        if not self._caches_tails:
+            return
+        self._tails, tables = table_tails(runs, self._formats)
+        block_size = self._format.block_size
+        for place, size in self._tails.items():
+            blocks[place] = tables[place] * size / block_size
+        gets, scans = looked_up(self.lookups.searched, self._tails), sought(runs, self._tails)
+        for weight, own in ((self._gets, gets), (1.0 - self._gets, scans)):
+            for place, number in in_blocks(own, self._tails, block_size):
+                accesses[place] += weight * number
+
+    def _tail_reads(self, accesses: Accesses, on_device: Callable[[int], float]) -> TailReads:
+        """Return the index and filter blocks that a read gets from a device, which has the share `on_device` of a level."""
+        return tail_reads(accesses, self._tails, lambda place: self._uncached(*place), on_device, self._unit_bytes)
+
+    def _uncached(self, level: int, kind: BlockKind = BlockKind.DATA) -> float:
         """Return the share of the accesses to the blocks of a level that the block cache does not serve."""
         cache = self._blob_cache if level == BLOB_FILES else self._cache
-        return 1.0 - cache.hit_rates.get(BlockPlace(level, after_gap), cache.hit_rate)
+        return 1.0 - cache.hit_rates.get(BlockPlace(level, kind), cache.hit_rate)
 
     def mean_blocks_per_read(self) -> float:
         """Mean data blocks per point read over the run: the read amplification in blocks."""
@@ -320,7 +355,7 @@ class TreeReads:
     def facts(self) -> dict[str, Any]:
         """Facts about block cache and filters under this workload."""
         return {
-            "hit_rate": self._cache.final_hit_rate,
+            "hit_rate": self._data_hit_rate() if self._tails else self._cache.final_hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
             **self._blob_facts(),
             "bloom_false_positive_rate": (
@@ -330,6 +365,13 @@ class TreeReads:
             "runs_per_read": self.lookups.runs,
             "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
         }
+
+    def _data_hit_rate(self) -> float:
+        """Return the present hit rate of data blocks."""
+        groups = {place: group for place, group in self._block_groups().items() if place not in self._tails}
+        accesses = sum(group.accesses for group in groups.values())
+        hits = sum(group.accesses * (1.0 - self._uncached(*place)) for place, group in groups.items())
+        return hits / accesses if accesses else 0.0
 
     def _blob_facts(self) -> dict[str, Any]:
         """Return how many of the blobs that reads find are cached; nothing in a store that caches none."""
@@ -370,19 +412,21 @@ class TreeReads:
         missed += sum(part.blocks * self._uncached(part.level) for part in found.searched)
         miss = missed * beyond_pages
         opened = self._opened(self._sampled, found.searched, beyond_pages)
+        tails_of = looked_up(found.searched, self._tails)
+        tails = self._tail_reads(tails_of, lambda _: beyond_pages)
         searched = replace(
             self._with_tables(in_memory, found.searched, searched_blocks), runs=found.runs, blocks=blocks,
-            calls=missed, requests=miss, opens=opened.opens,
+            calls=missed + tails.calls, requests=miss + tails.requests, opens=opened.opens,
         )  # fmt: skip
         get = ReadCost(
             cpu_s=point_read_cpu(searched, host).seconds(host),
             request_cpu_s=block_requests(searched).seconds(host),
-            device_reads=miss + opened.device_reads,
-            device_bytes=miss * self.block_bytes + opened.device_bytes,
+            device_reads=miss + tails.requests + opened.device_reads,
+            device_bytes=miss * self.block_bytes + tails.request_bytes + opened.device_bytes,
             memory_share=gets_in_memory(
                 [(part, self._uncached(part.level) * beyond_pages) for part in found.searched],
                 found.in_wal * (1.0 - self._cache.hit_rate) * beyond_pages,
-            ) * opened.memory_share,
+            ) * tails.memory_share * opened.memory_share,
             blocks=blocks,
         )
         get, size = self._with_blobs(get, found.found, beyond_pages), self._relative_size(searched_blocks)
@@ -391,10 +435,12 @@ class TreeReads:
         cold = [(p, self._uncached(p.level) * beyond_pages * self._cold.get(p.level, 0.0)) for p in found.searched]
         reads = sum(part.blocks * share for part, share in cold)
         opens = opened.device_reads * self._cold_opens
+        tails = self._tail_reads(tails_of, lambda level: beyond_pages * self._cold.get(level, 0.0))
         get = replace(
-            get, cold_reads=reads + opens, cold_bytes=reads * self.block_bytes + opened.device_bytes * self._cold_opens
-        )
-        warm = gets_in_memory(cold) * (1.0 - beyond_pages * self._cold_opens) ** opened.opens
+            get, cold_reads=reads + tails.requests + opens,
+            cold_bytes=reads * self.block_bytes + tails.request_bytes + opened.device_bytes * self._cold_opens,
+        )  # fmt: skip
+        warm = gets_in_memory(cold) * tails.memory_share * (1.0 - beyond_pages * self._cold_opens) ** opened.opens
         return get.by_device(warm), size
 
     @property
@@ -438,16 +484,17 @@ class TreeReads:
         scanned = [self._scanned(run, beyond_pages) for run in runs]
         tables = [TableClass(run.tables, run.number, size_bytes=run.table_bytes) for run in runs]
         opened = self._opened(family, tables, beyond_pages)
+        tails = self._tail_reads(sought(runs, self._tails), lambda _: beyond_pages)
         common = replace(self._with_tables(in_memory, tables, seeks), runs=number, blocks=number, opens=opened.opens)
         scans: list[tuple[float, ReadCost]] = []
         for length, share in self._scans:
             blocks = scanned_blocks(scanned, length)
             requests, size = scan_device_reads(scanned, length)
             calls = sum(
-                inside * self._uncached(run.level) + firsts * self._uncached(run.level, after_gap=True)
+                inside * self._uncached(run.level) + firsts * self._uncached(run.level, BlockKind.AFTER_GAP)
                 for run, (inside, firsts) in zip(runs, blocks, strict=True)
             )
-            searched = replace(common, calls=calls, requests=requests)
+            searched = replace(common, calls=calls + tails.calls, requests=requests + tails.requests)
             in_memory_share = math.prod(
                 (1.0 - run.uncached) ** inside * (1.0 - run.uncached_after_gap) ** firsts
                 for run, (inside, firsts) in zip(scanned, blocks, strict=True)
@@ -455,9 +502,9 @@ class TreeReads:
             scan = ReadCost(
                 cpu_s=scan_cpu(searched, host, entries=length).seconds(host),
                 request_cpu_s=block_requests(searched).seconds(host),
-                device_reads=requests + opened.device_reads,
-                device_bytes=size + opened.device_bytes,
-                memory_share=opened.memory_share * in_memory_share,
+                device_reads=requests + tails.requests + opened.device_reads,
+                device_bytes=size + tails.request_bytes + opened.device_bytes,
+                memory_share=opened.memory_share * tails.memory_share * in_memory_share,
                 blocks=sum(inside + firsts for inside, firsts in blocks),
             )
             scan = self._with_blobs(scan, length, beyond_pages)
@@ -488,7 +535,7 @@ class TreeReads:
         per_block = self._formats[run.table_format].entries_per_block
         return ScannedRun(
             run.size_bytes, run.number, per_block, partial(self._requests, run.table_format), run.covered, run.gaps,
-            self._uncached(run.level) * beyond_pages, self._uncached(run.level, after_gap=True) * beyond_pages,
+            self._uncached(run.level) * beyond_pages, self._uncached(run.level, BlockKind.AFTER_GAP) * beyond_pages,
         )  # fmt: skip
 
     def _sample(self) -> None:

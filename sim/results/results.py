@@ -126,7 +126,7 @@ def collect(
         "shards": setup.workload.shards,
         "options": plain(asdict(setup.engine.options)),
         "not_simulated": [option.as_data() for option in setup.setting.not_simulated],
-        "notes": _notes(stores),
+        "notes": [*_notes(stores), *_late(stores, duration_s)],
         "seed": setting.seed,
         "version": _VERSION,
         "results_format": FORMAT,
@@ -155,6 +155,19 @@ def _notes(stores: Sequence[Store]) -> list[str]:
     )
     held = any(store.setup.setting.conditions.snapshots for store in stores)
     return [*found, *([several] if len(stores) > 1 else []), *([snapshots] if held else []), *_device_notes(stores)]
+
+
+def _late(stores: Sequence[Store], end_s: float) -> list[str]:
+    """Return a note on conditions and actions whose time is after the end of the run; none if all are before it."""
+    conditions, workload = stores[0].setup.setting.conditions, stores[0].setup.workload
+    times = {
+        "conditions.changes": [change.at for change in conditions.changes],
+        "conditions.compaction_errors": [errors.at for errors in conditions.compaction_errors],
+        "conditions.snapshots": [snapshot.at for snapshot in conditions.snapshots],
+        "workload.actions": [action.at_s for action in workload.actions],
+    }
+    late = [f"{name}[{i}] ({at:g} s)" for name, own in times.items() for i, at in enumerate(own) if at >= end_s]
+    return [f"the run ends after {end_s:.3g} s, before {', '.join(late)}: that has no effect"] if late else []
 
 
 def _device_notes(stores: Sequence[Store]) -> list[str]:

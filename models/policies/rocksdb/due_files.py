@@ -19,8 +19,6 @@ from lsmlab.models.version import Version
 
 _TRIGGER_S: Final = 12 * 3600.0
 """Time between two looks at ages without a change of the tree (kTriggerCompaction)."""
-_STATISTICS_S: Final = 600.0
-"""Default of `stats_dump_period_sec`, which since `since.TRIGGER_BY_AGES` bounds this time."""
 _LOOKS_PER_AGE: Final = 5
 """Looks per ttl or period since `since.TRIGGER_BY_AGES` (kTriggerDivisor)."""
 MARKED, BOTTOMMOST, TTL = "FilesMarkedForCompaction", "BottommostFiles", "Ttl"
@@ -126,7 +124,7 @@ def trigger_period_s(options: RocksDbOptions, version: Version) -> float:
         return math.inf
     if version < since.TRIGGER_BY_AGES:
         return _TRIGGER_S
-    return float(max(1, min(_STATISTICS_S, min(ages) // _LOOKS_PER_AGE)))
+    return float(max(1, min(options.stats_dump_period_sec or math.inf, min(ages) // _LOOKS_PER_AGE)))
 
 
 def least_age_s(options: RocksDbOptions) -> float:
