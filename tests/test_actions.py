@@ -209,7 +209,8 @@ def test_an_ingestion_stops_writers_while_it_flushes() -> None:
 
 def test_a_copy_takes_the_device_and_stops_no_writer() -> None:
     """Without move_files the files are read and written into the store first, past the rate limiter."""
-    slow = (*WRITES, "device.write_cap=20MB/s", "engine.options.rate_limiter_bytes_per_sec=10MB/s")
+    limits = ("device.write_cap=20MB/s", "engine.options.rate_limiter_bytes_per_sec=10MB/s")
+    slow = (*WRITES, *limits, "workload.read=0", "workload.update=1", "engine.options.disable_auto_compactions=true")
     moved, copied = (beside(f"{{at:5.2s,ingest:{{begin:0.4,end:0.6,move_files:{how}}}}}", load=slow) for how in ("true", "false"))
     ((linked,), (written,)) = (result.summary["actions"] for result in (moved, copied))
 
