@@ -81,7 +81,7 @@ class MemtableSwitches:
         if self._wal_bytes > 0.0 and wals.may_flush_oldest and self._total_wal_bytes(reached) >= self.wal_limit:
             oldest = wals.oldest
             wals.flush_oldest()
-            chosen = [n for n in self._families if self._oldest_wal(n, written) <= oldest]
+            chosen = [number for number, needed in self._database.oldest_wals().items() if needed <= oldest]
             return self._force(chosen, written, WAL_FULL)
         return None
 
@@ -191,10 +191,3 @@ class MemtableSwitches:
     def current_wal_bytes(self, written: float) -> float:
         """Return the bytes of the current WAL after a number of writes."""
         return sum((self._fill.active(n, written) - self._in_wal[n]) * self._shapes[n].wal_bytes for n in self._families)
-
-    def _oldest_wal(self, number: int, written: float) -> int:
-        """Number of the oldest WAL with unflushed data of a family (`OldestLogToKeep`)."""
-        family, wals = self._families[number], self._database.wals
-        if family.immutables:
-            return family.immutables[0].first_wal
-        return wals.active_since(number) if self._has_entries(number, written) else wals.current + 1

@@ -135,7 +135,7 @@ class Database:
         if not switched:
             return []
         self.wals.note_size(0.0)
-        self.wals.note_kept(self._oldest_wals())
+        self.wals.note_kept(self.oldest_wals())
         if self.atomic_flush:
             self._enqueue_atomic_flush()
         else:
@@ -187,9 +187,9 @@ class Database:
     def delete_wals(self) -> list[float]:
         """Delete the WALs that hold no unflushed data of any column family. Return their sizes in bytes, oldest first."""
         self.wals.note_size(self.current_wal_bytes())
-        return self.wals.delete_before(min(self._oldest_wals().values()))
+        return self.wals.delete_before(min(self.oldest_wals().values()))
 
-    def _oldest_wals(self) -> dict[int, int]:
+    def oldest_wals(self) -> dict[int, int]:
         """Return the number of the oldest WAL with unflushed data of each column family (`OldestLogToKeep`)."""
         return {f.number: f.immutables[0].first_wal if f.immutables else self.wals.active_since(f.number) for f in self.families}
 
