@@ -149,12 +149,7 @@ def _notes(stores: Sequence[Store]) -> list[str]:
     """Return notes on options and workloads, each once, and those on a run of several databases or devices."""
     found = dict.fromkeys(n for store in stores for n in (*store.setup.engine.notes, *store.setup.workload.notes))
     several = "intervals are learnt from runs of one database; seven recordings of 2 to 100 databases have been compared"
-    snapshots = (
-        "snapshots: which versions stay, and which files are compacted after a release, are rules of RocksDB's source; no "
-        "recorded store with snapshots has been compared, so the error of these numbers is not known"
-    )
-    held = any(store.setup.setting.conditions.snapshots for store in stores)
-    return [*found, *([several] if len(stores) > 1 else []), *([snapshots] if held else []), *_device_notes(stores)]
+    return [*found, *([several] if len(stores) > 1 else []), *_device_notes(stores)]
 
 
 def _late(stores: Sequence[Store], end_s: float) -> list[str]:
