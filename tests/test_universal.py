@@ -165,6 +165,38 @@ def test_busy_run_in_front_of_the_oldest(version: Version, expected: int | None)
     assert expected == (len([f for _, g in pick.inputs for f in g]) if isinstance(pick, Compaction) else None)
 
 
+@pytest.mark.parametrize(
+    ("version", "base", "options", "left_out"),
+    [
+        # room = 36 - 21 = 15; the rest must keep 9 / 10 x 200 = 180 and twice the base
+        (Version(8, 6), 50, {}, 0), (V87, 50, {}, 2), (Version(11, 8), 50, {}, 2), (V87, 95, {}, 1), (V87, 100, {}, 0),
+        (V87, 50, {"max_merge_width": 15}, 0), (V87, 50, {"max_merge_width": 16}, 1),  # at most width - room
+        (V87, 50, {"min_merge_width": 17}, 2), (V87, 50, {"min_merge_width": 18}, 0),  # at least width - room: 2; 3 are too many
+        (V87, 95, {"level0_stop_writes_trigger": 22}, 1), (V87, 95, {"level0_stop_writes_trigger": 21}, 0),  # at least 1; 2
+    ],
+)  # fmt: skip
+def test_size_amplification_leaves_out_newest_files(
+    version: Version, base: int, options: dict[str, int], left_out: int
+) -> None:
+    """Of 20 files of size 10 the newest stay out, within the merge widths less the room before the stop.
+
+    Source: (behaviour/universal-and-fifo.md, Newest files left out).
+    """
+    tree = build_tree(7, [10] * 20, {6: base})
+    pick = universal(version, **options).pick(tree, (), 0.0)
+    assert isinstance(pick, Compaction)
+    assert (pick.reason, pick.inputs[0]) == ("UniversalSizeAmplification", (0, tuple(tree.l0[left_out:])))
+
+
+@pytest.mark.parametrize(("l0", "left_out"), [([1], 0), ([1, 1], 1), ([1, 1, 1], 2)])
+def test_one_l0_file_stays_in(l0: list[int], left_out: int) -> None:
+    """However little they add, not all L0 files are left out."""
+    tree = build_tree(7, l0, {5: 100, 6: 10})
+    pick = universal(V87, level0_file_num_compaction_trigger=3).pick(tree, (), 0.0)
+    assert isinstance(pick, Compaction)
+    assert pick.inputs[0] == (0, tuple(tree.l0[left_out:]))
+
+
 def test_run_limit_of_max_read_amp() -> None:
     """max_read_amp is automatic (256 MiB memtables, ratio 10, 20 GiB -> 8), a number, or -1 for the trigger."""
     mib = 1 << 20

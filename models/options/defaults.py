@@ -44,7 +44,6 @@ CHANGES: Final[tuple[tuple[Version, Mapping[str, Any]], ...]] = (
     (Version(8, 6), {"compaction_readahead_size": 2 * _MIB}),
     (Version(9, 0), {"format_version": 6}),
     (Version(10, 11), {"format_version": 7}),
-    (Version(11, 0), {"compaction_options_universal.reduce_file_locking": True}),
     (Version(11, 5), {"compression": Compression.LZ4}),
 )
 
@@ -82,7 +81,6 @@ RELEASES: Final[Mapping[str, tuple[Version, Version]]] = {
     "blob_cache_size": (Version(7, 4), _LAST),
     "bottommost_file_compaction_delay": (Version(8, 6), _LAST),
     "compaction_options_universal.max_read_amp": (Version(9, 4), _LAST),
-    "compaction_options_universal.reduce_file_locking": (Version(10, 4), _LAST),
     "compaction_options_fifo.file_temperature_age_thresholds": (Version(8, 3), _LAST),
     "compaction_options_fifo.max_data_files_size": (Version(11, 0), _LAST),
     "compaction_options_fifo.use_kv_ratio_compaction": (Version(11, 0), _LAST),

@@ -113,8 +113,6 @@ class UniversalOptions:
     incremental: bool = False
     max_read_amp: int = quantity("count", -1, low=-1, high=_I32)
     """9.4 and later: -1 = the trigger, 0 = automatic."""
-    reduce_file_locking: bool = False
-    """10.4 and later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,6 +206,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "compaction_measure_io_stats": _none(_LABEL),
     "compaction_options_fifo.allow_trivial_copy_when_change_temperature": _none("counts only with temperatures"),
     "compaction_options_fifo.trivial_copy_buffer_size": _none("counts only with temperatures"),
+    "compaction_options_universal.reduce_file_locking": _none("counts only with a thread pool of bottom priority"),
     "comparator": _small("leveldb.BytewiseComparator", "CPU of comparing keys, and the order of keys, are those of bytes"),
     "compression_manager": _large("none", "the application's own compression; the ratio is engine.compression_ratio"),
     "compression_opts": _large(_COLONS, "CPU is that of the default level and one thread"),

@@ -199,10 +199,7 @@ class UniversalPicker(Picker):
         return len(runs) - (2 if apart and len(runs) > 1 and runs[-1].level == last else 1)
 
     def _amplification_start(self, runs: Sequence[SortedRun]) -> int | None:
-        """Newest run of the contiguous free runs before the oldest; None without any.
-
-        Before 8.7 a busy run after the first free one prevents the pick; the release of this change is not certain.
-        """
+        """Newest run of the contiguous free runs before the oldest; None without any, and before 8.7 if a later one is busy."""
         base = len(runs) - 1
         if self.version < since.LEAVES_OUT_NEWEST:
             start = next((i for i in range(base) if not runs[i].busy), base)
@@ -213,17 +210,17 @@ class UniversalPicker(Picker):
         return None if start == base else start
 
     def _leave_out_newest(self, runs: Sequence[SortedRun], start: int, candidates: int) -> int:
-        """Number of the newest L0 files to leave out of the job, because they add little (8.7+)."""
+        """Number of the newest L0 files to leave out of the job (MightExcludeNewL0sToReduceWriteStop).
+
+        See (behaviour/universal-and-fifo.md, Newest files left out).
+        """
         base = len(runs) - 1
-        count = base - start
         in_l0 = sum(run.level == 0 for run in runs[start:base])
         if in_l0 == 0:
             return 0
-        stop = self.options.level0_stop_writes_trigger
-        cap = min(in_l0 - 1, count - 1)
-        spare = stop - min(stop, count + 1)
-        most = min(self._style.max_merge_width - min(self._style.max_merge_width, spare), cap)
-        least = min(self._style.min_merge_width - min(self._style.min_merge_width, spare), cap)
+        room = max(0, self.options.level0_stop_writes_trigger - (base - start + 1))
+        widths = self._style.min_merge_width, self._style.max_merge_width
+        least, most = (min(max(0, width - room), in_l0 - 1) for width in widths)
         left, excluded = candidates - sum(run.compensated_bytes for run in runs[start : start + least]), 0
         for newest in range(least, most + 1):
             if left * 100 < self._style.max_size_amplification_percent * runs[base].size_bytes or left < candidates * 9 // 10:
