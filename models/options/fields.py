@@ -232,7 +232,6 @@ class RocksDbOptions:
     writable_file_max_buffer_size: int = quantity("bytes", _MIB, low=1, high=_U64)
     bytes_per_sync: int = quantity("bytes", 0, high=_U64)
     wal_bytes_per_sync: int = quantity("bytes", 0, high=_U64)
-    strict_bytes_per_sync: bool = False
     use_direct_reads: bool = False
     use_direct_io_for_flush_and_compaction: bool = False
     rate_limiter_bytes_per_sec: int = quantity("bytes_per_s", 0, high=_U64)
@@ -244,12 +243,10 @@ class RocksDbOptions:
     rate_limiter_mode: RateLimiterMode = RateLimiterMode.WRITES
     max_open_files: int = quantity("count", -1, low=-1, high=_I32)
     # writes
-    max_write_batch_group_size_bytes: int = quantity("bytes", _MIB, high=_U64)
     enable_pipelined_write: bool = False
     allow_concurrent_memtable_write: bool = True
     unordered_write: bool = False
     two_write_queues: bool = False
-    manual_wal_flush: bool = False
     disable_wal: bool = False
     sync: bool = False
     # compression
@@ -264,11 +261,9 @@ class RocksDbOptions:
     format_version: int = quantity("count", 5, high=_I32)
     bloom_bits: float = quantity("count", 0.0, low=-1, high=1000)
     """Filter bits per key; 0 = no filter."""
-    whole_key_filtering: bool = True
     cache_size: int = quantity("bytes", 8 * _MIB, high=_U64)
     """Block cache; 0 = none."""
     cache_index_and_filter_blocks: bool = False
-    optimize_filters_for_hits: bool = False
     statistics: bool = False
     """Whether a `Statistics` object counts tickers and histograms."""
     stats_dump_period_sec: int = quantity("seconds", 600, high=_U64)
@@ -290,11 +285,11 @@ DATABASE_OPTIONS: Final = frozenset(
     {
         "db_write_buffer_size", "max_total_wal_size", "atomic_flush", "max_background_jobs", "max_background_compactions",
         "max_background_flushes", "max_subcompactions", "delayed_write_rate", "compaction_readahead_size",
-        "writable_file_max_buffer_size", "bytes_per_sync", "wal_bytes_per_sync", "strict_bytes_per_sync",
+        "writable_file_max_buffer_size", "bytes_per_sync", "wal_bytes_per_sync",
         "use_direct_reads", "use_direct_io_for_flush_and_compaction", "rate_limiter_bytes_per_sec",
         "rate_limiter_auto_tuned", "rate_limiter_refill_period_us", "rate_limiter_fairness", "rate_limiter_mode",
-        "max_open_files", "max_write_batch_group_size_bytes", "enable_pipelined_write",
-        "allow_concurrent_memtable_write", "unordered_write", "two_write_queues", "manual_wal_flush", "disable_wal",
+        "max_open_files", "enable_pipelined_write",
+        "allow_concurrent_memtable_write", "unordered_write", "two_write_queues", "disable_wal",
         "sync", "statistics", "stats_dump_period_sec", "cache_size", "db_paths",
     }
 )  # fmt: skip

@@ -17,7 +17,7 @@ from lsmlab.models.options.values import STRUCTS, option_types, plain, read_valu
 from lsmlab.models.version import Version
 
 _TABLES: Final = frozenset({
-    "block_size", "block_size_deviation", "block_restart_interval", "format_version", "whole_key_filtering",
+    "block_size", "block_size_deviation", "block_restart_interval", "format_version",
     "cache_index_and_filter_blocks",
 })  # fmt: skip
 _IN_CODE: Final[Mapping[str, str]] = {
