@@ -396,6 +396,23 @@ def test_synced_writers_and_their_fsync(case: str, threads: int, ops_per_s: floa
     assert ops_per_s == pytest.approx(run(config).summary["ops_per_s"], rel=0.05)
 
 
+def test_ingestions_are_commits_of_their_own() -> None:
+    """Files that the application ingests belong to no job: they are counted and noted, and leave no gap in the history."""
+    log = ROOT / "validation" / "cases" / "wider" / "act_ingest" / "1" / "LOG.xz"
+    store = read_store(ImportRequest(logs=(log,), device=None))
+
+    assert (32, {}) == (store.reading.summary["ingested_files"], store.reading.problems)
+    assert any("ingested 32 files" in note for note in store.inferred.notes)
+
+
+def test_range_tombstones_are_no_entries() -> None:
+    """Table properties count range tombstones as entries and deletions, the events of jobs do not."""
+    reading = read(ROOT / "validation" / "cases" / "wider" / "act_ranges" / "1" / "LOG.xz")
+
+    assert {} == reading.problems
+    assert 0 == sum(file.deletions for file in reading.jobs.files.values())
+
+
 def test_the_compression_ratio_of_the_data() -> None:
     """The ratio follows from the files' properties, and the codec's CPU time from that of the compactions."""
     log = ROOT / "validation" / "cases" / "wider" / "lz4_r50_bw60" / "1" / "LOG.xz"

@@ -26,7 +26,7 @@ _DTYPES: Final = {
     "core_wait_s": "f4", "limiter_wait_s": "f4", "sync_wait_s": "f4",
 }  # fmt: skip
 """Columns of jobs.parquet in a page, with their types there; a run without a column leaves it out."""
-_LANES: Final = {"flush": "flush", "trivial_move": "moves", "drop": "moves", "link": "moves"}
+_LANES: Final = {"flush": "flush", **dict.fromkeys(("trivial_move", "drop", "link", "ingestion"), "moves")}
 """Row by kind of job; all others are compactions. Jobs that rewrite nothing take no time and share a row."""
 _DROP: Final = "#5B636B"
 
@@ -103,7 +103,8 @@ def _groups(run: RunData, rows: Ints) -> tuple[list[dict[str, Any]], NDArray[Any
     add("trivial move", MOVE, kinds == "trivial_move")
     add("link", "#6C7A86", kinds == "link")
     add("drop", _DROP, kinds == "drop")
-    add("other", MOVE, ~(rewriting | np.isin(kinds, ("flush", "trivial_move", "link", "drop"))))
+    add("ingestion", MOVE, kinds == "ingestion")
+    add("other", MOVE, ~(rewriting | np.isin(kinds, ("flush", "trivial_move", "link", "drop", "ingestion"))))
     return found, group
 
 

@@ -82,6 +82,12 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
         engine["families"] = families
     device = _device(reading, rates, base, notes)
     load = load_of(workload, notes)
+    ingested = sum(job.output_files for job in reading.jobs.done("ingestion"))
+    if ingested:
+        notes.append(
+            f"load: the application ingested {ingested:,} files, which are not part of it; the LOG does not tell their keys "
+            "(workload.actions ingests files)"
+        )
     stalled = reading.summary.get("stall_fraction") or 0.0
     if stalled >= _HELD_BACK:
         notes.append(

@@ -168,7 +168,8 @@ def _work(summary: Mapping[str, Any]) -> list[str]:
     )
     moves = f", {summary['trivial_move_count']:,} trivial moves" if summary["trivial_move_count"] is not None else ""
     drops = f", {summary['drop_count']:,} drops" if summary["drop_count"] else ""
-    return [*lines, *_row("jobs", f"{flushes}, {merges}{moves}{drops}")]
+    ingested = f", {summary['ingested_files']:,} files ingested" if summary.get("ingested_files") else ""
+    return [*lines, *_row("jobs", f"{flushes}, {merges}{moves}{drops}{ingested}")]
 
 
 def _count(number: int | None) -> str:

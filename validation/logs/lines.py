@@ -42,8 +42,8 @@ KNOWN_EVENTS: Final = frozenset(
 _FIELD: Final = re.compile(r'"(\w+)": (-?\d+\.?\d*(?:[eE][-+]?\d+)?(?=[,}\]])|"(?:[^"\\]|\\.)*"|\[[^\]\[]*\]|\{)')
 _PROPERTIES: Final = frozenset(
     (
-        "data_size", "index_size", "raw_key_size", "raw_value_size", "num_entries", "num_deletions", "kDeletedKeys",
-        "compression",
+        "data_size", "index_size", "raw_key_size", "raw_value_size", "num_entries", "num_deletions", "num_range_deletions",
+        "kDeletedKeys", "compression",
     )
 )  # fmt: skip
 """Table properties that are read. An event has 35 of them, which would be most of the memory for a large LOG."""

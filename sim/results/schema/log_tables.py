@@ -16,7 +16,7 @@ LOG_JOBS: Final = JOBS.extended(
         Column("deletes_in", "int64", "count", "tombstones among the input entries"),
     ),
     without=[c.name for c in JOB_WAITS],
-    row="One row per background job, sorted by start time; `kind` may also be recovery.",
+    row="One row per background job, sorted by start time; `kind` may also be recovery or ingestion.",
     note="`parent` is the previous job of the same thread if it ended at most 20 ms before this job started, else -1. "
     "`queued_s` equals `start_s`. `shard` is the number of the column family, counted over all opens.",
 )

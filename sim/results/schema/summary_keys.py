@@ -29,7 +29,7 @@ SUMMARY_KEYS: Final = (
     *_keys("count", "operations flush_count compaction_count trivial_move_count drop_count link_count discarded_count"),
     *_keys("count", "job_reasons live_entries preloaded_entries dropped_entries stall_count stalls files_per_level"),
     *_keys("count", "chain_levels shards"),
-    *_keys("count", "replications", optional=True),
+    *_keys("count", "replications ingested_files", optional=True),
     *_keys("bytes", "user_bytes_written flush_bytes discarded_bytes compaction_read_bytes compaction_write_bytes live_bytes"),
     *_keys("bytes", "device_bytes_written device_bytes_read chain_bytes chain_width_bytes"),
     *_keys("ratio", "write_amplification read_amplification space_amplification stall_fraction"),

@@ -68,6 +68,8 @@ class _Builder:
         """By (opening, job id): duration and CPU time of a flush."""
         self.installed: list[InstalledLine] = []
         """Lines whose event is still to come."""
+        self.ranges: dict[int, int] = {}
+        """Range tombstones of the files that have any."""
         self.places: dict[int, int] = {}
         """Level of each file, where the LOG shows it."""
         self.moves = Moves(self.result, self.places)
@@ -198,8 +200,10 @@ class _Builder:
         if number is None:
             self.result.problems["unknown_numbers"] += 1
             return
-        info = file_of(event, number, size if size is not None else (witness or 0))
+        info, ranges = file_of(event, number, size if size is not None else (witness or 0))
         self.result.files[number] = info
+        if ranges:
+            self.ranges[number] = ranges
         family = str(event.data.get("cf_name") or "default")
         self.families[family] = None
         running = self.active.get((event.opening, event.job))
@@ -306,7 +310,8 @@ class _Builder:
         job.output_level = most_frequent(levels, default=job.output_level)
         generated = text_lines.files.values()
         sizes = [sum(f.size_bytes for f in job.outputs) or None, sum(s for _, s in generated) or None]
-        entries = [sum(f.entries or 0 for f in job.outputs) or None, sum(n for n, _ in generated) or None]
+        generated_entries = sum(n for n, _ in generated) - sum(self.ranges.get(number, 0) for number in text_lines.files)
+        entries = [sum(f.entries or 0 for f in job.outputs) or None, generated_entries or None]
         counts = [len(job.outputs) or None, len(text_lines.files) or None]
         files, size = event.whole("num_output_files"), event.whole("total_output_size")
         if size is not None and size not in sizes and (files or 0) > max(len(job.outputs), len(generated)):
@@ -356,6 +361,10 @@ class _Builder:
     def _trivial_move(self, event: Event) -> None:
         self.families[self.moves.trivial_move(event)] = None
 
+    def _ingested(self, event: Event) -> None:
+        if len(self.families) < 2:  # the event does not name the column family
+            self.moves.ingested(event, next(iter(self.families), "default"))
+
     def _deleted(self, event: Event) -> None:
         job = self.last.get((event.opening, event.job))
         if job is not None:
@@ -386,6 +395,7 @@ _EVENTS: Final = {
     "blob_file_creation": _Builder._blob_file_created,
     "blob_file_deletion": _Builder._blob_file_deleted,
     "trivial_move": _Builder._trivial_move,
+    "ingest_finished": _Builder._ingested,
     "recovery_started": _Builder._recovery,
     "recovery_finished": _Builder._recovery,
 }

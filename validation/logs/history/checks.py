@@ -119,7 +119,7 @@ def _mismatch(family: FamilyStats, name: str, dump: StatsDump, jobs: LogJobs) ->
         for j in jobs.jobs
         if j.opening == dump.opening
         and j.column_family == name
-        and j.kind not in ("trivial_move", "drop")
+        and j.kind not in ("trivial_move", "drop", "ingestion")
         and j.start_us <= end
     ]
     sure = [j for j in mine if j.done and (j.end_us or 0) <= end - _RACE_US]

@@ -20,7 +20,7 @@ class StoreProperties:
 
     def __init__(self, created: Iterable[Event]) -> None:
         """Read the properties from `created`, the table_file_creation events of the LOG."""
-        files = (file_of(event, event.data["file_number"], event.data["file_size"]) for event in created)
+        files = (file_of(event, event.data["file_number"], event.data["file_size"])[0] for event in created)
         self._known = {file.number: file for file in files if file.entries is not None}
         self._deletes = any(file.deletions for file in self._known.values())
         self._put, self._put_bytes = _mean_put(list(self._known.values()))

@@ -120,7 +120,8 @@ class LogJob:
 
     job: int
     kind: str
-    """flush, compaction, trivial_move, drop (FIFO deletion) or recovery (flush of entries replayed from the WAL)."""
+    """flush, compaction, trivial_move, drop (FIFO deletion), ingestion (of files into one level) or recovery (flush of entries
+    replayed from the WAL)."""
     opening: int
     thread: str
     start_us: int

@@ -1,15 +1,27 @@
-"""Jobs that rewrite no file: trivial moves, and FIFO's deletions."""
+"""Commits that rewrite no file: trivial moves, FIFO's deletions, and ingestions."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
+from typing import Final
 
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob, LogJobs
-from lsmlab.validation.logs.records import DeletedLine, DroppingLine, Event, MovedLine, MovingLine
+from lsmlab.validation.logs.records import (
+    MOST_LEVELS,
+    DeletedLine,
+    DroppingLine,
+    Event,
+    MovedLine,
+    MovingLine,
+    whole_number,
+)
+
+_NUMBER: Final = re.compile(r"(\d+)\.sst$")
 
 
 class Moves:
-    """Builder of trivial moves and FIFO deletions, from events and the lines around them on the same thread."""
+    """Builder of these commits, from events and the lines around them on the same thread."""
 
     def __init__(self, result: LogJobs, places: dict[int, int]) -> None:
         self._result = result
@@ -54,6 +66,23 @@ class Moves:
             self._result.problems["missing_starts" if job is None else "contradictions"] += 1
         if job is not None:
             job.lsm_state = line.lsm_state
+
+    def ingested(self, event: Event, family: str) -> None:
+        """Add a job for each level that an ingest_finished event names. `family`: its column family, which it does not tell."""
+        words = event.data.get("files_ingested")
+        files: dict[int, list[int]] = defaultdict(list)
+        for path, level in zip(words[1::4], words[3::4], strict=False) if isinstance(words, list) else ():
+            found = _NUMBER.search(str(path))
+            number = whole_number(found[1]) if found else None
+            if number is not None and isinstance(level, int) and 0 <= level < MOST_LEVELS:
+                files[level].append(number)
+        for level, numbers in files.items():
+            job = LogJob(-1, "ingestion", event.opening, event.thread, event.time_us, event.time_us, family)
+            job.output_level, job.output_files, job.status, job.line = level, len(numbers), "ok", event.line
+            self._places.update(dict.fromkeys(numbers, level))
+            self._result.jobs.append(job)
+        if files:
+            self._result.jobs[-1].lsm_state = event.counts("lsm_state")
 
     def dropping(self, line: DroppingLine) -> None:
         """Record a file that FIFO compaction is about to delete."""

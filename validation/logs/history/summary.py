@@ -132,6 +132,7 @@ def _work(inside: Sequence[LogJob]) -> dict[str, Any]:
         "compaction_count": len(merges),
         "trivial_move_count": sum(j.kind == "trivial_move" for j in inside),
         "drop_count": sum(j.kind == "drop" for j in inside),
+        "ingested_files": sum(j.output_files for j in inside if j.kind == "ingestion"),
         "recovery_count": sum(j.kind == "recovery" for j in inside),
         "recovery_bytes": sum(j.write_bytes for j in inside if j.kind == "recovery"),
         "compaction_read_bytes": sum(j.read_bytes + j.blob_read_bytes for j in merges),

@@ -134,8 +134,11 @@ COMPRESSIONS: Final = {
 """Compression types by their names in table properties (`CompressionTypeToString`)."""
 
 
-def file_of(event: Event, number: int, size: int) -> LogFile:
-    """Return the file of a table_file_creation event. RocksDB 5.7 writes some properties as text, with other names."""
+def file_of(event: Event, number: int, size: int) -> tuple[LogFile, int]:
+    """Return the file of a table_file_creation event, and its range tombstones, which are none of its entries.
+
+    RocksDB counts them as entries and as deletions. Release 5.7 writes some properties as text, with other names.
+    """
     properties = event.data.get("table_properties")
     numbers = properties if isinstance(properties, dict) else event.data
 
@@ -143,14 +146,16 @@ def file_of(event: Event, number: int, size: int) -> LogFile:
         value = numbers.get(name)
         return whole_number(value) if isinstance(value, str) else value if is_count(value) else None
 
-    return LogFile(
+    entries, ranges = whole("num_entries"), whole("num_range_deletions") or 0
+    file = LogFile(
         number,
         size,
-        whole("num_entries"),
-        whole("num_deletions") or whole("kDeletedKeys") or 0,
+        None if entries is None else max(0, entries - ranges),
+        max(0, (whole("num_deletions") or whole("kDeletedKeys") or 0) - ranges),
         whole("raw_key_size") or 0,
         whole("raw_value_size") or 0,
         whole("data_size") or 0,
         event.time_us,
         compression=COMPRESSIONS.get(str(numbers.get("compression")), Compression.NONE),
     )
+    return file, ranges
