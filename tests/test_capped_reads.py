@@ -114,12 +114,12 @@ def test_a_small_read_waits_behind_one_request_of_each_job() -> None:
     assert page_wait_s(6, 2**21, in_order=False) < 0.6 * six
 
 
-@pytest.mark.parametrize(("name", "within"), [("bw80_v100", 0.12), ("dyn_bw80_jobs4", 0.18), ("bw80_jobs8_sub4", 0.12)])
+@pytest.mark.parametrize(("name", "within"), [("bw80_v100", 0.12), ("dyn_bw80_jobs4", 0.15), ("bw80_jobs8_sub4", 0.12)])
 def test_flushes_take_as_long_as_recorded(name: str, within: float) -> None:
     """Flushes beside one, three and seven compactions under 80 MB/s take as long as in the recorded runs.
 
-    Those beside three are 15 to 20 % too short with four seeds since input files cost CPU time (docs/decisions/0058), so three
-    jobs queue less; before, all were within 12 %.
+    Those beside three and seven are 10 to 17 % too short with four seeds, since input files and readahead buffers cost CPU time
+    (docs/decisions/0058, 0059), so the jobs queue less.
     """
     case = read_case(CASES / name / "case.yaml")
     logs = [jobs_of(read_log(path)) for path in case.logs]
