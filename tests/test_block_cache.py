@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from lsmlab.models.tree.table_format import TableFormat
 from lsmlab.models.tree.tree import Tree
 from lsmlab.models.workloads.choosers import Chooser, InsertCursor, UniformKeys
 from lsmlab.models.workloads.ranks import Zipf
-from lsmlab.models.workloads.reads import BlockGroup, BlockPlace, lru_cache
+from lsmlab.models.workloads.reads import BlockGroup, BlockKind, BlockPlace, lru_cache
 from lsmlab.models.workloads.skewed import RankedKeys
 from lsmlab.sim.clients.lookups import scan_runs
 from lsmlab.sim.clients.memtable_fill import MemtableFill
@@ -249,3 +250,57 @@ def test_other_beginnings_are_refused(value: object) -> None:
     """`block_cache` is empty or warm."""
     with pytest.raises(InputError, match=r"conditions.block_cache: .* must be empty or warm"):
         read_conditions({"block_cache": value})
+
+
+def test_index_and_filter_blocks_share_the_cache_as_in_a_simulated_lru_cache() -> None:
+    """Each read looks up the filter of one of 20 tables, for two of three its index, and then a data block, all in one cache.
+
+    A filter has the bytes of eight data blocks, an index of five. The hit rates are within 0.015.
+    """
+    tables, blocks, capacity, rng = 20, 2_000, 280, np.random.default_rng(7)
+    sizes = {BlockKind.FILTER: 8, BlockKind.INDEX: 5, BlockKind.DATA: 1}
+    cache: OrderedDict[tuple[BlockKind, int], None] = OrderedDict()
+    used, hits, looked = 0, dict.fromkeys(sizes, 0), dict.fromkeys(sizes, 0)
+    for number in range(60_000):
+        place, passes = rng.random(), rng.random() < 2 / 3
+        for kind, count in ((BlockKind.FILTER, tables), (BlockKind.INDEX, tables), (BlockKind.DATA, blocks)):
+            if kind is not BlockKind.FILTER and not passes:
+                continue
+            block = kind, int(place * count)
+            looked[kind] += number >= 10_000
+            hits[kind] += block in cache and number >= 10_000
+            used += 0 if block in cache else sizes[kind]
+            cache[block] = None
+            cache.move_to_end(block)
+            while used > capacity:
+                used -= sizes[cache.popitem(last=False)[0][0]]
+
+    model = WarmingCache([(1.0, uniform(10 * blocks))], float(capacity), warm=True)
+    tails = {
+        BlockPlace(1, kind): BlockGroup(often * sizes[kind], float(tables * sizes[kind]))
+        for kind, often in ((BlockKind.FILTER, 1.0), (BlockKind.INDEX, 2 / 3))
+    }
+    model.advance(0.0, {BlockPlace(1): BlockGroup(2 / 3, float(blocks))}, 0.0, tails)
+
+    found = [model.beside_rates[BlockPlace(1, kind)] for kind in (BlockKind.FILTER, BlockKind.INDEX)]
+    expected = [hits[kind] / looked[kind] for kind in sizes]
+    assert [*found, model.hit_rate] == pytest.approx(expected, abs=0.015)
+    assert expected[1] < 0.99, "some of them leave the cache"
+
+
+def test_a_small_cache_reads_index_and_filter_blocks_again() -> None:
+    """In the cache they take the room of data blocks, and a cache that does not hold them reads them again."""
+    filters = ("engine.options.bloom_bits=10",)
+    inside = (*filters, "engine.options.cache_index_and_filter_blocks=true")
+    outside, small, tiny = (
+        simulate(*READS, *options, f"engine.options.cache_size={size}").summary
+        for options, size in ((filters, "1MiB"), (inside, "1MiB"), (inside, "128KiB"))
+    )
+
+    def per_read(summary: dict[str, Any]) -> float:
+        return float(summary["device_bytes_read"] / summary["operations"])
+
+    assert small["block_cache"]["hit_rate"] < outside["block_cache"]["hit_rate"]
+    assert per_read(outside) < per_read(small) < per_read(tiny) / 2
+    assert (small["memory"]["filter_bytes"], small["memory"]["index_bytes"]) == (0, 0)
+    assert outside["memory"]["filter_bytes"] > 0

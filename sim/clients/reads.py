@@ -169,6 +169,8 @@ class TreeReads:
         self._caches_tails = options.cache_index_and_filter_blocks and options.cache_size > 0
         self._tails: TailBytes = {}
         """Mean bytes of the index and filter blocks that the block cache may hold."""
+        self._grown = 1.0
+        """Mean number of data blocks of a shard, divided by those of the sampled tree."""
         self._costs: tuple[ReadClasses, ReadClasses] = ((), ())
         self._relative_sizes = (1.0, 1.0)
         """Mean size of the blocks of (a point read, a scan), divided by that of this run's own blocks."""
@@ -222,14 +224,14 @@ class TreeReads:
     def _advanced(self, gets: float, scans: float, now_s: float) -> float:
         """Set the hit rates of block cache and blob cache; return the seconds until one has filled further, or infinity."""
         groups, blobs = self._block_groups(), self._blob_groups()
+        tails = self._tail_groups()
         reads = (gets + scans - sum(self._served)) * self._own.share.reads / len(self._families)
         accesses = self._cache_accesses(gets, scans)
-        accesses += reads * sum(group.accesses for place, group in groups.items() if place in self._tails)
         if self._blob_cache is self._cache:
-            return self._cache.advance(accesses, groups | blobs, now_s)
+            return self._cache.advance(accesses, groups | blobs, now_s, tails)
         of_blobs = sum(group.accesses for group in blobs.values())
         step_s = self._blob_cache.advance(reads * of_blobs, blobs, now_s) if blobs else math.inf
-        return min(step_s, self._cache.advance(accesses, groups, now_s))
+        return min(step_s, self._cache.advance(accesses, groups, now_s, tails))
 
     @property
     def next_s(self) -> float:
@@ -267,12 +269,11 @@ class TreeReads:
                 accesses[BlockPlace(run.level)] += weight * inside
                 accesses[BlockPlace(run.level, BlockKind.AFTER_GAP)] += weight * firsts
         sampled = sum(count for place, count in blocks.items() if place.kind is BlockKind.DATA)
-        grown = self._data_blocks() / sampled if sampled else 0.0
-        self._add_tails(runs, accesses, blocks)
+        grown = self._grown = self._data_blocks() / sampled if sampled else 0.0
         found = {
             place: BlockGroup(accesses[place], grown * count, self._written(place.level))
             for place, count in blocks.items()
-            if grown * count > 0.0 and (accesses[place] > 0.0 or place.kind is not BlockKind.AFTER_GAP)
+            if grown * count > 0.0 and (accesses[place] > 0.0 or place.kind is BlockKind.DATA)
         }
         for level in {place.level for place in found}:
             self._written_bytes[level] = self._all_written(level)
@@ -324,24 +325,29 @@ class TreeReads:
         """Return the size of a block in blocks of this run's size."""
         return table_format.block_size / self._format.block_size
 
-    def _add_tails(
-        self, runs: Sequence[ScannedRuns], accesses: dict[BlockPlace, float], blocks: dict[BlockPlace, float]
-    ) -> None:
-        """Add index and filter blocks of a shard to its data blocks, and the accesses to them, if the block cache holds them."""
-        if not self._caches_tails:
-            return
+    def _tail_groups(self) -> dict[BlockPlace, BlockGroup]:
+        """Return the index and filter blocks of a shard, if the block cache holds them, and how often reads access them.
+
+        They count as the blocks of this run that their bytes fill.
+        """
+        if not self._caches_tails or self._grown == 0.0:
+            return {}
+        runs, block_size = self._sorted_runs(), self._format.block_size
         self._tails, tables = table_tails(runs, self._formats)
-        block_size = self._format.block_size
-        for place, size in self._tails.items():
-            blocks[place] = tables[place] * size / block_size
+        accesses = defaultdict[BlockPlace, float](float)
         gets, scans = looked_up(self.lookups.searched, self._tails), sought(runs, self._tails)
         for weight, own in ((self._gets, gets), (1.0 - self._gets, scans)):
             for place, number in in_blocks(own, self._tails, block_size):
                 accesses[place] += weight * number
+        return {
+            place: BlockGroup(accesses[place], self._grown * tables[place] * size / block_size)
+            for place, size in self._tails.items()
+        }
 
     def _tail_reads(self, accesses: Accesses, on_device: Callable[[int], float]) -> TailReads:
         """Return the index and filter blocks that a read gets from a device, which has the share `on_device` of a level."""
-        return tail_reads(accesses, self._tails, lambda place: self._uncached(*place), on_device, self._unit_bytes)
+        rates = self._cache.beside_rates
+        return tail_reads(accesses, self._tails, lambda place: 1.0 - rates.get(place, 1.0), on_device, self._unit_bytes)
 
     def _uncached(self, level: int, kind: BlockKind = BlockKind.DATA) -> float:
         """Return the share of the accesses to the blocks of a level that the block cache does not serve."""
@@ -355,7 +361,7 @@ class TreeReads:
     def facts(self) -> dict[str, Any]:
         """Facts about block cache and filters under this workload."""
         return {
-            "hit_rate": self._data_hit_rate() if self._tails else self._cache.final_hit_rate,
+            "hit_rate": self._cache.final_hit_rate,
             "size_bytes": self._setup.engine.options.cache_size,
             **self._blob_facts(),
             "bloom_false_positive_rate": (
@@ -365,13 +371,6 @@ class TreeReads:
             "runs_per_read": self.lookups.runs,
             "opens_per_read": table_opens(self.lookups.searched, self._own.engine.table_reads.open_tables),
         }
-
-    def _data_hit_rate(self) -> float:
-        """Return the present hit rate of data blocks."""
-        groups = {place: group for place, group in self._block_groups().items() if place not in self._tails}
-        accesses = sum(group.accesses for group in groups.values())
-        hits = sum(group.accesses * (1.0 - self._uncached(*place)) for place, group in groups.items())
-        return hits / accesses if accesses else 0.0
 
     def _blob_facts(self) -> dict[str, Any]:
         """Return how many of the blobs that reads find are cached; nothing in a store that caches none."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import accumulate
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from lsmlab.models.workloads.reads import BlockGroup, BlockPlace, LruCache, acce
 
 Groups = Mapping[BlockPlace, BlockGroup]
 """Data blocks of a shard by place; none has 0 blocks."""
+_NONE: Final[Groups] = MappingProxyType({})
 PopularityOf = Callable[[int], Popularity]
 """Function from n to the popularity of blocks that cover 2^n times as many keys as a block of a table with all keys."""
 
@@ -48,6 +50,9 @@ class WarmingCache:
         """The cache as each group of readers would fill it alone."""
         self._groups: Groups = {}
         """Blocks for which `_lru` was computed."""
+        self._beside: Groups = {}
+        self.beside_rates: Mapping[BlockPlace, float] = {}
+        """Hit rates of the blocks beside them, as those of a full cache."""
         self._per_block: dict[BlockPlace, float] = {}
         """Accesses to one block of each group, per access to the cache."""
         self._starts: list[list[int]] = []
@@ -71,17 +76,18 @@ class WarmingCache:
         """Note that reads begin again after a time without any: their rate is not that since the last call."""
         self._looked_s = now_s
 
-    def advance(self, accesses: float, groups: Groups, now_s: float) -> float:
+    def advance(self, accesses: float, groups: Groups, now_s: float, beside: Groups = _NONE) -> float:
         """Set the hit rates until the next call; return the seconds until then, infinity for a warm cache or without reads.
 
-        `accesses` to the cache of a shard since the last call; `groups`: data blocks of a shard. While the cache fills, a call
+        `accesses` to the data blocks of a shard since the last call; `groups`: these blocks; `beside`: index and filter blocks
+        that share the cache, which takes them in when files are written or first read. While the cache fills, a call
         follows when the hit rate has risen by `_STEP`, or by a quarter of what it lacks. Until then, the hit rate is that of the
         middle of the step. A warm cache has the hit rate at which reads cache as many blocks as jobs write.
         """
         elapsed_s = now_s - self._looked_s
         per_s = accesses / elapsed_s if elapsed_s > 0.0 else 0.0
         self._accesses, self._looked_s = self._accesses + accesses, now_s
-        self._fit(groups)
+        self._fit(groups, beside)
         for place, group in groups.items():
             renewed = accesses * self._per_block[place]
             added = -math.expm1(-renewed) / renewed if renewed > 0.0 else 1.0  # of files written evenly since the last call
@@ -105,25 +111,40 @@ class WarmingCache:
             return max(_SHORTEST_STEP_S, step / rise_per_s)
         return _SHORTEST_STEP_S if elapsed_s == 0.0 else math.inf  # the rate of the first reads is not known yet
 
-    def _fit(self, groups: Groups) -> None:
+    def _fit(self, groups: Groups, beside: Groups) -> None:
         """Compute the cache again if the blocks, or the accesses to them, have changed by more than `_GROWTH`.
 
         A popularity has a block for every few keys of the key space. A block of a small level covers more of them. The trees lack
         keys that were never written, and keep old versions of others; their blocks are as popular as those of the keys.
         """
-        if _change(self._groups, groups) <= _GROWTH:
+        if _change({**self._groups, **self._beside}, {**groups, **beside}) <= _GROWTH:
             return
-        self._groups, self._lru, self._starts = groups, [], []
+        self._groups, self._beside, self._lru, self._starts = groups, beside, [], []
         blocks_of = list(groups.values())
+        resident = self._keep_beside(list(beside.values()), blocks_of) if beside else [0.0] * len(self._readers)
         shares = access_shares(blocks_of)
         self._per_block = {place: share / group.blocks for share, (place, group) in zip(shares, groups.items(), strict=True)}
-        for _, popularity in self._readers:
-            finest = float(popularity(0).blocks.sum())
-            coarser = [max(0, round(math.log2(finest / group.blocks))) for group in blocks_of]
-            parts = in_groups(blocks_of, [popularity(doublings) for doublings in coarser])
-            probability, blocks = np.concatenate([p.probability for p in parts]), np.concatenate([p.blocks for p in parts])
-            self._lru.append(lru_cache(Popularity(probability, blocks), self._cached_blocks))
+        for (_, popularity), taken in zip(self._readers, resident, strict=True):
+            parts = _in_groups(blocks_of, popularity)
+            self._lru.append(lru_cache(_joined(parts), self._cached_blocks - taken))
             self._starts.append([*accumulate((len(part.blocks) for part in parts), initial=0)])
+
+    def _keep_beside(self, beside: Sequence[BlockGroup], data: Sequence[BlockGroup]) -> list[float]:
+        """Set the hit rates of index and filter blocks; return how many of them a full cache of each group of readers has.
+
+        All blocks of a full cache stay as long after their last access; so data blocks have the rest of it.
+        """
+        shares, rates, resident = access_shares([*beside, *data])[: len(beside)], np.zeros(len(beside)), []
+        for weight, popularity in self._readers:
+            parts = _in_groups([*beside, *data], popularity)
+            lru = lru_cache(_joined(parts), self._cached_blocks)
+            own = parts[: len(beside)]
+            starts = [0, *accumulate(len(part.blocks) for part in own)][:-1]
+            hits = np.add.reduceat(lru.hits()[: sum(len(part.blocks) for part in own)], starts)
+            rates += weight / self._weight * np.divide(hits, shares, out=np.zeros_like(hits), where=np.array(shares) > 0.0)
+            resident.append(sum(float(part.blocks @ -np.expm1(-part.probability * lru.lifetime)) for part in own))
+        self.beside_rates = {place: min(1.0, rate) for place, rate in zip(self._beside, rates.tolist(), strict=True)}
+        return resident
 
     def _new_per_access(self, starts: Sequence[int]) -> FloatArray:
         """Return the share of the blocks of each class that jobs write anew per access to the cache.
@@ -146,6 +167,17 @@ class WarmingCache:
         shares = np.array(access_shares(list(self._groups.values())))
         rates = np.divide(hits, shares, out=np.zeros_like(hits), where=shares > 0.0)
         return {place: min(1.0, rate) for place, rate in zip(self._groups, rates.tolist(), strict=True)}  # a sum may be 1 + 1e-16
+
+
+def _in_groups(groups: Sequence[BlockGroup], popularity: PopularityOf) -> list[Popularity]:
+    """Return how popular each block of a group is; a block of a small group covers more keys."""
+    finest = float(popularity(0).blocks.sum())
+    coarser = [max(0, round(math.log2(finest / group.blocks))) for group in groups]
+    return in_groups(groups, [popularity(doublings) for doublings in coarser])
+
+
+def _joined(parts: Sequence[Popularity]) -> Popularity:
+    return Popularity(np.concatenate([p.probability for p in parts]), np.concatenate([p.blocks for p in parts]))
 
 
 def _change(before: Groups, now: Groups) -> float:
