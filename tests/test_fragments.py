@@ -263,6 +263,24 @@ def test_two_stores_in_one_file_are_refused(tmp_path: Path) -> None:
     refused(tmp_path, lines, "the LOG of another store begins here .*/data/other")
 
 
+def test_statistics_of_two_stores_are_refused(tmp_path: Path) -> None:
+    """Without an open, the uptime of one store rises; after an open whose lines are lost it is shorter than the time since."""
+    refused(tmp_path, [*dump("10:00:00", 2_000.0, 100, 1.0), *dump("10:00:04", 1_990.0, 7, 0.0)], "several stores are mixed")
+    reopened = [*dump("10:00:00", 2_000.0, 100, 1.0), *dump("10:30:00", 1_000.0, 7, 0.0)]
+    assert imported(tmp_path, reopened)["operations"] == 7_000
+
+
+@pytest.mark.parametrize("minutes", [0, 4])
+def test_a_few_events_hide_no_statistics(minutes: int, tmp_path: Path) -> None:
+    """A tail with one flush and a stall, and the table of the whole time a moment or minutes later: the table counts 50 jobs."""
+    flush = '{"time_micros": 1700000000000000, "job": 900, "event": "flush_started", "num_memtables": 1, "num_entries": 100}'
+    lines = [line("10:00:00", f"EVENT_LOG_v1 {flush}"), line("10:00:01", f"[WARN] {STOP[7:].format(20)}")]
+    found = imported(tmp_path, [*lines, *dump(f"10:0{minutes}:02", 2_000.0, 100, 150.0)])
+
+    assert (found["write_amplification"], found["stall_fraction"]) == (pytest.approx(3.5, rel=0.01), pytest.approx(0.075))
+    assert "tables" == found["counted_from"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

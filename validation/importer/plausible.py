@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from lsmlab.models.errors import InputError
@@ -22,6 +23,8 @@ _EARLIEST_S: Final = -3600.0
 _MIXED, _ALTERNATING = 5, 0.15
 """Lines of several stores are mixed: least number of jobs whose number is not above that of the job before, and least share of
 all jobs. Threads begin up to 6 % of the jobs of a store in another order."""
+_CLOCK_S: Final = 60.0
+"""Most by which an uptime may exceed the time since the statistics before: clocks are set."""
 _DAMAGED: Final = "the line is damaged, or the file joins parts of several LOGs; give one LOG, or a part without this line"
 
 
@@ -29,6 +32,7 @@ def refuse_impossible(log: RocksDbLog, jobs: LogJobs, stalls: LogStalls) -> None
     """Raise InputError with the line for rates beyond the physics of drives and cores, negative times, and stops of days."""
     _events(log)
     _one_store(log, jobs)
+    _one_uptime(log)
     _silences(log, stalls)
     _jobs(log, jobs)
     _counters(log)
@@ -60,6 +64,20 @@ def _one_store(log: RocksDbLog, jobs: LogJobs) -> None:
             "larger numbers: lines of several stores are mixed; give those of each store as a file of its own, such as with "
             "grep and the name of its host or pod"
         )
+
+
+def _one_uptime(log: RocksDbLog) -> None:
+    """Refuse statistics of several stores: without an open, the uptime rises; after one, it is shorter than the time since."""
+    for before, dump in pairwise(log.dumps):
+        known = None not in (before.uptime_s, dump.uptime_s, before.time_us, dump.time_us)
+        if not known or dump.opening != before.opening or (dump.uptime_s or 0.0) >= (before.uptime_s or 0.0):
+            continue
+        since_s = ((dump.time_us or 0) - (before.time_us or 0)) / 1e6
+        if (dump.uptime_s or 0.0) > since_s + _CLOCK_S:
+            raise InputError(
+                f"{log.place(dump.line)}: the uptime is {dump.uptime_s:,.1f} s, after {before.uptime_s:,.1f} s in the "
+                f"statistics {since_s:,.0f} s before: those of several stores are mixed; give those of each as a file of its own"
+            )
 
 
 def _silences(log: RocksDbLog, stalls: LogStalls) -> None:

@@ -31,8 +31,9 @@ _UPTIME_ERROR: Final = 0.02
 store was opened then."""
 _LONGER: Final = 5.0
 _MOMENT_S: Final = 60.0
+_FEW_JOBS: Final = 10
 """A dump's uptime as a multiple of the time between a LOG's lines, and the length of that time, for which the statistics tell
-more than the lines."""
+more than the lines; and the jobs of a table as a multiple of those in the lines, and the number of these."""
 
 
 def origin_us(log: RocksDbLog) -> int:
@@ -68,7 +69,7 @@ def summarise_log(
     db_bench's output has tables but no events, and pasted statistics hardly any; then all values come from the last table
     (`statistics_tables.summarise_tables`).
     """
-    if until_s is None and _tells_less(log) and (tables := summarise_tables(log)) is not None:
+    if until_s is None and _tells_less(log, jobs) and (tables := summarise_tables(log)) is not None:
         return tables
     zero = origin_us(log)
     jobs = jobs_of(log) if jobs is None else jobs
@@ -92,15 +93,29 @@ def summarise_log(
     }
 
 
-def _tells_less(log: RocksDbLog) -> bool:
-    """Whether the statistics tell more than the records: there are none, or only those of a moment of a store opened before."""
+def _tells_less(log: RocksDbLog, jobs: LogJobs | None) -> bool:
+    """Whether the statistics tell more than the records.
+
+    There are none, or of a store opened before only those of a moment, or only a few of the jobs that its tables count: a
+    fragment, such as what grep left.
+    """
     if not log.records:
         return True
-    uptime_s = log.dumps[-1].uptime_s if log.dumps else None
-    if uptime_s is None or len(log.openings) != 1 or log.openings[0].version:
+    if not log.dumps or len(log.openings) != 1 or log.openings[0].version:
         return False
-    span_s = ((log.last_us or 0) - (log.first_us or 0)) / 1e6
-    return span_s < _MOMENT_S and uptime_s >= _LONGER * span_s
+    span_s, uptime_s = ((log.last_us or 0) - (log.first_us or 0)) / 1e6, log.dumps[-1].uptime_s
+    if uptime_s is not None and span_s < _MOMENT_S and uptime_s >= _LONGER * span_s:
+        return True
+    finished = len((jobs_of(log) if jobs is None else jobs).done("flush", "compaction"))
+    first, last = _jobs_told(log.dumps[0]), max(map(_jobs_told, log.dumps))
+    told = last - first if len(log.dumps) > 1 else last * min(1.0, span_s / uptime_s) if uptime_s else last
+    return finished < _FEW_JOBS and told >= max(1.0, _LONGER * finished)
+
+
+def _jobs_told(dump: StatsDump) -> float:
+    """Return the flushes and compactions that the tables of a dump count."""
+    rows = (family.row("Sum") or {} for family in dump.families.values())
+    return sum(row.get("Comp(cnt)") or 0.0 for row in rows)
 
 
 def _families(jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: int) -> dict[str, dict[str, Any]]:
