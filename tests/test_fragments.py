@@ -270,6 +270,15 @@ def test_statistics_of_two_stores_are_refused(tmp_path: Path) -> None:
     assert imported(tmp_path, reopened)["operations"] == 7_000
 
 
+def test_stops_by_the_write_buffer_manager_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their counter stands in the statistics of the whole database; the others are those of its families."""
+    counter = "Write Stall (count): write-buffer-manager-limit-stops: 3"
+    summary = imported(tmp_path, [*dump("10:00:02", 2_000.0, 100, 150.0), counter])
+
+    assert (3, None) == tuple(summary[key]["write_buffer_manager_limit"] for key in ("stall_count", "stall_seconds"))
+    assert "write buffer manager full" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("minutes", [0, 4])
 def test_a_few_events_hide_no_statistics(minutes: int, tmp_path: Path) -> None:
     """A tail with one flush and a stall, and the table of the whole time a moment or minutes later: the table counts 50 jobs."""

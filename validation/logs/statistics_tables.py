@@ -37,7 +37,8 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     written, read_gb, jobs = _written(dump), _sum(dump, "Read(GB)"), _sum(dump, "Comp(cnt)")
     if written is None and flushed is not None and _COMPACTED in log.tickers:
         written = flushed + log.tickers[_COMPACTED]
-    stall_s, counts, causes = _stall_s(log, dump), total_stalls(dump), [cause.value for cause in THROTTLE_CAUSES]
+    stall_s, counts = _stall_s(log, dump), total_stalls(dump)
+    causes = list(dict.fromkeys([*(cause.value for cause in THROTTLE_CAUSES), *counts]))
     result: dict[str, Any] = {
         "duration_s": uptime or None,
         "flush_count": None,

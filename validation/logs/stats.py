@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lsmlab.models.engines.make import DEFAULT_FAMILY
-from lsmlab.models.policies.decisions import THROTTLE_CAUSES
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES, StallCause
 from lsmlab.validation.logs.bench import NUMBER, BenchReader, ImpossibleNumber, number_of
 
 _UNITS: Final = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
@@ -48,6 +48,7 @@ _BLOBS: Final = re.compile(
     rf"Blob file count: (\d+), total size: ({NUMBER}) GB(?:, garbage size: ({NUMBER}) GB, space amp: ({NUMBER}))?"
 )
 _STALLS: Final = re.compile(r"Stalls\(count\): (?P<old>.*)|^(?:.*\s)?Write Stall \(count\): (?P<new>.*)")
+_MANAGER_STOPS: Final = re.compile(r"write-buffer-manager-limit-stops: (\d{1,18})(?!\d)")
 _CAUSES: Final = {
     "level0_slowdown": "l0_slowdown",
     "level0_numfiles": "l0_stop",
@@ -94,6 +95,8 @@ class StatsDump:
     opening: int = 0
     line: int = 0
     """Number of its first line."""
+    manager_stops: int = 0
+    """Cumulative stops by the write buffer manager, in the statistics of the whole database (since 8.1)."""
     uptime_s: float | None = None
     interval_s: float | None = None
     db: dict[str, float] = field(default_factory=dict)
@@ -250,7 +253,9 @@ class StatsReader:
                 family.blobs |= {"garbage_bytes": number_of(found[3]) * _UNITS["GB"], "space_amplification": number_of(found[4])}
         elif found := _STALLS.search(text):
             if found["old"] is None and "cf-l0" not in text and "memtable-limit" not in text:
-                return True  # stalls of the whole database, by the write buffer manager
+                if stops := _MANAGER_STOPS.search(text):  # of the whole database
+                    self._dump.manager_stops = int(stops[1])
+                return True
             counts = {name: int(n) for n, name in re.findall(r"(?<!\d)(\d{1,18}) ([\w ]+?)(?=,|$)", found["old"] or "")}
             counts |= {name: int(n) for name, n in re.findall(r"([\w-]+): (\d{1,18})(?!\d)", found["new"] or "")}
             family.stall_counts = {ours: counts[theirs] for theirs, ours in _CAUSES.items() if theirs in counts}
@@ -308,9 +313,9 @@ def _amount(text: str) -> float:
 
 
 def total_stalls(dump: StatsDump) -> dict[str, int]:
-    """Return the stall counters of a dump by cause, summed over column families."""
+    """Return the stall counters of a dump by cause, summed over column families; that of the write buffer manager if not 0."""
     result: dict[str, int] = {}
     for family in dump.families.values():
         for cause, count in family.stall_counts.items():
             result[cause] = result.get(cause, 0) + count
-    return result
+    return result | ({StallCause.WRITE_BUFFER_MANAGER_LIMIT.value: dump.manager_stops} if dump.manager_stops else {})
