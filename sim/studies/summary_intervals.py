@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from lsmlab.sim.studies.intervals import ModelErrors, RunFacts, facts_of, read_model_errors
 from lsmlab.sim.studies.metrics import error_name
 from lsmlab.sim.studies.statistics import between_seeds
 
 Summaries = Sequence[Mapping[str, Any]]
+PERCENTILES: Final = ("p50", "p90", "p95", "p99", "p999", "p9999", "max")
+"""Percentiles of latencies in summary.json, ascending."""
+_LATENCY: Final = "_latency_s"
+_LEAST: Final = {"write_amplification": 1.0}
+"""Least value that a number has by its definition."""
+_WIDEST: Final = 1e4
+"""Quotient of the ends of an interval above which it says nothing, as of the latencies of a run with hardly a job: unknown."""
 
 
 def combine(config: Mapping[str, Any], summaries: Summaries, perturbed: Summaries = ()) -> dict[str, Any]:
@@ -46,7 +53,7 @@ def _nested(summaries: Summaries, perturbed: Summaries, facts: RunFacts, errors:
             shifted = [inner for s in perturbed if isinstance(inner := s.get(key), Mapping)]
             inner = _nested([v for v in values if isinstance(v, Mapping)], shifted, facts, errors, f"{prefix}{key}.")
             if inner:
-                found[key] = inner
+                found[key] = _ordered(inner) if key.endswith(_LATENCY) else inner
         elif key != "seed" and all(map(_is_number, values)):
             pair = [float(v) for s in perturbed if _is_number(v := s.get(key)) and v is not None]
             one = _of_number(f"{prefix}{key}", [float(v) for v in values if v is not None], pair, facts, errors)
@@ -59,9 +66,25 @@ def _of_number(
     name: str, values: Sequence[float], pair: Sequence[float], facts: RunFacts, errors: ModelErrors
 ) -> dict[str, float | None]:
     low, high = errors.interval(error_name(name), facts, values, pair) or (None, None)
+    if low is not None and high is not None:
+        low = max(low, _LEAST.get(name.rpartition(".")[2], low))
+        if high > _WIDEST * low > 0.0:
+            low = high = None
     seeds_low, seeds_high = between_seeds(values) or (None, None)
     mean = math.fsum(values) / len(values)
     return {"mean": mean, "low": low, "high": high, "seeds_low": seeds_low, "seeds_high": seeds_high}
+
+
+def _ordered(latencies: Mapping[str, Any]) -> dict[str, Any]:
+    """Widen the intervals of percentiles, each learnt by itself, so that their ends rise with the percentile."""
+    found = {name: dict(one) for name, one in latencies.items()}
+    rising = [found[name] for name in PERCENTILES if name in found]
+    for end, order, widest in (("high", rising, max), ("low", rising[::-1], min)):
+        known: float | None = None
+        for one in order:
+            if one[end] is not None:
+                one[end] = known = one[end] if known is None else widest(known, one[end])
+    return found
 
 
 def _is_number(value: object) -> bool:
