@@ -14,6 +14,7 @@ from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import Compression
 from lsmlab.models.options.options_file import read_options
+from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
@@ -607,6 +608,19 @@ def test_every_section_of_tikv_is_named(tmp_path: Path) -> None:
     assert ["[raftdb], [raftdb.defaultcf], [readpool.unified]"] == [note.partition(": ")[2] for note in found.notes]
     path.write_text(f"[rocksdb]\nnum-levels = 4\n{titan.format('false')}")
     assert ([], []) == (read_options(path).notes, options_shown(path)["not_simulated"])
+
+
+@pytest.mark.parametrize(
+    ("printed", "read_as"),
+    [
+        ("8,000000", "8.000000"), ("-1,5", "-1.5"), ("139,5K", "139.5K"), ("1,5e+07", "1.5e+07"), ("(5,0)", "(5.0)"),
+        ("p(3,0-12)", "p(3,0-12)"), ("O(3,0-)", "O(3,0-)"), ("1,2,3", "1,2,3"), ("cf1,2", "cf1,2"), ("/a/1,2/b", "/a/1,2/b"),
+        ("1,234.5", "1,234.5"), ("in(240,0, 1,5)", "in(240.0, 1.5)"), ("0,5 GB, 1,0 MB/s", "0.5 GB, 1.0 MB/s"),
+    ],
+)  # fmt: skip
+def test_decimal_commas_are_those_of_numbers(printed: str, read_as: str) -> None:
+    """A comma between digits is a decimal point in a number, and stays in ranges, lists, names and paths."""
+    assert [(1, f"of_a_fork={read_as}")] == list(PlainLines([f"of_a_fork={printed}"]))
 
 
 @pytest.mark.parametrize(
