@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import Compression
+from lsmlab.models.options.fields import Compression, RateLimiterMode
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.models.version import Version
@@ -608,6 +608,20 @@ def test_every_section_of_tikv_is_named(tmp_path: Path) -> None:
     assert ["[raftdb], [raftdb.defaultcf], [readpool.unified]"] == [note.partition(": ")[2] for note in found.notes]
     path.write_text(f"[rocksdb]\nnum-levels = 4\n{titan.format('false')}")
     assert ([], []) == (read_options(path).notes, options_shown(path)["not_simulated"])
+
+
+def test_names_of_tikv_are_those_of_rocksdb() -> None:
+    """TiKV has names, and numbers of the limiter's mode, of its own for options of RocksDB."""
+    found = read_options(
+        "[rocksdb]\nrate-limiter-mode = 3\nauto-tuned = true\nmax-sub-compactions = 3\n[rocksdb.defaultcf]\n"
+        "dynamic-level-bytes = true\npin-l0-filter-and-index-blocks = true\n[rocksdb.lockcf]\ndisable-block-cache = true\n"
+    )
+    wanted = {
+        "rate_limiter_mode": RateLimiterMode.ALL, "rate_limiter_auto_tuned": True, "max_subcompactions": 3,
+        "level_compaction_dynamic_level_bytes": True,
+    }  # fmt: skip
+
+    assert (wanted, {"pin_l0_filter_and_index_blocks_in_cache": "true"}) == (found.overrides, found.ignored)
 
 
 @pytest.mark.parametrize(

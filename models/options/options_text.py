@@ -64,8 +64,14 @@ _OF_FLINK: Final = {
     "block.cache_size": "block_cache_size",
 }  # fmt: skip
 """Options by their names in Flink's configuration, after its prefix (RocksDBConfigurableOptions)."""
-_OF_TIKV: Final = {"rate_bytes_per_sec": "rate_limiter_bytes_per_sec"}
-"""Options by their names in TiKV's file (src/config/mod.rs, DbConfig)."""
+_OF_TIKV: Final = {
+    "rate_bytes_per_sec": "rate_limiter_bytes_per_sec", "auto_tuned": "rate_limiter_auto_tuned",
+    "max_sub_compactions": "max_subcompactions", "dynamic_level_bytes": "level_compaction_dynamic_level_bytes",
+    "disable_block_cache": "no_block_cache", "pin_l0_filter_and_index_blocks": "pin_l0_filter_and_index_blocks_in_cache",
+}  # fmt: skip
+"""Options by their names in TiKV's file (src/config/mod.rs, DbConfig and cf_config)."""
+_TIKV_MODES: Final = {"1": "kReadsOnly", "2": "kWritesOnly", "3": "kAllIo"}
+"""Values of TiKV's rate-limiter-mode, one more than RocksDB's (rust-rocksdb, DBRateLimiterMode)."""
 _OTHER_NAMES: Final = {**_OF_FLINK, **_OF_TIKV}
 _HEADER_GAP_LINES: Final = 2000
 """Lines without an option that end the header of a LOG (RocksDB may log its recovery in between)."""
@@ -228,6 +234,8 @@ def _without_quotes(value: str) -> str:
 def _string_entries(number: int, family: str, pairs: Iterable[tuple[str, str]], prefix: str = "") -> Iterator[OptionEntry]:
     for outer_name, value in pairs:
         name = prefix + _option_name(outer_name)
+        if outer_name == "rate-limiter-mode":  # TiKV's spelling
+            value = _TIKV_MODES.get(value, value)
         if name in _TABLE_FACTORIES and value.startswith("{"):
             yield from _string_entries(number, family, parse_struct(value).items())
         elif name == "block_cache":  # its capacity, alone or with the cache's other options
