@@ -34,7 +34,8 @@ def _latencies(found: Mapping[str, Any]) -> Part:
     times = ("mean_s", "p50_s", "p95_s", "p99_s", "max_s")
     rows = [
         (
-            _CALLS[row["call"]], f"{row['calls']:,.0f}", numbers.per_second(row["per_s"]) if row["per_s"] else "unknown",
+            _CALLS[row["call"]], f"{row['calls']:,.0f}" if row["calls"] else "unknown",
+            numbers.per_second(row["per_s"]) if row["per_s"] else "unknown",
             *("unknown" if row[key] is None else numbers.seconds(row[key]) for key in times),
         )
         for row in found["latencies"]

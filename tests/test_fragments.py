@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from log_sample import Sample, write_log
 from lsmlab.models.errors import InputError
-from lsmlab.models.options.fields import Compression
+from lsmlab.models.options.fields import Compression, RateLimiterMode
 from lsmlab.models.options.options_file import read_options
+from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.models.version import Version
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
+from lsmlab.sim.configuration.options_input import options_shown
 from lsmlab.validation.importer.importing import _clock_text
 from lsmlab.validation.importer.reading import Reading, read
 from lsmlab.validation.importer.statistics import read_rate_per_s
@@ -603,6 +605,63 @@ def test_sections_of_tikv_are_column_families() -> None:
 
     assert (wanted, ("default", "write")) == (found.overrides, found.families)
     assert {"write_buffer_size": 64 << 20} == write.overrides
+
+
+@pytest.mark.parametrize("name", ["cf_link", "rev:cf_link", "__system__", "p-1", "$0"])
+@pytest.mark.parametrize("before", ["", "[mysqld]\nrocksdb_default_cf_options=num_levels=5\n"])
+def test_families_that_my_cnf_overrides(name: str, before: str, tmp_path: Path) -> None:
+    """A family of any name, with simulated options or without, stands beside the default family."""
+    path = tmp_path / "my.cnf"
+    path.write_text(f"{before}rocksdb_override_cf_options={name}={{prefix_extractor=capped:12}};b={{num_levels=3}}\n")
+    found, shown = read_options(path), options_shown(path)
+
+    assert ({"num_levels": 5} if before else {}, ("default", name, "b")) == (found.overrides, found.families)
+    assert ({}, {"prefix_extractor": "capped:12"}) == ((own := read_options(path, name)).overrides, own.ignored)
+    assert 3 == read_options(path, "b").overrides["num_levels"]
+    assert [("prefix_extractor", "capped:12")] == [(one["name"], one["value"]) for one in shown["not_simulated"]]
+
+
+def test_every_section_of_tikv_is_named(tmp_path: Path) -> None:
+    """Titan is not simulated, with a large effect; sections on something else are left out; the limit on bytes is RocksDB's."""
+    path = tmp_path / "tikv.toml"
+    titan = '[rocksdb.titan]\nenabled = {}\n[rocksdb.writecf.titan]\nmin-blob-size = "2KB"\nlevel-merge = true\n'
+    others = "[raftdb]\nmax-background-jobs = 3\n[raftdb.defaultcf]\nnum-levels = 3\n[readpool.unified]\nmax-thread-count = 9\n"
+    path.write_text(f'[rocksdb]\nrate-bytes-per-sec = "30MB"\n{titan.format("true")}{others}')
+    found, shown = read_options(path), options_shown(path)
+
+    assert ({"rate_limiter_bytes_per_sec": 30 << 20}, ("default", "write")) == (found.overrides, found.families)
+    assert {"titan.min_blob_size": "2KB", "titan.level_merge": "true"} == read_options(path, "write").ignored
+    assert [("titan.enabled", "large")] == [(one["name"], one["effect"]) for one in shown["not_simulated"]]
+    assert ["[raftdb], [raftdb.defaultcf], [readpool.unified]"] == [note.partition(": ")[2] for note in found.notes]
+    path.write_text(f"[rocksdb]\nnum-levels = 4\n{titan.format('false')}")
+    assert ([], []) == (read_options(path).notes, options_shown(path)["not_simulated"])
+
+
+def test_names_of_tikv_are_those_of_rocksdb() -> None:
+    """TiKV has names, and numbers of the limiter's mode, of its own for options of RocksDB."""
+    found = read_options(
+        "[rocksdb]\nrate-limiter-mode = 3\nauto-tuned = true\nmax-sub-compactions = 3\n[rocksdb.defaultcf]\n"
+        "dynamic-level-bytes = true\npin-l0-filter-and-index-blocks = true\n[rocksdb.lockcf]\ndisable-block-cache = true\n"
+    )
+    wanted = {
+        "rate_limiter_mode": RateLimiterMode.ALL, "rate_limiter_auto_tuned": True, "max_subcompactions": 3,
+        "level_compaction_dynamic_level_bytes": True,
+    }  # fmt: skip
+
+    assert (wanted, {"pin_l0_filter_and_index_blocks_in_cache": "true"}) == (found.overrides, found.ignored)
+
+
+@pytest.mark.parametrize(
+    ("printed", "read_as"),
+    [
+        ("8,000000", "8.000000"), ("-1,5", "-1.5"), ("139,5K", "139.5K"), ("1,5e+07", "1.5e+07"), ("(5,0)", "(5.0)"),
+        ("p(3,0-12)", "p(3,0-12)"), ("O(3,0-)", "O(3,0-)"), ("1,2,3", "1,2,3"), ("cf1,2", "cf1,2"), ("/a/1,2/b", "/a/1,2/b"),
+        ("1,234.5", "1,234.5"), ("in(240,0, 1,5)", "in(240.0, 1.5)"), ("0,5 GB, 1,0 MB/s", "0.5 GB, 1.0 MB/s"),
+    ],
+)  # fmt: skip
+def test_decimal_commas_are_those_of_numbers(printed: str, read_as: str) -> None:
+    """A comma between digits is a decimal point in a number, and stays in ranges, lists, names and paths."""
+    assert [(1, f"of_a_fork={read_as}")] == list(PlainLines([f"of_a_fork={printed}"]))
 
 
 @pytest.mark.parametrize(

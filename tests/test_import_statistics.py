@@ -89,6 +89,26 @@ def test_statistics_of_several_opens(tmp_path: Path) -> None:
     assert (20_000, 93.1e-6) == (found["latencies"][1]["calls"], pytest.approx(found["latencies"][1]["p99_s"]))
 
 
+@pytest.mark.parametrize("largest", [" 100 : 81234.000000", ""])
+def test_histograms_of_old_releases(largest: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Percentiles without counts are read; calls, rate and mean are unknown, and the maximum if the line lacks it."""
+    old = "rocksdb.db.{}.micros statistics Percentiles :=> 50 : {}.500000 95 : {}.250000 99 : {}.750000{}"
+    idle = "rocksdb.db.seek.micros statistics Percentiles :=> 50 : 0.000000 95 : 0.000000 99 : 0.000000 100 : 0.000000"
+    lines = [old.format("write", 7, 31, 640, largest), old.format("get", 15, 95, 210, largest), idle]
+    (tmp_path / "LOG").write_text("rocksdb.number.keys.written COUNT : 90000\n" + "\n".join(lines) + "\n")
+    assert 0 == import_log([str(tmp_path / "LOG"), "--out", str(tmp_path / "out")])
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    rows = summary["import"]["statistics"]["latencies"]
+
+    expected = {"p50": 7.5e-6, "p95": 31.25e-6, "p99": 640.75e-6} | ({"max": 0.081234} if largest else {})
+    assert expected == pytest.approx(summary["write_latency_s"])
+    assert 15.5e-6 == pytest.approx(summary["read_latency_s"]["p50"])
+    assert ["write", "get"] == [row["call"] for row in rows]
+    assert {None} == {row[name] for row in rows for name in ("calls", "per_s", "mean_s")}
+    assert "write P50 7.5 us, P99 641 us; get P50 15.5 us, P99 211 us" in " ".join(capsys.readouterr().out.split())
+    assert '<td class="number">unknown</td>' in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_a_log_without_statistics_has_none(tmp_path: Path) -> None:
     """A LOG without tickers has unknown reads and latencies, not zero ones."""
     (tmp_path / "LOG").write_text(Sample().run(10).text)

@@ -71,6 +71,7 @@ _PARTS: Final = "counts only with partition_filters or an index of two levels"
 _FILTER: Final = "compactions drop or change entries by the code of the application; by age: engine.compaction_filter_ttl"
 _FOLLOWER: Final = "for a follower that reads the files of another store"
 _OBJECT: Final = "files show an address only"
+_TITAN_PART: Final = "counts only with titan.enabled"
 _TIER: Final = "a file system may put these files on another device; here they are on that of the tables"
 _OLD: Final = "without effect in the releases with rules here"
 _OF_A_COMPRESSION: Final[Mapping[str, NotSimulated]] = {
@@ -312,8 +313,32 @@ _TABLE: Final[Mapping[str, NotSimulated]] = {
     "whole_key_filtering": _small("true", "filters hold prefixes alone, so a get of a key searches more blocks"),
 }
 
-NOT_SIMULATED: Final[Mapping[str, NotSimulated]] = {**_DATABASE, **_FAMILY, **_TABLE}
-"""Options by flat name, as files write them: those of the database, of a column family, and of its tables."""
+_TITAN: Final[Mapping[str, NotSimulated]] = {
+    "titan.blob_cache_size": _none(_TITAN_PART),
+    "titan.blob_file_compression": _none(_TITAN_PART),
+    "titan.blob_run_mode": _none(_TITAN_PART),
+    "titan.dirname": _none(_TITAN_PART),
+    "titan.disable_gc": _none(_TITAN_PART),
+    "titan.discardable_ratio": _none(_TITAN_PART),
+    "titan.enabled": _large("false", "Titan keeps values apart in blob files of its own, and collects their garbage"),
+    "titan.gc_merge_rewrite": _none(_TITAN_PART),
+    "titan.level_merge": _none(_TITAN_PART),
+    "titan.max_background_gc": _none(_TITAN_PART),
+    "titan.max_gc_batch_size": _none(_TITAN_PART),
+    "titan.max_sorted_runs": _none(_TITAN_PART),
+    "titan.merge_small_file_threshold": _none(_TITAN_PART),
+    "titan.min_blob_size": _none(_TITAN_PART),
+    "titan.min_gc_batch_size": _none(_TITAN_PART),
+    "titan.purge_obsolete_files_period": _none(_TITAN_PART),
+    "titan.range_merge": _none(_TITAN_PART),
+    "titan.sample_ratio": _none(_TITAN_PART),
+    "titan.shared_blob_cache": _none(_TITAN_PART),
+    "titan.zstd_dict_size": _none(_TITAN_PART),
+}
+"""Titan's settings in TiKV's file (src/config/mod.rs, TitanDbConfig and TitanCfConfig)."""
+
+NOT_SIMULATED: Final[Mapping[str, NotSimulated]] = {**_DATABASE, **_FAMILY, **_TABLE, **_TITAN}
+"""Options by flat name, as files write them: those of the database, of a column family, of its tables, and of Titan."""
 
 
 def reason_text(name: str) -> str | None:

@@ -35,6 +35,8 @@ _FIRST_LINES: Final = 2000
 _MOST_LINES: Final = 5_000_000
 """Lines of a file that is read for its options: a LOG of 500 MB, or an OPTIONS file of 20,000 column families."""
 _MAX_VALUE: Final = 1 << 10
+_FEW: Final = 8
+"""Largest number of sections that a note lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,9 @@ def _read(source_lines: Iterable[str], source: str, column_family: str) -> Optio
     form = form_of(text for _, text in first)
     reader = _Reader(source, column_family)
     reader.take(read_entries(chain(first, lines), form, source))
-    if form is Form.STRINGS and not reader.values:
+    if form is Form.STRINGS:
+        reader.families = {"default": None, **reader.families}  # each store has it, also where a file sets others alone
+    if form is Form.STRINGS and not reader.values and len(reader.families) == 1:
         raise InputError(f"{source}: no options found; give an OPTIONS file, an option string, or a LOG from its first line on")
     return reader.finish()
 
@@ -106,11 +110,16 @@ class _Reader:
     ignored: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     families: dict[str, None] = field(default_factory=dict)
+    left_out: dict[str, None] = field(default_factory=dict)
+    """Titles of the sections of a host program's file that are not about this database."""
     rate_limited: bool = False
     no_block_cache: bool = False
 
     def take(self, entries: Iterable[OptionEntry]) -> None:
         for entry in entries:
+            if entry.section == "Other":
+                self.left_out[entry.name] = None
+                continue
             if entry.section in ("CF", "Table"):
                 self.families[entry.family] = None
                 if entry.family != self.column_family:
@@ -135,6 +144,10 @@ class _Reader:
             self.values["cache_size"] = 0
         if self.rate_limited:
             self.notes.append("the store has a rate limiter of unknown rate; set rate_limiter_bytes_per_sec")
+        if self.left_out:
+            more = f" and {len(self.left_out) - _FEW} more" if len(self.left_out) > _FEW else ""
+            titles = ", ".join(f"[{title}]" for title in islice(self.left_out, _FEW))
+            self.notes.append(f"sections left out, as they are not about this database: {titles}{more}")
         family, ignored, families = self.column_family, self.ignored, tuple(self.families)
         return OptionsFile(self.source, self.version, self.values, ignored, self.notes, family, families, self.rate_limited)
 

@@ -39,11 +39,17 @@ _FAMILY_TITLE: Final = re.compile(r"rocksdb\.(\w+)cf")
 """Title of the section of a column family in TiKV's file."""
 _SHARED_TITLE: Final = "storage.block-cache"
 """Title of a section of TiKV's file that holds for all column families."""
+_TITAN_TITLE: Final = re.compile(r"rocksdb\.(?:(\w+)cf\.)?titan")
+"""Title of a section of TiKV's file about Titan, its store of values in blob files."""
 _BARE: Final = re.compile(r"[\w-]*[\"']?(?:\s*:)?\s*[{}]*")
 """Setting of a host program without a value, or whose members follow in further lines."""
 _SEPARATOR: Final = re.compile(rf"\s*;\s*|\s*,\s*(?={_NAME}\s*=|$)|\s+(?=--[a-z])")
 _FAMILIES: Final = ("override_cf_options", "update_cf_options")
 """Ends of the names of MyRocks' settings that have options by column family: name={name=value;...};..."""
+_OF_FAMILIES: Final = re.compile(
+    r"(?P<name>[\w .-]*(?:override|update)[-_]cf[-_]options)[\"']?\s*[=:]\s*[\"']?(?P<rest>[^\"'\s].*)"
+)
+"""Such a setting with its value. Names of families may have any signs: rev:cf1 is in reverse order (MyRocks)."""
 _TABLE_FACTORIES: Final = ("block_based_table_factory", "table_factory")
 _OUTER_NAMES: Final = re.compile(
     r"(?:loose_)?(?:rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.|\w*?opt(?:ion)?s?\.)"
@@ -58,6 +64,15 @@ _OF_FLINK: Final = {
     "block.cache_size": "block_cache_size",
 }  # fmt: skip
 """Options by their names in Flink's configuration, after its prefix (RocksDBConfigurableOptions)."""
+_OF_TIKV: Final = {
+    "rate_bytes_per_sec": "rate_limiter_bytes_per_sec", "auto_tuned": "rate_limiter_auto_tuned",
+    "max_sub_compactions": "max_subcompactions", "dynamic_level_bytes": "level_compaction_dynamic_level_bytes",
+    "disable_block_cache": "no_block_cache", "pin_l0_filter_and_index_blocks": "pin_l0_filter_and_index_blocks_in_cache",
+}  # fmt: skip
+"""Options by their names in TiKV's file (src/config/mod.rs, DbConfig and cf_config)."""
+_TIKV_MODES: Final = {"1": "kReadsOnly", "2": "kWritesOnly", "3": "kAllIo"}
+"""Values of TiKV's rate-limiter-mode, one more than RocksDB's (rust-rocksdb, DBRateLimiterMode)."""
+_OTHER_NAMES: Final = {**_OF_FLINK, **_OF_TIKV}
 _HEADER_GAP_LINES: Final = 2000
 """Lines without an option that end the header of a LOG (RocksDB may log its recovery in between)."""
 _LONGEST_LINE: Final = 16 << 10
@@ -70,7 +85,7 @@ class OptionEntry:
 
     line: int
     section: str
-    """Version, DB, CF or Table."""
+    """Version, DB, CF or Table; Other for a section of the file that is about something else, which `name` names."""
     family: str
     """Column family; empty in the sections Version and DB."""
     name: str
@@ -151,22 +166,25 @@ def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
     sections of TiKV's file tell the column family. Raises InputError with the line for text of another form.
     """
     section: str | None = "default"
+    prefix = ""
     for number, raw in lines:
         text = _strip_comment(raw).removesuffix("\\").strip("\"'`, ")
         if title := _TITLE.fullmatch(text):
-            section = _family_of(title[1])
+            section, prefix = _family_of(title[1]), "titan." if _TITAN_TITLE.fullmatch(title[1]) else ""
+            if section is None:
+                yield OptionEntry(number, "Other", "", title[1], "")
             continue
         if section is None:
             continue
         name = ""
-        if found := _CONTAINER.fullmatch(text):
+        if found := _OF_FAMILIES.fullmatch(text) or _CONTAINER.fullmatch(text):
             name, text = _option_name(found["name"]), found["rest"].rstrip("\"'` ")
         try:
             if name.endswith(_FAMILIES):
                 for family, options in _pairs(text):
                     yield from _string_entries(number, family, parse_struct(options).items())
             else:
-                yield from _string_entries(number, section, _pairs(text))
+                yield from _string_entries(number, section, _pairs(text), prefix)
         except InputError as error:
             raise InputError(f"{source}:{number}: {error}") from None
 
@@ -176,9 +194,11 @@ def _family_of(title: str) -> str | None:
 
     >>> [_family_of(title) for title in ("osd", "rocksdb", "rocksdb.defaultcf", "rocksdb.writecf", "raftdb.defaultcf")]
     ['default', 'default', 'default', 'write', None]
+    >>> [_family_of(title) for title in ("rocksdb.titan", "rocksdb.writecf.titan", "raftdb.titan")]
+    ['default', 'write', None]
     """
-    if found := _FAMILY_TITLE.fullmatch(title):
-        return found[1]
+    if found := _FAMILY_TITLE.fullmatch(title) or _TITAN_TITLE.fullmatch(title):
+        return found[1] or "default"
     if title in ("rocksdb", _SHARED_TITLE):
         return "default"
     return None if "." in title or title.endswith("db") else "default"
@@ -211,9 +231,11 @@ def _without_quotes(value: str) -> str:
     return ":".join(item.strip("\"' ") for item in value[1:-1].split(",")) if listed else value.strip("\"'")
 
 
-def _string_entries(number: int, family: str, pairs: Iterable[tuple[str, str]]) -> Iterator[OptionEntry]:
+def _string_entries(number: int, family: str, pairs: Iterable[tuple[str, str]], prefix: str = "") -> Iterator[OptionEntry]:
     for outer_name, value in pairs:
-        name = _option_name(outer_name)
+        name = prefix + _option_name(outer_name)
+        if outer_name == "rate-limiter-mode":  # TiKV's spelling
+            value = _TIKV_MODES.get(value, value)
         if name in _TABLE_FACTORIES and value.startswith("{"):
             yield from _string_entries(number, family, parse_struct(value).items())
         elif name == "block_cache":  # its capacity, alone or with the cache's other options
@@ -233,7 +255,7 @@ def _option_name(text: str) -> str:
     """
     name = re.sub(r"[\s-]+", "_", text.strip("\"' ").lstrip("-")).lower()
     name = _OUTER_NAMES.sub("", name, count=1) if _OUTER_NAMES.match(name) else name
-    return _OF_FLINK.get(name, name)
+    return _OTHER_NAMES.get(name, name)
 
 
 def read_log(lines: NumberedLines) -> Iterator[OptionEntry]:

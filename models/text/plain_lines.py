@@ -45,6 +45,8 @@ _FORK: Final = re.compile(
 """Version line of RocksDB and its forks. Speedb has the release of RocksDB in parentheses."""
 _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d)")
 """RocksDB prints floats with the comma of the process's locale, lists with ", ", and the JSON of events with points."""
+_DECIMAL: Final = re.compile(r"(?<![\w.,/\\])(\d+),(\d+)(?![\d-]|[.,]\d)")
+"""Number with a decimal comma. Names, paths, ranges and lists are none: cf1,2 and /a/1,2 and p(3,0-12) (Ceph) and 1,2,3."""
 _MICROS: Final = re.compile(r'time_micros\W{1,6}(\d{16})(?!\d)')
 """Time of an event since 1970."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -203,7 +205,7 @@ def _with_own_stamp(text: str) -> str:
 def _plain(text: str) -> str:
     """Return a line with decimal points, and with the release of RocksDB where a fork printed its own."""
     if "," in text and "EVENT_LOG_v1" not in text and _DECIMAL_COMMA.search(text):
-        text = _DECIMAL_COMMA.sub(".", text)
+        text = _DECIMAL.sub(r"\1.\2", text)
     if " version: " in text and (fork := _FORK.match(text)) is not None:
         text = f"{fork[1]}RocksDB version: {fork[3] or fork[2]}"
     return text

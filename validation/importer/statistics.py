@@ -59,12 +59,16 @@ def busy_readers(reading: Reading) -> float | None:
 
 
 def latency_s(reading: Reading, call: str) -> dict[str, float] | None:
-    """Return percentiles, maximum and mean of one kind of call in seconds; None if the LOG does not have them."""
+    """Return percentiles, maximum and mean of one kind of call in seconds; None if the LOG does not have them.
+
+    Releases that print no counts give no mean, the oldest ones no maximum either.
+    """
     largest = _largest(reading.log.statistics, _LATENCIES[call])
     if largest is None:
         return None
     found = {ours: largest[theirs] / 1e6 for theirs, ours in _PERCENTILES.items() if theirs in largest}
-    return found | {"mean": largest["SUM"] / largest["COUNT"] / 1e6}
+    mean_s = _mean_s(largest)
+    return found if mean_s is None else found | {"mean": mean_s}
 
 
 def _covered_s(reading: Reading, found: Sequence[StoreStatistics]) -> float | None:
@@ -115,13 +119,27 @@ def _latency(found: Sequence[StoreStatistics], name: str, covered_s: float | Non
     largest = _largest(found, name)
     if largest is None:
         return None
-    calls = sum(one.histograms.get(name, {}).get("COUNT", 0.0) for one in found)
-    row: dict[str, float | None] = {"calls": calls, "per_s": calls / covered_s if covered_s else None}
+    calls = sum(one.histograms.get(name, {}).get("COUNT", 0.0) for one in found) or None
+    row: dict[str, float | None] = {"calls": calls, "per_s": calls / covered_s if calls and covered_s else None}
     row |= {f"{ours}_s": largest[theirs] / 1e6 if theirs in largest else None for theirs, ours in _PERCENTILES.items()}
-    return row | {"mean_s": largest["SUM"] / largest["COUNT"] / 1e6}
+    return row | {"mean_s": _mean_s(largest)}
+
+
+def _mean_s(histogram: Mapping[str, float]) -> float | None:
+    """Return the mean of a histogram; None without counts.
+
+    >>> _mean_s({"P50": 3.0, "COUNT": 4.0, "SUM": 2e6}), _mean_s({"P50": 3.0})
+    (0.5, None)
+    """
+    return histogram["SUM"] / histogram["COUNT"] / 1e6 if histogram.get("COUNT") else None
+
+
+def _called(histogram: Mapping[str, float]) -> bool:
+    """Whether a histogram has any call: by its count, or by its percentiles if its release prints no counts."""
+    return histogram["COUNT"] > 0.0 if "COUNT" in histogram else any(histogram.values())
 
 
 def _largest(found: Sequence[StoreStatistics], name: str) -> Mapping[str, float] | None:
-    """Return the histogram of the open with the most calls; None if no open has any call."""
-    histograms = [one.histograms[name] for one in found if one.histograms.get(name, {}).get("COUNT")]
-    return max(histograms, key=lambda one: one["COUNT"], default=None)
+    """Return the histogram of the open with the most calls, or of the last one without counts; None if none has any call."""
+    histograms = [one.histograms[name] for one in reversed(found) if _called(one.histograms.get(name, {}))]
+    return max(histograms, key=lambda one: one.get("COUNT", 0.0), default=None)

@@ -18,6 +18,11 @@ _TICKER: Final = re.compile(rf"^\s*(rocksdb\.[\w.]+) COUNT : ({NUMBER})\s*$")
 _NEEDED: Final = frozenset(("COUNT", "SUM"))
 """Numbers that a histogram has."""
 _HISTOGRAM: Final = re.compile(r"^\s*(rocksdb\.[\w.]+) P50 : (.*)")
+_OLD_HISTOGRAM: Final = re.compile(
+    rf"^\s*(rocksdb\.[\w.]+) statistics Percentiles :=> 50 : ({NUMBER}) 95 : ({NUMBER}) 99 : ({NUMBER})(?: 100 : ({NUMBER}))?\s*$"
+)
+"""Histogram of 5.x and older releases, without counts; that of the oldest ones has no maximum (StatisticsImpl::ToString)."""
+_OLD_PARTS: Final = ("P50", "P95", "P99", "P100")
 _PERCENTILES: Final = re.compile(
     rf"Percentiles: P50: ({NUMBER}) P75: \S+ (?:P90: \S+ )?P99: ({NUMBER}) P99\.9: ({NUMBER}) P99\.99: ({NUMBER})(?!\S)"
 )
@@ -55,6 +60,7 @@ class StoreStatistics:
     """Time of the last dump; None without time stamps."""
     tickers: dict[str, float] = field(default_factory=dict)
     histograms: dict[str, dict[str, float]] = field(default_factory=dict)
+    """By name: P50, P95, P99, P100, COUNT and SUM, of which old releases print no COUNT and SUM."""
 
 
 class BenchReader:
@@ -94,6 +100,10 @@ class BenchReader:
                 values = {name: number_of(value) for name, value in pairs}
                 if values.keys() >= _NEEDED:  # a damaged line may have lost them
                     self._of(opening, time_us).histograms[found[1]] = values
+                return True
+            if found := _OLD_HISTOGRAM.search(text):
+                values = {name: number_of(value) for name, value in zip(_OLD_PARTS, found.groups()[1:], strict=True) if value}
+                self._of(opening, time_us).histograms[found[1]] = values
                 return True
         return False
 
