@@ -5,6 +5,6 @@
 - Rates as a function of the state of stores and machine, and their solver: rates. What stall conditions admit: admission.
   Costs and times of operations: op_costs, op_times.
 - Memtables that fill: memtable_fill; their switches: memtable_switches.
-- Waits and latencies: write_waits, latency. Reads: family_reads, reads, tables, warming_cache, lookups, seeks.
+- Waits and latencies: write_waits, latency. Reads: family_reads, reads, tables, table_tails, warming_cache, lookups, seeks.
 - What schedulers and tuners are told of all this: control.
 """
