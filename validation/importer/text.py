@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_digits, format_seconds
 from lsmlab.sim.explain.sentences import CAUSE_WORDS
-from lsmlab.sim.explain.summary_text import costliest_lines, counter_text, stalls_text
+from lsmlab.sim.explain.summary_text import blob_lines, costliest_lines, counter_text, stalls_text
 from lsmlab.sim.results.comparison_text import family_lines, in_columns
 from lsmlab.validation.importer.gaps import GAPS_LEFT_OUT, gap_sentences
 
@@ -29,7 +29,7 @@ def import_text(summary: Mapping[str, Any]) -> str:
     """
     found = summary["import"]
     lines = [
-        _title(summary), *_history(found["files"]), *_work(summary), *_stalls(summary),
+        _title(summary), *_history(found["files"]), *_work(summary), *blob_lines(summary), *_stalls(summary),
         *_reads(summary), *_load(found["workload"]), *trace_rows(found.get("trace")), *_options(found["changed_options"]),
     ]  # fmt: skip
     if families := summary.get("column_families"):
