@@ -89,6 +89,15 @@ def format_bytes(size_bytes: float) -> str:
     raise AssertionError("unreachable")
 
 
+def format_digits(number: float, digits: int) -> str:
+    """Format a number with significant digits, or with all digits before its point if these are more, never with an exponent.
+
+    >>> [format_digits(number, 4) for number in (16.0, 99.876, 9_999.7, 102_400.0)]
+    ['16', '99.88', '10,000', '102,400']
+    """
+    return f"{number:,.0f}" if abs(number) >= 10**digits - 0.5 else f"{number:,.{digits}g}"
+
+
 def format_seconds(duration_s: float) -> str:
     """Format seconds with three significant digits, such as 2.15 us, 4.1 ms, 12.3 s."""
     magnitude = abs(duration_s)

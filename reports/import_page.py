@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from lsmlab.models.units import format_digits
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.amplification import amplification
 from lsmlab.reports.figures.base import Figure
@@ -189,7 +190,7 @@ def _traced(imported: Mapping[str, Any]) -> list[Section]:
     ]
     checks = [
         (
-            f"{label}: {one['name']}", f"{one['trace']:,.4g}", f"{one['fit']:,.4g}",
+            f"{label}: {one['name']}", format_digits(one["trace"], 4), format_digits(one["fit"], 4),
             "" if one["error"] is None else f"{one['error']:+.1%}",
         )
         for label in ("writes", "reads", "sizes") if trace[label] is not None
@@ -213,10 +214,12 @@ def _load_numbers(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     rows = []
     if load["key_bytes"] is not None:
         source = "assumed" if load.get("key_bytes_assumed") else "properties of the files"
-        rows.append(("key size", f"{load['key_bytes']:.4g} B", "", source))
+        rows.append(("key size", f"{format_digits(load['key_bytes'], 4)} B", "", source))
         low, high = load["value_range_bytes"] or (None, None)
-        spread = f"; file means from {low:,.4g} to {high:,.4g} B" if low is not None and high - low > 0.5 else ""
-        rows.append(("value size", f"{load['value_bytes']:,.4g} B", "", f"properties of the files{spread}"))
+        spread = ""
+        if low is not None and high is not None and high - low > 0.5:
+            spread = f"; file means from {format_digits(low, 4)} to {format_digits(high, 4)} B"
+        rows.append(("value size", f"{format_digits(load['value_bytes'], 4)} B", "", f"properties of the files{spread}"))
     if load["writes"]:
         rows.append(("entries written", f"{load['writes']:,.0f}", "", "memtables flushed"))
         rows.append(("deletes among them", numbers.percent(load["delete_share"]), "", "memtables flushed"))

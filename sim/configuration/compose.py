@@ -53,7 +53,8 @@ _KEYS: Final = (
 )  # fmt: skip
 """Top-level keys of a configuration; host.parameters adds the key `parameters` later."""
 NOT_GIVEN: Final = "unknown"
-"""Value of a key of a workload that the user must give; OmegaConf's ??? would leave the default of the entry below it."""
+"""Value of a key of a workload, or of an option, that the user must give; OmegaConf's ??? would leave the default of the entry
+below it."""
 _MAIN: Final = "main"
 """Hydra's name for the folder of the primary configuration."""
 
@@ -147,11 +148,25 @@ def check(config: Mapping[str, Any]) -> None:
         except InputError as error:
             raise InputError(f"engine.version: {error}") from None
     check_targets(config)
-    load = config.get("workload")
-    unknown = [key for key, value in load.items() if value == NOT_GIVEN] if isinstance(load, Mapping) else []
+    _check_given(config)
+
+
+def _check_given(config: Mapping[str, Any]) -> None:
+    """Raise InputError with the keys of the load and the options of the store that are `NOT_GIVEN`."""
+    engine = config.get("engine")
+    options = engine.get("options") if isinstance(engine, Mapping) else None
+    parts = {"load": ("workload", config.get("workload")), "options": ("engine.options", options)}
+    unknown = {
+        what: names
+        for what, (group, values) in parts.items()
+        if isinstance(values, Mapping) and (names := [f"{group}.{key}" for key, value in values.items() if value == NOT_GIVEN])
+    }
     if unknown:
-        names = ", ".join(f"workload.{key}" for key in unknown)
-        raise InputError(f"{names}: unknown, because the LOG does not show the load; give each, as workload.{unknown[0]}=VALUE")
+        names = [name for part in unknown.values() for name in part]
+        raise InputError(
+            f"{', '.join(names)}: unknown, because the LOG does not show the {' and the '.join(unknown)}; give each, as "
+            f"{names[0]}=VALUE"
+        )
 
 
 def output_directory(

@@ -51,7 +51,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
         *_latency(summary),
         *_stalls(summary),
         *_amplification(summary),
-        *_blobs(summary),
+        *blob_lines(summary),
         *_wals(summary),
     ]
     lines += [*_jobs(summary), *_device(summary), *_overload(summary), *_settled(summary), *_intervals(summary)]
@@ -262,7 +262,7 @@ def _amplification(summary: Mapping[str, Any]) -> list[str]:
     return [_row("amplification", ", ".join(parts))] if parts else []
 
 
-def _blobs(summary: Mapping[str, Any]) -> list[str]:
+def blob_lines(summary: Mapping[str, Any]) -> list[str]:
     """Return RocksDB's line on blob files; none for a store without them."""
     found = summary.get("blobs")
     if not found:

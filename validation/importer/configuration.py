@@ -12,7 +12,9 @@ from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.options.options import OLDEST
 from lsmlab.models.options.options_file import differing_options
 from lsmlab.models.options.values import plain
+from lsmlab.models.units import format_bytes
 from lsmlab.models.version import Version
+from lsmlab.sim.configuration.compose import NOT_GIVEN
 from lsmlab.sim.yaml_text import to_yaml
 from lsmlab.validation.calibrate.parameter_file import SetText
 from lsmlab.validation.importer.clients import idle_clients
@@ -21,6 +23,7 @@ from lsmlab.validation.importer.estimates import Estimate, Estimates, Observatio
 from lsmlab.validation.importer.load import load_of
 from lsmlab.validation.importer.reading import Reading
 from lsmlab.validation.importer.workload import InferredWorkload
+from lsmlab.validation.logs.statistics_tables import ingested
 
 NAME: Final = "imported"
 """Name of the experiment that offers the load which the store accepted."""
@@ -82,12 +85,7 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
         engine["families"] = families
     device = _device(reading, rates, base, notes)
     load = load_of(workload, notes)
-    ingested = sum(job.output_files for job in reading.jobs.done("ingestion"))
-    if ingested:
-        notes.append(
-            f"load: the application ingested {ingested:,} files, which are not part of it; the LOG does not tell their keys "
-            "(workload.actions ingests files)"
-        )
+    notes += _ingestion(reading)
     stalled = reading.summary.get("stall_fraction") or 0.0
     if stalled >= _HELD_BACK:
         notes.append(
@@ -108,6 +106,22 @@ def infer(reading: Reading, workload: InferredWorkload, rates: Estimates, kind: 
     return Inferred(base, engine, device, _parameters(reading, rates, base), load, notes)
 
 
+def _ingestion(reading: Reading) -> list[str]:
+    """Return a note on the files that the application ingested, by events or by the statistics; none without such files."""
+    by_events = sum(job.output_files for job in reading.jobs.done("ingestion"))
+    files = by_events or reading.summary.get("ingested_files")
+    if not files:
+        return []
+    size, keys = (0.0 if by_events else ingested(reading.log, name) for name in ("bytes", "keys"))
+    parts = [*([format_bytes(size)] if size else []), *([f"{keys:,.0f} keys"] if keys else [])]
+    amount = f" ({', '.join(parts)})" if parts else ""
+    unknown = "when they came" if keys else "their keys"
+    return [
+        f"load: the application ingested {files:,} files{amount}, which are not part of it; the LOG does not tell {unknown} "
+        "(workload.actions ingests files)"
+    ]
+
+
 def limited_by_store(observation: Observation) -> bool:
     """Whether clients wrote as fast as the store allowed: it stalled them, and outside stalls they were not idle."""
     return observation.stalled_share >= _HELD_BACK and not idle_clients(observation)
@@ -126,6 +140,7 @@ def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, A
         notes.append(f"engine.options.rate_limiter_bytes_per_sec: {_amount(limit)}, the limit that writes reached")
     elif reading.rate_limiter_unknown:
         notes.append("engine.options.rate_limiter_bytes_per_sec: the store has a rate limiter of unknown rate")
+    options |= _blob_options(reading, notes)
     engine: dict[str, Any] = {"options": options}
     version = _version(reading, notes)
     if version is not None:
@@ -137,6 +152,28 @@ def _engine(reading: Reading, rates: Estimates, notes: list[str]) -> dict[str, A
     if reading.not_simulated:
         engine["not_simulated"] = [option.assignment for option in reading.not_simulated]
     return engine
+
+
+def _blob_options(reading: Reading, notes: list[str]) -> dict[str, Any]:
+    """Return the options of a store whose statistics or jobs show blob files, but whose files have no options of them.
+
+    Which values are in blob files, and whether garbage is collected, must then be given. Compactions read blobs only to collect
+    garbage (`CompactionIterator::GarbageCollectBlobIfNeeded`).
+    """
+    blobs = reading.summary.get("blobs")
+    if not blobs or any("enable_blob_files" in options.overrides for options in reading.family_options.values()):
+        return {}
+    collects = bool(blobs["compaction_read_bytes"])
+    found = {
+        "enable_blob_files": True, "min_blob_size": NOT_GIVEN,
+        "enable_blob_garbage_collection": True if collects else NOT_GIVEN,
+    }  # fmt: skip
+    asked = " and ".join(f"engine.options.{name}" for name, value in found.items() if value == NOT_GIVEN)
+    notes.append(
+        f"engine.options.enable_blob_files: the store has blob files{' and collects their garbage' if collects else ''}, but the "
+        f"input has no options of them; set {asked}; the other options of blob files are RocksDB's defaults"
+    )
+    return found
 
 
 def _families(reading: Reading, workload: InferredWorkload, notes: list[str]) -> dict[str, Any]:

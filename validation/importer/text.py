@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from lsmlab.models.units import format_bytes, format_seconds
+from lsmlab.models.units import format_bytes, format_digits, format_seconds
 from lsmlab.sim.explain.sentences import CAUSE_WORDS
-from lsmlab.sim.explain.summary_text import costliest_lines, counter_text, stalls_text
+from lsmlab.sim.explain.summary_text import blob_lines, costliest_lines, counter_text, stalls_text
 from lsmlab.sim.results.comparison_text import family_lines, in_columns
 from lsmlab.validation.importer.gaps import GAPS_LEFT_OUT, gap_sentences
 
@@ -29,8 +29,8 @@ def import_text(summary: Mapping[str, Any]) -> str:
     """
     found = summary["import"]
     lines = [
-        _title(summary), *_history(found["files"]), *_work(summary), *_stalls(summary), *_reads(summary),
-        *_load(found["workload"]), *trace_rows(found.get("trace")), *_options(found["changed_options"]),
+        _title(summary), *_history(found["files"]), *_work(summary), *blob_lines(summary), *_stalls(summary),
+        *_reads(summary), *_load(found["workload"]), *trace_rows(found.get("trace")), *_options(found["changed_options"]),
     ]  # fmt: skip
     if families := summary.get("column_families"):
         lines += ["", *family_lines(families)]
@@ -76,7 +76,7 @@ def _checks(checks: Sequence[Mapping[str, Any]]) -> list[str]:
     lines: list[str] = []
     for one in checks:
         error = "" if one["error"] is None else f" ({100 * one['error']:+.1f} %)"
-        lines += _row("", f"{one['name']}: {one['trace']:,.4g}, fitted {one['fit']:,.4g}{error}")
+        lines += _row("", f"{one['name']}: {format_digits(one['trace'], 4)}, fitted {format_digits(one['fit'], 4)}{error}")
     return lines
 
 
@@ -230,13 +230,14 @@ def _keys_and_sizes(load: Mapping[str, Any]) -> str:
     parts = []
     if load["key_bytes"] is not None:
         assumed = " (assumed)" if load.get("key_bytes_assumed") else ""
-        parts.append(f"keys of {load['key_bytes']:.4g} B{assumed}, values of {load['value_bytes']:,.4g} B")
+        key, value = (f"{format_digits(load[f'{part}_bytes'], 4)} B" for part in ("key", "value"))
+        parts.append(f"keys of {key}{assumed}, values of {value}")
     if load["delete_share"]:
         parts.append(f"{100 * load['delete_share']:.1f} % deletes")
     if load["keys"] and not load.get("keys_assumed"):
         percent = 100 * (load["keys_error"] or 0.0)
         error = f" ± {percent:.0f} %" if percent >= 1.0 else f" ± {percent:.1g} %" if percent else ""
-        parts.append(f"spread over {load['keys'] / 1e6:,.3g} M keys{error}")
+        parts.append(f"spread over {format_digits(load['keys'] / 1e6, 3)} M keys{error}")
     if load.get("keys_assumed"):
         return ", ".join([*parts, "number of keys unknown"])
     if load.get("short_lived"):

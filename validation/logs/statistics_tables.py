@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
 from lsmlab.validation.logs.records import RocksDbLog
-from lsmlab.validation.logs.stats import FamilyStats, StatsDump, total_stalls
+from lsmlab.validation.logs.stats import FamilyStats, StatsDump, blob_space_amplification, blob_state, total_stalls
 
 _GIB: Final = 2.0**30
 _FLUSHED, _COMPACTED, _COMPACTION_READS = (f"rocksdb.{name}.bytes" for name in ("flush.write", "compact.write", "compact.read"))
@@ -23,8 +23,9 @@ _LEAST_S: Final = 0.01
 def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     """Summarise the last statistics dump, which is cumulative since the open, or tickers; None without either.
 
-    Sizes are rounded as RocksDB prints them. What the text does not have is None: with the statistics of the database alone
-    the jobs, with a table of compactions or tickers alone the time.
+    Sizes are rounded as RocksDB prints them. W-Amp counts ingested files among the bytes that came in, as RocksDB does
+    (`curr_ingest` in InternalStats::DumpCFStatsNoFileHistogram). What the text does not have is None: with the statistics of the
+    database alone the jobs, with a table of compactions or tickers alone the time.
     """
     with_tables = [d for d in log.dumps if any(f.levels for f in d.families.values())] or [d for d in log.dumps if d.db]
     if not with_tables and not log.tickers:
@@ -34,7 +35,11 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     uptime = dump.uptime_s or next((b.seconds for b in log.benchmarks if b.seconds), None) or 0.0
     by_family = [size for f in dump.families.values() if (size := _flushed(f)) is not None]
     flushed = sum(by_family) if by_family else _flushed_by_sums(dump) or log.tickers.get(_FLUSHED)
-    written, read_gb, jobs = _written(dump), _sum(dump, "Read(GB)"), _sum(dump, "Comp(cnt)")
+    written, read_gb, jobs = _written(dump), _read(dump), _sum(dump, "Comp(cnt)")
+    came_in = None if flushed is None else flushed + _ingested(dump, "bytes")
+    blobs, live = _blobs(dump), _sum(dump, "Size")
+    if blobs and live is not None:  # the files of all levels are not all files
+        live = None if blobs["bytes"] is None else live + blobs["bytes"]
     if written is None and flushed is not None and _COMPACTED in log.tickers:
         written = flushed + log.tickers[_COMPACTED]
     stall_s, counts = _stall_s(log, dump), total_stalls(dump)
@@ -48,11 +53,11 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "drop_count": None,
         "compaction_read_bytes": log.tickers.get(_COMPACTION_READS) if read_gb is None else read_gb * _GIB,
         "compaction_write_bytes": _compacted(written, flushed),
-        "write_amplification": written / flushed if written is not None and flushed else None,
+        "write_amplification": written / came_in if written is not None and came_in else None,
         "pairs": [],
         "files_per_level": _files(levels),
         "levels": levels,
-        "live_bytes": _sum(dump, "Size"),
+        "live_bytes": live,
         "stall_seconds": dict.fromkeys(causes, None if stall_s or any(counts.values()) else 0.0),
         "stall_interval_seconds": dict.fromkeys(causes),
         "stall_unattributed_s": stall_s,
@@ -66,7 +71,21 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
         result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
         result["compaction_count"] = int(jobs) - result["flush_count"] if jobs and jobs >= result["flush_count"] else None
+    if any("files" in family.ingested for family in dump.families.values()):
+        result["ingested_files"] = int(_ingested(dump, "files"))
+    if blobs:
+        result["blobs"] = blobs
     return result | operations(dump.db, uptime, log.tickers)
+
+
+def ingested(log: RocksDbLog, name: str) -> float:
+    """Return a number of ingested files in the last statistics dump that has it (bytes, files, l0_files, keys); 0 if none has."""
+    return next((_ingested(d, name) for d in reversed(log.dumps) if any(name in f.ingested for f in d.families.values())), 0.0)
+
+
+def _ingested(dump: StatsDump, name: str) -> float:
+    """Return a number of the ingested files of all families, such as their bytes."""
+    return sum(family.ingested.get(name, 0.0) for family in dump.families.values())
 
 
 def _written(dump: StatsDump) -> float | None:
@@ -80,8 +99,43 @@ def _written(dump: StatsDump) -> float | None:
 
 def _sum(dump: StatsDump, column: str) -> float | None:
     """Return the sum of a column over all families; None without the rows of their sums, as the table may be cut then."""
-    rows = [family.row("Sum") or {} for family in dump.families.values() if family.levels]
+    rows = _sum_rows(dump)
     return float(sum(row[column] for row in rows)) if rows and all(column in row for row in rows) else None
+
+
+def _read(dump: StatsDump) -> float | None:
+    """Return the GiB that compactions read from SST files and blob files; None without the rows of their sums."""
+    return None if _sum(dump, "Read(GB)") is None else sum(map(_all_read, _sum_rows(dump)))
+
+
+def _sum_rows(dump: StatsDump) -> list[dict[str, Any]]:
+    """Return the row "Sum" of each family with a table; an empty one where it is missing."""
+    return [family.row("Sum") or {} for family in dump.families.values() if family.levels]
+
+
+def _blobs(dump: StatsDump) -> dict[str, float | None]:
+    """Return the entry `blobs`, as a LOG with events has it; empty for a store without blob files.
+
+    They show in the line "Blob file count", and in the columns Rblob and Wblob. Flushes run in the high-priority pool; without
+    the table by priority their part is unknown, and so is that of the compactions, unless no compaction writes blobs.
+    """
+    state = blob_state(dump)
+    read, written = _sum(dump, "Rblob(GB)"), _sum(dump, "Wblob(GB)")
+    if not (state["files"] or read or written):
+        return {}
+    high = [row["Wblob(GB)"] for f in dump.families.values() for row in f.priorities if _has_blobs_of_flushes(row)]
+    flushed = sum(high) if len(high) == len(_sum_rows(dump)) and high else None
+    return {
+        **state,
+        "space_amplification": blob_space_amplification(state),
+        "flush_write_bytes": None if flushed is None else flushed * _GIB,
+        "compaction_read_bytes": None if read is None else read * _GIB,
+        "compaction_write_bytes": None if flushed is None or written is None else max(0.0, written - flushed) * _GIB,
+    }
+
+
+def _has_blobs_of_flushes(row: Mapping[str, Any]) -> bool:
+    return row.get("Priority") == "High" and "Wblob(GB)" in row
 
 
 def _compacted(written: float | None, flushed: float | None) -> float | None:
@@ -99,16 +153,26 @@ def _flushed(family: FamilyStats) -> float | None:
 
 
 def _flushed_by_sums(dump: StatsDump) -> float | None:
-    """Return the flushed bytes that the rows "Sum" imply: their W-Amp is relative to them; None without such rows."""
+    """Return the flushed bytes that the rows "Sum" imply: their W-Amp is relative to them and ingested files; None if unknown."""
     rows = [row for family in dump.families.values() if (row := family.row("Sum")) is not None and row.get("Write(GB)")]
     if not all(row.get("W-Amp") for row in rows) or sum(_all_written(row) for row in rows) < _LEAST_GB:
         return None
-    return sum(_all_written(row) / float(row["W-Amp"]) for row in rows) * _GIB
+    flushed = sum(_all_written(row) / float(row["W-Amp"]) for row in rows) * _GIB - _ingested(dump, "bytes")
+    return flushed if flushed > 0.0 else None
 
 
 def _all_written(row: Mapping[str, Any]) -> float:
     """Return the GiB that a row's jobs wrote to SST files and blob files."""
     return float(row.get("Write(GB)", 0.0) + row.get("Wblob(GB)", 0.0))
+
+
+def _all_read(row: Mapping[str, Any]) -> float:
+    """Return the GiB that a row's jobs read from SST files and blob files.
+
+    RocksDB's Read contains Rblob (InternalStats, PrepareLevelStats); where it does not, the sum of the parts counts.
+    """
+    read, blobs = float(row.get("Read(GB)", 0.0)), float(row.get("Rblob(GB)", 0.0))
+    return max(read, row.get("Rn(GB)", 0.0) + row.get("Rnp1(GB)", 0.0) + blobs) if blobs else read
 
 
 def _stall_s(log: RocksDbLog, dump: StatsDump) -> float | None:
@@ -119,15 +183,25 @@ def _stall_s(log: RocksDbLog, dump: StatsDump) -> float | None:
 
 
 def _levels(dump: StatsDump) -> list[dict[str, Any]]:
+    """Return the rows of all families by level.
+
+    W-Amp is RocksDB's: bytes written to both kinds of files by those read from the levels above and from blob files; of L0 by
+    those that came in, where each byte that its jobs wrote counts as flushed.
+    """
     rows: dict[int, dict[str, Any]] = {}
+    blobs: dict[int, dict[str, float]] = {}
     for family in dump.families.values():
         for cells in family.levels:
             name = str(cells.get("Level", ""))
             if name[:1] == "L" and name[1:].isdigit():
-                _add(rows.setdefault(int(name[1:]), {"level": int(name[1:])}), cells)
-    for row in rows.values():
-        base = row["write_bytes"] if row["level"] == 0 else row["read_upper_bytes"]
-        row["w_amp"] = row["write_bytes"] / base if base else None
+                level = int(name[1:])
+                _add(rows.setdefault(level, {"level": level}), cells)
+                own = blobs.setdefault(level, {"Rblob(GB)": 0.0, "Wblob(GB)": 0.0})
+                own |= {column: amount + cells.get(column, 0.0) * _GIB for column, amount in own.items()}
+    for level, row in rows.items():
+        written = row["write_bytes"] + blobs[level]["Wblob(GB)"]
+        base = written + _ingested(dump, "bytes") if level == 0 else row["read_upper_bytes"] + blobs[level]["Rblob(GB)"]
+        row["w_amp"] = written / base if base else None
     return [rows[level] for level in sorted(rows)]
 
 
@@ -135,7 +209,7 @@ def _add(row: dict[str, Any], cells: Mapping[str, Any]) -> None:
     amounts = {
         "files": float(str(cells.get("Files", "0")).split("/")[0]),
         "bytes": cells.get("Size", 0.0),
-        "read_bytes": cells.get("Read(GB)", 0.0) * _GIB,
+        "read_bytes": max(0.0, _all_read(cells) - cells.get("Rblob(GB)", 0.0)) * _GIB,
         "read_upper_bytes": cells.get("Rn(GB)", 0.0) * _GIB,
         "read_output_bytes": cells.get("Rnp1(GB)", 0.0) * _GIB,
         "write_bytes": cells.get("Write(GB)", 0.0) * _GIB,

@@ -7,6 +7,7 @@ header name, because new versions insert columns.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,6 +45,9 @@ _DB: Final = tuple(
 )
 """Lines of the DB statistics; the groups are the names of `StatsDump.db`."""
 _FLUSH: Final = re.compile(rf"Flush\(GB\): (?:ac)?cumulative ({NUMBER}), interval {NUMBER}")
+_INGESTED: Final = re.compile(rf"AddFile\((GB|Total Files|L0 Files|Keys)\): (?:ac)?cumulative ({NUMBER}), interval {NUMBER}")
+_INGESTED_NAMES: Final = {"GB": "bytes", "Total Files": "files", "L0 Files": "l0_files", "Keys": "keys"}
+"""Numbers of `FamilyStats.ingested` by their names in the lines "AddFile"."""
 _BLOBS: Final = re.compile(
     rf"Blob file count: (\d+), total size: ({NUMBER}) GB(?:, garbage size: ({NUMBER}) GB, space amp: ({NUMBER}))?"
 )
@@ -76,6 +80,8 @@ class FamilyStats:
     """Rows of the table by thread priority: Low (compactions), High (flushes)."""
     flush_bytes: float | None = None
     """"Flush(GB): cumulative" in bytes; RocksDB prints it to 0.001 GB."""
+    ingested: dict[str, float] = field(default_factory=dict)
+    """Files that the application ingested (IngestExternalFile): bytes, files, l0_files and keys."""
     blobs: dict[str, float] = field(default_factory=dict)
     """Blob files of the present version: files, bytes, and since 7.0 garbage_bytes and space_amplification."""
     stall_counts: dict[str, int] = field(default_factory=dict)
@@ -247,6 +253,8 @@ class StatsReader:
         family = self._family or next(iter(self._dump.families.values()), FamilyStats())
         if found := _FLUSH.search(text):
             family.flush_bytes = number_of(found[1]) * _UNITS["GB"]
+        elif (found := _INGESTED.search(text)) and number_of(found[2]) >= 0:
+            family.ingested[_INGESTED_NAMES[found[1]]] = number_of(found[2]) * (_UNITS["GB"] if found[1] == "GB" else 1)
         elif found := _BLOBS.search(text):
             family.blobs = {"files": int(found[1]), "bytes": number_of(found[2]) * _UNITS["GB"]}
             if found[3] is not None:
@@ -280,6 +288,7 @@ _READERS: Final = (
     ("Cumulative ", StatsReader._db),
     ("Interval ", StatsReader._db),
     ("Flush(GB)", StatsReader._family_line),
+    ("AddFile(", StatsReader._family_line),
     ("Blob file count: ", StatsReader._family_line),
     ("Stalls(count)", StatsReader._family_line),
     ("Write Stall (count)", StatsReader._family_line),
@@ -310,6 +319,21 @@ def _amount(text: str) -> float:
     digits = number[:-1] if factor else number
     value = number_of(digits)
     return (int(digits) if digits.isdigit() else value) * (factor or 1)
+
+
+def blob_state(dump: StatsDump) -> dict[str, float | None]:
+    """Return files, bytes and garbage_bytes of the blob files of all families; None for what the dump does not tell."""
+    told = [family.blobs for family in dump.families.values() if family.blobs]
+    return {
+        name: sum(one[name] for one in told) if told and all(name in one for one in told) else None
+        for name in ("files", "bytes", "garbage_bytes")
+    }
+
+
+def blob_space_amplification(state: Mapping[str, float | None]) -> float | None:
+    """Return bytes / (bytes - garbage) of a `blob_state`, as RocksDB prints it; None if a number is unknown."""
+    size, garbage = state["bytes"], state["garbage_bytes"]
+    return size / (size - garbage) if size and garbage is not None and size > garbage else None
 
 
 def total_stalls(dump: StatsDump) -> dict[str, int]:

@@ -18,7 +18,7 @@ from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
 from lsmlab.validation.logs.history.tree import levels_at
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.statistics_tables import operations, summarise_tables
-from lsmlab.validation.logs.stats import StatsDump, total_stalls
+from lsmlab.validation.logs.stats import StatsDump, blob_space_amplification, blob_state, total_stalls
 
 _COVERED: Final = 0.8
 """Least share of the run that a dump must cover for its cumulative stall to give stall_fraction. Otherwise
@@ -167,13 +167,9 @@ def _blobs(log: RocksDbLog, jobs: LogJobs, inside: Sequence[LogJob], end_us: int
     lacks them.
     """
     dumps = [dump for dump in log.dumps if dump.time_us is None or dump.time_us <= end_us]
-    told = [family.blobs for family in dumps[-1].families.values() if family.blobs] if dumps else []
-    if not any(job.blob_files for job in inside) and not any(one["files"] for one in told):
+    state = blob_state(dumps[-1] if dumps else StatsDump(None))
+    if not any(job.blob_files for job in inside) and not state["files"]:
         return {}
-    state = {
-        name: sum(one[name] for one in told) if told and all(name in one for one in told) else None
-        for name in ("files", "bytes", "garbage_bytes")
-    }
     at_us = dumps[-1].time_us if dumps else None
     if at_us is not None and state["files"] is not None:
         known, live = ([one for one in jobs.blob_files.values() if one.exists(time_us)] for time_us in (at_us, end_us))
@@ -182,12 +178,11 @@ def _blobs(log: RocksDbLog, jobs: LogJobs, inside: Sequence[LogJob], end_us: int
         deleted = sum(at_us < time_us <= end_us for time_us in jobs.old_blob_files_deleted_us)
         if live != known and len(known) + deleted == state["files"]:
             state = {"files": len(live), "bytes": float(sum(one.size_bytes for one in live)), "garbage_bytes": None}
-    size, garbage = state["bytes"], state["garbage_bytes"]
     flushes, merges = ([j for j in inside if j.kind == kind] for kind in ("flush", "compaction"))
     return {
         "blobs": {
             **state,
-            "space_amplification": size / (size - garbage) if size and garbage is not None and size > garbage else None,
+            "space_amplification": blob_space_amplification(state),
             "flush_write_bytes": sum(j.blob_write_bytes for j in flushes),
             "compaction_read_bytes": sum(j.blob_read_bytes for j in merges) if all(j.blob_read_known for j in merges) else None,
             "compaction_write_bytes": sum(j.blob_write_bytes for j in merges),
