@@ -238,7 +238,7 @@ def _keys_and_sizes(load: Mapping[str, Any]) -> str:
         percent = 100 * (load["keys_error"] or 0.0)
         error = f" ± {percent:.0f} %" if percent >= 1.0 else f" ± {percent:.1g} %" if percent else ""
         parts.append(f"spread over {format_digits(load['keys'] / 1e6, 3)} M keys{error}")
-    if load.get("keys_assumed"):
+    if load.get("keys_assumed") or not (load["keys"] or load.get("short_lived")):
         return ", ".join([*parts, "number of keys unknown"])
     if load.get("short_lived"):
         return ", ".join([*parts, "each key deleted soon after it was put"])
