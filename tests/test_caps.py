@@ -34,9 +34,9 @@ def test_a_cap_above_the_device_is_left_out() -> None:
 
 
 def test_a_cap_above_the_rates_of_all_threads_is_left_out() -> None:
-    """One flush and three compactions compute so long per byte that they write at most 2,348 MB/s together."""
-    assert caps("device.write_cap=2350MB/s") == (None, None)
-    assert caps("device.write_cap=2340MB/s") == (None, 2340 * MB)
+    """One flush and three compactions compute so long per byte that they write at most 2,366 MB/s together."""
+    assert caps("device.write_cap=2370MB/s") == (None, None)
+    assert caps("device.write_cap=2360MB/s") == (None, 2360 * MB)
 
 
 @pytest.mark.parametrize(

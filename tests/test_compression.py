@@ -80,7 +80,7 @@ def test_a_share_of_the_time_per_byte_follows_the_files(monkeypatch: pytest.Monk
     )  # fmt: skip
     for name in ("FLUSH_DROPPED", "COMPACTION_DROPPED"):
         monkeypatch.setattr(job_costs, name, 1.0)
-    for name in ("_INPUT_FILE_S", "_UNFILLED_BYTE_S"):
+    for name in ("_INPUT_FILE_S", "_BUFFER_BYTE_S"):
         monkeypatch.setattr(job_costs, name, 0.0)
     plain, whole, bottom = (
         run(configuration(*only_bytes, f"engine.options.compression={whole}", f"engine.options.bottommost_compression={bottom}"))
