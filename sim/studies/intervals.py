@@ -62,6 +62,10 @@ class Knowledge(StrEnum):
     """The drive's data sheet and the default host."""
 
 
+_LEAST: Final = {"write_amplification": 1.0}
+"""Least value that a quantity has by its definition."""
+
+
 class Scale(StrEnum):
     """How real and simulated values of a quantity are compared."""
 
@@ -262,7 +266,7 @@ class ModelErrors:
         middle = None if learnt is None else centre(learnt.scale, values)
         if learnt is None or error is None or middle is None:
             return None
-        return learnt.scale.at(middle + error.low), learnt.scale.at(middle + error.high)
+        return max(learnt.scale.at(middle + error.low), _LEAST.get(metric, 0.0)), learnt.scale.at(middle + error.high)
 
     def change(self, metric: str, before: RunFacts, after: RunFacts, values: Sequence[Sequence[float]],
                pairs: Sequence[Sequence[float]] = ((), ())) -> ErrorRange | None:  # fmt: skip

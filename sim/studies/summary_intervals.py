@@ -6,16 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from lsmlab.sim.clients.latency import QUANTILES
 from lsmlab.sim.studies.intervals import ModelErrors, RunFacts, facts_of, read_model_errors
 from lsmlab.sim.studies.metrics import error_name
 from lsmlab.sim.studies.statistics import between_seeds
 
 Summaries = Sequence[Mapping[str, Any]]
-PERCENTILES: Final = ("p50", "p90", "p95", "p99", "p999", "p9999", "max")
+_RISING: Final = (*QUANTILES, "max")
 """Percentiles of latencies in summary.json, ascending."""
 _LATENCY: Final = "_latency_s"
-_LEAST: Final = {"write_amplification": 1.0}
-"""Least value that a number has by its definition."""
 _WIDEST: Final = 1e4
 """Quotient of the ends of an interval above which it says nothing, as of the latencies of a run with hardly a job: unknown."""
 
@@ -66,10 +65,8 @@ def _of_number(
     name: str, values: Sequence[float], pair: Sequence[float], facts: RunFacts, errors: ModelErrors
 ) -> dict[str, float | None]:
     low, high = errors.interval(error_name(name), facts, values, pair) or (None, None)
-    if low is not None and high is not None:
-        low = max(low, _LEAST.get(name.rpartition(".")[2], low))
-        if high > _WIDEST * low > 0.0:
-            low = high = None
+    if low is not None and high is not None and high > _WIDEST * low > 0.0:
+        low = high = None
     seeds_low, seeds_high = between_seeds(values) or (None, None)
     mean = math.fsum(values) / len(values)
     return {"mean": mean, "low": low, "high": high, "seeds_low": seeds_low, "seeds_high": seeds_high}
@@ -78,7 +75,7 @@ def _of_number(
 def _ordered(latencies: Mapping[str, Any]) -> dict[str, Any]:
     """Widen the intervals of percentiles, each learnt by itself, so that their ends rise with the percentile."""
     found = {name: dict(one) for name, one in latencies.items()}
-    rising = [found[name] for name in PERCENTILES if name in found]
+    rising = [found[name] for name in _RISING if name in found]
     for end, order, widest in (("high", rising, max), ("low", rising[::-1], min)):
         known: float | None = None
         for one in order:
