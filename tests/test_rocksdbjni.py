@@ -68,7 +68,10 @@ def test_options_become_rocksdbs_own_text() -> None:
     assert ("fillrandom,stats", "2", "0.5") == (flags["benchmarks"], flags["threads"], flags["compression_ratio"])
 
 
-ACTIONS = "[{every: 12s, step: 0.1, ingest: {begin: 0, end: 0.1, files: 8}}, {at: 5s, compact: {}}]"
+ACTIONS = (
+    "[{every: 12s, step: 0.1, ingest: {begin: 0, end: 0.1, files: 8}}, "
+    "{at: 5s, compact: {bottommost_level_compaction: kSkip}}]"
+)
 FILTERED = CASE.replace("preset:", "compaction_filter_ttl: 30s, preset:")
 BESIDE = FILTERED.replace("seed: 1", f"seed: 1, duration: 20s, actions: {ACTIONS}")
 HELD = "conditions: {snapshots: [{at: 0.2s, renew: 0.4s}]}\n"
@@ -79,7 +82,10 @@ def test_actions_and_snapshots_become_one_flag() -> None:
     plan = plan_of(BESIDE + HELD)
     (files, flags) = (dict(f[2:].split("=", 1) for f in invocation) for invocation in (*plan.prefill, plan.measured))
 
-    assert flags["actions"] == "snapshot at=0.2 every=0.4;ingest every=12 step=0.1 begin=0 end=0.1 files=8;compact at=5"
+    assert flags["actions"].split(";") == [
+        "snapshot at=0.2 every=0.4", "ingest every=12 step=0.1 begin=0 end=0.1 files=8",
+        "compact at=5 bottommost_level_compaction=kSkip",
+    ]  # fmt: skip
     assert flags["compaction_filter_ttl"] == "30"
     assert ("ingestfiles", "fillrandom,stats") == (files["benchmarks"], flags["benchmarks"])
 

@@ -455,7 +455,8 @@ public final class RocksdbjniBench {
 
         private CompactRangeOptions compactRange() {
             CompactRangeOptions found = new CompactRangeOptions();
-            found.setBottommostLevelCompaction(BottommostLevelCompaction.kForceOptimized);  // as db_bench does
+            found.setBottommostLevelCompaction(BottommostLevelCompaction.valueOf(
+                    own.getOrDefault("bottommost_level_compaction", "kForceOptimized")));  // db_bench's default
             found.setExclusiveManualCompaction(truth(own, "exclusive_manual_compaction"));
             found.setAllowWriteStall(truth(own, "allow_write_stall")).setChangeLevel(truth(own, "change_level"));
             return found.setTargetLevel((int) number(own, "target_level", -1));

@@ -12,7 +12,7 @@ from lsmlab.models.errors import InputError
 from lsmlab.models.workloads.phases import NAMES_OF_DB_BENCH, Phases, phase_items
 from lsmlab.sim.prefill_options import prefill_engine, prefill_engines, prefill_options
 from lsmlab.validation.recorder.drivers import DB_BENCH, Driver
-from lsmlab.validation.recorder.flags import Flag, as_arguments, number
+from lsmlab.validation.recorder.flags import Flag, as_arguments, number, text
 
 _NOT_FLAGS: Final = (
     "_target_", "name", "phases", "actions", "shards", "shard_spread", "description", "source", "families", "options",
@@ -146,13 +146,13 @@ def _actions(config: Mapping[str, Any], driver: Driver) -> dict[str, Flag]:
 
 def _snapshot(held: Mapping[str, Any]) -> str:
     names = {"at": "at", "until": "until", "renew": "every"}
-    return " ".join(["snapshot", *(f"{names[key]}={number(value)}" for key, value in held.items() if value is not None)])
+    return " ".join(["snapshot", *(f"{names[key]}={text(number(value))}" for key, value in held.items() if value is not None)])
 
 
 def _action(action: Mapping[str, Any]) -> str:
     ((name, own),) = ((key, value) for key, value in action.items() if key not in ("at", "every", "step"))
     settings = {key: value for key, value in action.items() if key != name} | dict(own or {})
-    return " ".join([name, *(f"{key}={str(number(value)).lower()}" for key, value in settings.items())])
+    return " ".join([name, *(f"{key}={text(number(value))}" for key, value in settings.items())])
 
 
 def _benchmark(workload: Mapping[str, Any]) -> str:

@@ -86,5 +86,9 @@ def number(value: Any) -> Flag:
 
 def as_arguments(flags: Mapping[str, Flag]) -> tuple[str, ...]:
     """Return the flags as arguments, in the order of their names."""
-    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in flags.items()}
-    return tuple(f"--{name}={text}" for name, text in sorted(texts.items()))
+    return tuple(f"--{name}={text(value)}" for name, value in sorted(flags.items()))
+
+
+def text(value: Flag) -> str:
+    """Return a value as the text of a flag."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
