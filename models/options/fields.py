@@ -274,6 +274,11 @@ class RocksDbOptions:
         return self.cf_paths or self.db_paths
 
     @property
+    def caches_tails(self) -> bool:
+        """Return whether index and filter blocks of tables are in the block cache."""
+        return self.cache_index_and_filter_blocks and self.cache_size > 0
+
+    @property
     def leaves_device(self) -> bool:
         """Return whether some files may go to `cold_device`."""
         fifo = self.compaction_style is CompactionStyle.FIFO

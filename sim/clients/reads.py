@@ -51,7 +51,6 @@ from lsmlab.sim.clients.table_tails import (
     Accesses,
     TailBytes,
     TailReads,
-    in_blocks,
     looked_up,
     sought,
     table_tails,
@@ -166,7 +165,6 @@ class TreeReads:
         """`ColumnFamily.written_bytes` of all families at the last look at the blocks of each level."""
         self._served = (0.0, 0.0)
         """(Point reads, scans) of all clients at the last look at the block cache."""
-        self._caches_tails = options.cache_index_and_filter_blocks and options.cache_size > 0
         self._tails: TailBytes = {}
         """Mean bytes of the index and filter blocks that the block cache may hold."""
         self._grown = 1.0
@@ -330,15 +328,15 @@ class TreeReads:
 
         They count as the blocks of this run that their bytes fill.
         """
-        if not self._caches_tails or self._grown == 0.0:
+        if not self._own.engine.options.caches_tails or self._grown == 0.0:
             return {}
         runs, block_size = self._sorted_runs(), self._format.block_size
         self._tails, tables = table_tails(runs, self._formats)
         accesses = defaultdict[BlockPlace, float](float)
         gets, scans = looked_up(self.lookups.searched, self._tails), sought(runs, self._tails)
         for weight, own in ((self._gets, gets), (1.0 - self._gets, scans)):
-            for place, number in in_blocks(own, self._tails, block_size):
-                accesses[place] += weight * number
+            for place, number in own.items():
+                accesses[place] += weight * number * self._tails[place] / block_size
         return {
             place: BlockGroup(accesses[place], self._grown * tables[place] * size / block_size)
             for place, size in self._tails.items()

@@ -7,7 +7,7 @@ Each search in a table looks up its filter block, and its index block if the fil
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from lsmlab.models.tree.sst import bloom_filter_bytes
@@ -25,12 +25,12 @@ Accesses = Mapping[BlockPlace, float]
 class TailReads(NamedTuple):
     """Index and filter blocks that a read gets from the device."""
 
-    calls: float = 0.0
+    calls: float
     """Blocks that the block cache lacks."""
-    requests: float = 0.0
+    requests: float
     """Those of them that the page cache lacks, too."""
-    request_bytes: float = 0.0
-    memory_share: float = 1.0
+    request_bytes: float
+    memory_share: float
     """Share of the reads that need none of them from the device."""
 
 
@@ -88,8 +88,3 @@ def tail_reads(
         calls, requests, size = calls + missed, requests + read, size + read * (tails[place] + unit_bytes)
         memory_share *= max(0.0, 1.0 - uncached(place) * on_device(place.level)) ** number
     return TailReads(calls, requests, size, memory_share)
-
-
-def in_blocks(accesses: Accesses, tails: TailBytes, block_bytes: float) -> Iterator[tuple[BlockPlace, float]]:
-    """Yield the accesses per read to each place as accesses to as many bytes in data blocks of `block_bytes`."""
-    return ((place, number * tails[place] / block_bytes) for place, number in accesses.items())

@@ -14,8 +14,8 @@ from lsmlab.models.workloads.choosers import FloatArray, Popularity
 from lsmlab.models.workloads.reads import BlockGroup, BlockPlace, LruCache, access_shares, in_groups, lru_cache
 
 Groups = Mapping[BlockPlace, BlockGroup]
-"""Data blocks of a shard by place; none has 0 blocks."""
-_NONE: Final[Groups] = MappingProxyType({})
+"""Blocks of a shard by place; none has 0 blocks."""
+_NO_BLOCKS: Final[Groups] = MappingProxyType({})
 PopularityOf = Callable[[int], Popularity]
 """Function from n to the popularity of blocks that cover 2^n times as many keys as a block of a table with all keys."""
 
@@ -76,7 +76,7 @@ class WarmingCache:
         """Note that reads begin again after a time without any: their rate is not that since the last call."""
         self._looked_s = now_s
 
-    def advance(self, accesses: float, groups: Groups, now_s: float, beside: Groups = _NONE) -> float:
+    def advance(self, accesses: float, groups: Groups, now_s: float, beside: Groups = _NO_BLOCKS) -> float:
         """Set the hit rates until the next call; return the seconds until then, infinity for a warm cache or without reads.
 
         `accesses` to the data blocks of a shard since the last call; `groups`: these blocks; `beside`: index and filter blocks
@@ -125,7 +125,7 @@ class WarmingCache:
         shares = access_shares(blocks_of)
         self._per_block = {place: share / group.blocks for share, (place, group) in zip(shares, groups.items(), strict=True)}
         for (_, popularity), taken in zip(self._readers, resident, strict=True):
-            parts = _in_groups(blocks_of, popularity)
+            parts = _popularity_in(blocks_of, popularity)
             self._lru.append(lru_cache(_joined(parts), self._cached_blocks - taken))
             self._starts.append([*accumulate((len(part.blocks) for part in parts), initial=0)])
 
@@ -136,7 +136,7 @@ class WarmingCache:
         """
         shares, rates, resident = access_shares([*beside, *data])[: len(beside)], np.zeros(len(beside)), []
         for weight, popularity in self._readers:
-            parts = _in_groups([*beside, *data], popularity)
+            parts = _popularity_in([*beside, *data], popularity)
             lru = lru_cache(_joined(parts), self._cached_blocks)
             own = parts[: len(beside)]
             starts = [0, *accumulate(len(part.blocks) for part in own)][:-1]
@@ -169,7 +169,7 @@ class WarmingCache:
         return {place: min(1.0, rate) for place, rate in zip(self._groups, rates.tolist(), strict=True)}  # a sum may be 1 + 1e-16
 
 
-def _in_groups(groups: Sequence[BlockGroup], popularity: PopularityOf) -> list[Popularity]:
+def _popularity_in(groups: Sequence[BlockGroup], popularity: PopularityOf) -> list[Popularity]:
     """Return how popular each block of a group is; a block of a small group covers more keys."""
     finest = float(popularity(0).blocks.sum())
     coarser = [max(0, round(math.log2(finest / group.blocks))) for group in groups]

@@ -270,9 +270,10 @@ def memory_summary(setup: Setup, families: Sequence[ColumnFamily]) -> dict[str, 
         setup_of = next(one for one in setup.families if one.name == family.name)
         opened = {table_format: table_format.opened(family.latest_options.reads_filters) for table_format in family.table_formats}
         tail_bytes = {table_format: setup_of.entry_in(one).tail for table_format, one in opened.items()}
-        options, files = setup_of.engine.options, list(family.tree.files())
-        cached = options.cache_index_and_filter_blocks and options.cache_size > 0
-        open_share = 0.0 if cached else min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))
+        files = list(family.tree.files())
+        open_share = min(1.0, setup.engine.table_reads.open_tables / max(1, len(files)))
+        if setup_of.engine.options.caches_tails:
+            open_share = 0.0
         for file in files:
             table_format = opened[file.table_format]
             filter_bytes = bloom_filter_bytes(file.entries, table_format.bloom_bits, format_version=table_format.format_version)

@@ -18,7 +18,6 @@ from lsmlab.validation.calibrate.terms import design, is_estimated
 from lsmlab.validation.importer.estimates import Earlier, Estimate, Estimates, Observation, host_with, jackknife_error
 from lsmlab.validation.importer.reading import Floats, Reading
 from lsmlab.validation.logs.history.jobs import LogJob
-from lsmlab.validation.logs.timings.timed_jobs import sorted_runs
 from scipy.optimize import least_squares, linprog
 
 _FEWEST_JOBS: Final = 8
@@ -71,13 +70,13 @@ def _compaction(job: LogJob, observation: Observation) -> tuple[Cost, float]:
     cost = job_costs.compaction_cpu(
         _DEFAULT_HOST, entries_in=job.entries_in, entries_out=job.entries_out,
         raw_bytes=job.entries_in * entry_bytes if codecs else job.all_read_bytes,
-        runs=sorted_runs(job),
+        runs=job.runs,
         compress_bytes=job.entries_out * entry_bytes * codecs.compress,
         decompress_bytes=job.entries_in * entry_bytes * codecs.decompress,
         compression_ratio=codecs.ratio(moved_bytes, (job.entries_in + job.entries_out) * entry_bytes),
         file_bytes=moved_bytes,
         slept_files=len(job.outputs) if observation.buffered_writes else 0.0, input_files=sum(map(len, job.inputs.values())),
-        buffer_bytes=sorted_runs(job) * job.subcompactions * observation.readahead_bytes,
+        buffer_bytes=job.runs * job.subcompactions * observation.readahead_bytes,
     )  # fmt: skip
     return cost, (job.cpu_s or 0.0) + copying_s
 

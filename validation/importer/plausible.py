@@ -69,13 +69,13 @@ def _one_store(log: RocksDbLog, jobs: LogJobs) -> None:
 def _one_uptime(log: RocksDbLog) -> None:
     """Refuse statistics of several stores: without an open, the uptime rises; after one, it is shorter than the time since."""
     for before, dump in pairwise(log.dumps):
-        known = None not in (before.uptime_s, dump.uptime_s, before.time_us, dump.time_us)
-        if not known or dump.opening != before.opening or (dump.uptime_s or 0.0) >= (before.uptime_s or 0.0):
+        old_s, uptime_s = before.uptime_s, dump.uptime_s
+        if old_s is None or uptime_s is None or before.time_us is None or dump.time_us is None:
             continue
-        since_s = ((dump.time_us or 0) - (before.time_us or 0)) / 1e6
-        if (dump.uptime_s or 0.0) > since_s + _CLOCK_S:
+        since_s = (dump.time_us - before.time_us) / 1e6
+        if dump.opening == before.opening and since_s + _CLOCK_S < uptime_s < old_s:
             raise InputError(
-                f"{log.place(dump.line)}: the uptime is {dump.uptime_s:,.1f} s, after {before.uptime_s:,.1f} s in the "
+                f"{log.place(dump.line)}: the uptime is {uptime_s:,.1f} s, after {old_s:,.1f} s in the "
                 f"statistics {since_s:,.0f} s before: those of several stores are mixed; give those of each as a file of its own"
             )
 

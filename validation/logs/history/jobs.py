@@ -201,6 +201,11 @@ class LogJob:
         return self.status == "ok"
 
     @property
+    def runs(self) -> int:
+        """Sorted runs that the job merges: the files of L0, and the other levels."""
+        return max(1, sum(len(files) if level == 0 else 1 for level, files in self.inputs.items()))
+
+    @property
     def input_files(self) -> int:
         """Number of input files from levels other than the output level."""
         return sum(len(files) for level, files in self.inputs.items() if level != self.output_level)

@@ -69,10 +69,10 @@ def summarise_log(
     db_bench's output has tables but no events, and pasted statistics hardly any; then all values come from the last table
     (`statistics_tables.summarise_tables`).
     """
+    jobs = jobs_of(log) if jobs is None else jobs
     if until_s is None and _tells_less(log, jobs) and (tables := summarise_tables(log)) is not None:
         return tables
     zero = origin_us(log)
-    jobs = jobs_of(log) if jobs is None else jobs
     stalls = stalls_of(log) if stalls is None else stalls
     end_us = max([zero, log.last_us or 0, log.records.last.time_us if log.records.last is not None else 0])
     end = min(end_us, zero + round(until_s * 1e6)) if until_s is not None else end_us
@@ -93,7 +93,7 @@ def summarise_log(
     }
 
 
-def _tells_less(log: RocksDbLog, jobs: LogJobs | None) -> bool:
+def _tells_less(log: RocksDbLog, jobs: LogJobs) -> bool:
     """Whether the statistics tell more than the records.
 
     There are none, or of a store opened before only those of a moment, or only a few of the jobs that its tables count: a
@@ -106,7 +106,7 @@ def _tells_less(log: RocksDbLog, jobs: LogJobs | None) -> bool:
     span_s, uptime_s = ((log.last_us or 0) - (log.first_us or 0)) / 1e6, log.dumps[-1].uptime_s
     if uptime_s is not None and span_s < _MOMENT_S and uptime_s >= _LONGER * span_s:
         return True
-    finished = len((jobs_of(log) if jobs is None else jobs).done("flush", "compaction"))
+    finished = len(jobs.done("flush", "compaction"))
     first, last = _jobs_told(log.dumps[0]), max(map(_jobs_told, log.dumps))
     told = last - first if len(log.dumps) > 1 else last * min(1.0, span_s / uptime_s) if uptime_s else last
     return finished < _FEW_JOBS and told >= max(1.0, _LONGER * finished)

@@ -68,11 +68,6 @@ class TimedJob:
         return sum(size for _, size in self.files)
 
 
-def sorted_runs(job: LogJob) -> int:
-    """Return the sorted runs that a job merges."""
-    return max(1, sum(len(files) if level == 0 else 1 for level, files in job.inputs.items()))
-
-
 def timed_jobs(jobs: Iterable[LogJob], zero_us: int, entry_bytes: Callable[[LogJob], float]) -> list[TimedJob]:
     """Return the flushes and compactions that have ended and written files, by start time.
 
@@ -102,7 +97,7 @@ def _timed(job: LogJob, zero_us: int, entry_bytes: Callable[[LogJob], float]) ->
         read_bytes=float(job.all_read_bytes),
         output_bytes=float(job.all_write_bytes) if merges else 0.0,
         input_files=sum(map(len, job.inputs.values())),
-        runs=sorted_runs(job),
+        runs=job.runs,
         dropped=float(job.entries_in - job.entries_out) if merges else 0.0,
         parts=job.subcompactions,
         wall_s=job.wall_s or 0.0,
