@@ -86,7 +86,9 @@ def _throughput(run: RunData, fact: Fact) -> Fact:
 
 def _stalls(run: RunData, fact: Fact) -> Fact:
     cause = dominating_cause(run)
-    return replace(fact, note=f"mostly {stall_name(cause)}") if cause else fact
+    if cause:
+        return replace(fact, note=f"mostly {stall_name(cause)}")
+    return replace(fact, note="of unknown causes") if fact.value else fact
 
 
 def _lost(run: RunData, fact: Fact) -> Fact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +18,7 @@ from lsmlab.reports.page import Page
 from lsmlab.reports.parts import Section, Table, bullets
 from lsmlab.reports.run_data import PAGE, RunData, load_run
 from lsmlab.reports.run_page import run_parts
-from lsmlab.reports.run_sentences import DEVICE_BYTES, summary_sentences
+from lsmlab.reports.run_sentences import summary_sentences
 from lsmlab.reports.store_counts import store_counts
 from lsmlab.reports.tables import option_text
 from lsmlab.reports.timeline import Timeline
@@ -43,21 +43,15 @@ def import_page(run: RunData) -> Page:
     imported = run.summary["import"]
     timeline = Timeline.of(run.times_s)
     over_time = [
-        _real_time(figure)
-        for figure in (
-            _throughput(run, timeline, imported),
-            _moved(run, timeline),
-            l0_and_memtables(run, timeline),
-            level_sizes(run, timeline),
-        )
-    ]
-    whole = [*([latency_distribution(run)] if run.latency else []), amplification(run)]
-    sentences = [*_story(run), *_gaps(imported), _trust(imported)]
+        _throughput(run, timeline, imported), _moved(run, timeline), l0_and_memtables(run, timeline), level_sizes(run, timeline),
+    ] if _has_times(run) else []  # fmt: skip
+    whole = [latency_distribution(run), amplification(run)]
+    sentences = [*summary_sentences(run), *_gaps(imported), _trust(imported)]
     more = [
         *_files(imported), *store_counts(imported), *_changed_options(imported), *_traced(imported), _inferred(imported),
         *_unread(imported),
     ]  # fmt: skip
-    parts, end = run_parts(run, over_time, whole, sentences, _TIME, more)
+    parts, end = run_parts(run, _shown(over_time), _shown(whole), sentences, _TIME, more)
     footer = f"LSMLab {run.summary.get('version', 'unknown')}, imported from {Path(str(imported['log'])).name}"
     return Page(_title(imported), _subtitle(run, imported), parts, footer, end)
 
@@ -72,13 +66,8 @@ def _subtitle(run: RunData, imported: Mapping[str, Any]) -> str:
     opens = f", {imported['opens']} opens" if imported["opens"] > 1 else ""
     begins = f" from {imported['begins']} (the LOG's own clock)" if imported["begins"] else ""
     files = len(imported["files"])
-    log = "A real store's LOG" if files < 2 else f"A real store's history in {files} LOG files"
-    return f"{log}: {numbers.duration(run.duration_s)}{begins}{several_families}{opens}"
-
-
-def _story(run: RunData) -> list[str]:
-    """Return the sentences of a run's page for a LOG, which contains bytes of jobs but no device requests."""
-    return [sentence.replace(DEVICE_BYTES, "Of all bytes that were read and written") for sentence in summary_sentences(run)]
+    kind = "statistics" if run.only_statistics else "LOG" if files < 2 else f"history in {files} LOG files"
+    return f"A real store's {kind}: {numbers.duration(run.duration_s)}{begins}{several_families}{opens}"
 
 
 def _gaps(imported: Mapping[str, Any]) -> list[str]:
@@ -135,10 +124,10 @@ def _trust(imported: Mapping[str, Any]) -> str:
     if not imported["unreadable"]:
         recovered = sum(entry["count"] for entry in imported["troubles"] if entry["kind"] == "cut_events")
         cut = f"; {recovered:,} events were cut off by the logger and recovered field by field" if recovered else ""
-        return f"All {imported['lines']:,} lines of the LOG were read, and they do not contradict each other{cut}."
+        return f"All {imported['lines']:,} lines were read, and they do not contradict each other{cut}."
     entries = "1 entry is" if imported["unreadable"] == 1 else f"{imported['unreadable']:,} entries are"
     return (
-        f"In the LOG's {imported['lines']:,} lines, {entries} unreadable, missing or contradictory (listed below): "
+        f"Of {imported['lines']:,} lines, {entries} unreadable, missing or contradictory (listed below): "
         "totals may be wrong."
     )
 
@@ -160,6 +149,16 @@ def _moved(run: RunData, timeline: Timeline) -> Figure:
         "as well as from the device."
     )
     return replace(figure, title="Bytes moved by each consumer", caption=caption)
+
+
+def _has_times(run: RunData) -> bool:
+    """Return whether the input shows when something happened."""
+    return bool(len(run.jobs["start_s"]) or len(run.stalls["start_s"]))
+
+
+def _shown(figures: Sequence[Figure]) -> list[Figure]:
+    """Return the figures of what the input shows; the others would say that there was none of it."""
+    return [_real_time(figure) for figure in figures if figure.traces]
 
 
 def _real_time(figure: Figure) -> Figure:
@@ -219,15 +218,20 @@ def _load_numbers(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
         spread = ""
         if low is not None and high is not None and high - low > 0.5:
             spread = f"; file means from {format_digits(low, 4)} to {format_digits(high, 4)} B"
-        rows.append(("value size", f"{format_digits(load['value_bytes'], 4)} B", "", f"properties of the files{spread}"))
+        whole = "mean write, without the assumed key" if load.get("key_bytes_assumed") else "properties of the files"
+        rows.append(("value size", f"{format_digits(load['value_bytes'], 4)} B", "", f"{whole}{spread}"))
+    from_statistics = load.get("source") == "statistics"
     if load["writes"]:
-        rows.append(("entries written", f"{load['writes']:,.0f}", "", "memtables flushed"))
+        rows.append(("entries written", f"{load['writes']:,.0f}", "", "statistics" if from_statistics else "memtables flushed"))
+    if load["writes"] and not from_statistics:
         rows.append(("deletes among them", numbers.percent(load["delete_share"]), "", "memtables flushed"))
     if load["keys"]:
         error = numbers.percent(load["keys_error"]) if load["keys_error"] else ""
         basis = (
             "repeated keys that flushes dropped, for keys of equal probability"
             if error
+            else "no flush shows repeated keys (see below)"
+            if from_statistics
             else "too few repeated keys for an estimate"
         )
         rows.append(("different keys", f"{load['keys']:,.0f}", error, basis))

@@ -109,6 +109,23 @@ class RunData:
         value = self.options.get(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
+    @property
+    def only_statistics(self) -> bool:
+        """Whether the totals are those of RocksDB's statistics tables: an imported text with few events or none."""
+        return self.summary.get("counted_from") == "tables"
+
+    @property
+    def stalls_unknown(self) -> bool:
+        """Whether the input does not tell if there were stalls: it has no line of one, and no statistics that count them."""
+        unknown = "stall_fraction" in self.summary and self.summary["stall_fraction"] is None
+        return unknown and not sum((self.summary.get("stall_count") or {}).values())
+
+    @property
+    def stall_times_unknown(self) -> bool:
+        """Whether writers were stalled, or may have been, at times that the input does not show."""
+        counted = sum((self.summary.get("stall_count") or {}).values())
+        return bool(self.stalls_unknown or self.number("stall_fraction") or counted) and not len(self.stalls.get("start_s", ()))
+
     def chain(self, stall: int) -> list[int]:
         """Return the keys of the jobs that had to end before the stall in this row could end."""
         return [int(j) for j in self.chain_keys[self.chain_ends[stall] : self.chain_ends[stall + 1]]]

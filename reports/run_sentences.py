@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 import numpy as np
 from lsmlab.reports import numbers
@@ -13,9 +12,6 @@ from lsmlab.reports.palette import CONSUMER_NAMES, CONSUMERS
 from lsmlab.reports.run_data import RunData
 from lsmlab.sim.explain.sentences import device_use
 from lsmlab.sim.results.conditions import condition_sentences
-
-DEVICE_BYTES: Final = "Of all bytes that the device read and wrote"
-"""Beginning of the sentence on the largest consumer of the device."""
 
 
 def lead_sentences(run: RunData) -> list[str]:
@@ -94,6 +90,9 @@ def bytes_by_consumer(run: RunData) -> dict[str, float]:
 
 
 def _device(run: RunData) -> str:
+    """Return the largest consumer of the device; for statistics, which have no clients' bytes over time, what the jobs moved."""
+    if run.only_statistics:
+        return _moved_by_jobs(run)
     moved = bytes_by_consumer(run)
     total = sum(moved.values())
     if not total:
@@ -101,10 +100,18 @@ def _device(run: RunData) -> str:
     largest = max(moved, key=lambda c: moved[c])
     names = {"client": "clients", "flush": "flushes", "l0": "compactions of level 0", "deeper": "deeper compactions"}
     assert names.keys() == CONSUMER_NAMES.keys()
-    text = f"{DEVICE_BYTES}, {numbers.percent(moved[largest] / total)} were for {names[largest]}"
+    of_all = "were read and written" if "import" in run.summary else "the device read and wrote"
+    text = f"Of all bytes that {of_all}, {numbers.percent(moved[largest] / total)} were for {names[largest]}"
     if run.number("device.utilisation") is None:
         return f"{text}."
     return f"{text}. Use of the device over the run: {device_use(run.summary)}."
+
+
+def _moved_by_jobs(run: RunData) -> str:
+    sums = (("flushes wrote", "flush"), ("compactions read", "compaction_read"), ("compactions wrote", "compaction_write"))
+    parts = [f"{did} {numbers.size(size)}" for did, name in sums if (size := run.number(f"{name}_bytes")) is not None]
+    text = ", ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _amplification(run: RunData) -> str:

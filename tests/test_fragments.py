@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -290,6 +291,40 @@ def test_a_few_events_hide_no_statistics(minutes: int, tmp_path: Path) -> None:
 
     assert (found["write_amplification"], found["stall_fraction"]) == (pytest.approx(3.5, rel=0.01), pytest.approx(0.075))
     assert "tables" == found["counted_from"]
+
+
+NO_EVENTS = ("no write stalls", "started and ended", "No background job ran", "stayed empty", "No level ever", "wrote nothing")
+"""Words of a page that say that nothing was, or that the LOG shows times."""
+
+
+def page_text(directory: Path) -> str:
+    """Return the text of an import's page."""
+    page = (directory / "report.html").read_text()
+    body = re.sub(r"(?s)<(script|style)\b.*?</\1>", "", page)
+    return html.unescape(re.sub(r"<[^>]+>", " ", body))
+
+
+@pytest.mark.parametrize("stalled_s", [0.0, 150.0])
+def test_a_page_of_statistics_does_not_tell_times(stalled_s: float, tmp_path: Path) -> None:
+    """Sums since the open show no job and no stall, so the page says nothing of their times, and has no explorer."""
+    imported(tmp_path, [*database(2_000.0, 100, stalled_s), *TABLE])
+    text = page_text(tmp_path / "out")
+    claims = NO_EVENTS[bool(not stalled_s) :]
+
+    assert not [claim for claim in claims if claim in text]
+    assert "Flushes wrote 409.6 MiB, compactions read 1.1 GiB, compactions wrote 1.0 GiB." in text
+    assert "RocksDB's sums, and no times" in text
+    assert not {"Explorer", "Background jobs by thread"} & set(re.split(r" {2,}|\n", text))
+
+
+def test_a_log_without_lines_of_stalls_shows_the_times_of_its_jobs(tmp_path: Path) -> None:
+    """Events without a line of a stall and without statistics: the jobs have times, and the stalls are unknown."""
+    lines = [text for text in Sample().run(6).lines if "EVENT_LOG" in text]
+    assert imported(tmp_path, lines)["stall_fraction"] is None
+    text = page_text(tmp_path / "out")
+
+    assert "The times of jobs are the LOG's; those of stalls are unknown" in text
+    assert not [claim for claim in ("no write stalls", "RocksDB's sums", "statistics and") if claim in text]
 
 
 @pytest.mark.parametrize(

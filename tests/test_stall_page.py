@@ -88,7 +88,7 @@ def test_stalls_without_times_are_not_called_none(tmp_path: Path) -> None:
     run = load_run(write_run(tmp_path / "run", seconds=100))
     sums = {"stall_seconds": {"l0_slowdown": 0.0}, "stall_fraction": 0.81, "stall_count": {"l0_slowdown": 311}}
     stalls = {name: values[:0] for name, values in run.stalls.items()}
-    unseen = replace(run, stalls=stalls, summary={**run.summary, **sums, "episodes": []})
+    unseen = replace(run, stalls=stalls, summary={**run.summary, **sums, "episodes": [], "import": {}, "counted_from": "tables"})
     text, conclusion = re.sub(r"<[^>]+>", " ", answers(unseen)), conclude(unseen)
 
     assert "Write stalls, but their times are unknown" in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from lsmlab.reports.answers.confidence import confidence
-from lsmlab.reports.answers.stopped import UNSEEN, failures, how_long, is_calm, queued, unseen, what_stopped, why_queued
+from lsmlab.reports.answers.stopped import TIMES_UNKNOWN, failures, how_long, is_calm, queued, what_stopped, why_queued
 from lsmlab.reports.conclusion import Conclusion, bottleneck_sentence
 from lsmlab.reports.drive_source import drive_sentence_of_run
 from lsmlab.reports.run_data import RunData
@@ -32,8 +32,8 @@ def _why(run: RunData) -> list[str]:
     if (queue := queued(run)) is not None:
         headline, sentences = why_queued(run, queue)
         return [f"{headline}.", *sentences]
-    if unseen(run):
-        return [UNSEEN]
+    if run.stall_times_unknown:
+        return [TIMES_UNKNOWN]
     text = bottleneck_sentence(str((run.summary.get("bottleneck") or {}).get("text") or ""))
     return [text[:1].upper() + text[1:]] if text else []
 

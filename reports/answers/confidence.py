@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lsmlab.reports import numbers
-from lsmlab.reports.answers.stopped import unseen
 from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData, configuration
 from lsmlab.sim.explain.bottleneck import SATURATED
@@ -33,22 +32,42 @@ _USES: Final = {
 
 def confidence(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on how sure the answers are."""
-    if unseen(run):
-        return "RocksDB's sums, and no times", [
-            "The input has statistics and no events: how long writers were stalled is RocksDB's own sum. When, and what ran "
-            "meanwhile, is not in it."
-        ]
     ignored = run.summary.get("not_simulated") or ()
     doubts = [*warnings(ignored), *(text for text in (settled_sentence(run), tie_sentence(run)) if text)]
     if "import" in run.summary:
-        return "Times are the LOG's; the use of device and cores is not in it", [*_shown_by_log(run), *doubts]
+        headline, sentences = _shown_by_input(run)
+        return headline, [*sentences, *doubts]
     facts = [_real_store(run), *remarks(ignored), _seeds(run), _sampling(run), _endurance(run)]
     headline = "A simulation with doubts" if doubts else "As sure as the model"
     return headline, [*doubts, *(text for text in facts if text)]
 
 
+def _shown_by_input(run: RunData) -> tuple[str, list[str]]:
+    """Return headline and sentences on what an imported text shows of jobs and stalls, and what it does not show."""
+    if run.only_statistics:
+        return "RocksDB's sums, and no times", [
+            "The input has statistics and few events or none: sums since the store was opened, not when each job ran.",
+            *_stalls_without_times(run),
+        ]
+    if run.stall_times_unknown:
+        return "The times of jobs are the LOG's; those of stalls are unknown", [
+            "The LOG shows when each flush and compaction started and ended.", *_stalls_without_times(run)
+        ]  # fmt: skip
+    return "Times are the LOG's; the use of device and cores is not in it", _shown_by_log(run)
+
+
+def _stalls_without_times(run: RunData) -> list[str]:
+    if run.stalls_unknown:
+        return ["Whether writers were stalled is not in it."]
+    if not run.stall_times_unknown:
+        return []
+    sum_known = run.number("stall_fraction") is not None
+    return ["How long writers were stalled is RocksDB's own sum. When, and what ran meanwhile, is not in it." if sum_known
+            else "It counts stalls. When they were, how long they took, and what ran meanwhile, is not in it."]  # fmt: skip
+
+
 def _shown_by_log(run: RunData) -> list[str]:
-    """Return what a LOG shows of the stalls and their reasons, and what it does not show."""
+    """Return what a LOG with the times of stalls shows of their reasons, and what it does not show."""
     known = (run.summary.get("bottleneck") or {}).get("threads")
     threads = "the number of threads in its options" if known else "not from threads, whose number it does not give"
     waited = (

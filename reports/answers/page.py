@@ -11,7 +11,7 @@ from lsmlab.reports import numbers
 from lsmlab.reports.answers.chain import chain_graphic
 from lsmlab.reports.answers.confidence import confidence
 from lsmlab.reports.answers.stopped import (
-    UNSEEN,
+    TIMES_UNKNOWN,
     bottleneck_parts,
     causes,
     closed_loop_sentence,
@@ -19,7 +19,6 @@ from lsmlab.reports.answers.stopped import (
     how_long,
     is_calm,
     queued,
-    unseen,
     what_stopped,
     why_queued,
 )
@@ -49,8 +48,8 @@ def _why(run: RunData) -> str:
     found, groups = run.summary.get("bottleneck") or {}, run.summary.get("episodes")
     if (queue := queued(run)) is not None:
         return answer_box("why", "Why?", *why_queued(run, queue))
-    if unseen(run):
-        return answer_box("why", "Why?", "Unknown", [UNSEEN])
+    if run.stall_times_unknown:
+        return answer_box("why", "Why?", "Unknown", [TIMES_UNKNOWN])
     if not groups:
         return answer_box("why", "Why?", "No stall, no reason", ["Flushes and compactions kept up with the clients."])
     head, rest = bottleneck_parts(found.get("text") or "")

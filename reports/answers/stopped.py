@@ -65,9 +65,9 @@ def causes(run: RunData) -> list[Cause]:
 def what_stopped(run: RunData) -> tuple[str, list[str]]:
     """Return headline and sentences on what stopped the writers."""
     found = causes(run)
-    if untold(run):
+    if run.stalls_unknown:
         return "Unknown: the input does not tell", ["It has no line of a write stall, and no statistics that count them."]
-    if unseen(run):
+    if run.stall_times_unknown:
         return "Write stalls, but their times are unknown", [_counters(run)]
     if not found and queued(run) is not None:
         return "No write stall, but operations queued", ["Writers were not slowed or stopped, and still had to wait in line."]
@@ -83,24 +83,9 @@ def what_stopped(run: RunData) -> tuple[str, list[str]]:
     return headline, sentences
 
 
-def unseen(run: RunData) -> bool:
-    """Return whether writers were stalled at times that the input does not show, such as statistics without events.
-
-    An input that shows no stall, and has no statistics that count them, does not tell whether there were any.
-    """
-    stalled = untold(run) or run.number("stall_fraction") or sum((run.summary.get("stall_count") or {}).values())
-    return bool(stalled) and not len(run.stalls.get("start_s", ()))
-
-
-def untold(run: RunData) -> bool:
-    """Return whether the input does not tell if there were stalls."""
-    unknown = "stall_fraction" in run.summary and run.summary["stall_fraction"] is None
-    return unknown and not sum((run.summary.get("stall_count") or {}).values())
-
-
 def is_calm(run: RunData) -> bool:
     """Return whether nothing held the clients back: no stall, no queue, and none that the input does not show."""
-    return not run.summary.get("episodes") and queued(run) is None and not unseen(run)
+    return not run.summary.get("episodes") and queued(run) is None and not run.stall_times_unknown
 
 
 _ERRORS: Final = {
@@ -117,15 +102,15 @@ def failures(run: RunData) -> list[tuple[str, str]]:
     return [_ERRORS[reason] for reason in dict.fromkeys(run.jobs["reason"]) if reason in _ERRORS]
 
 
-UNSEEN: Final = "The input does not show which jobs ran during the stalls."
+TIMES_UNKNOWN: Final = "The input does not show which jobs ran during the stalls."
 """Reason of stalls whose times are unknown."""
 
 
 def _counters(run: RunData) -> str:
-    """Return RocksDB's counters of the stall causes that occurred."""
+    """Return how often each stall cause occurred, by RocksDB's counters or the lines of stalls."""
     counts = {cause: n for cause, n in (run.summary.get("stall_count") or {}).items() if n}
     told = ", ".join(f"{stall_name(cause)} {numbers.count(n)}" for cause, n in sorted(counts.items(), key=lambda item: -item[1]))
-    return f"RocksDB's counters: {told}." if told else "The input does not tell their causes."
+    return f"Stalls by cause: {told}." if told else "The input does not tell their causes."
 
 
 def bottleneck_parts(text: str) -> tuple[str, str]:
@@ -156,10 +141,10 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
     stalled_s = sum(run.stall_seconds().values())
     if (queue := queued(run)) is not None:
         return _how_long_queued(run, queue)
-    if unseen(run):
+    if run.stall_times_unknown:
         share = run.number("stall_fraction")
         headline = f"{numbers.percent(share)} of the time" if share else "Unknown"
-        if untold(run):
+        if run.stalls_unknown:
             return headline, [f"The input covers {numbers.duration(run.duration_s)}."]
         return headline, ["The input has RocksDB's sums of the stalls, not the times of each."]
     if not stalled_s:
@@ -218,7 +203,7 @@ class Queued:
 
 def queued(run: RunData) -> Queued | None:
     """Return the queue of a run without stalls; None if there was none."""
-    if sum(run.stall_seconds().values()) or unseen(run) or "backlog_ops" not in run.series:
+    if sum(run.stall_seconds().values()) or run.stall_times_unknown or "backlog_ops" not in run.series:
         return None
     backlog, rate = run.column("backlog_ops"), run.number("ops_per_s") or 0.0
     if not len(backlog) or backlog.max() <= _LONG_S * rate:

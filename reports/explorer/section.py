@@ -43,14 +43,14 @@ def explorer_parts(
 
     `figures`: the figures over time, the throughput first.
     """
-    data = explorer_data(run, timeline)
+    data, imported = explorer_data(run, timeline), "import" in run.summary
     first, *others = figures
     above = Html(
         f'<div id="explorer" data-time="{html.escape(time_label)}"><section id="explore"><h2>Explorer</h2>'
         '<p class="caption">All charts below share one time line, one instant and one choice. Click into a chart to choose an '
         "instant, a stall or a job; drag over it to zoom; double-click to see the whole run. The address of the page keeps the "
         f"view, so a link to it shows the same.</p>{_keys()}</section>{_bar(data)}"
-        f'{_tree(data, "import" in run.summary)}'
+        f'{_tree(data, imported)}'
         '<section id="choice"><h2>The choice</h2><div id="details" aria-live="polite"></div></section>'
     )
     below = Html('</div><div id="tooltip" role="tooltip" hidden></div>')
@@ -58,7 +58,7 @@ def explorer_parts(
         f'<style>{explorer_style()}</style><script type="application/octet-stream" id="run-data">{pack(data)}</script>'
         f"<script>{explorer_script()}</script>"
     )
-    return [above, first, Html(_jobs(data)), *others, below], end
+    return [above, first, Html(_jobs(data, imported)), *others, below], end
 
 
 def explorer_script() -> str:
@@ -148,11 +148,12 @@ def _legend(data: Mapping[str, Any]) -> str:
     return '<ul class="legend">' + "".join(f'<li><i class="{name}"></i>{text}</li>' for name, text in marks) + "</ul>"
 
 
-def _jobs(data: Mapping[str, Any]) -> str:
+def _jobs(data: Mapping[str, Any], imported: bool) -> str:
     jobs = data["jobs"]
     title = "<h2>Background jobs by thread</h2>"
     if not jobs["count"]:
-        return f'<section id="jobs">{title}<p class="empty">No background job ran.</p></section>'
+        empty = "The input does not show single jobs." if imported else "No background job ran."
+        return f'<section id="jobs">{title}<p class="empty">{empty}</p></section>'
     left_out = "" if jobs["count"] == jobs["total"] else (
         f" The chart shows {jobs['count']:,} of {jobs['total']:,} jobs: those behind the costliest stalls, then the longest "
         "ones. jobs.parquet contains all."

@@ -36,7 +36,7 @@ _SIZES: Final = ("size", "bytes", "base")
 def throughput(run: RunData, timeline: Timeline) -> Figure:
     """Draw the writes and reads per second, with a band for each write stall in the colour of its cause."""
     traces = stall_bands(run)
-    caption = "The run has no write stalls."
+    caption = "The input does not show when writers were stalled." if run.stall_times_unknown else "The run has no write stalls."
     if traces:
         caption = "A coloured band marks a write stall (slowdown or stop); its colour gives the cause. "
         caption += "Point at it to see the job that it waited for."

@@ -274,7 +274,7 @@ PROBLEMS: Final = {
     "missing_ends": "jobs without an end whose thread started another job",
     "unfinished": "jobs still running at the end of the LOG or at the next open of the store",
     "contradictions": "numbers of a job that differ between its event, its lines and its files",
-    "unknown_numbers": "numbers of a job that the LOG does not contain (counted as 0)",
+    "unknown_numbers": "numbers of a job that the LOG does not contain, so that totals lack them",
     "orphan_files": "SST files that no job in the LOG wrote",
     "lsm_jumps": "commits whose files per level do not follow from the jobs before them (jobs are missing)",
     "table_mismatches": "statistics tables that contradict the sum of the jobs before them",
