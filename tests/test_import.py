@@ -14,6 +14,7 @@ from lsmlab.models.costs.assertions import of_build
 from lsmlab.models.costs.host import Host
 from lsmlab.models.costs.operations import write_cpu
 from lsmlab.models.errors import InputError
+from lsmlab.models.text.files import read_text
 from lsmlab.models.units import build, parse_quantity
 from lsmlab.reports.cli.import_log import import_log
 from lsmlab.reports.cli.main import main
@@ -484,3 +485,19 @@ def test_db_bench_output_is_a_log_too(tmp_path: Path) -> None:
     assert 0.813 == pytest.approx(summary["stall_fraction"], abs=0.001)
     assert 924 == summary["stall_count"]["memtable_stop"]
     assert ["no_events"] == [entry["kind"] for entry in summary["import"]["problems"]]
+
+
+@pytest.mark.parametrize(("told", "w_amp"), [(32, 5.87), (8, None)])
+def test_ingested_bytes_come_in(told: int, w_amp: float | None, tmp_path: Path) -> None:
+    """W-Amp divides by flushed and ingested bytes, as RocksDB does; it is unknown where the statistics lack some files."""
+    folder = ROOT / "validation" / "cases" / "wider" / "act_ingest" / "1"
+    text = read_text(folder / "LOG.xz")
+    *_, last = re.finditer(r"^(\S+) (\d+) ", text, re.MULTILINE)
+    stamp, counted = f"{last[1]} {last[2]} ", f"AddFile(Total Files): cumulative {told}, interval {told}"
+    dump = ["[db/db_impl/db_impl.cc:1190] ------- DUMPING STATS -------", "[db/db_impl/db_impl.cc:1191] "]
+    table = ["** DB Stats **", "Uptime(secs): 60.1 total, 60.1 interval", "** Compaction Stats [default] **",
+             "AddFile(GB): cumulative 0.159, interval 0.159", counted]  # fmt: skip
+    (tmp_path / "LOG").write_text("\n".join([text.rstrip(), *(f"{stamp}{line}" for line in dump), *table, ""]))
+
+    found = read(tmp_path / "LOG").summary["write_amplification"]
+    assert found == (None if w_amp is None else pytest.approx(w_amp, rel=0.02))

@@ -11,6 +11,7 @@ from lsmlab.models.options.fields import Compression, StopStyle
 from lsmlab.models.options.options import resolve_options
 from lsmlab.models.options.options_file import read_options
 from lsmlab.models.version import Version
+from lsmlab.sim.configuration.options_input import options_overrides
 
 DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 REAL_FILES = sorted(
@@ -145,7 +146,8 @@ def test_log_header(tmp_path: Path) -> None:
     }
     assert expected == {name: read.overrides.get(name) for name in expected}
     assert (Version(6, 11), True) == (read.version, read.rate_limited)
-    assert [any(word in note for note in read.notes) for word in ("filter_policy", "rate limiter")] == [True, True]
+    assert ["filter_policy"] == [note.split()[0] for note in read.notes]
+    assert ["rate_limiter_bytes_per_sec"] == list(read.untold)
 
 
 @pytest.mark.parametrize(
@@ -196,3 +198,12 @@ def test_real_files_resolve(path: Path) -> None:
     assert [note for note in resolved.notes if " changed from " in note] == []
     assert len(read.overrides) > 45
     assert read.overrides["write_buffer_size"] == resolved.options.write_buffer_size
+
+
+def test_a_note_on_a_value_that_the_file_does_not_give_ends_with_the_value() -> None:
+    """The block cache has no size in an OPTIONS file: the user is told so, unless an override has it."""
+    text = Path("validation/demo/OPTIONS")
+    assert ["cache_size"] == list(read_options(text).untold)
+    notes = {given: " ".join(options_overrides(text, given)[1]) for given in ((), ("engine.options.cache_size=1GiB",))}
+
+    assert ["block cache" in note for note in notes.values()] == [True, False]

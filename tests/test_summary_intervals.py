@@ -49,8 +49,8 @@ def test_ends_that_say_nothing_are_unknown(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_write_amplification_is_at_least_one() -> None:
-    """A run with one flush and no compaction has a wide interval, which ends at 1."""
-    options = (*SMALL, "workload.writes=9000", "engine.options.disable_auto_compactions=true")
+    """A run with three flushes and no compaction has a wide interval, which ends at 1."""
+    options = (*SMALL, "workload.writes=30000", "engine.options.disable_auto_compactions=true")
     summary = simulate(*options).summary
     one = intervals(configuration(*options), [summary])["write_amplification"]
 

@@ -52,6 +52,8 @@ class OptionsFile:
     """Text of each option in the file that the simulator does not have, in the file's order."""
     notes: list[str]
     """Assumptions of the reader, in words."""
+    untold: dict[str, str]
+    """Options of which this form of text never gives the value, by flat name, with what is assumed."""
     column_family: str
     families: tuple[str, ...]
     """All column families of the file, in its order."""
@@ -84,7 +86,7 @@ def _read(source_lines: Iterable[str], source: str, column_family: str) -> Optio
     lines = iter(PlainLines(source_lines))
     first = list(islice(lines, _FIRST_LINES))
     form = form_of(text for _, text in first)
-    reader = _Reader(source, column_family)
+    reader = _Reader(source, column_family, form)
     reader.take(read_entries(chain(first, lines), form, source))
     if form is Form.STRINGS:
         reader.families = {"default": None, **reader.families}  # each store has it, also where a file sets others alone
@@ -104,6 +106,7 @@ class _Reader:
 
     source: str
     column_family: str
+    form: Form
     version: Version | None = None
     values: dict[str, Any] = field(default_factory=dict)
     lists: dict[str, dict[int, Any]] = field(default_factory=dict)
@@ -142,14 +145,19 @@ class _Reader:
             self.values[name] = self._whole_list(name, items)
         if self.no_block_cache:
             self.values["cache_size"] = 0
+        untold = {}
         if self.rate_limited:
-            self.notes.append("the store has a rate limiter of unknown rate; set rate_limiter_bytes_per_sec")
+            untold["rate_limiter_bytes_per_sec"] = "the store has a rate limiter of unknown rate; set rate_limiter_bytes_per_sec"
+        if self.form is Form.INI and "cache_size" not in self.values:
+            untold["cache_size"] = "an OPTIONS file has no size of the block cache: the release's default is used; set cache_size"
         if self.left_out:
             more = f" and {len(self.left_out) - _FEW} more" if len(self.left_out) > _FEW else ""
             titles = ", ".join(f"[{title}]" for title in islice(self.left_out, _FEW))
             self.notes.append(f"sections left out, as they are not about this database: {titles}{more}")
-        family, ignored, families = self.column_family, self.ignored, tuple(self.families)
-        return OptionsFile(self.source, self.version, self.values, ignored, self.notes, family, families, self.rate_limited)
+        return OptionsFile(
+            self.source, self.version, self.values, self.ignored, self.notes, untold, self.column_family, tuple(self.families),
+            self.rate_limited,
+        )  # fmt: skip
 
     def _take(self, entry: OptionEntry) -> None:
         if entry.section == "Version":

@@ -6,7 +6,7 @@ import itertools
 import re
 import shlex
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,7 +45,7 @@ def options_overrides(path: Path, given: Sequence[str]) -> tuple[list[str], list
         values["engine.version"] = str(options_file.version)
     values |= {f"engine.options.{name}": value for name, value in options_file.overrides.items()}
     overrides = [f"{key}={literal(plain(value))}" for key, value in values.items() if key not in overridden]
-    notes = [f"{path}: {note}" for note in _notes(options_file)]
+    notes = [f"{path}: {note}" for note in _notes(options_file, overridden)]
     if len(options_file.families) > 1:
         keys = family_keys(options_file.families)
         overrides += _families(path, options_file, keys)
@@ -121,7 +121,7 @@ def options_shown(path: Path) -> dict[str, Any]:
         "options": {name: plain(value) for name, value in sorted(options_file.overrides.items())},
         "not_simulated": [option.as_data() for option in not_simulated(path, options_file)],
         "ignored": sorted(options_file.ignored),
-        "notes": _notes(options_file),
+        "notes": _notes(options_file, ()),
     }
 
 
@@ -147,7 +147,9 @@ def options_text(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _notes(options_file: OptionsFile) -> list[str]:
-    if options_file.version is not None:
-        return list(options_file.notes)
-    return [*options_file.notes, "the file names no version; set engine.version if the default is wrong"]
+def _notes(options_file: OptionsFile, overridden: Collection[str]) -> list[str]:
+    """Return the notes of a reader, without those on values that an override of these keys gives."""
+    untold = [note for name, note in options_file.untold.items() if f"engine.options.{name}" not in overridden]
+    if options_file.version is None and "engine.version" not in overridden:
+        untold.append("the file names no version; set engine.version if the default is wrong")
+    return [*options_file.notes, *untold]

@@ -58,7 +58,7 @@ def comparison_text(runs: Sequence[tuple[str, _Summary]]) -> str:
 
     Metrics that no run has are left out; "-" means that a run does not have the metric.
     """
-    columns = {name: [_cell(get(s), form) for _, s in runs] for name, get, form in _METRICS}
+    columns = {name: [cell(get(s), form) for _, s in runs] for name, get, form in _METRICS}
     columns = {name: cells for name, cells in columns.items() if any(c != "-" for c in cells)}
     labels = [label for label, _ in runs]
     side_by_side = [["", *labels], *([name, *cells] for name, cells in columns.items())]
@@ -69,7 +69,8 @@ def comparison_text(runs: Sequence[tuple[str, _Summary]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cell(value: Any, form: Callable[[Any], str]) -> str:
+def cell(value: Any, form: Callable[[Any], str]) -> str:
+    """Return a value as text; "-" for None."""
     return "-" if value is None else form(value)
 
 
@@ -102,7 +103,7 @@ def family_rows(families: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ..
     kept = {name: family.get("wal_kept_bytes") for name, family in families.items()}
     if not any(kept.values()):
         return [_COLUMNS, *(_row(name, family) for name, family in families.items())]
-    rows = [(*_row(name, family), _cell(kept[name], format_bytes)) for name, family in families.items()]
+    rows = [(*_row(name, family), cell(kept[name], format_bytes)) for name, family in families.items()]
     return [(*_COLUMNS, "WAL kept"), *rows]
 
 
@@ -161,12 +162,12 @@ def _named(row: Mapping[str, Any], kind: str) -> str:
 
 def _phase_row(phase: Mapping[str, Any]) -> tuple[str, ...]:
     with_clients = phase["operations"] > 0.0
-    latencies = (_cell(_at(f"{op}_latency_s", "p99")(phase), format_seconds) for op in ("write", "read"))
+    latencies = (cell(_at(f"{op}_latency_s", "p99")(phase), format_seconds) for op in ("write", "read"))
     return (
         _named(phase, "phase"), format_seconds(phase["duration_s"]),
         *((f"{phase['operations']:,.0f}", f"{phase['ops_per_s']:,.0f}") if with_clients else ("-", "-")), *latencies,
         f"{phase['stall_fraction']:.1%}" if with_clients else "-",
         format_bytes(phase["flush_bytes"]), format_bytes(phase["compaction_write_bytes"]),
-        _cell(phase["write_amplification"], "{:.2f}".format), format_bytes(phase["live_bytes"]),
+        cell(phase["write_amplification"], "{:.2f}".format), format_bytes(phase["live_bytes"]),
         " ".join(map(str, phase["files_per_level"])),
     )  # fmt: skip

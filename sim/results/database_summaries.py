@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any, Final
 
 import numpy as np
-from lsmlab.sim.results.job_sums import JobSums
+from lsmlab.sim.results.job_sums import JobSums, write_amplification
 from lsmlab.sim.results.stores import Store
 from lsmlab.sim.store.records import CAUSES
 
@@ -26,9 +26,12 @@ def database_summaries(stores: Sequence[Store], jobs: JobSums, duration_s: float
     return {name: {"count": len(each), "range": _range(each), "each": each} for name, each in groups.items()}
 
 
-def _range(each: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    values = {name: [one[name] for one in each] for name in RANKED}
-    return {name: {"min": min(found), "median": median(found), "max": max(found)} for name, found in values.items()}
+def _range(each: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | None]]:
+    known = {name: [one[name] for one in each if one[name] is not None] for name in RANKED}
+    return {
+        name: {"min": min(found, default=None), "median": median(found) if found else None, "max": max(found, default=None)}
+        for name, found in known.items()
+    }
 
 
 def _database(store: Store, jobs: JobSums, duration_s: float) -> dict[str, Any]:
@@ -48,7 +51,9 @@ def _database(store: Store, jobs: JobSums, duration_s: float) -> dict[str, Any]:
         "stall_fraction": sum(stalled.values()) / duration_s,
         "stall_seconds": stalled,
         "longest_stall_s": min(store.clients.waits.longest_s, duration_s),
-        "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
+        "write_amplification": write_amplification(
+            flush_bytes, compaction_bytes, sum(f.ingested_bytes for f in store.families)
+        ),
         "flush_count": len(flushes),
         "flush_bytes": flush_bytes,
         "mean_flush_bytes": flush_bytes / len(flushes) if len(flushes) else 0.0,

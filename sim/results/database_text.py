@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from lsmlab.models.units import format_bytes, format_seconds
-from lsmlab.sim.results.comparison_text import in_columns
+from lsmlab.sim.results.comparison_text import cell, in_columns
 
 _Values = Mapping[str, Any]
 _COLUMNS: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
@@ -45,7 +45,7 @@ def group_rows(databases: Mapping[str, _Values]) -> list[tuple[str, ...]]:
         for place in places:
             label = f"{name} ({group['count']})" if place == places[0] else ""
             kind = place if len(places) > 1 else ""
-            rows.append((label, kind, *(form(group["range"][key][place]) for key, form in shown.values())))
+            rows.append((label, kind, *(cell(group["range"][key][place], form) for key, form in shown.values())))
     return [("Databases", "", *shown), *rows]
 
 
@@ -54,7 +54,7 @@ def ranked_rows(databases: Mapping[str, _Values]) -> list[tuple[str, ...]]:
     shown = _shown(databases)
     return [
         ("Database", *shown),
-        *((one["name"], *(form(one[key]) for key, form in shown.values())) for one in ranked(databases)),
+        *((one["name"], *(cell(one[key], form) for key, form in shown.values())) for one in ranked(databases)),
     ]
 
 
@@ -63,8 +63,9 @@ def rankings(databases: Mapping[str, _Values]) -> list[str]:
     each, found = ranked(databases), []
     for title, column, order in _RANKINGS:
         key, form = _COLUMNS[column]
-        first = sorted(each, key=lambda one: order * one[key])[:_WORST]
-        if len({form(one[key]) for one in each}) > 1:
+        known = [one for one in each if one[key] is not None]
+        first = sorted(known, key=lambda one: order * one[key])[:_WORST]
+        if len({form(one[key]) for one in known}) > 1:
             names = [f"{one['name']} ({form(one[key])})" for one in first]
             found.append(f"{title}: {', '.join(names)}")
     return found

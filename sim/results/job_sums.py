@@ -26,6 +26,17 @@ def moved_bytes(jobs: Mapping[str, Any], direction: str) -> NDArray[Any]:
     return own if blobs is None else own + np.asarray(blobs)
 
 
+def write_amplification(flush_bytes: float, compaction_bytes: float, ingested_bytes: float | None = 0.0) -> float | None:
+    """Return the bytes that flushes and compactions wrote by those that came in, flushed or as ingested files.
+
+    So does RocksDB (`InternalStats::DumpCFStatsNoFileHistogram`, curr_ingest). None if nothing came in, or if the bytes of
+    ingested files are unknown (None).
+    """
+    if ingested_bytes is None or not flush_bytes + ingested_bytes:
+        return None
+    return (flush_bytes + compaction_bytes) / (flush_bytes + ingested_bytes)
+
+
 class JobSums:
     """Counts and sums over finished jobs, from the columns of jobs.parquet."""
 

@@ -96,9 +96,9 @@ def compaction_stats(families: Sequence[ColumnFamily], jobs: JobSums) -> list[di
     rows = [_stats_row(f"L{r['level']}", r, r["w_amp"]) for r in levels]
     total: dict[str, Any] = {key: sum(r[key] or 0 for r in levels) for key in levels[0] if key != "level"}
     total["score"] = 0.0
-    flushed = jobs.where("kind", "flush").moved("write")
+    came_in = jobs.where("kind", "flush").moved("write") + sum(family.ingested_bytes for family in families)
     written = total["write_bytes"] + total.get("blob_write_bytes", 0)
-    rows.append(_stats_row("Sum", total, written / flushed if flushed else 0.0))
+    rows.append(_stats_row("Sum", total, written / came_in if came_in else 0.0))
     return rows
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from lsmlab.sim.clients.group import READ, SCAN, WRITE, ClientGroup
-from lsmlab.sim.results.job_sums import finished
+from lsmlab.sim.results.job_sums import finished, write_amplification
 from lsmlab.sim.results.phase_records import PhaseRecord, TreeState
 from lsmlab.sim.results.series import Table
 from lsmlab.sim.results.stores import Store
@@ -65,7 +65,7 @@ def _row(parts: Parts, jobs: Table) -> dict[str, Any]:
         "stall_fraction": stalled_s / length_s,
         "flush_bytes": written["flush"],
         "compaction_write_bytes": written["compaction"],
-        "write_amplification": sum(written.values()) / written["flush"] if written["flush"] and writes > 0.0 else None,
+        "write_amplification": write_amplification(written["flush"], written["compaction"]) if writes > 0.0 else None,
         **_tree(parts),
     }
 

@@ -16,7 +16,7 @@ from lsmlab.sim.clients.group import WRITE, ClientGroup
 from lsmlab.sim.clients.latency import Floats, LatencyDistribution, Unstalled, waiting_mixture
 from lsmlab.sim.machine.device_station import DeviceStation, TransferLog
 from lsmlab.sim.machine.machine import Consumer, Machine
-from lsmlab.sim.results.job_sums import JobSums
+from lsmlab.sim.results.job_sums import JobSums, write_amplification
 from lsmlab.sim.results.level_tables import compaction_stats, files_per_level, level_rows
 from lsmlab.sim.results.series import waiting_pieces
 from lsmlab.sim.store.column_family import ColumnFamily
@@ -81,7 +81,7 @@ def summarise(
     cold = sum(f.size_bytes for family in families for f in family.files() if f.cold) if machine.cold is not machine.main else 0
     return {
         **_throughput(clients, duration_s),
-        **_work(jobs),
+        **_work(jobs, sum(family.ingested_bytes for family in families)),
         **_blobs(families, jobs),
         **_wals(families),
         "read_amplification": None,
@@ -119,7 +119,7 @@ def _throughput(clients: AllClients, duration_s: float) -> dict[str, Any]:
     }
 
 
-def _work(jobs: JobSums) -> dict[str, Any]:
+def _work(jobs: JobSums, ingested_bytes: int) -> dict[str, Any]:
     """Return counts, bytes and write amplification of background jobs."""
     kinds = jobs.count("kind")
     flush_bytes = jobs.where("kind", "flush").moved("write")
@@ -139,7 +139,8 @@ def _work(jobs: JobSums) -> dict[str, Any]:
         "job_reasons": dict(sorted(reasons.items())),
         "compaction_read_bytes": merges.moved("read"),
         "compaction_write_bytes": compaction_bytes,
-        "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
+        "write_amplification": write_amplification(flush_bytes, compaction_bytes, ingested_bytes),
+        **({"ingested_bytes": ingested_bytes} if ingested_bytes else {}),
     }
 
 
@@ -320,7 +321,7 @@ def _family_summary(setup: FamilySetup, families: Sequence[ColumnFamily], jobs: 
         "wal_kept_bytes": max(f.database.wals.kept_bytes.get(f.number, 0.0) for f in families),
         "compaction_count": len(compactions),
         "compaction_write_bytes": compaction_bytes,
-        "write_amplification": (flush_bytes + compaction_bytes) / flush_bytes if flush_bytes else 1.0,
+        "write_amplification": write_amplification(flush_bytes, compaction_bytes, sum(f.ingested_bytes for f in families)),
         "stall_count": {cause.value: sum(f.recorder.stall_counts[cause] for f in families) for cause in THROTTLE_CAUSES},
         "files_per_level": files_per_level(families),
         "levels": level_rows(families, jobs),

@@ -94,6 +94,7 @@ class ColumnFamily:
         """Engine with the options that give the size of the active memtable."""
         self.written_bytes: dict[int, int] = defaultdict(int)
         """Bytes of SST files that flushes, compactions and `preload` have added so far, by level."""
+        self.ingested_bytes = 0
         self.content = parts.content
         self.table_formats: tuple[TableFormat, ...] = parts.content.table_formats
         """Table formats that SST files may have: those of new files first, then those of files at the start."""
@@ -224,6 +225,7 @@ class ColumnFamily:
 
     def take_in(self, files: Sequence[SortedFile]) -> None:
         """Count files that came from outside of the store, and install the version with them."""
+        self.ingested_bytes += sum(f.size_bytes for f in files)
         self.recorder.entries_preloaded += sum(f.entries for f in files)
         self._begin_with(files)
         self.install()

@@ -63,7 +63,7 @@ class Knowledge(StrEnum):
 
 
 _LEAST: Final = {"write_amplification": 1.0}
-"""Least value that a quantity has by its definition."""
+"""Least value that a quantity has by its definition; a store of ingested files may have less."""
 
 
 class Scale(StrEnum):
@@ -266,7 +266,8 @@ class ModelErrors:
         middle = None if learnt is None else centre(learnt.scale, values)
         if learnt is None or error is None or middle is None:
             return None
-        return max(learnt.scale.at(middle + error.low), _LEAST.get(metric, 0.0)), learnt.scale.at(middle + error.high)
+        least = min(_LEAST.get(metric, 0.0), *values, math.inf)
+        return max(learnt.scale.at(middle + error.low), least), learnt.scale.at(middle + error.high)
 
     def change(self, metric: str, before: RunFacts, after: RunFacts, values: Sequence[Sequence[float]],
                pairs: Sequence[Sequence[float]] = ((), ())) -> ErrorRange | None:  # fmt: skip

@@ -222,7 +222,7 @@ def read(
         notes += [f"options: those of {options_path.name}, as no LOG contains any"] if options_path is not None else []
     options = _file_families(options_path) if options_path is not None else _header(log, busiest, notes)
     chosen = options.get(busiest) or options.get(DEFAULT_FAMILY)
-    notes += dict.fromkeys(note for family in options.values() for note in family.notes)
+    notes += dict.fromkeys(note for family in options.values() for note in (*family.notes, *family.untold.values()))
     notes += _families_without_options(options, jobs)
     found = Reading(_whole_path(places), log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
     found.rate_limited = points(log.options.get("rate_limiter", "")) or (chosen is not None and chosen.rate_limited)

@@ -159,6 +159,8 @@ def _work(summary: Mapping[str, Any]) -> list[str]:
     w_amp = summary["write_amplification"]
     if w_amp is not None:
         lines += _row("write amp", f"{w_amp:.2f}, without the WAL")
+    elif summary.get("ingested_files") and summary["flush_bytes"]:
+        lines += _row("write amp", "unknown: no statistics have the bytes of all ingested files")
     if summary["flush_bytes"] is None and summary["flush_count"] is None:
         return [*lines, *_row("jobs", "unknown: the input has no events and no table of compactions")]
     flushes = f"{_count(summary['flush_count'])} flushes ({_bytes(summary['flush_bytes'])})"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from lsmlab.models.policies.decisions import THROTTLE_CAUSES
+from lsmlab.sim.results.job_sums import write_amplification
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.stats import FamilyStats, StatsDump, blob_space_amplification, blob_state, total_stalls
 
@@ -36,7 +37,6 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     by_family = [size for f in dump.families.values() if (size := _flushed(f)) is not None]
     flushed = sum(by_family) if by_family else _flushed_by_sums(dump) or log.tickers.get(_FLUSHED)
     written, read_gb, jobs = _written(dump), _read(dump), _sum(dump, "Comp(cnt)")
-    came_in = None if flushed is None else flushed + _ingested(dump, "bytes")
     blobs, live = _blobs(dump), _sum(dump, "Size")
     if blobs and live is not None:  # the files of all levels are not all files
         live = None if blobs["bytes"] is None else live + blobs["bytes"]
@@ -53,7 +53,9 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "drop_count": None,
         "compaction_read_bytes": log.tickers.get(_COMPACTION_READS) if read_gb is None else read_gb * _GIB,
         "compaction_write_bytes": _compacted(written, flushed),
-        "write_amplification": written / came_in if written is not None and came_in else None,
+        "write_amplification": None if written is None or flushed is None else write_amplification(
+            flushed, written - flushed, _ingested(dump, "bytes")
+        ),
         "pairs": [],
         "files_per_level": _files(levels),
         "levels": levels,

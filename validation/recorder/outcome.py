@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from lsmlab.models.text.files import read_text
+from lsmlab.sim.results.job_sums import write_amplification
 from lsmlab.validation.logs.bench_output import bench_output, recorded_file
 from lsmlab.validation.logs.history.summary import summarise_log
 from lsmlab.validation.logs.reader import read_log
+from lsmlab.validation.logs.statistics_tables import ingested
 
 _OPERATIONS: Final = {"write": "write", "read": "read", "seek": "scan"}
 """Operations of summary.json by their names in db_bench's output."""
@@ -42,6 +44,9 @@ def read_outcome(folder: Path) -> dict[str, Any]:
         if kind in _OPERATIONS:
             measured[f"{_OPERATIONS[kind]}_latency_s"] = {**histogram.percentiles, "mean": histogram.mean_s}
     log = summarise_log(read_log(recorded_file(folder, "LOG")), duration_s)
+    if log["ingested_files"]:  # their bytes stand in the statistics at the end of the output
+        written = (log["flush_bytes"], log["compaction_write_bytes"])
+        log["write_amplification"] = write_amplification(*written, ingested(read_log(path), "bytes"))
     measured |= {name: log[name] for name in _FROM_LOG if log.get(name) is not None}
     return measured | _counted(folder, duration_s)
 

@@ -31,6 +31,7 @@ SUMMARY_KEYS: Final = (
     *_keys("count", "chain_levels shards"),
     *_keys("count", "replications ingested_files", optional=True),
     *_keys("bytes", "user_bytes_written flush_bytes discarded_bytes compaction_read_bytes compaction_write_bytes live_bytes"),
+    *_keys("bytes", "ingested_bytes", since=3, optional=True),
     *_keys("bytes", "device_bytes_written device_bytes_read chain_bytes chain_width_bytes"),
     *_keys("ratio", "write_amplification read_amplification space_amplification stall_fraction"),
     *_keys("", "levels compaction_stats device cpu memory keys engine engine_version workload options notes seed version"),

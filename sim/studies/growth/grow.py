@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 from lsmlab.models.errors import InputError
 from lsmlab.models.units import format_bytes, format_seconds, parse_quantity
-from lsmlab.sim.results.job_sums import moved_bytes
+from lsmlab.sim.results.job_sums import moved_bytes, write_amplification
 from lsmlab.sim.results.reading import read_summary
 from lsmlab.sim.runs.batch import Settings
 from lsmlab.sim.runs.estimate import CostEstimate
@@ -91,7 +91,7 @@ def measured(
     return {
         "ops_per_s": (total("write_ops") + total("read_ops")) / seconds,
         "write_p99_s": float(np.median(p99)) if len(p99) else None,
-        "write_amplification": (flushed + compacted) / flushed if flushed else None,
+        "write_amplification": write_amplification(flushed, compacted),
         "stalled": total("stall_") / seconds,
         "space_bytes": float(
             sum(np.asarray(series[n])[last] for n in series if n.startswith("level_bytes_") or n == "blob_bytes")

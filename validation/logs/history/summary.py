@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from lsmlab.sim.results.job_sums import write_amplification
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
 from lsmlab.validation.logs.history.stalls import LogStalls, stalls_of
@@ -84,12 +85,12 @@ def summarise_log(
         levels["live_bytes"] = None if None in (levels["live_bytes"], of_blobs) else levels["live_bytes"] + of_blobs
     return {
         "duration_s": duration_s if end > zero else None,
-        **_work(inside),
+        **_work(inside, _ingested_bytes(log, inside, end)),
         **levels,
         **blobs,
         **_stalls(log, stalls, end, duration_s if writes_until_s is None else max(1e-6, min(duration_s, writes_until_s))),
         **_operations(log, end),
-        **_families(jobs, inside, stalls, end),
+        **_families(log, jobs, inside, stalls, end),
     }
 
 
@@ -118,7 +119,9 @@ def _jobs_told(dump: StatsDump) -> float:
     return sum(row.get("Comp(cnt)") or 0.0 for row in rows)
 
 
-def _families(jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: int) -> dict[str, dict[str, Any]]:
+def _families(
+    log: RocksDbLog, jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: int
+) -> dict[str, dict[str, Any]]:
     """The entry `column_families`: numbers of each family by name; empty for a LOG of one family."""
     if len(jobs.families) < 2:
         return {}
@@ -128,7 +131,7 @@ def _families(jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: i
         trees = LogJobs([job for job in jobs.jobs if job.column_family == name], jobs.files, [name])
         reasons = Counter(job.reason for job in own if job.kind == "flush")
         found[name] = {
-            **_work(own),
+            **_work(own, _ingested_bytes(log, inside, end, name)),
             "flush_reasons": dict(sorted(reasons.items())),
             **_levels(trees, own, end),
             "stall_count": stalls.counts(end, name),
@@ -136,7 +139,22 @@ def _families(jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: i
     return {"column_families": found}
 
 
-def _work(inside: Sequence[LogJob]) -> dict[str, Any]:
+def _ingested_bytes(log: RocksDbLog, inside: Sequence[LogJob], end_us: int, family: str | None = None) -> float | None:
+    """Return the bytes of the files that the application ingested, which only statistics have; None if they are unknown.
+
+    The statistics must count as many files as the events. `family`: name of one column family; None: all.
+    """
+    files = sum(job.output_files for job in inside if job.kind == "ingestion")
+    if not files:
+        return 0.0
+    dumps = [last_dump(log, end_us, opening) for opening in range(max(1, len(log.openings)))]
+    told = [(name, stats.ingested) for dump in dumps if dump is not None for name, stats in dump.families.items()]
+    if sum(numbers.get("files", 0.0) for _, numbers in told) != files:
+        return None
+    return sum(numbers.get("bytes", 0.0) for name, numbers in told if family in (None, name))
+
+
+def _work(inside: Sequence[LogJob], ingested_bytes: float | None) -> dict[str, Any]:
     flushes = [j for j in inside if j.kind == "flush"]
     merges = [j for j in inside if j.kind == "compaction"]
     flushed = sum(j.write_bytes + j.blob_write_bytes for j in flushes)
@@ -152,7 +170,7 @@ def _work(inside: Sequence[LogJob]) -> dict[str, Any]:
         "recovery_bytes": sum(j.write_bytes for j in inside if j.kind == "recovery"),
         "compaction_read_bytes": sum(j.read_bytes + j.blob_read_bytes for j in merges),
         "compaction_write_bytes": written,
-        "write_amplification": (flushed + written) / flushed if flushed else None,
+        "write_amplification": write_amplification(flushed, written, ingested_bytes),
         "entries_flushed": sum(j.entries_in for j in flushes),
         "pairs": pair_rows(merges),
     }
