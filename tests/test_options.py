@@ -172,7 +172,6 @@ def test_spellings_of_values() -> None:
         (V78, {"compaction_pri": "kBest"}, ["engine.options.compaction_pri", "kMinOverlappingRatio"]),
         (V78, {"compaction_style": "kCompactionStyleNone"}, ["engine.options.compaction_style"]),
         (V78, {"sync": True, "disable_wal": True}, ["engine.options.sync", "disable_wal"]),
-        (V78, {"unordered_write": True, "enable_pipelined_write": True}, ["engine.options.unordered_write"]),
         (V78, {"compaction_style": "fifo", "max_open_files": 100}, ["engine.options.ttl", "max_open_files"]),
         (
             V75,

@@ -110,7 +110,6 @@ class UniversalOptions:
     compression_size_percent: int = quantity("count", -1, low=-1, high=_I32)
     stop_style: StopStyle = StopStyle.TOTAL_SIZE
     allow_trivial_move: bool = False
-    incremental: bool = False
     max_read_amp: int = quantity("count", -1, low=-1, high=_I32)
     """9.4 and later: -1 = the trigger, 0 = automatic."""
 
@@ -245,8 +244,6 @@ class RocksDbOptions:
     # writes
     enable_pipelined_write: bool = False
     allow_concurrent_memtable_write: bool = True
-    unordered_write: bool = False
-    two_write_queues: bool = False
     disable_wal: bool = False
     sync: bool = False
     # compression
@@ -294,7 +291,7 @@ DATABASE_OPTIONS: Final = frozenset(
         "use_direct_reads", "use_direct_io_for_flush_and_compaction", "rate_limiter_bytes_per_sec",
         "rate_limiter_auto_tuned", "rate_limiter_refill_period_us", "rate_limiter_fairness", "rate_limiter_mode",
         "max_open_files", "enable_pipelined_write",
-        "allow_concurrent_memtable_write", "unordered_write", "two_write_queues", "disable_wal",
+        "allow_concurrent_memtable_write", "disable_wal",
         "sync", "statistics", "stats_dump_period_sec", "cache_size", "db_paths",
     }
 )  # fmt: skip

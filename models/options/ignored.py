@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.fields import RocksDbOptions
-from lsmlab.models.options.not_simulated import NOT_SIMULATED, Effect
+from lsmlab.models.options.not_simulated import NOT_SIMULATED, Effect, not_simulated
 from lsmlab.models.options.options_text import parse_struct
 from lsmlab.models.options.values import option_types, plain
 from lsmlab.models.version import Version
@@ -99,7 +99,7 @@ def _members(name: str, text: str) -> dict[str, str]:
 
 
 def _ignored(version: Version | None, name: str, text: str) -> IgnoredOption | None:
-    known = NOT_SIMULATED.get(name)
+    known = not_simulated(name)
     value = text if len(text) <= _MOST_VALUE else f"{text[: _MOST_VALUE - 1]}…"
     if known is None:
         return IgnoredOption(name, value, Effect.UNKNOWN, "no option that this version of LSMLab knows")

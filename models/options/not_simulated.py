@@ -71,7 +71,6 @@ _PARTS: Final = "counts only with partition_filters or an index of two levels"
 _FILTER: Final = "compactions drop or change entries by the code of the application; by age: engine.compaction_filter_ttl"
 _FOLLOWER: Final = "for a follower that reads the files of another store"
 _OBJECT: Final = "files show an address only"
-_TITAN_PART: Final = "counts only with titan.enabled"
 _TIER: Final = "a file system may put these files on another device; here they are on that of the tables"
 _OLD: Final = "without effect in the releases with rules here"
 _OF_A_COMPRESSION: Final[Mapping[str, NotSimulated]] = {
@@ -207,6 +206,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "compaction_measure_io_stats": _none(_LABEL),
     "compaction_options_fifo.allow_trivial_copy_when_change_temperature": _none("counts only with temperatures"),
     "compaction_options_fifo.trivial_copy_buffer_size": _none("counts only with temperatures"),
+    "compaction_options_universal.incremental": _large("false", "full compactions are made in parts, which frees space earlier"),
     "compaction_options_universal.reduce_file_locking": _none("counts only with a thread pool of bottom priority"),
     "comparator": _small("leveldb.BytewiseComparator", "CPU of comparing keys, and the order of keys, are those of bytes"),
     "compression_manager": _large("none", "the application's own compression; the ratio is engine.compression_ratio"),
@@ -313,35 +313,36 @@ _TABLE: Final[Mapping[str, NotSimulated]] = {
     "whole_key_filtering": _small("true", "filters hold prefixes alone, so a get of a key searches more blocks"),
 }
 
-_TITAN: Final[Mapping[str, NotSimulated]] = {
-    "titan.blob_cache_size": _none(_TITAN_PART),
-    "titan.blob_file_compression": _none(_TITAN_PART),
-    "titan.blob_run_mode": _none(_TITAN_PART),
-    "titan.dirname": _none(_TITAN_PART),
-    "titan.disable_gc": _none(_TITAN_PART),
-    "titan.discardable_ratio": _none(_TITAN_PART),
+_HOST: Final[Mapping[str, NotSimulated]] = {
+    "checkpoint.*": _none("files are copied after a checkpoint, past the database"),
+    "localdir": _none("a path, which does not show the device"),
+    "log.*": _none(_LABEL),
+    "memory.fixed_per_tm": _large("none", "bounds memtables and block cache of all slots; memory.fixed-per-slot is read"),
+    "memory.high_prio_pool_ratio": _none("index and filter blocks are simulated as any other blocks of the cache"),
+    "memory.managed": _large("false", "Flink's memory of a slot bounds memtables and block cache; memory.fixed-per-slot is read"),
+    "memory.partitioned_index_filters": _large("false", "as partition_filters"),
+    "metrics.*": _none(_LABEL),
+    "timer_service.*": _none("where Flink keeps its timers, a small part of the load"),
     "titan.enabled": _large("false", "Titan keeps values apart in blob files of its own, and collects their garbage"),
-    "titan.gc_merge_rewrite": _none(_TITAN_PART),
-    "titan.level_merge": _none(_TITAN_PART),
-    "titan.max_background_gc": _none(_TITAN_PART),
-    "titan.max_gc_batch_size": _none(_TITAN_PART),
-    "titan.max_sorted_runs": _none(_TITAN_PART),
-    "titan.merge_small_file_threshold": _none(_TITAN_PART),
-    "titan.min_blob_size": _none(_TITAN_PART),
-    "titan.min_gc_batch_size": _none(_TITAN_PART),
-    "titan.purge_obsolete_files_period": _none(_TITAN_PART),
-    "titan.range_merge": _none(_TITAN_PART),
-    "titan.sample_ratio": _none(_TITAN_PART),
-    "titan.shared_blob_cache": _none(_TITAN_PART),
-    "titan.zstd_dict_size": _none(_TITAN_PART),
+    "titan.*": _none("counts only with titan.enabled"),
 }
-"""Titan's settings in TiKV's file (src/config/mod.rs, TitanDbConfig and TitanCfConfig)."""
+"""Settings of host programs: Flink's after state.backend.rocksdb. and those in the sections of TiKV's file about Titan. The name
+`group.*` stands for all others of a group."""
 
-NOT_SIMULATED: Final[Mapping[str, NotSimulated]] = {**_DATABASE, **_FAMILY, **_TABLE, **_TITAN}
-"""Options by flat name, as files write them: those of the database, of a column family, of its tables, and of Titan."""
+NOT_SIMULATED: Final[Mapping[str, NotSimulated]] = {**_DATABASE, **_FAMILY, **_TABLE, **_HOST}
+"""Options by flat name, as files write them: those of the database, of a column family, of its tables, and of host programs."""
+
+
+def not_simulated(name: str) -> NotSimulated | None:
+    """Return the line of an option, or that of its group (`titan.*`); None if it has none.
+
+    >>> not_simulated("titan.sample_ratio").effect, not_simulated("no_such_option")
+    (<Effect.NONE: 'none'>, None)
+    """
+    return NOT_SIMULATED.get(name) or NOT_SIMULATED.get(f"{name.partition('.')[0]}.*")
 
 
 def reason_text(name: str) -> str | None:
     """Return in words why RocksDB's option `name` cannot be set; None if it has no line here."""
-    known = NOT_SIMULATED.get(name)
+    known = not_simulated(name)
     return f"RocksDB has this option, the simulator does not ({known.effect} effect): {known.reason}" if known else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -12,12 +12,25 @@ from typing import Any, Final
 
 from lsmlab.models import since
 from lsmlab.models.errors import InputError
+from lsmlab.models.options.code_text import read_code
 from lsmlab.models.options.fields import DATABASE_OPTIONS
+from lsmlab.models.options.host_text import read_kvrocks, read_strings
 from lsmlab.models.options.ignored import IgnoredOption, ignored_options, texts_of
-from lsmlab.models.options.options_text import Form, OptionEntry, form_of, parse_struct, read_entries
+from lsmlab.models.options.options_text import (
+    LONGEST_LINE,
+    Form,
+    NumberedLines,
+    OptionEntry,
+    form_of,
+    parse_struct,
+    read_ini,
+    read_log,
+)
+from lsmlab.models.options.presets import PRESETS, flink_memory
 from lsmlab.models.options.values import STRUCTS, WHERE, option_types, plain, read_value
 from lsmlab.models.text.files import TextLines
 from lsmlab.models.text.plain_lines import PlainLines
+from lsmlab.models.units import parse_quantity
 from lsmlab.models.version import Version
 
 _NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|(0x)?0+|", re.IGNORECASE)
@@ -87,7 +100,7 @@ def _read(source_lines: Iterable[str], source: str, column_family: str) -> Optio
     first = list(islice(lines, _FIRST_LINES))
     form = form_of(text for _, text in first)
     reader = _Reader(source, column_family, form)
-    reader.take(read_entries(chain(first, lines), form, source))
+    reader.take(_entries(chain(first, lines), form, source))
     if form is Form.STRINGS:
         reader.families = {"default": None, **reader.families}  # each store has it, also where a file sets others alone
     if form is Form.STRINGS and not reader.values and len(reader.families) == 1:
@@ -95,9 +108,39 @@ def _read(source_lines: Iterable[str], source: str, column_family: str) -> Optio
     return reader.finish()
 
 
+def _entries(lines: NumberedLines, form: Form, source: str) -> Iterator[OptionEntry]:
+    """Yield the entries of a text of this form. Raises InputError with the line for text that RocksDB refuses too.
+
+    Longer lines than `LONGEST_LINE` are refused, and skipped in a LOG, where they are messages of other kinds.
+    """
+    usual = _of_usual_length(lines, form, source)
+    if form in _READERS:
+        return _READERS[form](usual)
+    return read_strings(usual, source) if form is Form.STRINGS else read_ini(usual, source)
+
+
+_READERS: Final = {Form.LOG: read_log, Form.KVROCKS: read_kvrocks, Form.CODE: read_code}
+
+
+def _of_usual_length(lines: NumberedLines, form: Form, source: str) -> Iterator[tuple[int, str]]:
+    for number, line in lines:
+        if len(line) <= LONGEST_LINE:
+            yield number, line
+        elif form is not Form.LOG:
+            raise InputError(f"{source}:{number}: line is longer than {LONGEST_LINE >> 10} KiB; write one option per line")
+
+
 def points(text: str) -> bool:
     """Whether the text of an option with an object, such as rate_limiter, shows one: a LOG prints its address."""
     return not _NO_POINTER.fullmatch(text)
+
+
+def _without_unit(text: str) -> str:
+    """Return a size of program code or of a host program, such as 64 * 1024 and 64mb, as a number; other texts as they are."""
+    if _PRODUCT.fullmatch(text):
+        return str(math.prod(int(factor) for factor in text.split("*")))
+    match = _SUFFIXED.fullmatch(text)
+    return str(int(match.group(1)) * _POWER[match.group(2).lower()]) if match else text
 
 
 @dataclass(slots=True)
@@ -117,15 +160,21 @@ class _Reader:
     """Titles of the sections of a host program's file that are not about this database."""
     rate_limited: bool = False
     no_block_cache: bool = False
+    preset: str = ""
+    flink_memory: dict[str, float] = field(default_factory=dict)
+    """Size and ratio of Flink's memory for a slot, by the names of the arguments of `presets.flink_memory`."""
 
     def take(self, entries: Iterable[OptionEntry]) -> None:
         for entry in entries:
             if entry.section == "Other":
                 self.left_out[entry.name] = None
                 continue
-            if entry.section in ("CF", "Table"):
+            if entry.section == "Unread":
+                self.notes.append(f"line {entry.line}: {entry.name}: {entry.value} is not read; set its value")
+                continue
+            if entry.section in ("CF", "Table", "Family"):
                 self.families[entry.family] = None
-                if entry.family != self.column_family:
+                if entry.family != self.column_family or entry.section == "Family":
                     continue
             try:
                 self._take(entry)
@@ -143,6 +192,7 @@ class _Reader:
             raise InputError(f"{self.source}: no options of column family {self.column_family!r}; the file has {names}")
         for name, items in self.lists.items():
             self.values[name] = self._whole_list(name, items)
+        self._take_presets()
         if self.no_block_cache:
             self.values["cache_size"] = 0
         untold = {}
@@ -179,7 +229,7 @@ class _Reader:
         if special is not None:
             special(self, text)
             return
-        if name not in option_types() or name in _NEVER_IN_FILES:
+        if name not in option_types() or (name in _NEVER_IN_FILES and self.form is not Form.CODE):
             self.ignored[name] = text
             return
         self._value(name, text)
@@ -187,11 +237,7 @@ class _Reader:
     def _value(self, name: str, text: str) -> None:
         if len(text) > _MAX_VALUE:
             raise InputError(f"{name}: a value of {len(text)} characters is too long; the limit is {_MAX_VALUE}")
-        if _PRODUCT.fullmatch(text):
-            text = str(math.prod(int(factor) for factor in text.split("*")))
-        elif match := _SUFFIXED.fullmatch(text):
-            text = str(int(match.group(1)) * _POWER[match.group(2).lower()])
-        self.values[name] = read_value(name, text)
+        self.values[name] = read_value(name, _without_unit(text))
 
     def _whole_list(self, name: str, items: dict[int, Any]) -> tuple[Any, ...]:
         """Return a list of which a text has some items: a missing one is as the one before it, or as the first one."""
@@ -207,6 +253,34 @@ class _Reader:
     def _cache_capacity(self, text: str) -> None:
         if "cache_size" not in self.values:  # a tiered cache prints the capacity of its inner caches after its own
             self._value("cache_size", text)
+
+    def _take_presets(self) -> None:
+        """Set what the text sets as a whole where it does not set an option itself."""
+        together = dict(PRESETS[self.preset]) if self.preset else {}
+        if "total_bytes" in self.flink_memory:
+            together |= flink_memory(**self.flink_memory)
+        if together := {name: text for name, text in together.items() if name not in self.values}:
+            self.values |= {name: read_value(name, text) for name, text in together.items()}
+            self.notes.append(f"set by {self.preset or 'the memory of a slot'}: {', '.join(together)}")
+
+    def _preset(self, text: str) -> None:
+        if text in PRESETS:
+            self.preset = text
+        else:
+            self.ignored["predefined_options"] = text
+
+    def _flink_memory(self, text: str) -> None:
+        self.flink_memory["total_bytes"] = _quantity(_without_unit(text), "memory.fixed-per-slot", "bytes")
+
+    def _flink_memory_ratio(self, text: str) -> None:
+        self.flink_memory["ratio"] = _quantity(text, "memory.write-buffer-ratio", "ratio")
+
+    def _flink_bloom_filter(self, text: str) -> None:
+        if text.strip().lower() == "true":
+            self.values.setdefault("bloom_bits", _USUAL_BITS)
+
+    def _filter_bits(self, text: str) -> None:
+        self.values["bloom_bits"] = read_value("bloom_bits", text)
 
     def _filter(self, text: str) -> None:
         if not points(text):
@@ -244,10 +318,22 @@ class _Reader:
             self._value("writable_file_max_buffer_size", text)
 
 
+def _quantity(text: str, name: str, kind: str) -> float:
+    try:
+        return parse_quantity(text, kind)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+
+
 _SPECIAL: Final = {
     "filter_policy": _Reader._filter,
     "capacity": _Reader._cache_capacity,
     "block_cache_size": _Reader._cache_capacity,
+    "predefined_options": _Reader._preset,
+    "flink_memory": _Reader._flink_memory,
+    "flink_memory_ratio": _Reader._flink_memory_ratio,
+    "flink_bloom_filter": _Reader._flink_bloom_filter,
+    "filter_bits": _Reader._filter_bits,
     "no_block_cache": _Reader._no_cache,
     "rate_limiter": _Reader._rate_limiter,
     "statistics": _Reader._statistics,

@@ -215,16 +215,8 @@ def _refuse(o: RocksDbOptions, version: Version) -> None:
             f"{WHERE}.compaction_style: kCompactionStyleNone leaves compaction to the application and is not modelled; "
             "use disable_auto_compactions with another style"
         )
-    refused = (
-        (o.unordered_write and o.enable_pipelined_write, "unordered_write", "enable_pipelined_write"),
-        (o.two_write_queues and o.enable_pipelined_write, "two_write_queues", "enable_pipelined_write"),
-        (o.sync and o.disable_wal, "sync", "disable_wal"),
-    )
-    for wrong, one, other in refused:
-        if wrong:
-            raise InputError(f"{WHERE}.{one}: RocksDB refuses it together with {other}; switch one of them off")
-    if o.unordered_write and not o.allow_concurrent_memtable_write:
-        raise InputError(f"{WHERE}.unordered_write: RocksDB refuses it without allow_concurrent_memtable_write")
+    if o.sync and o.disable_wal:
+        raise InputError(f"{WHERE}.sync: RocksDB refuses it together with disable_wal; switch one of them off")
     if style is CompactionStyle.FIFO and o.ttl > 0 and o.max_open_files != -1:
         raise InputError(f"{WHERE}.ttl: RocksDB refuses a ttl with FIFO compaction unless max_open_files is -1")
 

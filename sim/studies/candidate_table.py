@@ -198,7 +198,6 @@ TABLE: Final[Mapping[str, tuple[Row, ...]]] = {
         Row({f"{_U}.max_size_amplification_percent": halved(25)}, "full compactions earlier, less space", {_B.ERROR, _READS}),
         Row({f"{_U}.stop_style": to("kCompactionStopStyleSimilarSize")}, "compactions of runs of like size only", set(), _WORK),
         Row({f"{_U}.max_read_amp": to(0)}, "number of runs follows the size of the store", {_READS}),
-        Row({f"{_U}.incremental": to(True)}, "space is freed in parts, no full compactions", {_B.LOCKED_FILES, _B.ERROR}),
         Row({f"{_U}.allow_trivial_move": to(True)}, "files without overlap are moved, not rewritten", set(), _WORK),
         Row({"num_levels": at_least(7)}, "runs of several files, locked in parts", {_B.LOCKED_FILES}, kind=_MIGRATION),
     ),

@@ -92,8 +92,8 @@ def newest_options(folder: Path) -> Path | None:
 
 
 def is_options_file(path: Path) -> bool:
-    """Whether a file has the form of RocksDB's OPTIONS files or of option strings. Raises InputError if it cannot be read."""
-    return form_of(islice(_lines(path), 50)) in (Form.INI, Form.STRINGS)
+    """Whether a file has one of the forms of texts with options other than a LOG. Raises InputError if it cannot be read."""
+    return form_of(islice(_lines(path), 50)) not in (Form.LOG, Form.OTHER)
 
 
 def in_time_order(paths: Sequence[Path]) -> list[LogHead]:

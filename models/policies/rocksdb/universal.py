@@ -60,7 +60,7 @@ def sorted_runs(tree: Tree) -> list[SortedRun]:
 
 @dataclass(frozen=True)
 class UniversalPicker(Picker):
-    """Implements `decisions.Picker`. Raises InputError for incremental mode, which is not modelled.
+    """Implements `decisions.Picker`. Raises InputError for a max_read_amp below the trigger.
 
     See (behaviour/universal-and-fifo.md, Universal options).
     """
@@ -70,8 +70,6 @@ class UniversalPicker(Picker):
 
     def __post_init__(self) -> None:
         trigger, most = self.options.level0_file_num_compaction_trigger, self._style.max_read_amp
-        if self._style.incremental:
-            raise InputError("compaction_options_universal.incremental is not modelled; switch it off")
         if 0 < most < trigger:
             raise InputError(
                 f"compaction_options_universal.max_read_amp: {most} may not be below "

@@ -1,0 +1,217 @@
+"""Readers of option strings and of the files of programs that have RocksDB inside: TiKV, Ceph, MyRocks, Flink, Pika, Kvrocks.
+
+See (../../docs/how-to/use-an-options-file.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.not_simulated import NOT_SIMULATED
+from lsmlab.models.options.options_text import (
+    KVROCKS,
+    NAME,
+    NumberedLines,
+    OptionEntry,
+    excerpt,
+    parse_struct,
+    split_parts,
+    strip_comment,
+)
+from lsmlab.models.text.wrappers import json_members
+
+_CONTAINER: Final = re.compile(rf"(?P<name>[\w .-]+?)[\"']?\s*[=:]\s*[\"']?(?P<rest>{NAME}\s*=.*|{{\s*\".*)")
+"""Setting of a host program whose value is an option string, such as bluestore_rocksdb_options = name=value,name=value, or an
+object of JSON."""
+_TITLE: Final = re.compile(r"\[+([^\[\]]*)\]+")
+"""Begin of a section in the file of a host program."""
+_FAMILY_TITLE: Final = re.compile(r"rocksdb\.(\w+)cf")
+"""Title of the section of a column family in TiKV's file."""
+_SHARED_TITLE: Final = "storage.block-cache"
+"""Title of a section of TiKV's file that holds for all column families."""
+_TITAN_TITLE: Final = re.compile(r"rocksdb\.(?:(\w+)cf\.)?titan")
+"""Title of a section of TiKV's file about Titan, its store of values in blob files."""
+_OTHER_SETTING: Final = re.compile(
+    r"(taskmanager|jobmanager|parallelism|execution|restart-strategy|high-availability|state(?!\.backend\.rocksdb\.))(?=[.:]).*"
+)
+"""Setting of Flink about something else than its databases, with its group."""
+_BARE: Final = re.compile(r"[\w-]*[\"']?(?:\s*:)?\s*[{}]*")
+"""Setting of a host program without a value, or whose members follow in further lines."""
+_SEPARATOR: Final = re.compile(rf"\s*;\s*|\s*,\s*(?={NAME}\s*=|$)|\s+(?=--[a-z])")
+_FAMILIES: Final = ("override_cf_options", "update_cf_options")
+"""Ends of the names of MyRocks' settings that have options by column family: name={name=value;...};..."""
+_OF_FAMILIES: Final = re.compile(
+    r"(?P<name>[\w .-]*(?:override|update)[-_]cf[-_]options)[\"']?\s*[=:]\s*[\"']?(?P<rest>[^\"'\s].*)"
+)
+"""Such a setting with its value. Names of families may have any signs: rev:cf1 is in reverse order (MyRocks)."""
+_CEPH_FAMILIES: Final = re.compile(r"bluestore[ _]rocksdb[ _]cfs[\"']?\s*[=:]\s*[\"']?(.*)")
+_CEPH_FAMILY: Final = re.compile(r"(\w+)(?:\((\d+)(?:,[\d-]*)?\))?(?:=(.*))?")
+"""Name, number and options of column families in this setting (RocksDBStore::parse_sharding_def)."""
+_TABLE_FACTORIES: Final = ("block_based_table_factory", "table_factory")
+_OUTER_NAMES: Final = re.compile(
+    r"(?:loose_)?(?:rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.|\w*?opt(?:ion)?s?\.)"
+)
+"""What host programs put before the name of an option. Nebula's rocksdb_block_cache is a number of MiB."""
+_OF_FLINK: Final = {
+    "writebuffer.size": "write_buffer_size", "writebuffer.count": "max_write_buffer_number",
+    "writebuffer.number_to_merge": "min_write_buffer_number_to_merge", "thread.num": "max_background_jobs",
+    "compaction.style": "compaction_style", "compaction.level.use_dynamic_size": "level_compaction_dynamic_level_bytes",
+    "compaction.level.target_file_size_base": "target_file_size_base",
+    "compaction.level.max_size_level_base": "max_bytes_for_level_base", "block.blocksize": "block_size",
+    "block.cache_size": "block_cache_size", "use_bloom_filter": "flink_bloom_filter", "bloom_filter.bits_per_key": "filter_bits",
+    "memory.fixed_per_slot": "flink_memory", "memory.write_buffer_ratio": "flink_memory_ratio",
+}  # fmt: skip
+"""Options by their names in Flink's configuration, after its prefix (RocksDBConfigurableOptions)."""
+_OF_TIKV: Final = {
+    "rate_bytes_per_sec": "rate_limiter_bytes_per_sec", "auto_tuned": "rate_limiter_auto_tuned",
+    "max_sub_compactions": "max_subcompactions", "dynamic_level_bytes": "level_compaction_dynamic_level_bytes",
+    "bloom_filter_bits_per_key": "filter_bits",
+    "disable_block_cache": "no_block_cache", "pin_l0_filter_and_index_blocks": "pin_l0_filter_and_index_blocks_in_cache",
+}  # fmt: skip
+"""Options by their names in TiKV's file (src/config/mod.rs, DbConfig and cf_config)."""
+_TIKV_MODES: Final = {"1": "kReadsOnly", "2": "kWritesOnly", "3": "kAllIo"}
+"""Values of TiKV's rate-limiter-mode, one more than RocksDB's (rust-rocksdb, DBRateLimiterMode)."""
+_OF_PIKA: Final = {
+    "max_write_buffer_num": "max_write_buffer_number", "max_write_buffer_size": "db_write_buffer_size",
+    "max_cache_files": "max_open_files", "rate_limiter_bandwidth": "rate_limiter_bytes_per_sec",
+}  # fmt: skip
+"""Options by their names in Pika's file (conf/pika.conf)."""
+_OF_KVROCKS: Final = {
+    "max-io-mb": "rate_limiter_bytes_per_sec", "subkey_block_cache_size": "block_cache_size",
+    "metadata_block_cache_size": "block_cache_size",
+}  # fmt: skip
+_MIB_OF_KVROCKS: Final = frozenset({
+    "rate_limiter_bytes_per_sec", "write_buffer_size", "target_file_size_base", "block_cache_size", "max_total_wal_size",
+})  # fmt: skip
+"""Options whose numbers are MiB there."""
+_WITH_CAPITALS: Final = {name.lower(): name for name in NOT_SIMULATED if not name.islower()}
+_OTHER_NAMES: Final = {**_OF_FLINK, **_OF_TIKV, **_OF_PIKA, **_WITH_CAPITALS}
+
+
+def read_kvrocks(lines: NumberedLines) -> Iterator[OptionEntry]:
+    """Yield RocksDB's settings in a file of Kvrocks, where some sizes are in MiB."""
+    for number, line in lines:
+        if found := KVROCKS.fullmatch(strip_comment(line).strip()):
+            name, value = (found[1] or found[2]).lower(), found[3]
+            name = _OF_KVROCKS.get(name, name)
+            mib = name in _MIB_OF_KVROCKS and value.isdigit()
+            value = f"{int(value) << 20}" if mib else {"yes": "true", "no": "false"}.get(value, value)
+            yield OptionEntry(number, "CF", "default", _WITH_CAPITALS.get(name, name), value)
+
+
+def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
+    """Yield the entries of option strings: name=value pairs, separated by semicolons, commas or line ends.
+
+    A line of a host program's file may have name: value, or an object of JSON. A setting around a string
+    (bluestore_rocksdb_options, rocksdb_default_cf_options) and the sections of such a file (ceph.conf, my.cnf) do not matter;
+    sections of TiKV's file tell the column family. Raises InputError with the line for text of another form.
+    """
+    section: str | None = "default"
+    prefix = ""
+    for number, raw in lines:
+        text = strip_comment(raw).removesuffix("\\").strip("\"'`, ")
+        if title := _TITLE.fullmatch(text):
+            section, prefix = _family_of(title[1]), "titan." if _TITAN_TITLE.fullmatch(title[1]) else ""
+            if section is None:
+                yield OptionEntry(number, "Other", "", title[1], "")
+            continue
+        if section is None:
+            continue
+        if setting := _OTHER_SETTING.fullmatch(text):
+            yield OptionEntry(number, "Other", "", setting[1], "")
+            continue
+        name = ""
+        if found := _OF_FAMILIES.fullmatch(text) or _CONTAINER.fullmatch(text):
+            name, text = _option_name(found["name"]), found["rest"].rstrip("\"'` ")
+        try:
+            if found := _CEPH_FAMILIES.fullmatch(text):
+                yield from _ceph_families(number, found[1])
+            elif name.endswith(_FAMILIES):
+                for family, options in _pairs(text):
+                    yield from _string_entries(number, family, parse_struct(options).items())
+            else:
+                yield from _string_entries(number, section, _pairs(text), prefix)
+        except InputError as error:
+            raise InputError(f"{source}:{number}: {error}") from None
+
+
+def _ceph_families(number: int, text: str) -> Iterator[OptionEntry]:
+    """Yield the column families of Ceph's `m(3) p(3,0-12) L=name=value;name=value`; of several alike ones, the first."""
+    for part in text.split():
+        if found := _CEPH_FAMILY.fullmatch(part):
+            family = found[1] if found[2] in (None, "1") else f"{found[1]}-0"
+            yield OptionEntry(number, "Family", family, "", "")
+            yield from _string_entries(number, family, _pairs((found[3] or "").replace(",", ";")))
+
+
+def _family_of(title: str) -> str | None:
+    """Return the column family of a section in a host program's file; None for a section about something else.
+
+    >>> [_family_of(title) for title in ("osd", "rocksdb", "rocksdb.defaultcf", "rocksdb.writecf", "raftdb.defaultcf")]
+    ['default', 'default', 'default', 'write', None]
+    >>> [_family_of(title) for title in ("rocksdb.titan", "rocksdb.writecf.titan", "raftdb.titan")]
+    ['default', 'write', None]
+    """
+    if found := _FAMILY_TITLE.fullmatch(title) or _TITAN_TITLE.fullmatch(title):
+        return found[1] or "default"
+    if title in ("rocksdb", _SHARED_TITLE):
+        return "default"
+    return None if "." in title or title.endswith("db") else "default"
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of an option string or a JSON object. Raises InputError for a part of another form."""
+    if text.startswith("{") and text.endswith("}"):
+        if (members := json_members(text)) is not None:
+            yield from ((name, _without_quotes(value)) for name, value in members.items())
+            return
+        text = text[1:-1].strip("\"'` ")
+    if _BARE.fullmatch(text):
+        return
+    sign = "=" if "=" in text else ":"
+    for part in split_parts(text, _SEPARATOR):
+        name, found, value = (piece.strip() for piece in part.partition(sign))
+        if not found or not name:
+            raise InputError(f"{excerpt(part)} is not of the form name=value; correct it")
+        yield name.strip("\"'"), _without_quotes(value)
+
+
+def _without_quotes(value: str) -> str:
+    """Return a value without quotes; a list with them as RocksDB writes it.
+
+    >>> _without_quotes('"64MB"'), _without_quotes('["no", "lz4"]')
+    ('64MB', 'no:lz4')
+    """
+    listed = value.startswith("[") and value.endswith("]")
+    return ":".join(item.strip("\"' ") for item in value[1:-1].split(",")) if listed else value.strip("\"'")
+
+
+def _string_entries(number: int, family: str, pairs: Iterable[tuple[str, str]], prefix: str = "") -> Iterator[OptionEntry]:
+    for outer_name, value in pairs:
+        name = prefix + _option_name(outer_name)
+        if outer_name == "rate-limiter-mode":  # TiKV's spelling
+            value = _TIKV_MODES.get(value, value)
+        if name in _TABLE_FACTORIES and value.startswith("{"):
+            yield from _string_entries(number, family, parse_struct(value).items())
+        elif name == "block_cache":  # its capacity, alone or with the cache's other options
+            capacity = parse_struct(value).get("capacity") if value.startswith("{") else value
+            if capacity is not None:
+                yield OptionEntry(number, "Table", family, "capacity", capacity)
+        else:
+            yield OptionEntry(number, "CF", family, name, value)
+
+
+def _option_name(text: str) -> str:
+    """Return the name of an option without what the settings and flags of host programs have before it.
+
+    >>> [_option_name(text) for text in ("--write_buffer_size", "loose-rocksdb_max_background_jobs", "rocksdb-bytes-per-sync")]
+    ['write_buffer_size', 'max_background_jobs', 'bytes_per_sync']
+    >>> [_option_name(text) for text in ("rocksdb.num_levels", "state.backend.rocksdb.thread.num", "Compaction Style")]
+    ['num_levels', 'max_background_jobs', 'compaction_style']
+    """
+    name = re.sub(r"[\s-]+", "_", text.strip("\"' ").lstrip("-")).lower()
+    name = _OUTER_NAMES.sub("", name, count=1) if _OUTER_NAMES.match(name) else name
+    return _OTHER_NAMES.get(name, name)

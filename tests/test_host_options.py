@@ -1,0 +1,160 @@
+"""Options in program code, and in the files of programs that have RocksDB inside."""
+
+from __future__ import annotations
+
+import pytest
+from lsmlab.models.errors import InputError
+from lsmlab.models.options.options_file import OptionsFile, read_options
+from lsmlab.models.options.values import plain
+
+CPP = """
+rocksdb::Options options;
+options.write_buffer_size = 64 << 20;  // a memtable
+options.IncreaseParallelism(16);
+options.compression = rocksdb::kZSTD;
+options.compaction_options_universal.size_ratio = 10;
+rocksdb::BlockBasedTableOptions table_options;
+table_options.block_cache = rocksdb::NewLRUCache(512 * 1024 * 1024);
+table_options.filter_policy.reset(rocksdb::NewBloomFilterPolicy(12, false));
+options.max_bytes_for_level_base = 1ull * 1024 * 1024 * 1024;
+options.rate_limiter.reset(rocksdb::NewGenericRateLimiter(100 << 20));
+"""
+JAVA = """
+private static final long MEMTABLE = 64 * 1024 * 1024L;
+options.setWriteBufferSize(MEMTABLE);
+options.setIncreaseParallelism(16);
+options.setCompressionType(CompressionType.ZSTD_COMPRESSION);
+universal.setSizeRatio(10);
+tableConfig.setBlockCache(new LRUCache(512 * 1024L * 1024L));
+tableConfig.setFilterPolicy(new BloomFilter(12, false));
+options.setMaxBytesForLevelBase(1L << 30);
+options.setRateLimiter(new RateLimiter(100 * 1024 * 1024));
+"""
+RUST = """
+opts.set_write_buffer_size(0x400_0000);
+opts.increase_parallelism(16);
+opts.set_compression_type(DBCompressionType::Zstd);
+universal.set_size_ratio(10);
+block_opts.set_block_cache(&Cache::new_lru_cache(512 << 20));
+block_opts.set_bloom_filter(12.0, false);
+opts.set_max_bytes_for_level_base(1024 * 1024 * 1024u64);
+opts.set_ratelimiter(100 * 1024 * 1024, 100_000, 10);
+"""
+GO = """
+opts.SetWriteBufferSize(64 * 1024 * 1024)
+opts.IncreaseParallelism(16)
+opts.SetCompression(grocksdb.ZSTDCompression)
+universal.SetSizeRatio(10)
+bbto.SetBlockCache(grocksdb.NewLRUCache(512 << 20))
+bbto.SetFilterPolicy(grocksdb.NewBloomFilter(12))
+opts.SetMaxBytesForLevelBase(uint64(1 << 30))
+opts.SetRateLimiter(grocksdb.NewRateLimiter(100<<20, 100000, 10))
+"""
+WANTED = {
+    "write_buffer_size": 64 << 20, "max_background_jobs": 16, "compression": "kZSTD", "cache_size": 512 << 20, "bloom_bits": 12.0,
+    "max_bytes_for_level_base": 1 << 30, "compaction_options_universal.size_ratio": 10, "rate_limiter_bytes_per_sec": 100 << 20,
+}  # fmt: skip
+KAFKA = """
+public class Small implements RocksDBConfigSetter {
+  public void setConfig(final String storeName, final Options options, final Map<String, Object> configs) {
+    options.setMaxWriteBufferNumber(2);
+"""
+KVROCKS = "bind 127.0.0.1\nrocksdb.write_buffer_size 64\nrocksdb.max_open_files 8096\nrocksdb.enable_blob_files yes\nmax-io-mb 5"
+PIKA = "port : 9221\nwrite-buffer-size : 256M\nmax-write-buffer-num : 3\nmax-cache-files : 500\nrate-limiter-bandwidth : 1048576"
+CEPH = (
+    "[osd]\nbluestore_rocksdb_options = write_buffer_size=16777216,max_background_jobs=4\n"
+    "bluestore_rocksdb_cfs = m(3) p(3,0-12) O(3,0-13)=block_cache={type=binned_lru} L=min_write_buffer_number_to_merge=32,ttl=5\n"
+)
+FLINK = """
+state.backend: rocksdb
+state.backend.rocksdb.memory.fixed-per-slot: 300mb
+state.backend.rocksdb.predefined-options: SPINNING_DISK_OPTIMIZED_HIGH_MEM
+state.backend.rocksdb.writebuffer.size: 128mb
+taskmanager.memory.managed.size: 4gb
+"""
+
+
+def values(text: str) -> dict[str, object]:
+    """Return the options of a text as plain values."""
+    return {name: plain(value) for name, value in read_options(text).overrides.items()}
+
+
+def notes(found: OptionsFile) -> str:
+    """Return the notes as one text."""
+    return "\n".join(found.notes)
+
+
+@pytest.mark.parametrize("text", [CPP, JAVA, RUST, GO], ids=["C++", "Java", "Rust", "Go"])
+def test_code_sets_options(text: str) -> None:
+    """The same settings in the APIs of four languages are the same options."""
+    assert values(text) == WANTED
+    assert read_options(text).not_simulated == []
+
+
+def test_kafka_streams_has_settings_of_its_own() -> None:
+    """A RocksDBConfigSetter changes the options that Kafka Streams has set before; a note names those."""
+    found = values(KAFKA)
+    assert (found["max_write_buffer_number"], found["write_buffer_size"], found["cache_size"]) == (2, 16 << 20, 50 << 20)
+    assert (found["compaction_style"], found["disable_wal"]) == ("kCompactionStyleUniversal", True)
+    assert "set by KAFKA_STREAMS: write_buffer_size" in notes(read_options(KAFKA))
+
+
+def test_code_that_sets_several_options() -> None:
+    """OptimizeLevelStyleCompaction sets options, as later lines may do; other such functions are named."""
+    text = "options.OptimizeLevelStyleCompaction();\noptions.max_write_buffer_number = 9;\noptions.OptimizeForSmallDb();\n"
+    found = values(text)
+    assert (found["write_buffer_size"], found["max_write_buffer_number"]) == (128 << 20, 9)
+    assert found["compression_per_level"] == ["kNoCompression"] * 2 + ["kLZ4Compression"] * 5
+    assert "line 3: OptimizeForSmallDb: OptimizeForSmallDb() is not read" in notes(read_options(text))
+
+
+def test_values_that_code_computes_are_named() -> None:
+    """A value that the text does not show is a note, and an object of the application is named with its effect."""
+    read = read_options("options.setWriteBufferSize(config.size());\noptions.setMergeOperator(new StringAppendOperator());\n")
+    assert "line 1: write_buffer_size: config.size() is not read" in notes(read)
+    assert ["merge_operator"] == [option.name for option in read.not_simulated]
+    assert read.overrides == {}
+
+
+def test_kvrocks_has_sizes_in_mib() -> None:
+    """Lines of a name and a value, of which some sizes are MiB; other settings of the server are not options."""
+    assert values(KVROCKS) == {
+        "write_buffer_size": 64 << 20, "max_open_files": 8096, "enable_blob_files": True, "rate_limiter_bytes_per_sec": 5 << 20,
+    }  # fmt: skip
+
+
+def test_pika_has_names_of_its_own() -> None:
+    """They are RocksDB's options, and its port stays unknown."""
+    assert values(PIKA) == {
+        "write_buffer_size": 256 << 20, "max_write_buffer_number": 3, "max_open_files": 500,
+        "rate_limiter_bytes_per_sec": 1 << 20,
+    }  # fmt: skip
+    assert ["port"] == [option.name for option in read_options(PIKA).not_simulated]
+
+
+def test_ceph_shards_into_column_families() -> None:
+    """The sharding of BlueStore names column families with options of their own."""
+    found = read_options(CEPH)
+    assert found.families == ("default", "m-0", "p-0", "O-0", "L")
+    assert read_options(CEPH, "L").overrides == {"min_write_buffer_number_to_merge": 32, "ttl": 5}
+    assert found.not_simulated == []
+
+
+def test_flink_sets_options_together() -> None:
+    """Predefined options hold where the file sets no others; the memory of a slot bounds memtables and cache."""
+    found, read = values(FLINK), read_options(FLINK)
+    assert (found["write_buffer_size"], found["max_write_buffer_number"], found["bloom_bits"]) == (128 << 20, 4, 10.0)
+    assert (found["db_write_buffer_size"], found["cache_size"]) == (100 << 20, 250 << 20)
+    assert read.not_simulated == []
+    assert "sections left out, as they are not about this database: [state], [taskmanager]" in notes(read)
+
+
+@pytest.mark.parametrize(("old", "new"), [("300mb", "some"), ("HIGH_MEM", "NO_SUCH")])
+def test_flink_settings_that_cannot_be_read(old: str, new: str) -> None:
+    """A size is refused with its line; unknown predefined options are named."""
+    text = FLINK.replace(old, new)
+    if new == "some":
+        with pytest.raises(InputError, match=r":3: memory\.fixed-per-slot: 'some'"):
+            read_options(text)
+    else:
+        assert ["predefined_options"] == [option.name for option in read_options(text).not_simulated]
