@@ -42,7 +42,7 @@ def test_every_setting_has_default_limits_and_positions() -> None:
             assert field.kind is None or text == "" or parse_quantity(text, field.kind) is not None
         assert not field.steps or field.default in field.steps
     assert "1 to 10k" == known["workload.threads"].limits
-    assert ("true", "false") == known["engine.options.allow_concurrent_memtable_write"].choices
+    assert ("true", "false") == known["engine.options.use_direct_reads"].choices
     assert "kRoundRobin" in known["engine.options.compaction_pri"].choices
     assert "Keys in the key space" == known["workload.num"].description[:21].capitalize()
 

@@ -62,7 +62,7 @@ def test_db_bench_preset() -> None:
         assert options.delayed_write_rate == 8 * MIB
         assert options.hard_pending_compaction_bytes_limit == 128 * GIB
         assert options.soft_pending_compaction_bytes_limit == 64 * GIB
-        assert (options.enable_pipelined_write, options.level_compaction_dynamic_level_bytes) == (True, False)
+        assert not options.level_compaction_dynamic_level_bytes
         assert Compression.SNAPPY is options.compression
 
 

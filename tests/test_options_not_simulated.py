@@ -182,7 +182,7 @@ def test_an_option_string_goes_the_same_way() -> None:
 
 
 def test_an_option_is_read_by_the_model_or_listed() -> None:
-    """An option that a configuration takes acts somewhere in the model; those without effect have a line instead."""
+    """An option that a configuration takes acts somewhere in the model; the others have a line instead."""
     code = "\n".join(
         path.read_text(encoding="utf-8")
         for folder in ("models", "sim")

@@ -50,7 +50,6 @@ CHANGES: Final[tuple[tuple[Version, Mapping[str, Any]], ...]] = (
 _DB_BENCH: Final[Mapping[str, Any]] = {
     "delayed_write_rate": 8 * _MIB,
     "hard_pending_compaction_bytes_limit": 128 * _GIB,
-    "enable_pipelined_write": True,
     "compression": Compression.SNAPPY,
     "level_compaction_dynamic_level_bytes": False,
     "compaction_options_fifo.allow_compaction": True,

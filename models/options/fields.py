@@ -242,8 +242,6 @@ class RocksDbOptions:
     rate_limiter_mode: RateLimiterMode = RateLimiterMode.WRITES
     max_open_files: int = quantity("count", -1, low=-1, high=_I32)
     # writes
-    enable_pipelined_write: bool = False
-    allow_concurrent_memtable_write: bool = True
     disable_wal: bool = False
     sync: bool = False
     # compression
@@ -290,9 +288,7 @@ DATABASE_OPTIONS: Final = frozenset(
         "writable_file_max_buffer_size", "bytes_per_sync", "wal_bytes_per_sync",
         "use_direct_reads", "use_direct_io_for_flush_and_compaction", "rate_limiter_bytes_per_sec",
         "rate_limiter_auto_tuned", "rate_limiter_refill_period_us", "rate_limiter_fairness", "rate_limiter_mode",
-        "max_open_files", "enable_pipelined_write",
-        "allow_concurrent_memtable_write", "disable_wal",
-        "sync", "statistics", "stats_dump_period_sec", "cache_size", "db_paths",
+        "max_open_files", "disable_wal", "sync", "statistics", "stats_dump_period_sec", "cache_size", "db_paths",
     }
 )  # fmt: skip
 """Options that all column families of a database share. `disable_wal` and `sync` belong to RocksDB's WriteOptions, which

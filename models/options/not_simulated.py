@@ -95,6 +95,7 @@ _DATABASE: Final[Mapping[str, NotSimulated]] = {
     "advise_random_on_open": _small("true", "advice to the page cache against its readahead"),
     "allow_2pc": _small("false", "WAL files stay until their prepared transactions end"),
     "allow_data_in_errors": _none(_LABEL),
+    "allow_concurrent_memtable_write": _small("true", "writers of a group fill the memtable one after the other"),
     "allow_fallocate": _small("true", "files reserve space before they are written"),
     "allow_ingest_behind": _small("false", "the last level is kept free, and sequence numbers stay"),
     "allow_mmap_reads": _small("false", "reads are page faults instead of system calls"),
@@ -117,6 +118,9 @@ _DATABASE: Final[Mapping[str, NotSimulated]] = {
     "db_log_dir": _none(_LABEL),
     "delete_obsolete_files_period_micros": _none("a full scan for files that nothing refers to"),
     "dump_malloc_stats": _none(_LABEL),
+    "enable_pipelined_write": _small(
+        "false", "WAL and memtable writes of successive groups of writers overlap; one writer alone is as fast, as recorded"
+    ),
     "enable_thread_tracking": _none(_LABEL),
     "enable_write_thread_adaptive_yield": _small("true", "CPU of writers that wait for their group"),
     "enforce_single_del_contracts": _none(_CHECK),

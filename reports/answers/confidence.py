@@ -50,9 +50,9 @@ def _shown_by_input(run: RunData) -> tuple[str, list[str]]:
             *_stalls_without_times(run),
         ]
     if run.stall_times_unknown:
-        return "The times of jobs are the LOG's; those of stalls are unknown", [
-            "The LOG shows when each flush and compaction started and ended.", *_stalls_without_times(run)
-        ]  # fmt: skip
+        jobs = ["The LOG shows when each flush and compaction started and ended."] if len(run.jobs["start_s"]) else []
+        headline = "The times of jobs are the LOG's; those of stalls are unknown" if jobs else "Lines of a LOG without its jobs"
+        return headline, [*jobs, *_stalls_without_times(run)]
     return "Times are the LOG's; the use of device and cores is not in it", _shown_by_log(run)
 
 
@@ -63,7 +63,7 @@ def _stalls_without_times(run: RunData) -> list[str]:
         return []
     sum_known = run.number("stall_fraction") is not None
     return ["How long writers were stalled is RocksDB's own sum. When, and what ran meanwhile, is not in it." if sum_known
-            else "It counts stalls. When they were, how long they took, and what ran meanwhile, is not in it."]  # fmt: skip
+            else "It has stalls. How long they took, and what ran meanwhile, is not in it."]  # fmt: skip
 
 
 def _shown_by_log(run: RunData) -> list[str]:

@@ -111,10 +111,9 @@ def _row(name: str, family: Mapping[str, Any]) -> tuple[str, ...]:
     share, w_amp, live = family.get("write_share"), family["write_amplification"], family["live_bytes"]
     return (
         name, f"{100 * share:.1f} %" if share is not None else "-",
-        f"{family['flush_count']:,}", format_bytes(family["flush_bytes"]),
-        f"{family['compaction_count']:,}", format_bytes(family["compaction_write_bytes"]),
-        f"{w_amp:.2f}" if w_amp is not None and family["flush_bytes"] else "-",
-        format_bytes(live) if live is not None else "?", f"{sum(family['stall_count'].values()):,.0f}",
+        cell(family["flush_count"], "{:,}".format), cell(family["flush_bytes"], format_bytes),
+        cell(family["compaction_count"], "{:,}".format), cell(family["compaction_write_bytes"], format_bytes),
+        cell(w_amp, "{:.2f}".format), cell(live, format_bytes), f"{sum(family['stall_count'].values()):,.0f}",
     )  # fmt: skip
 
 

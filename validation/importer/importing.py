@@ -242,7 +242,8 @@ def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known
     options = reading.options
     return {
         "log": str(reading.path), "lines": log.lines, "begins": begins, "version": log.version, "opens": len(log.openings),
-        "column_families": list(families(reading.jobs)), "wrapped": log.wrapped, "known_s": known_s,
+        "column_families": list(reading.summary.get("column_families") or families(reading.jobs)),
+        "wrapped": log.wrapped, "known_s": known_s,
         "column_family": options.column_family if options is not None else "default",
         "workload": _load(workload),
         "trace": None if workload.trace is None else workload.trace.facts(),

@@ -91,7 +91,8 @@ class Reading:
         if found.get("counted_from") == "tables":
             return found
         if next(self.log.records.of(Event), None) is None:
-            found |= dict.fromkeys(_OF_JOBS)
+            for part in (found, *found.get("column_families", {}).values()):
+                part |= dict.fromkeys(_OF_JOBS)
         measured = found["stall_measured"]
         told = measured is not None and measured["until_s"] >= _TOLD * found["stall_until_s"]
         if not (told or any(found["stall_count"].values()) or found["stall_fraction"]):

@@ -13,6 +13,11 @@ from lsmlab.validation.logs.stats import FamilyStats, StatsDump, blob_space_ampl
 _GIB: Final = 2.0**30
 _FLUSHED, _COMPACTED, _COMPACTION_READS = (f"rocksdb.{name}.bytes" for name in ("flush.write", "compact.write", "compact.read"))
 """Tickers of the bytes that flushes and compactions wrote, and compactions read."""
+_OF_FAMILY: Final = (
+    "flush_count", "flush_bytes", "compaction_count", "compaction_write_bytes", "write_amplification", "live_bytes",
+    "files_per_level", "levels", "stall_count",
+)  # fmt: skip
+"""Numbers of a column family."""
 _ROUNDING: Final = 0.0051 * _GIB
 """Error of a sum of bytes, which RocksDB prints to 0.01 GB."""
 _LEAST_GB: Final = 0.25
@@ -77,7 +82,17 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         result["ingested_files"] = int(_ingested(dump, "files"))
     if blobs:
         result["blobs"] = blobs
+    families = [name for name, family in dump.families.items() if family.levels]
+    if len(families) > 1:
+        result["column_families"] = {name: _of_family(dump, name) for name in families}
     return result | operations(dump.db, uptime, log.tickers)
+
+
+def _of_family(dump: StatsDump, name: str) -> dict[str, Any]:
+    """Return the numbers of one column family, as `summarise_tables` gives them for a database that has no other."""
+    alone = StatsDump(dump.time_us, dump.opening, dump.line, families={name: dump.families[name]})
+    found = summarise_tables(RocksDbLog("", dumps=[alone])) or {}
+    return {key: found[key] for key in _OF_FAMILY}
 
 
 def ingested(log: RocksDbLog, name: str) -> float:

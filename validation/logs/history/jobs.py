@@ -280,7 +280,7 @@ PROBLEMS: Final = {
     "table_mismatches": "statistics tables that contradict the sum of the jobs before them",
     "stall_mismatches": "stall counters that contradict the number of stall lines before them",
     "missing_stall_lines": "recomputed stall conditions without a stall line although L0 files or memtables are at a limit",
-    "no_events": "file without job events, such as db_bench's output (all numbers are from its last statistics table)",
+    "no_events": "file without job events, such as db_bench's output (its statistics, if any, have the numbers of jobs)",
     "no_beginning": "LOG that begins after the store was opened",
     "no_end": "LOG that ends before the store was closed",
 }

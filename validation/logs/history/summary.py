@@ -122,11 +122,12 @@ def _jobs_told(dump: StatsDump) -> float:
 def _families(
     log: RocksDbLog, jobs: LogJobs, inside: Sequence[LogJob], stalls: LogStalls, end: int
 ) -> dict[str, dict[str, Any]]:
-    """The entry `column_families`: numbers of each family by name; empty for a LOG of one family."""
-    if len(jobs.families) < 2:
+    """The entry `column_families`: numbers of each family by name, of jobs and stalls; empty for a LOG of one family."""
+    names = dict.fromkeys([*(jobs.families if jobs.jobs else ()), *(name for _, _, _, name in stalls.lines)])
+    if len(names) < 2:
         return {}
     found = {}
-    for name in sorted(jobs.families, key=lambda name: (name != "default", name)):
+    for name in sorted(names, key=lambda name: (name != "default", name)):
         own = [job for job in inside if job.column_family == name]
         trees = LogJobs([job for job in jobs.jobs if job.column_family == name], jobs.files, [name])
         reasons = Counter(job.reason for job in own if job.kind == "flush")
