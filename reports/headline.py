@@ -81,14 +81,17 @@ def _throughput(run: RunData, fact: Fact) -> Fact:
     user, both = run.number("user_bytes_written"), writes_and_reads(run)
     if both:
         return replace(fact, note=f"{numbers.per_second(both[0])} writes, {numbers.per_second(both[1])} reads")
-    return replace(fact, note=f"{numbers.rate(user / run.duration_s)} of user data") if user and run.duration_s else fact
+    counted_s = run.operations_s
+    return replace(fact, note=f"{numbers.rate(user / counted_s)} of user data") if user and counted_s else fact
 
 
 def _stalls(run: RunData, fact: Fact) -> Fact:
     cause = dominating_cause(run)
     if cause:
         return replace(fact, note=f"mostly {stall_name(cause)}")
-    return replace(fact, note="of unknown causes") if fact.value else fact
+    if fact.value:
+        return replace(fact, note="of unknown causes")
+    return replace(fact, note="stalls, but nobody waited") if any((run.summary.get("stall_count") or {}).values()) else fact
 
 
 def _lost(run: RunData, fact: Fact) -> Fact:

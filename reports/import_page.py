@@ -67,7 +67,8 @@ def _subtitle(run: RunData, imported: Mapping[str, Any]) -> str:
     begins = f" from {imported['begins']} (the LOG's own clock)" if imported["begins"] else ""
     files = len(imported["files"])
     kind = "statistics" if run.only_statistics else "LOG" if files < 2 else f"history in {files} LOG files"
-    return f"A real store's {kind}: {numbers.duration(run.duration_s)}{begins}{several_families}{opens}"
+    length = numbers.duration(run.duration_s) if run.duration_s else "unknown time"
+    return f"A real store's {kind}: {length}{begins}{several_families}{opens}"
 
 
 def _gaps(imported: Mapping[str, Any]) -> list[str]:
@@ -225,17 +226,19 @@ def _load_numbers(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
         rows.append(("entries written", f"{load['writes']:,.0f}", "", "statistics" if from_statistics else "memtables flushed"))
     if load["writes"] and not from_statistics:
         rows.append(("deletes among them", numbers.percent(load["delete_share"]), "", "memtables flushed"))
-    if load["keys"]:
+    if load["keys"] and load.get("keys_assumed"):
+        rows.append(("different keys", "unknown", "", f"{load['keys']:,.0f} are assumed, the number of writes"))
+    elif load["keys"]:
         error = numbers.percent(load["keys_error"]) if load["keys_error"] else ""
         basis = (
             "repeated keys that flushes dropped, for keys of equal probability"
             if error
-            else "no flush shows repeated keys (see below)"
+            else "db_bench's own line"
             if from_statistics
             else "too few repeated keys for an estimate"
         )
         rows.append(("different keys", f"{load['keys']:,.0f}", error, basis))
-    if load["overwrite_share"] is not None:
+    if load["overwrite_share"] is not None and not load.get("keys_assumed"):
         rows.append(
             (
                 "overwrites",

@@ -64,7 +64,14 @@ class RunData:
         stated = self.summary.get("duration_s")
         if isinstance(stated, int | float) and stated > 0:
             return float(stated)
+        if "import" in self.summary:  # its series has a row all the same
+            return 0.0
         return float(self.times_s[-1]) if len(self.times_s) else 0.0
+
+    @property
+    def operations_s(self) -> float:
+        """Seconds in which the operations of the summary were counted: an imported text may tell those of another time."""
+        return self.number("operations_until_s") or self.duration_s
 
     @property
     def times_s(self) -> Floats:
@@ -118,13 +125,15 @@ class RunData:
     def stalls_unknown(self) -> bool:
         """Whether the input does not tell if there were stalls: it has no line of one, and no statistics that count them."""
         unknown = "stall_fraction" in self.summary and self.summary["stall_fraction"] is None
-        return unknown and not sum((self.summary.get("stall_count") or {}).values())
+        counted = sum((self.summary.get("stall_count") or {}).values())
+        return unknown and not counted and not self.number("stall_measured.seconds")
 
     @property
     def stall_times_unknown(self) -> bool:
         """Whether writers were stalled, or may have been, at times that the input does not show."""
         counted = sum((self.summary.get("stall_count") or {}).values())
-        return bool(self.stalls_unknown or self.number("stall_fraction") or counted) and not len(self.stalls.get("start_s", ()))
+        told = self.stalls_unknown or counted or self.number("stall_fraction") or self.number("stall_measured.seconds")
+        return bool(told) and not len(self.stalls.get("start_s", ()))
 
     def chain(self, stall: int) -> list[int]:
         """Return the keys of the jobs that had to end before the stall in this row could end."""

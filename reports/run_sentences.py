@@ -65,8 +65,8 @@ def _speed(run: RunData) -> str:
     both = writes_and_reads(run)
     if both:
         writes, reads = (numbers.count(value) for value in both)
-        return f"The store did {writes} writes and {reads} reads per second over {numbers.duration(run.duration_s)}."
-    return f"The store did {numbers.count(rate)} operations per second over {numbers.duration(run.duration_s)}."
+        return f"The store did {writes} writes and {reads} reads per second over {numbers.duration(run.operations_s)}."
+    return f"The store did {numbers.count(rate)} operations per second over {numbers.duration(run.operations_s)}."
 
 
 def _tail(run: RunData) -> str:
@@ -95,7 +95,7 @@ def _device(run: RunData) -> str:
         return _moved_by_jobs(run)
     moved = bytes_by_consumer(run)
     total = sum(moved.values())
-    if not total:
+    if not total or ("import" in run.summary and not len(run.jobs["start_s"])):  # a LOG without its jobs
         return ""
     largest = max(moved, key=lambda c: moved[c])
     names = {"client": "clients", "flush": "flushes", "l0": "compactions of level 0", "deeper": "deeper compactions"}

@@ -327,6 +327,94 @@ def test_a_log_without_lines_of_stalls_shows_the_times_of_its_jobs(tmp_path: Pat
     assert not [claim for claim in ("no write stalls", "RocksDB's sums", "statistics and") if claim in text]
 
 
+def test_statistics_without_tables_are_dumps_of_their_own(tmp_path: Path) -> None:
+    """Numbers of a dump belong to its own uptime; where the uptime falls, the store was opened anew."""
+    found = imported(tmp_path, [*database(1_200.0, 2_400, 90.5), *database(1_800.0, 3_600, 270.0)])
+    assert (1_800.0, 2_000.0, 0.15) == (found["duration_s"], found["write_ops_per_s"], pytest.approx(found["stall_fraction"]))
+    reopened = imported(tmp_path, [*database(1_200.0, 2_400, 90.5), *database(600.0, 600, 0.0)])
+    assert (600.0, 0.0) == (reopened["duration_s"], reopened["stall_fraction"])
+    assert any("earlier opens (uptime 1,200 s)" in note for note in reopened["import"]["notes"])
+
+
+COUNTED = (
+    "Stalls(count): 0 level0_slowdown, 0 level0_slowdown_with_compaction, {0} level0_numfiles, "
+    "0 level0_numfiles_with_compaction, 0 stop for pending_compaction_bytes, 0 slowdown for pending_compaction_bytes, 0 memtable_compaction, 0 memtable_slowdown, "
+    "interval 0 total count"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "fraction", "l0_stops"),
+    [
+        ([*database(600.0, 100, 0.0), *TABLE, COUNTED.format(0)], 0.0, 0),
+        ([*TABLE, COUNTED.format(0)], 0.0, 0),  # counters of 0 tell it
+        ([*database(600.0, 100, 0.0), *TABLE, COUNTED.format(1)], None, 1),  # the sum has waits that ended
+        ([*TABLE, "Cumulative stall: 05:34:0.428 H:M:S, 35.5 percent"], 0.355, 0),  # of an unknown uptime
+        ([line("10:00:00", f"[WARN] {STOP[7:].format(36)}"), *dump("10:00:10", 600.0, 100, 0.0, [])], None, 1),
+        ([line("10:00:00", f"[WARN] {STOP[7:].format(36)}"), *dump("10:00:10", 600.0, 100, 60.0, [])], 0.1, 1),
+    ],
+)  # fmt: skip
+def test_stalls_of_statistics(lines: list[str], fraction: float | None, l0_stops: int, tmp_path: Path) -> None:
+    """The share of waits, the counters and lines of stalls beside them; no stall is none that the input denies."""
+    found = imported(tmp_path, lines)
+
+    assert found["stall_fraction"] == (None if fraction is None else pytest.approx(fraction, abs=1e-4))
+    assert l0_stops == found["stall_count"]["l0_stop"]
+    assert ("no write stalls" in page_text(tmp_path / "out")) is (fraction == 0.0)
+
+
+def test_a_line_of_a_stall_at_the_end_has_no_length(tmp_path: Path) -> None:
+    """What ended a stall, and when, is not in a text that ends with its line, nor in lines of stalls beside begins of jobs."""
+    alone = [text for text in Sample().run(2).lines if "flush" in text]
+    last = imported(tmp_path, [*alone, line("23:59:00", f"[WARN] {STOP[7:].format(36)}").replace("2026/05/06", "2026/05/07")])
+    job = line("10:09:00", "[db/compaction/compaction_job.cc:18] [default] [JOB 44] Compacting 4@0 + 4@1 files to L1, score 1.00")
+    beside = imported(tmp_path, [line("10:00:00", STOP.format(36)), line("10:01:00", STOP.format(37)), job])
+
+    assert (1, None, None) == (last["stall_count"]["l0_stop"], last["stall_fraction"], last["stall_seconds"]["l0_stop"])
+    assert (2, None, None) == (beside["stall_count"]["l0_stop"], beside["stall_fraction"], beside["stall_seconds"]["l0_stop"])
+
+
+def test_a_compaction_without_its_begin_took_the_time_of_its_event(tmp_path: Path) -> None:
+    """An excerpt that begins inside of a compaction has its end only, whose event tells how long it ran."""
+    event = (
+        '{"time_micros": 1700000000000000, "job": 132, "event": "compaction_finished", "compaction_time_micros": 8211035, '
+        '"output_level": 1, "num_output_files": 1, "total_output_size": 66608557, "num_input_records": 13191300, '
+        '"num_output_records": 13191300, "num_subcompactions": 1, "lsm_state": [0, 6, 39]}'
+    )
+    found = imported(tmp_path, [line("10:00:00", f"EVENT_LOG_v1 {event}")])
+
+    assert 8.211 == pytest.approx(next(row["busy_s"] for row in found["levels"] if row["level"] == 1), rel=1e-3)
+
+
+def test_statistics_begin_with_their_uptime(tmp_path: Path) -> None:
+    """The time of an excerpt's first line is the end of the time that its statistics cover."""
+    found = imported(tmp_path, dump("10:00:00", 3_600.0, 100, 0.0))
+
+    assert "2026-05-06 09:00:00" == found["import"]["begins"]
+
+
+def test_pasted_tables_of_several_families_have_a_row_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each family has its own bytes, W-Amp and counters; the database has their sums."""
+    users = [text.replace("[default]", "[users]") for text in TABLE]
+    found = imported(tmp_path, [*database(600.0, 100, 6.0), *TABLE, COUNTED.format(3), *users, COUNTED.format(0)])
+    families = found["column_families"]
+
+    assert ["default", "users"] == list(families)
+    assert [3, 0] == [family["stall_count"]["l0_stop"] for family in families.values()]
+    assert found["flush_bytes"] == pytest.approx(sum(family["flush_bytes"] for family in families.values()))
+    assert "users" in capsys.readouterr().out
+
+
+def test_lines_of_stalls_name_their_families(tmp_path: Path) -> None:
+    """Lines that grep left have no jobs, and the families that stopped writers."""
+    lines = [line("10:00:00", STOP.format(36)), line("10:01:00", STOP.format(36).replace("[default]", "[users]"))]
+    families = imported(tmp_path, lines)["column_families"]
+
+    assert [("default", 1, None), ("users", 1, None)] == [
+        (name, family["stall_count"]["l0_stop"], family["flush_count"]) for name, family in families.items()
+    ]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -4,6 +4,6 @@
 - defaults: defaults by version; values: typed values from text; sanitise: RocksDB's changes when it opens a store.
 - compact_range: options of a manual compaction.
 - not_simulated: options without effect here, with their defaults and the reason; ignored: those of a store that matter.
-- options_file: OPTIONS files and LOG headers of real stores; options_text: their syntax; options_writer: OPTIONS files with
-  changed options.
+- options_file: options of real stores; options_text: OPTIONS files and LOG headers; host_text: option strings and files of host
+  programs; code_text: program code; presets: options that these set together; options_writer: OPTIONS files with changed options.
 """

@@ -47,6 +47,8 @@ _DECIMAL_COMMA: Final = re.compile(r"(?<=\d),(?=\d)")
 """RocksDB prints floats with the comma of the process's locale, lists with ", ", and the JSON of events with points."""
 _DECIMAL: Final = re.compile(r"(?<![\w.,/\\])(\d+),(\d+)(?![\d-]|[.,]\d)")
 """Number with a decimal comma. Names, paths, ranges and lists are none: cf1,2 and /a/1,2 and p(3,0-12) (Ceph) and 1,2,3."""
+_MOST_PARTS: Final = 64
+"""Largest number of lines that a wrapped one becomes."""
 _MICROS: Final = re.compile(r'time_micros\W{1,6}(\d{16})(?!\d)')
 """Time of an event since 1970."""
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -85,7 +87,7 @@ class PlainLines:
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Yield (number of the source line from 1, plain line)."""
         is_plain = _PLAIN.match
-        for number, raw in enumerate(self._lines, 1):
+        for number, raw in _rejoined(self._lines):
             text = raw if raw.isascii() else self._decoded(raw)
             if "\0" in text:
                 text = text.replace("\0", "")
@@ -186,6 +188,40 @@ class PlainLines:
             self._event_us = int(event[1])
         found = yearless_stamp(text[:start], self._event_us) if self._event_us else ""
         return (found, "") if found else None
+
+
+def _rejoined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines; those of a LOG that a terminal or an editor has wrapped at one width as the lines that they were.
+
+    An event tells the width: its JSON goes on in a line without a begin that the parsers know.
+    """
+    width, parts, first, last = 0, 0, 0, ""
+    text: str | None = None
+    for number, raw in enumerate(lines, 1):
+        if text is not None:
+            part = raw.rstrip("\r\n")
+            open_event = _is_open_event(text)
+            if (open_event or len(last) == width) and parts < _MOST_PARTS and not _starts(part):
+                width = max(width, len(last)) if open_event else width
+                text, last, parts = text + part, part, parts + 1
+                continue
+            yield first, text
+            text = None
+        if ("EVENT_LOG_v1 {" in raw and _is_open_event(raw)) or (width and len(raw.rstrip("\r\n")) == width):
+            first, text, last, parts = number, raw.rstrip("\r\n"), raw.rstrip("\r\n"), 1
+        else:
+            yield number, raw
+    if text is not None:
+        yield first, text
+
+
+def _is_open_event(text: str) -> bool:
+    """Return whether a line of RocksDB's own begins an event whose JSON does not end in it."""
+    return _OWN.match(text) is not None and "EVENT_LOG_v1 {" in text and text.count("{") > text.count("}")
+
+
+def _starts(text: str) -> bool:
+    return not text.strip() or _OWN.search(text) is not None or _begins(text)
 
 
 def _begins(text: str) -> bool:

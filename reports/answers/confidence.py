@@ -61,7 +61,7 @@ def _stalls_without_times(run: RunData) -> list[str]:
         return ["Whether writers were stalled is not in it."]
     if not run.stall_times_unknown:
         return []
-    sum_known = run.number("stall_fraction") is not None
+    sum_known = bool(run.number("stall_fraction") or run.number("stall_measured.seconds"))
     return ["How long writers were stalled is RocksDB's own sum. When, and what ran meanwhile, is not in it." if sum_known
             else "It has stalls. How long they took, and what ran meanwhile, is not in it."]  # fmt: skip
 

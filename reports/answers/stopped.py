@@ -142,11 +142,13 @@ def how_long(run: RunData) -> tuple[str, list[str]]:
     if (queue := queued(run)) is not None:
         return _how_long_queued(run, queue)
     if run.stall_times_unknown:
-        share = run.number("stall_fraction")
-        headline = f"{numbers.percent(share)} of the time" if share else "Unknown"
-        if run.stalls_unknown:
-            return headline, [f"The input covers {numbers.duration(run.duration_s)}."]
-        return headline, ["The input has RocksDB's sums of the stalls, not the times of each."]
+        share, waited_s = run.number("stall_fraction"), run.number("stall_measured.seconds")
+        if share:
+            return f"{numbers.percent(share)} of the time", ["The input has RocksDB's sum of the stalls, not the times of each."]
+        if waited_s:
+            return numbers.seconds(waited_s), ["The input has RocksDB's sum of the stalls, not the time that it covers."]
+        length = numbers.duration(run.duration_s) if run.duration_s else "an unknown time"
+        return "Unknown", [f"The input covers {length}."]
     if not stalled_s:
         return "0 s", [f"The run lasted {numbers.duration(run.duration_s)}."]
     headline = f"{numbers.percent(run.summary['stall_fraction'])} of the time"

@@ -59,6 +59,8 @@ def job_name(kind: str, start_level: int, output_level: int) -> str:
     if kind == "flush":
         return "flush"
     levels = f"within L{start_level}" if start_level == output_level else f"from L{start_level} to L{output_level}"
+    if start_level < 0:  # a LOG without the begin of the job
+        levels = f"into L{output_level}"
     return f"{kind.replace('_', ' ')} {levels}"
 
 

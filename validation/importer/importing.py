@@ -238,7 +238,7 @@ def summarised(reading: Reading, trace: TraceLoad | None = None) -> ImportedStor
 
 def _about(reading: Reading, workload: InferredWorkload, rates: Estimates, known_s: float | None) -> dict[str, Any]:
     log = reading.log
-    begins = _clock_text(reading.origin_us) if log.first_us is not None else None
+    begins = _clock_text(reading.begins_us) if log.first_us is not None else None
     options = reading.options
     return {
         "log": str(reading.path), "lines": log.lines, "begins": begins, "version": log.version, "opens": len(log.openings),

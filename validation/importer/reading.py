@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,6 +54,10 @@ _OF_JOBS: Final = (
 """Numbers of summary.json that a LOG without events does not have."""
 _AT_SWITCH_US: Final = 10_000
 """Longest time between a memtable switch and the line of the stop that it causes."""
+_MOSTLY: Final = 0.5
+"""Share of the time after the last write from which stops explain that there was no other."""
+_FEW_OPENS: Final = 3
+"""Largest number of opens that a note lists."""
 _TOLD: Final = 0.5
 """Least share of the time that statistics without a stall must cover to say that there was none."""
 _BAD_LINE: Final = re.compile(r"^options text:(\d+): (.*)", re.DOTALL)
@@ -128,16 +133,20 @@ class Reading:
         """Time up to which stalls delayed writers, in seconds after the origin; infinite without memtable fills.
 
         A write switches the memtable, also the last one, whose flush the LOG may not show; a stop that begins with the switch
-        then delays it.
+        then delays it. So do stops that take most of the rest of a LOG in which the store stays open.
         """
         if not self.fills:
             return math.inf
-        closed_us = next((one.closing_us for one in reversed(self.log.openings) if one.closing_us is not None), self.end_us)
+        closing_us = next((one.closing_us for one in reversed(self.log.openings) if one.closing_us is not None), None)
+        closed_us = self.end_us if closing_us is None else closing_us
         switched_us = [record.time_us for record in self.log.switches() if record.time_us <= closed_us]
         last_us = max([*(fill.end_us for fill in self.fills), *switched_us])
         for stall in self.stalls.intervals:
             if stall.cause.stops and stall.start_us <= last_us + _AT_SWITCH_US and stall.end_us > last_us:
                 last_us = min(stall.end_us, closed_us)
+        later = [stall for stall in self.stalls.intervals if stall.cause.stops and stall.start_us > last_us]
+        if closing_us is None and sum(s.end_us - s.start_us for s in later) > _MOSTLY * (self.end_us - last_us):
+            last_us = later[-1].end_us
         return self.seconds(last_us)
 
     @property
@@ -155,6 +164,14 @@ class Reading:
     def origin_us(self) -> int:
         """Origin of time: local time in microseconds from which seconds are counted."""
         return origin_us(self.log)
+
+    @property
+    def begins_us(self) -> int:
+        """Local time from which the numbers of the summary count: of statistics alone, the open that the last uptime tells."""
+        dump = next((d for d in reversed(self.log.dumps) if d.time_us is not None and d.uptime_s), None)
+        if not self.from_tables or dump is None or dump.time_us is None or dump.uptime_s is None:
+            return self.origin_us
+        return dump.time_us - round(dump.uptime_s * 1e6)
 
     @property
     def end_us(self) -> int:
@@ -228,7 +245,7 @@ def read(
     found = Reading(_whole_path(places), log, jobs, stalls, chosen, options, check_log(log, jobs, stalls), notes)
     found.rate_limited = points(log.options.get("rate_limiter", "")) or (chosen is not None and chosen.rate_limited)
     found.report = _report(report_path, found)
-    notes += [*_other_stores(found), *_options_changes(found), *_options_of_later_opens(found)]
+    notes += [*_other_stores(found), *_options_changes(found), *_options_of_later_opens(found), *_earlier_uptimes(found)]
     refuse_impossible(log, jobs, stalls)
     return found
 
@@ -255,6 +272,16 @@ def _other_stores(reading: Reading) -> list[str]:
     if len(releases) > 1:
         notes.append(f"the store was opened by RocksDB {', '.join(releases)}; the rules of {releases[0]} apply")
     return notes
+
+
+def _earlier_uptimes(reading: Reading) -> list[str]:
+    """Return a note on statistics of earlier opens, where only those of the last one count: the uptime falls between them."""
+    uptimes = [dump.uptime_s for dump in reading.log.dumps if dump.uptime_s is not None]
+    ended = [before for before, after in pairwise(uptimes) if after < before]
+    if not reading.from_tables or not ended:
+        return []
+    lengths = ", ".join(f"{uptime_s:,.0f} s" for uptime_s in ended[:_FEW_OPENS])
+    return [f"statistics of earlier opens (uptime {lengths}) are left out: the numbers are those of the last one"]
 
 
 def _options_of_later_opens(reading: Reading) -> list[str]:

@@ -95,7 +95,7 @@ def _stalled(reading: Reading) -> bool:
 def _waited_share(summary: Mapping[str, Any]) -> float | None:
     """Return the share of the time that writers waited: RocksDB's own, or that of stops; None if it is unknown."""
     fraction: float | None = summary["stall_fraction"]
-    if summary["stall_measured"] is not None or fraction is None:
+    if summary["stall_measured"] is not None or not fraction:
         return fraction
     length_s = summary.get("stall_until_s") or summary["duration_s"]
     return float(sum(s or 0.0 for cause, s in summary["stall_seconds"].items() if cause.endswith("stop")) / length_s)

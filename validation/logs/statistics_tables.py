@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from lsmlab.models.policies.decisions import THROTTLE_CAUSES
+from lsmlab.models.policies.decisions import THROTTLE_CAUSES, StallCause
 from lsmlab.sim.results.job_sums import write_amplification
 from lsmlab.validation.logs.records import RocksDbLog
 from lsmlab.validation.logs.stats import FamilyStats, StatsDump, blob_space_amplification, blob_state, total_stalls
@@ -26,8 +26,10 @@ _LEAST_S: Final = 0.01
 """Shortest time of which a rate is known."""
 
 
-def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
+def summarise_tables(log: RocksDbLog, stall_lines: Mapping[str, int] | None = None) -> dict[str, Any] | None:
     """Summarise the last statistics dump, which is cumulative since the open, or tickers; None without either.
+
+    `stall_lines`: by cause, the number of lines of stalls beside statistics that may count none.
 
     Sizes are rounded as RocksDB prints them. W-Amp counts ingested files among the bytes that came in, as RocksDB does
     (`curr_ingest` in InternalStats::DumpCFStatsNoFileHistogram). What the text does not have is None: with the statistics of the
@@ -48,6 +50,9 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
     if written is None and flushed is not None and _COMPACTED in log.tickers:
         written = flushed + log.tickers[_COMPACTED]
     stall_s, counts = _stall_s(log, dump), total_stalls(dump)
+    for cause, number in (stall_lines or {}).items():
+        counts[cause] = max(counts.get(cause, 0), number)
+    fraction = _stall_fraction(dump, stall_s, uptime, counts)
     causes = list(dict.fromkeys([*(cause.value for cause in THROTTLE_CAUSES), *counts]))
     result: dict[str, Any] = {
         "duration_s": uptime or None,
@@ -65,19 +70,20 @@ def summarise_tables(log: RocksDbLog) -> dict[str, Any] | None:
         "files_per_level": _files(levels),
         "levels": levels,
         "live_bytes": live,
-        "stall_seconds": dict.fromkeys(causes, None if stall_s or any(counts.values()) else 0.0),
+        "stall_seconds": dict.fromkeys(causes, 0.0 if fraction == 0.0 and not any(counts.values()) else None),
         "stall_interval_seconds": dict.fromkeys(causes),
         "stall_unattributed_s": stall_s,
         "stall_count": {cause: counts.get(cause, 0) for cause in causes},
-        "stall_fraction": min(1.0, stall_s / uptime) if stall_s is not None and uptime else None,
+        "stall_fraction": fraction,
         "stall_measured": {"seconds": stall_s, "until_s": uptime} if stall_s is not None else None,
         "longest_stall_s": None,
         "counted_from": "tables",
     }
     high = [row for f in dump.families.values() for row in f.priorities if row.get("Priority") == "High"]
     if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
-        result["flush_count"] = int(sum(row.get("Comp(cnt)", 0) for row in high))
-        result["compaction_count"] = int(jobs) - result["flush_count"] if jobs and jobs >= result["flush_count"] else None
+        flushes = int(sum(row.get("Comp(cnt)", 0) for row in high))
+        result["flush_count"] = flushes
+        result["compaction_count"] = int(jobs) - flushes if jobs and jobs >= flushes else _low_jobs(dump)
     if any("files" in family.ingested for family in dump.families.values()):
         result["ingested_files"] = int(_ingested(dump, "files"))
     if blobs:
@@ -121,8 +127,17 @@ def _sum(dump: StatsDump, column: str) -> float | None:
 
 
 def _read(dump: StatsDump) -> float | None:
-    """Return the GiB that compactions read from SST files and blob files; None without the rows of their sums."""
-    return None if _sum(dump, "Read(GB)") is None else sum(map(_all_read, _sum_rows(dump)))
+    """Return the GiB that compactions read from SST files and blob files; None without their sums."""
+    if _sum(dump, "Read(GB)") is not None:
+        return sum(map(_all_read, _sum_rows(dump)))
+    total = dump.db.get("cumulative_compaction_read_bytes")
+    return total / _GIB if total is not None and len(dump.families) == 1 else None
+
+
+def _low_jobs(dump: StatsDump) -> int | None:
+    """Return the compactions in the tables by priority, where those by level are missing."""
+    low = [row for family in dump.families.values() for row in family.priorities if row.get("Priority") == "Low"]
+    return int(sum(row.get("Comp(cnt)", 0) for row in low)) if len(low) == len(dump.families) and low else None
 
 
 def _sum_rows(dump: StatsDump) -> list[dict[str, Any]]:
@@ -197,6 +212,23 @@ def _stall_s(log: RocksDbLog, dump: StatsDump) -> float | None:
         return dump.db["cumulative_stall_s"]
     ticker = log.tickers.get("rocksdb.stall.micros")
     return ticker / 1e6 if ticker is not None else None
+
+
+def _stall_fraction(dump: StatsDump, stall_s: float | None, uptime_s: float, counts: Mapping[str, int]) -> float | None:
+    """Return the share of the time that writers waited; None if it is unknown.
+
+    RocksDB adds a wait to its sum when it ends, so a sum of 0 beside a stop does not tell. Without the uptime, the percentage of
+    the sum's line counts; without the sum, counters that are all 0 tell that there was no stall.
+    """
+    if stall_s is None:
+        told = [family.stall_counts for family in dump.families.values()]
+        return 0.0 if told and all(told) and not any(counts.values()) else None
+    if not stall_s and any(number for cause, number in counts.items() if StallCause(cause).stops):
+        return None
+    if uptime_s:
+        return min(1.0, stall_s / uptime_s)
+    percent = dump.db.get("cumulative_stall_percent")
+    return None if percent is None else min(1.0, percent / 100.0)
 
 
 def _levels(dump: StatsDump) -> list[dict[str, Any]]:

@@ -163,9 +163,11 @@ class StatsReader:
     def _complete(self, text: str) -> bool:
         """Whether the current dump has no "DUMPING STATS" line and is complete: the section of this line begins another."""
         dump = self._dump
-        if dump is None or not self._loose or not dump.families or "cumulative_stall_s" not in dump.db:
+        if dump is None or not self._loose:
             return False
-        return not self._database_first or "DB Stats" in text
+        if "DB Stats" in text and not dump.db.keys().isdisjoint(("cumulative_writes", "cumulative_stall_s")):
+            return True
+        return bool(dump.families) and "cumulative_stall_s" in dump.db and not self._database_first
 
     def _section(self, text: str) -> bool:
         found = _SECTION.search(text)

@@ -294,6 +294,8 @@ class _Builder:
         job = self._ended(event, "compaction")
         wall, cpu = event.whole("compaction_time_micros"), event.whole("compaction_time_cpu_micros")
         job.wall_s = wall / 1e6 if wall is not None else None
+        if wall is not None and event.time_us - wall < job.start_us:  # the LOG begins after the job, or lacks its start
+            job.start_us = event.time_us - wall
         job.cpu_s = cpu / 1e6 if cpu is not None else None
         job.subcompactions = event.whole("num_subcompactions") or 1
         _io_times(job, event)

@@ -111,8 +111,13 @@ def stalls_of(log: RocksDbLog) -> LogStalls:
 
 
 def _shows_ends(log: RocksDbLog, intervals: list[Stall]) -> bool:
-    """Whether the LOG shows the lengths of its stalls: it has other lines than theirs, and stamps that are fine enough."""
-    if next((r for r in log.records.of(Record) if not isinstance(r, StallLine)), None) is None:
+    """Whether the LOG shows the lengths of its stalls: it has what ends them, and stamps that are fine enough.
+
+    Switches and commits end stalls. A LOG from its open on has all that there were, of a part they may be left out.
+    """
+    ends = (r for r in log.records.of(SwitchLine, Event) if not isinstance(r, Event) or r.name in _COMMITS)
+    whole = any(opening.version for opening in log.openings)
+    if not intervals or not (whole or next(ends, None)):
         return False
     return len(intervals) * (log.step_us - 1) <= _STAMP_ERROR * sum(stall.end_us - stall.start_us for stall in intervals)
 

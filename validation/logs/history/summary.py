@@ -8,10 +8,12 @@ db_bench's result must therefore end after the measured seconds.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from lsmlab.models.policies.decisions import StallCause
 from lsmlab.sim.results.job_sums import write_amplification
 from lsmlab.validation.logs.history.builder import jobs_of
 from lsmlab.validation.logs.history.jobs import LogJob, LogJobs
@@ -71,10 +73,10 @@ def summarise_log(
     (`statistics_tables.summarise_tables`).
     """
     jobs = jobs_of(log) if jobs is None else jobs
-    if until_s is None and _tells_less(log, jobs) and (tables := summarise_tables(log)) is not None:
+    stalls = stalls_of(log) if stalls is None else stalls
+    if until_s is None and _tells_less(log, jobs) and (tables := summarise_tables(log, stalls.counts(sys.maxsize))) is not None:
         return tables
     zero = origin_us(log)
-    stalls = stalls_of(log) if stalls is None else stalls
     end_us = max([zero, log.last_us or 0, log.records.last.time_us if log.records.last is not None else 0])
     end = min(end_us, zero + round(until_s * 1e6)) if until_s is not None else end_us
     inside = [j for j in jobs.jobs if j.done and j.end_us is not None and j.end_us <= end]
@@ -292,6 +294,8 @@ def _stalls(log: RocksDbLog, stalls: LogStalls, end: int, length_s: float) -> di
     else:
         waited_s = min(length_s, sum(intervals.values()))
     counts = stalls.counts(end)
+    if not stalls.timed and not waited_s and any(number for cause, number in counts.items() if StallCause(cause).stops):
+        waited_s = None  # RocksDB adds a wait to its sum when it ends
     dump = last_dump(log, end)
     if not any(counts.values()) and dump is not None:  # the lines were left out, such as by grep
         counts |= total_stalls(dump)
