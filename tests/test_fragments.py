@@ -338,7 +338,8 @@ def test_statistics_without_tables_are_dumps_of_their_own(tmp_path: Path) -> Non
 
 COUNTED = (
     "Stalls(count): 0 level0_slowdown, 0 level0_slowdown_with_compaction, {0} level0_numfiles, "
-    "0 level0_numfiles_with_compaction, 0 stop for pending_compaction_bytes, 0 slowdown for pending_compaction_bytes, 0 memtable_compaction, 0 memtable_slowdown, "
+    "0 level0_numfiles_with_compaction, 0 stop for pending_compaction_bytes, 0 slowdown for pending_compaction_bytes, "
+    "0 memtable_compaction, 0 memtable_slowdown, "
     "interval 0 total count"
 )
 
@@ -391,6 +392,28 @@ def test_statistics_begin_with_their_uptime(tmp_path: Path) -> None:
     found = imported(tmp_path, dump("10:00:00", 3_600.0, 100, 0.0))
 
     assert "2026-05-06 09:00:00" == found["import"]["begins"]
+
+
+def test_a_store_that_statistics_show_is_there_at_the_start(tmp_path: Path) -> None:
+    """What a store holds and nobody flushed since its open was there before; of its machine and its error nothing is known."""
+    old = [text.replace("80.00 MB", "80.00 GB").replace("92.00 MB", "80.01 GB") for text in TABLE]
+    found = imported(tmp_path, [*database(600.0, 1_000, 6.0), *old])
+    load = (tmp_path / "out" / "workload" / "imported.yaml").read_text()
+    run = ["run", "--config-dir", str(tmp_path / "out"), "experiment=imported", "workload.duration=1s"]
+
+    assert "preload: 1.0" in load
+    assert any("79.6 GiB or more before its statistics begin" in note for note in found["import"]["notes"])
+    assert 0 == main([*run, "--out", str(tmp_path / "run"), "--no-report"])
+    assert not json.loads((tmp_path / "run" / "summary.json").read_text()).get("interval")
+
+
+def test_writes_of_several_keys_are_noted(tmp_path: Path) -> None:
+    """RocksDB counts batches as writes; rates and the simulated load count keys."""
+    lines = [text.replace("100K writes, 100K keys", "100K writes, 5000K keys") for text in database(600.0, 100, 6.0)]
+    found = imported(tmp_path, [*lines, *TABLE])
+
+    assert 5e6 == found["operations"]
+    assert any("a write has 50.0 keys" in note for note in found["import"]["notes"])
 
 
 def test_pasted_tables_of_several_families_have_a_row_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

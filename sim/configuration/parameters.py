@@ -187,6 +187,7 @@ def _known_errors(
     """Return the standard errors of the constants that this configuration uses, by key, and the drive that was measured.
 
     `drive` is the name of the device if the set has constants of it, or an override gives its bandwidth or a cap; else None.
+    `empty`: the set has no constant, as that of imported statistics, which show nothing of their machine.
     The alternative of the set counts only while the configuration has the values that it replaces: those of limits and drive
     together, and those of the host.
     """
@@ -201,6 +202,8 @@ def _known_errors(
                 standard[name] = error
     measured = device in parameter_set.devices or not typed.isdisjoint(_SPEEDS)
     known: dict[str, Any] = {"standard_errors": standard, "drive": config["device"].get("name") if measured else None}
+    if not (parameter_set.host or parameter_set.devices or parameter_set.limits):
+        known["empty"] = True
     instead: dict[str, Any] = {}
     for groups in (("limits", "device"), ("host",)):
         pairs = {key: pair for key, pair in parameter_set.alternative.items() if key.partition(".")[0] in groups}

@@ -180,7 +180,7 @@ def is_capped(config: Mapping[str, Any]) -> bool:
 
 
 def knowledge_of(config: Mapping[str, Any]) -> Knowledge | None:
-    """Return what is known of the machine of a configuration; None for an empty one, and for several devices.
+    """Return what is known of the machine of a configuration; None for nothing, for an empty one, and for several devices.
 
     No store on several devices was recorded, so the error of its numbers is not known.
 
@@ -189,9 +189,10 @@ def knowledge_of(config: Mapping[str, Any]) -> Knowledge | None:
     if not config or config.get("cold_device") or config.get("wal_device"):
         return None
     name, drive = (config.get("host") or {}).get("parameters"), (config.get("device") or {}).get("name")
+    constants = config.get("parameters") or {}
     if name == drive == IMPORTED_SET:
-        return Knowledge.IMPORTED
-    applied = (config.get("parameters") or {}).get("drive")
+        return None if constants.get("empty") else Knowledge.IMPORTED
+    applied = constants.get("drive")
     return Knowledge.MEASURED if name is not None and applied is not None and applied == drive else Knowledge.CATALOGUE
 
 

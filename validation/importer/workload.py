@@ -13,12 +13,14 @@ import numpy as np
 from lsmlab.models.tree.blobs import RECORD_HEADER_BYTES
 from lsmlab.models.tree.memtable import encoded_entry_bytes
 from lsmlab.models.tree.sst import expected_block
+from lsmlab.models.units import format_bytes
 from lsmlab.sim.results.series import spread
 from lsmlab.validation.importer.reading import Floats, Reading, grid
 from lsmlab.validation.importer.statistics import busy_readers
 from lsmlab.validation.importer.trace_load import TraceLoad, per_write, settings_beside_log
 from lsmlab.validation.logs.history.jobs import LogFile, LogJob
 from lsmlab.validation.logs.records import RocksDbLog
+from lsmlab.validation.logs.statistics_tables import ingested
 
 _ALL_APART: Final = 0.98
 """Share of the values in blob files from which on all of them count as large."""
@@ -41,6 +43,8 @@ _ORDERED_SHARE: Final = 0.9
 """Keys count as written in order if trivial moves are at least this share of the jobs that move data out of L0."""
 _SAME_RATE: Final = (0.8, 1.25)
 """Ratios of the rates of writes in a trace and in a LOG that count as equal."""
+_OLDER: Final = 0.1
+"""Least part of a store's bytes that shows data from before its statistics: a W-Amp below 1 of dropped data hides less."""
 _PRELOADED: Final = 0.5
 """Least share of the keys that the store held at the LOG's begin, from which on it held all of them."""
 _SKEWED: Final = 0.5
@@ -144,6 +148,7 @@ def infer_workload(reading: Reading) -> InferredWorkload:
     found.reads = point_reads(reading.log, found.writes)
     found.synced = reading.writes_per_sync is not None
     found.threads = client_threads(reading.log) if reading.writes_per_sync is None else _synced_threads(reading.writes_per_sync)
+    found.notes += _batches(reading)
     if (readers := busy_readers(reading)) is not None:
         found.threads = max(found.threads or 1, math.ceil(readers - _WHOLE_THREAD))
     return found
@@ -290,6 +295,9 @@ def _mean_rate(found: InferredWorkload, reading: Reading) -> None:
 
 def _before(found: InferredWorkload, reading: Reading) -> None:
     """Set the number of entries in the store when it was opened."""
+    if reading.from_tables:
+        _before_statistics(found, reading)
+        return
     opening = reading.log.openings[0] if reading.log.openings else None
     if opening is not None and opening.sst_files == 0:
         return
@@ -307,6 +315,33 @@ def _before(found: InferredWorkload, reading: Reading) -> None:
         found.notes.append(f"the store had {files:,} files when the LOG began; their entries are estimated from sizes")
 
 
+def _before_statistics(found: InferredWorkload, reading: Reading) -> None:
+    """Set the number of entries before the open from bytes: what the store has and was not flushed or ingested since."""
+    told, entry = reading.summary, (found.key_bytes or 0.0) + (found.value_bytes or 0.0)
+    live, flushed = told["live_bytes"], told["flush_bytes"]
+    if live is None or flushed is None or not entry:
+        return
+    older = live - flushed - ingested(reading.log, "bytes")
+    if older > _OLDER * live:
+        found.entries_before = older / entry
+        found.notes.append(
+            f"the store had {format_bytes(older)} or more before its statistics begin: it has {format_bytes(live)}, and "
+            f"{format_bytes(flushed)} were flushed"
+        )
+
+
+def _batches(reading: Reading) -> list[str]:
+    """Return a note on writes of several keys each, by the last statistics; none without such."""
+    dump = next((d for d in reversed(reading.log.dumps) if d.db.get("cumulative_writes")), None)
+    keys = dump.db.get("cumulative_keys", 0.0) / dump.db["cumulative_writes"] if dump is not None else 0.0
+    if keys < _SEVERAL:
+        return []
+    return [
+        f"workload: a write has {keys:,.1f} keys, and rates count keys; each key is simulated as a write, which takes more "
+        "CPU time and, with sync, as many fsyncs"
+    ]
+
+
 def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) -> None:
     pairs = [(j.entries_in, j.entries_in - j.entries_out) for j in flushes if j.entries_in and j.entries_out]
     dropped = sum(max(0, d) for _, d in pairs)
@@ -320,9 +355,10 @@ def _keys(found: InferredWorkload, reading: Reading, flushes: Sequence[LogJob]) 
             found.pattern, found.overwrite_share = "insert", 0.0
             return
         found.keys_assumed = not entries.isdigit()
-        found.keys = found.writes if found.keys_assumed else float(entries)
+        found.keys = max(found.writes, found.entries_before) if found.keys_assumed else float(entries)
         found.notes.append(
-            "the number of keys is db_bench's Entries, or the number of writes: the LOG has no flushes from which to infer it"
+            "the number of keys is db_bench's Entries, or that of the writes or of the entries before, whichever is larger: the "
+            "LOG has no flushes from which to infer it"
         )
     elif dropped >= _FEWEST_DROPS:
         found.keys = distinct_keys([n for n, _ in pairs], dropped)
