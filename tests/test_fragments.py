@@ -407,6 +407,21 @@ def test_a_store_that_statistics_show_is_there_at_the_start(tmp_path: Path) -> N
     assert not json.loads((tmp_path / "run" / "summary.json").read_text()).get("interval")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our options: write_buffer_size=268435456;max_background_jobs=8",
+        "opts.write_buffer_size = 256 << 20;\nopts.max_background_jobs = 8;",
+    ],
+)
+def test_options_beside_statistics_are_those_of_the_store(text: str, tmp_path: Path) -> None:
+    """A report has options, statistics and prose in one text; what it sets is not said to be missing."""
+    found = imported(tmp_path, ["Hello, our store is slow = bad.", *text.split("\n"), *database(600.0, 100, 6.0), *TABLE])
+
+    assert {"write_buffer_size": 256 << 20, "max_background_jobs": 8} == found["options"]
+    assert not any("contains no options" in note for note in found["import"]["notes"])
+
+
 def test_writes_of_several_keys_are_noted(tmp_path: Path) -> None:
     """RocksDB counts batches as writes; rates and the simulated load count keys."""
     lines = [text.replace("100K writes, 100K keys", "100K writes, 5000K keys") for text in database(600.0, 100, 6.0)]

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +17,9 @@ from lsmlab.models.engines.make import DEFAULT_FAMILY
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.ignored import IgnoredOption, merged_ignored
 from lsmlab.models.options.options_file import OptionsFile, points, read_options
-from lsmlab.models.options.values import plain
+from lsmlab.models.options.values import option_types, plain
+from lsmlab.models.text.files import TextLines
+from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.models.version import Version
 from lsmlab.models.workloads.trace import TraceColumn, read_trace
 from lsmlab.validation.importer.plausible import refuse_impossible
@@ -56,6 +58,9 @@ _AT_SWITCH_US: Final = 10_000
 """Longest time between a memtable switch and the line of the stop that it causes."""
 _MOSTLY: Final = 0.5
 """Share of the time after the last write from which stops explain that there was no other."""
+_SETTING: Final = re.compile(r"(?<!\w)(?:\w{1,80}(?:\.|->))?([a-z]\w{1,80}) {0,3}= {0,3}[\w\"'-]")
+_FIRST_LINES: Final = 2_000
+"""Setting of an option in prose or code, and lines of a text that are searched for such."""
 _FEW_OPENS: Final = 3
 """Largest number of opens that a note lists."""
 _TOLD: Final = 0.5
@@ -239,6 +244,9 @@ def read(
         options_path = next((file for place in places if place.is_dir() and (file := newest_options(place))), None)
         notes += [f"options: those of {options_path.name}, as no LOG contains any"] if options_path is not None else []
     options = _file_families(options_path) if options_path is not None else _header(log, busiest, notes)
+    if not options and (pasted := _pasted_options(log_files(places))) is not None:
+        options = {DEFAULT_FAMILY: pasted}
+        notes[:] = [f"options: {len(pasted.overrides)} of the lines beside the LOG; all others have their defaults"]
     chosen = options.get(busiest) or options.get(DEFAULT_FAMILY)
     notes += dict.fromkeys(note for family in options.values() for note in (*family.notes, *family.untold.values()))
     notes += _families_without_options(options, jobs)
@@ -248,6 +256,20 @@ def read(
     notes += [*_other_stores(found), *_options_changes(found), *_options_of_later_opens(found), *_earlier_uptimes(found)]
     refuse_impossible(log, jobs, stalls)
     return found
+
+
+def _pasted_options(files: Sequence[Path]) -> OptionsFile | None:
+    """Return the options that someone has pasted beside lines of a LOG or statistics; None without any that can be read."""
+    lines = [
+        line
+        for file in files
+        for _, line in islice(PlainLines(TextLines(file)), _FIRST_LINES)
+        if any(found[1] in option_types() for found in _SETTING.finditer(line))
+    ]
+    try:
+        return read_options("\n".join([*lines, ""])) if lines else None
+    except InputError:
+        return None
 
 
 def _whole_path(places: Sequence[Path]) -> Path:
