@@ -10,7 +10,7 @@ from lsmlab.reports.headline import endurance_years
 from lsmlab.reports.run_data import RunData, configuration
 from lsmlab.sim.explain.bottleneck import SATURATED
 from lsmlab.sim.explain.not_simulated import not_covered, remarks, warnings
-from lsmlab.sim.studies.intervals import Knowledge, knowledge_of
+from lsmlab.sim.studies.intervals import IMPORTED_SET, Knowledge, knowledge_of
 from lsmlab.sim.studies.metrics import METRICS
 from lsmlab.sim.studies.summary_intervals import intervals
 
@@ -128,7 +128,9 @@ def _real_store(run: RunData) -> str:
     left_out = not_covered(run.summary.get("not_simulated") or ())
     shown = [f"{metric.label} {metric.form(low)} to {metric.form(high)}" for metric, low, high in ends if low is not None]
     if knowledge is None or not shown:
-        return "How far the real store may be off is not known: nobody recorded runs of this kind."
+        imported = (config.get("host") or {}).get("parameters") == IMPORTED_SET
+        why = "the imported text lacks options or machine" if imported else "nobody recorded runs of this kind"
+        return f"How far the real store may be off is not known: {why}."
     errors = f"They are the errors of {_RECORDED[knowledge]}. {left_out}".rstrip()
     return f"90 % intervals for the real store: {', '.join(shown)}. {errors}"
 

@@ -184,14 +184,16 @@ def knowledge_of(config: Mapping[str, Any]) -> Knowledge | None:
 
     No store on several devices was recorded, so the error of its numbers is not known.
 
-    A parameter set counts only with the drive for which it was applied: another drive is known from its data sheet alone.
+    A parameter set counts only with the drive for which it was applied: another drive is known from its data sheet alone. The
+    errors of imported stores are those of LOGs that show options and machine.
     """
     if not config or config.get("cold_device") or config.get("wal_device"):
         return None
     name, drive = (config.get("host") or {}).get("parameters"), (config.get("device") or {}).get("name")
     constants = config.get("parameters") or {}
     if name == drive == IMPORTED_SET:
-        return None if constants.get("empty") else Knowledge.IMPORTED
+        shown = (config.get("engine") or {}).get("options_file") and not constants.get("empty")
+        return Knowledge.IMPORTED if shown else None
     applied = constants.get("drive")
     return Knowledge.MEASURED if name is not None and applied is not None and applied == drive else Knowledge.CATALOGUE
 
