@@ -422,6 +422,22 @@ def test_options_beside_statistics_are_those_of_the_store(text: str, tmp_path: P
     assert not any("contains no options" in note for note in found["import"]["notes"])
 
 
+def test_spaces_of_a_web_page_are_spaces(tmp_path: Path) -> None:
+    """Tables copied from the source of a page have &nbsp; between their columns."""
+    plain = [*database(600.0, 100, 6.0), *TABLE]
+    found, true = (imported(tmp_path, [text.replace("  ", end) for text in plain]) for end in ("&nbsp; ", "  "))
+
+    assert found["levels"] == true["levels"]
+    assert found["write_amplification"] == true["write_amplification"]
+
+
+def test_l0_of_a_table_has_the_amplification_of_its_own_merges(tmp_path: Path) -> None:
+    """Merges within L0 write more than was flushed: its W-Amp is relative to the flushed bytes, where the statistics have them."""
+    found = imported(tmp_path, [*database(600.0, 100, 6.0), *TABLE, "Flush(GB): cumulative 0.200, interval 0.000"])
+
+    assert 2.0 == pytest.approx(found["levels"][0]["w_amp"], rel=0.01)
+
+
 def test_writes_of_several_keys_are_noted(tmp_path: Path) -> None:
     """RocksDB counts batches as writes; rates and the simulated load count keys."""
     lines = [text.replace("100K writes, 100K keys", "100K writes, 5000K keys") for text in database(600.0, 100, 6.0)]

@@ -56,6 +56,8 @@ _ROW: Final = re.compile(r'(?:(?:"[^"]*"|[^",]*),){1,20}(?=")|(?="(?:[^"]|"")*"\
 """Begin of a row of a CSV file whose last cell is the message, in quotes; the only cell must end in its line."""
 _ENTITY: Final = re.compile(r"&(?:quot|lt|gt|amp|nbsp|apos|#\d{1,5}|#x[0-9A-Fa-f]{1,4});")
 """Signs as web pages write them."""
+_WEB_SPACES: Final = re.compile(" *\xa0[ \xa0]*")
+"""Run of spaces, of which web pages keep all but one as spaces without a break."""
 _LATIN_LETTERS: Final = 0xDCC0
 """From here on such a byte is a letter in latin-1."""
 _NAME: Final = re.compile(r'"cf_name": "[^"]*"|\[[^\]"]*\]|\S*[/\\]\S*|Options\.\S+.*')
@@ -93,6 +95,8 @@ class PlainLines:
                 text = text.replace("\0", "")
             if "&" in text and _ENTITY.search(text):
                 text = html.unescape(text)
+            if "\xa0" in text:
+                text = _WEB_SPACES.sub(" ", text)
             if is_plain(text):
                 if not self._own or self._prefix.known:
                     self._own = True

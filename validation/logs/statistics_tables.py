@@ -235,8 +235,9 @@ def _levels(dump: StatsDump) -> list[dict[str, Any]]:
     """Return the rows of all families by level.
 
     W-Amp is RocksDB's: bytes written to both kinds of files by those read from the levels above and from blob files; of L0 by
-    those that came in, where each byte that its jobs wrote counts as flushed.
+    those that came in. Without the flushed bytes, each byte that its jobs wrote counts as flushed.
     """
+    flushed = [size for family in dump.families.values() if (size := _flushed(family)) is not None]
     rows: dict[int, dict[str, Any]] = {}
     blobs: dict[int, dict[str, float]] = {}
     for family in dump.families.values():
@@ -249,7 +250,8 @@ def _levels(dump: StatsDump) -> list[dict[str, Any]]:
                 own |= {column: amount + cells.get(column, 0.0) * _GIB for column, amount in own.items()}
     for level, row in rows.items():
         written = row["write_bytes"] + blobs[level]["Wblob(GB)"]
-        base = written + _ingested(dump, "bytes") if level == 0 else row["read_upper_bytes"] + blobs[level]["Rblob(GB)"]
+        came_in = (sum(flushed) if len(flushed) == len(dump.families) else written) + _ingested(dump, "bytes")
+        base = came_in if level == 0 else row["read_upper_bytes"] + blobs[level]["Rblob(GB)"]
         row["w_amp"] = written / base if base else None
     return [rows[level] for level in sorted(rows)]
 
