@@ -249,7 +249,7 @@ def _load_numbers(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
         )
     if load["entries_before"]:
         rows.append(
-            ("entries at the start", f"{load['entries_before']:,.0f}", "", "sizes of files older than the LOG")
+            ("entries at the start", f"{load['entries_before']:,.0f}", "", "sizes of files older than the input")
         )
     return rows
 

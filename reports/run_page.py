@@ -41,23 +41,22 @@ def run_parts(
     """Return the parts of a run's page, and the HTML at its end.
 
     What was simulated, five answers, headline numbers with `sentences`, the explorer with the figures `over_time` (none: no
-    explorer), the figures of the `whole` run, `more` sections, and the configuration.
+    explorer, and a page too short for contents), the figures of the `whole` run, `more` sections, and the configuration.
     """
     lead = lead_sentences(run)
     tiles = Tiles([Tile(fact.label, fact.text, fact.note, f"fact-{fact.key}") for fact in headline(run)])
     explorer, end = explorer_parts(run, Timeline.of(run.times_s), over_time, time_label) if over_time else ([], "")
     return [
-        _contents(over_time, whole, more), *([Story(lead)] if lead else []), answers(run),
+        *([_contents([*over_time, *whole], more)] if over_time else []), *([Story(lead)] if lead else []), answers(run),
         Html('<div id="numbers"><h2 class="hidden">Numbers</h2>'), tiles, Story(sentences), Html("</div>"),
         *phases(run), *devices(run), *explorer, *whole, *databases(run), *column_families(run), *more, configuration(run),
     ], end  # fmt: skip
 
 
-def _contents(over_time: Sequence[Figure], whole: Sequence[Figure], more: Iterable[Section]) -> Html:
+def _contents(figures: Iterable[Figure], more: Iterable[Section]) -> Html:
     """Return the table of contents of a run's page, which stays at the top."""
-    links = [("answers", "Answers"), ("numbers", "Numbers")]
-    links += [("explorer", "Explorer"), ("tree", "Tree"), ("jobs", "Jobs")] if over_time else []
-    links += [(f"section-{figure.id}", figure.short or figure.title) for figure in (*over_time, *whole)]
+    links = [("answers", "Answers"), ("numbers", "Numbers"), ("explorer", "Explorer"), ("tree", "Tree"), ("jobs", "Jobs")]
+    links += [(f"section-{figure.id}", figure.short or figure.title) for figure in figures]
     links += [*((section.place, section.place.capitalize()) for section in more), ("configuration", "Configuration")]
     items = "".join(f'<li><a href="#{place}">{escaped(name)}</a></li>' for place, name in links)
     return Html(f'<nav id="contents" aria-label="Contents"><ul>{items}</ul></nav>')

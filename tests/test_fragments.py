@@ -432,7 +432,7 @@ def test_spaces_of_a_web_page_are_spaces(tmp_path: Path) -> None:
 
 
 def test_l0_of_a_table_has_the_amplification_of_its_own_merges(tmp_path: Path) -> None:
-    """Merges within L0 write more than was flushed: its W-Amp is relative to the flushed bytes, where the statistics have them."""
+    """Merges within L0 write more than was flushed; its W-Amp is relative to the flushed bytes that the statistics have."""
     found = imported(tmp_path, [*database(600.0, 100, 6.0), *TABLE, "Flush(GB): cumulative 0.200, interval 0.000"])
 
     assert 2.0 == pytest.approx(found["levels"][0]["w_amp"], rel=0.01)
