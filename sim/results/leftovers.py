@@ -80,18 +80,20 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def move_files(source: Path, target: Path) -> None:
+def move_files(source: Path, target: Path, *, alone: bool = False) -> None:
     """Move a folder to `target`; if that exists, replace the files of the same name there and keep others.
 
-    Of two processes that do this at once, the second waits, so that all files are those of one process.
+    Of two processes that do this at once, the second waits, so that all files are those of one process. `alone`: remove the
+    other files afterwards; a process that reads the folder meanwhile finds all that a run has.
     """
     with _locked(target.parent):
         try:
             source.rename(target)
         except OSError:  # the target exists and is not empty
             target.mkdir(parents=True, exist_ok=True)
-            for path in sorted(source.iterdir()):
-                path.replace(target / path.name)
+            moved = [path.replace(target / path.name).name for path in sorted(source.iterdir())]
+            for path in [path for path in target.iterdir() if alone and path.name not in moved and path.name[0] != "."]:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 @contextmanager

@@ -128,7 +128,8 @@ def _outcome(store: RunStore, key: str, job: RunJob, result: Attempt | Exception
         return _placed(store, key, job, kept=result.kept)
     store.fail(key, f"{result.error}\n{result.trace}".rstrip())
     if job.directory is not None:
-        _remove_other(job.directory, key)
+        if _has_other(job.directory, key):
+            shutil.rmtree(job.directory)
         write_failure(job.directory, result.error)
     return RunOutcome(job, None, error=result.error, bad_input=result.bad_input)
 
@@ -145,8 +146,7 @@ def _placed(store: RunStore, key: str, job: RunJob, *, kept: bool) -> RunOutcome
     if job.directory is not None:
         about = {"name": job.name, "choices": job.choices, "parameters": job.parameters}
         if not (kept and _is_placed(job.directory, key, about)):
-            _remove_other(job.directory, key)
-            copy_run(folder, job.directory, about)
+            copy_run(folder, job.directory, about, alone=_has_other(job.directory, key))
         folder = job.directory
         shutil.rmtree(_failed(folder), ignore_errors=True)
     return RunOutcome(job, folder, wall_s, kept=kept)
@@ -160,10 +160,9 @@ def _is_placed(directory: Path, key: str, about: Mapping[str, Any]) -> bool:
     return all(content.get(name) == value for name, value in about.items())
 
 
-def _remove_other(directory: Path, key: str) -> None:
-    """Remove the result of another configuration, from an earlier command, with its page."""
-    if key_of_folder(directory) not in (None, key):
-        shutil.rmtree(directory)
+def _has_other(directory: Path, key: str) -> bool:
+    """Return whether a folder has the result of another configuration, from an earlier command, maybe with its page."""
+    return key_of_folder(directory) not in (None, key)
 
 
 def _failed(directory: Path) -> Path:

@@ -112,11 +112,11 @@ class RunStore:
         return removed
 
 
-def copy_run(source: Path, target: Path, about: Mapping[str, Any]) -> None:
+def copy_run(source: Path, target: Path, about: Mapping[str, Any], *, alone: bool = False) -> None:
     """Put a stored run into a folder of results: with hard links if the file system allows them, else with copies.
 
     The folder needs no store. A new folder appears in one atomic step; in an existing folder, the files of the run
-    replace files of the same name. `about`: further keys of run.json.
+    replace files of the same name, and others go if the run is to be `alone`. `about`: further keys of run.json.
     """
     staging = partial_path(target)
     shutil.rmtree(staging, ignore_errors=True)
@@ -128,7 +128,7 @@ def copy_run(source: Path, target: Path, about: Mapping[str, Any]) -> None:
                     _link(path, staging / path.name)
             content = {**json.loads((source / ABOUT).read_text(encoding="utf-8")), **about}
             (staging / ABOUT).write_text(to_json(content), encoding="utf-8")
-            move_files(staging, target)
+            move_files(staging, target, alone=alone)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
