@@ -158,3 +158,110 @@ def test_flink_settings_that_cannot_be_read(old: str, new: str) -> None:
             read_options(text)
     else:
         assert ["predefined_options"] == [option.name for option in read_options(text).not_simulated]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "note"),
+    [
+        ("block_cache_size=1GB\nblock_size=1\nblock_cache_size=8GB\n", {"cache_size": 8 << 30, "block_size": 1},
+         "cache_size 1073741824 (line 1), 8589934592 (line 3)"),
+        ("num_levels=5;num_levels=6;num_levels=7\nrow_cache=1;row_cache=2\n", {"num_levels": 7},
+         "num_levels 5 (line 1), 6 (line 1), 7 (line 1); row_cache 1 (line 2), 2 (line 2)"),
+        ("options.num_levels = 4;\noptions.num_levels = 3;\n", {"num_levels": 3}, "num_levels 4 (line 1), 3 (line 2)"),
+        ('[CFOptions "default"]\n  num_levels=4\n  num_levels=3\n', {"num_levels": 3}, "num_levels 4 (line 2), 3 (line 3)"),
+    ],
+    ids=["cache", "string", "code", "OPTIONS"],
+)  # fmt: skip
+def test_an_option_that_a_text_sets_to_several_values(text: str, values: dict[str, object], note: str) -> None:
+    """The last value counts, and a note has all of them with their lines."""
+    found = read_options(text)
+    assert found.overrides == values
+    assert found.notes == [f"set more than once, of which the last value here counts: {note}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "write_buffer_size=64MB\nwrite_buffer_size=67108864\nname=a\nname=b\n",
+        "rocksdb_default_cf_options=num_levels=4\nrocksdb_override_cf_options=a={num_levels=5};b={num_levels=6}\n",
+        "RocksDB version: 7.8.3\n  Options.num_levels: 4\n  Options.num_levels: 5\n",
+    ],
+    ids=["equal", "families", "LOG"],
+)
+def test_an_option_that_a_text_sets_to_one_value(text: str) -> None:
+    """Equal values, those of several column families and the lines of a LOG's header are no contradiction."""
+    assert read_options(text).notes == []
+
+
+FIFO = "compaction_style=kCompactionStyleFIFO\ncompaction_options_fifo={ttl=3600;allow_compaction=true;}\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "own", "ttl", "note"),
+    [
+        ("", "", 3600, "compaction_options_fifo.ttl=3600 is taken"),
+        ("", "ttl=0", 3600, "compaction_options_fifo.ttl=3600 is taken"),
+        ("", "ttl=60", 60, "compaction_options_fifo.ttl=3600 is not taken, as ttl=60 is set"),
+        ("5.18.3", "ttl=0", 3600, ""),
+        ("5.18.3", "ttl=60", 3600, ""),
+        ("6.0.1", "ttl=60", 60, "compaction_options_fifo.ttl=3600 is without effect from RocksDB 6.0 on"),
+        ("6.0.1", "", None, "compaction_options_fifo.ttl=3600 is without effect from RocksDB 6.0 on"),
+    ],
+)
+def test_the_former_ttl_of_fifo(release: str, own: str, ttl: int | None, note: str) -> None:
+    """It was a member of compaction_options_fifo before 6.0; where it is not the one in force, a note says so."""
+    head = f"[Version]\nrocksdb_version={release}\n[CFOptions \"default\"]\n" if release else ""
+    found = read_options(f"{head}{FIFO}{own}\n")
+    assert found.overrides.get("ttl") == ttl
+    assert note in notes(found)
+    assert bool(note) == bool(found.notes)
+
+
+def test_the_former_ttl_of_fifo_in_a_levelled_store() -> None:
+    """There it has no effect in any release."""
+    found = read_options("compaction_options_fifo={ttl=3600;};ttl=60;num_levels=4\n")
+    assert (found.overrides, found.ignored) == ({"ttl": 60, "num_levels": 4}, {"compaction_options_fifo.ttl": "3600"})
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("o.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(256 << 20, cache);", 256 << 20),
+        ("auto wbm = std::make_shared<WriteBufferManager>(256 << 20);\no.write_buffer_manager = wbm;", 256 << 20),
+        ("o.setWriteBufferManager(new WriteBufferManager(1024, cache));", 1024),
+        ("o.num_levels = 4;\no.write_buffer_manager = wbm;", None),
+        ("num_levels=4\nwrite_buffer_manager=256MB", 256 << 20),
+        ("num_levels=4\nwrite_buffer_manager={buffer_size=1k;allow_stall=true}", 1024),
+        ("num_levels=4\nwrite_buffer_manager={allow_stall=true}", None),
+    ],
+)
+def test_a_write_buffer_manager_limits_memtables(text: str, size: int | None) -> None:
+    """Its size is db_write_buffer_size; a note asks for one that the text does not show."""
+    found = read_options(f"{text}\n")
+    assert found.overrides.get("db_write_buffer_size") == size
+    assert ("set db_write_buffer_size" in notes(found)) == (size is None)
+    assert "write_buffer_manager" not in found.ignored
+
+
+def test_code_whose_last_value_is_not_readable() -> None:
+    """The value before does not count any more, and one after it does."""
+    text = "o.set_max_background_jobs(6);\no.increase_parallelism(num_cpus::get() as i32);\n"
+    found = read_options(f"o.set_num_levels(n);\no.set_num_levels(5);\n{text}")
+    assert found.overrides == {"num_levels": 5}
+    assert found.notes == [
+        "line 4: max_background_jobs: num_cpus::get() as i32 is not read; set its value; "
+        "the value of line 3 does not count any more"
+    ]
+    assert values("o.num_levels = 4;\no.IncreaseParallelism();\n") == {"num_levels": 4, "max_background_jobs": 16}
+    assert "write_buffer_size" not in values(f"{KAFKA}    options.setWriteBufferSize(config.size());\n")
+
+
+def test_truth_values_of_host_programs() -> None:
+    """MySQL has ON and OFF, Kvrocks yes and no; a compression of the name "no" is none of these."""
+    mysql = "rocksdb_use_direct_reads=ON\nrocksdb_enable_blob_files = off\nrocksdb_advise_random_on_open=ON\ncompression=no\n"
+    found = read_options(mysql)
+    assert values(mysql) == {"use_direct_reads": True, "enable_blob_files": False, "compression": "kNoCompression"}
+    assert found.not_simulated == []
+    assert values("rocksdb.compression no\nrocksdb.use_direct_reads yes\n") == {
+        "compression": "kNoCompression", "use_direct_reads": True,
+    }  # fmt: skip

@@ -98,8 +98,7 @@ def read_kvrocks(lines: NumberedLines) -> Iterator[OptionEntry]:
             name, value = (found[1] or found[2]).lower(), found[3]
             name = _OF_KVROCKS.get(name, name)
             mib = name in _MIB_OF_KVROCKS and value.isdigit()
-            value = f"{int(value) << 20}" if mib else {"yes": "true", "no": "false"}.get(value, value)
-            yield OptionEntry(number, "CF", "default", _WITH_CAPITALS.get(name, name), value)
+            yield OptionEntry(number, "CF", "default", _WITH_CAPITALS.get(name, name), f"{int(value) << 20}" if mib else value)
 
 
 def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:

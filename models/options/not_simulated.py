@@ -210,6 +210,7 @@ _FAMILY: Final[Mapping[str, NotSimulated]] = {
     "compaction_measure_io_stats": _none(_LABEL),
     "compaction_options_fifo.allow_trivial_copy_when_change_temperature": _none("counts only with temperatures"),
     "compaction_options_fifo.trivial_copy_buffer_size": _none("counts only with temperatures"),
+    "compaction_options_fifo.ttl": _none("before 6.0 the name of FIFO's ttl, which is taken; later without effect"),
     "compaction_options_universal.incremental": _large("false", "full compactions are made in parts, which frees space earlier"),
     "compaction_options_universal.reduce_file_locking": _none("counts only with a thread pool of bottom priority"),
     "comparator": _small("leveldb.BytewiseComparator", "CPU of comparing keys, and the order of keys, are those of bytes"),
