@@ -265,3 +265,70 @@ def test_truth_values_of_host_programs() -> None:
     assert values("rocksdb.compression no\nrocksdb.use_direct_reads yes\n") == {
         "compression": "kNoCompression", "use_direct_reads": True,
     }  # fmt: skip
+
+
+FIRST = "rocksdb:\n  hot:\n    num_levels: 4\n    bytes_per_sync: 1\n"
+FAMILIES = "rocksdb:\n  max_open_files: 8\n  {}:\n    default:\n      num_levels: 4\n    index:\n      num_levels: 5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "left_out"),
+    [
+        (f"{FIRST}  cold:\n    num_levels: 5\n    max_open_files: 8\n", {"num_levels": 4, "bytes_per_sync": 1}, "[cold]"),
+        (f"{FIRST}  cold:\n    max_open_files: 8\n", {"num_levels": 4, "bytes_per_sync": 1, "max_open_files": 8}, ""),
+        (f"{FIRST}  cold:\n    num_levels: 5\n  warm:\n    max_open_files: 8\n", {"num_levels": 4, "bytes_per_sync": 1},
+         "[cold], [warm]"),
+        (f"{FIRST}  default:\n    num_levels: 5\n", {"num_levels": 5}, "[hot]"),
+        ('{"a": {"db": {"max_open_files": 8}, "cf": {"num_levels": 4}}, "b": {"db": {"max_open_files": 9}}}\n',
+         {"max_open_files": 8, "num_levels": 4}, "[b]"),
+        ('{\n  "a": {\n    "num_levels": 4\n  },\n  "b": {\n    "num_levels": 5\n  }\n}\n', {"num_levels": 4}, "[b]"),
+        ("[mon]\nmon_rocksdb_options = num_levels=4,max_open_files=8\n[osd]\nbluestore_rocksdb_options = num_levels=5\n"
+         "bluestore_rocksdb_options_annex = ttl=9\n", {"num_levels": 5}, "[mon_rocksdb_options]"),
+        ("mon_rocksdb_options = num_levels=4\n", {"num_levels": 4}, ""),
+        ('{\n  "Db": {\n    "AdditionalRocksDbOptions": "max_open_files=8;",\n'
+         '    "StateDbAdditionalRocksDbOptions": "num_levels=4;"\n  }\n}\n', {"max_open_files": 8},
+         "[StateDbAdditionalRocksDbOptions]"),
+        ("rocksdb:\n  num_levels: 4\n  columnFamilyOptions:\n    numLevels: 4\n  maxOpenFiles: 8\n",
+         {"num_levels": 4, "max_open_files": 8}, ""),
+        ("a:\n  compaction_options_universal:\n    size_ratio: 3\n  table_factory:\n    block_size: 9\n",
+         {"compaction_options_universal.size_ratio": 3, "block_size": 9}, ""),
+        ("http:\n  ttl: 7\nrocksdb:\n  num_levels: 4\n", {"num_levels": 4}, ""),
+        ("http:\n  ttl: 7\n  env: a\nrocksdb:\n  num_levels: 4\n  env: b\n", {"num_levels": 4}, "[http]"),
+        ('env:\n- name: ROCKSDB_NUM_LEVELS\n  value: "4"\n- name: ROCKSDB_MAX_OPEN_FILES\n  value: "8"\n',
+         {"num_levels": 4, "max_open_files": 8}, ""),
+    ],
+    ids=["several", "disjoint", "one disjoint", "default", "JSON", "indented JSON", "Ceph", "Ceph's monitor", "Nethermind", "Zeebe",
+         "parts", "other parts", "other sections", "environment"],
+)  # fmt: skip
+def test_sections_of_several_databases(text: str, wanted: dict[str, object], left_out: str) -> None:
+    """Of maps and option strings beside each other that are about different databases, one is read and the others are named."""
+    found = read_options(text)
+    assert {name: value for name, value in values(text).items() if name != "ttl"} == wanted
+    assert [note.partition(": ")[2] for note in found.notes] == ([left_out] if left_out else [])
+    assert found.families == ("default",)
+
+
+@pytest.mark.parametrize("key", ["column_families", "families", "cf_options", "columnFamilies"])
+def test_maps_of_column_families(key: str) -> None:
+    """A map of families has the options of one family each."""
+    found = read_options(FAMILIES.format(key))
+    assert (found.families, found.notes) == (("default", "index"), [])
+    assert found.overrides == {"max_open_files": 8, "num_levels": 4}
+    assert read_options(FAMILIES.format(key), "index").overrides == {"num_levels": 5}
+
+
+SHARED = '[storage.block-cache]\ncapacity = "30GB"\n'
+FAMILY = '[rocksdb.defaultcf]\nblock-cache-size = "8GB"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [(SHARED + FAMILY, 30), (FAMILY + SHARED, 30), (FAMILY + SHARED + "shared = true\n", 30), (FAMILY + SHARED + "shared = false\n", 8),
+     (FAMILY, 8)],
+)  # fmt: skip
+def test_the_shared_cache_of_tikv(text: str, size: int) -> None:
+    """It counts wherever it stands, unless each family has a cache of its own."""
+    found = read_options(text)
+    assert found.overrides == {"cache_size": size << 30}
+    assert ("set more than once" in notes(found)) == ("GB" in text and size == 30)
+    assert [one.name for one in found.not_simulated] == (["shared_block_cache"] if "false" in text else [])

@@ -17,6 +17,7 @@ from typing import Any, Final
 from lsmlab.models.options.not_simulated import NOT_SIMULATED
 from lsmlab.models.options.options_text import NumberedLines, OptionEntry
 from lsmlab.models.options.presets import optimized
+from lsmlab.models.options.sections import snake_case
 from lsmlab.models.options.values import option_types
 
 _SETTER: Final = re.compile(r"(?:\.|->|::|^)\s*(?:[sS]et_?(?=[A-Za-z])|(?=[iI]ncrease_?[pP]arallelism))(\w{1,80})\s*\(")
@@ -119,7 +120,7 @@ def _option_name(text: str) -> str:
     >>> [_option_name(text) for text in ("LevelZeroStopWritesTrigger", "max_open_files", "CompressionType", "SizeRatio")]
     ['level0_stop_writes_trigger', 'max_open_files', 'compression', 'compaction_options_universal.size_ratio']
     """
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower().replace("level_zero_", "level0_")
+    name = snake_case(text).replace("level_zero_", "level0_")
     name = _NAMES.get(name, name)
     return name if name in option_types() else _members().get(name, name)
 

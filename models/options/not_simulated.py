@@ -327,6 +327,7 @@ _HOST: Final[Mapping[str, NotSimulated]] = {
     "memory.managed": _large("false", "Flink's memory of a slot bounds memtables and block cache; memory.fixed-per-slot is read"),
     "memory.partitioned_index_filters": _large("false", "as partition_filters"),
     "metrics.*": _none(_LABEL),
+    "shared_block_cache": _large("true", "each column family has a block cache of its own, as its block-cache-size says"),
     "timer_service.*": _none("where Flink keeps its timers, a small part of the load"),
     "titan.enabled": _large("false", "Titan keeps values apart in blob files of its own, and collects their garbage"),
     "titan.*": _none("counts only with titan.enabled"),
