@@ -297,8 +297,8 @@ FAMILIES = "rocksdb:\n  max_open_files: 8\n  {}:\n    default:\n      num_levels
         ('env:\n- name: ROCKSDB_NUM_LEVELS\n  value: "4"\n- name: ROCKSDB_MAX_OPEN_FILES\n  value: "8"\n',
          {"num_levels": 4, "max_open_files": 8}, ""),
     ],
-    ids=["several", "disjoint", "one disjoint", "default", "JSON", "indented JSON", "Ceph", "Ceph's monitor", "Nethermind", "Zeebe",
-         "parts", "other parts", "other sections", "environment"],
+    ids=["several", "disjoint", "one disjoint", "default", "JSON", "indented JSON", "Ceph", "Ceph's monitor", "Nethermind",
+         "Zeebe", "parts", "other parts", "other sections", "environment"],
 )  # fmt: skip
 def test_sections_of_several_databases(text: str, wanted: dict[str, object], left_out: str) -> None:
     """Of maps and option strings beside each other that are about different databases, one is read and the others are named."""
@@ -323,8 +323,10 @@ FAMILY = '[rocksdb.defaultcf]\nblock-cache-size = "8GB"\n'
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [(SHARED + FAMILY, 30), (FAMILY + SHARED, 30), (FAMILY + SHARED + "shared = true\n", 30), (FAMILY + SHARED + "shared = false\n", 8),
-     (FAMILY, 8)],
+    [
+        (SHARED + FAMILY, 30), (FAMILY + SHARED, 30), (FAMILY, 8), (f"{FAMILY}{SHARED}shared = true\n", 30),
+        (f"{FAMILY}{SHARED}shared = false\n", 8),
+    ],
 )  # fmt: skip
 def test_the_shared_cache_of_tikv(text: str, size: int) -> None:
     """It counts wherever it stands, unless each family has a cache of its own."""
@@ -332,3 +334,40 @@ def test_the_shared_cache_of_tikv(text: str, size: int) -> None:
     assert found.overrides == {"cache_size": size << 30}
     assert ("set more than once" in notes(found)) == ("GB" in text and size == 30)
     assert [one.name for one in found.not_simulated] == (["shared_block_cache"] if "false" in text else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Version]\n  pebble_version=0.1\n[Options]\n  bytes_per_sync=524288\n",
+        "[Options]\n  bytes_per_sync=524288\n[Level \"0\"]\n  block_size=32768\n",
+    ],
+)
+def test_options_files_of_pebble_are_refused(text: str) -> None:
+    """Pebble has some names of RocksDB, and is another store."""
+    with pytest.raises(InputError, match=r"options text:\d: .* Pebble, .*: give an OPTIONS file of RocksDB"):
+        read_options(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("./db_bench --benchmarks=fillrandom,stats --num_levels=4 --compression_type=none --cache_size=8GB --disable_wal=1\n",
+         {"num_levels": 4, "compression": "kNoCompression", "cache_size": 8 << 30, "disable_wal": True}),
+        ("sudo numactl -N 0 ./db_bench \\\n  --benchmarks=fillrandom \\\n  --num_levels=4\n", {"num_levels": 4}),
+        ("WHO     MASK  LEVEL     OPTION   VALUE   RO\n"
+         "osd           advanced  bluestore_rocksdb_options num_levels=4,max_open_files=8   *\n"
+         "osd     class:ssd  advanced  osd_memory_target         4294967296\n", {"num_levels": 4, "max_open_files": 8}),
+        ("[rocksdb]\nnum-levels = 4\nlevel0-compaction-trigger = 5\npending-compactions-stop-trigger = 9\n"
+         "total-write-buffer-size = 8\n", {"num_levels": 4, "level0_file_num_compaction_trigger": 5,
+         "hard_pending_compaction_bytes_limit": 9, "db_write_buffer_size": 8}),
+        ("--Xplugin-rocksdb-cache-capacity=9\n--Xplugin-rocksdb-max-open-files=8\n", {"cache_size": 9, "max_open_files": 8}),
+        ("rocksdb.options.num_levels = 4\nrocksdb.options.write_buffer_size = 0.5GB\n",
+         {"num_levels": 4, "write_buffer_size": 1 << 29}),
+        ("rocksdb:\n  disableWal: true\n  maxOpenFiles: 8\n", {"disable_wal": True, "max_open_files": 8}),
+    ],
+    ids=["db_bench", "shell", "Ceph's table", "ArangoDB", "Besu", "two prefixes", "Zeebe"],
+)  # fmt: skip
+def test_names_of_other_hosts(text: str, wanted: dict[str, object]) -> None:
+    """Commands of db_bench, `ceph config dump`, ArangoDB's and Besu's settings are RocksDB's options."""
+    assert values(text) == wanted

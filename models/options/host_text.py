@@ -12,6 +12,8 @@ from typing import Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.not_simulated import NOT_SIMULATED
 from lsmlab.models.options.options_text import (
+    CEPH_ROW,
+    DB_BENCH,
     KVROCKS,
     NAME,
     NumberedLines,
@@ -56,7 +58,7 @@ _CEPH_FAMILY: Final = re.compile(r"(\w+)(?:\((\d+)(?:,[\d-]*)?\))?(?:=(.*))?")
 """Name, number and options of column families in this setting (RocksDBStore::parse_sharding_def)."""
 _TABLE_FACTORIES: Final = ("block_based_table_factory", "table_factory")
 _OUTER_NAMES: Final = re.compile(
-    r"(?:loose_)?(?:rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.|\w*?opt(?:ion)?s?\.)"
+    r"(?:loose_)?(?:(?:x?plugin_)?rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.|\w*?opt(?:ion)?s?\.)"
 )
 """What host programs put before the name of an option. Nebula's rocksdb_block_cache is a number of MiB."""
 _OF_FLINK: Final = {
@@ -84,6 +86,15 @@ _OF_PIKA: Final = {
     "max_cache_files": "max_open_files", "rate_limiter_bandwidth": "rate_limiter_bytes_per_sec",
 }  # fmt: skip
 """Options by their names in Pika's file (conf/pika.conf)."""
+_OF_ARANGODB: Final = {
+    "level0_compaction_trigger": "level0_file_num_compaction_trigger", "level0_stop_trigger": "level0_stop_writes_trigger",
+    "level0_slowdown_trigger": "level0_slowdown_writes_trigger", "total_write_buffer_size": "db_write_buffer_size",
+    "pending_compactions_slowdown_trigger": "soft_pending_compaction_bytes_limit",
+    "pending_compactions_stop_trigger": "hard_pending_compaction_bytes_limit",
+}  # fmt: skip
+"""Options by their names in ArangoDB's section rocksdb (RocksDBOptionFeature)."""
+_OF_OTHERS: Final = {"compression_type": "compression", "cache_capacity": "block_cache_size"}
+"""Options by their names in db_bench's flags and in Besu's."""
 _OF_KVROCKS: Final = {
     "max-io-mb": "rate_limiter_bytes_per_sec", "subkey_block_cache_size": "block_cache_size",
     "metadata_block_cache_size": "block_cache_size",
@@ -93,7 +104,7 @@ _MIB_OF_KVROCKS: Final = frozenset({
 })  # fmt: skip
 """Options whose numbers are MiB there."""
 _WITH_CAPITALS: Final = {name.lower(): name for name in NOT_SIMULATED if not name.islower()}
-_OTHER_NAMES: Final = {**_OF_FLINK, **_OF_TIKV, **_OF_PIKA, **_WITH_CAPITALS}
+_OTHER_NAMES: Final = {**_OF_FLINK, **_OF_TIKV, **_OF_PIKA, **_OF_ARANGODB, **_OF_OTHERS, **_WITH_CAPITALS}
 
 
 def read_kvrocks(lines: NumberedLines) -> Iterator[OptionEntry]:
@@ -120,7 +131,9 @@ def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
     nested: list[Placed] = []
     shared: list[OptionEntry] = []
     for number, raw in lines:
-        text = strip_comment(raw).removesuffix("\\").strip("\"'`, ")
+        text = DB_BENCH.sub("", strip_comment(raw).removesuffix("\\").strip("\"'`, "))
+        if row := CEPH_ROW.fullmatch(text):
+            text = f"{row['name']} = {row['value']}" if row["name"] else ""
         if title := _TITLE.fullmatch(text):
             section, prefix = _family_of(title[1]), "titan." if _TITAN_TITLE.fullmatch(title[1]) else ""
             nesting, is_shared = Nesting(), title[1] == _SHARED_TITLE
@@ -228,6 +241,8 @@ def _without_quotes(value: str) -> str:
 def _string_entries(number: int, family: str, pairs: Iterable[tuple[str, str]], prefix: str = "") -> Iterator[OptionEntry]:
     for outer_name, value in pairs:
         name = prefix + _option_name(outer_name)
+        if outer_name == "--cache_size":  # db_bench's block cache; other programs have a cache_size of something else
+            name = "block_cache_size"
         if outer_name == "rate-limiter-mode":  # TiKV's spelling
             value = _TIKV_MODES.get(value, value)
         if name in _TABLE_FACTORIES and value.startswith("{"):

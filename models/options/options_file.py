@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
@@ -37,7 +38,7 @@ from lsmlab.models.version import Version
 _NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|false|off|no|(0x)?0+|", re.IGNORECASE)
 _RELEASE: Final = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}(?![0-9])")
 _INDEXED: Final = re.compile(r"(\w+)\[([0-9]{1,4})\]")
-_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20}) ?([kKmMgGtT])i?[bB]?")
+_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20}(?:\.[0-9]{1,9})?) ?([kKmMgGtT])i?[bB]?")
 _PRODUCT: Final = re.compile(r"\d{1,19}(?:\s*\*\s*\d{1,19}){1,4}")
 """Number as program code has it: 64 * 1024 * 1024."""
 _POWER: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -148,7 +149,7 @@ def _without_unit(text: str) -> str:
     if _PRODUCT.fullmatch(text):
         return str(math.prod(int(factor) for factor in text.split("*")))
     match = _SUFFIXED.fullmatch(text)
-    return str(int(match.group(1)) * _POWER[match.group(2).lower()]) if match else text
+    return str(int(Decimal(match.group(1)) * _POWER[match.group(2).lower()])) if match else text
 
 
 @dataclass(slots=True)
@@ -268,7 +269,7 @@ class _Reader:
         if special is not None:
             special(self, text)
             return
-        if name not in option_types() or (name in _NEVER_IN_FILES and self.form is not Form.CODE):
+        if name not in option_types() or name in _NEVER.get(self.form, _NEVER_IN_FILES):
             if name in NOT_SIMULATED:
                 self._remember(name, text)
             self.ignored[name] = text
@@ -431,10 +432,11 @@ _LISTS: Final = {
     "compression": "compression_per_level",
     "max_bytes_for_level_multiplier_addtl": "max_bytes_for_level_multiplier_additional",
 }
-_NEVER_IN_FILES: Final = frozenset(
-    {"blob_cache_size", "bloom_bits", "cache_size", "cf_paths", "db_paths", "disable_wal", "sync", "use_blob_cache"}
-)
-"""Options of the model that are db_bench flags, write options or objects: the reader ignores these names in files."""
+_NEVER_IN_STRINGS: Final = frozenset({"cache_size", "cf_paths", "db_paths", "sync"})
+_NEVER_IN_FILES: Final = _NEVER_IN_STRINGS | {"blob_cache_size", "bloom_bits", "disable_wal", "use_blob_cache"}
+_NEVER: Final[Mapping[Form, frozenset[str]]] = {Form.CODE: frozenset(), Form.STRINGS: _NEVER_IN_STRINGS}
+"""Options of the model that are flags of db_bench, write options or objects: the reader ignores these names in a form of text,
+`_NEVER_IN_FILES` in other ones. Host programs have settings of the first four names that are about something else."""
 
 
 def differing_options(first: OptionsFile, family: OptionsFile) -> dict[str, Any]:
