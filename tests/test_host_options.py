@@ -308,6 +308,14 @@ def test_sections_of_several_databases(text: str, wanted: dict[str, object], lef
     assert found.families == ("default",)
 
 
+def test_maps_without_end() -> None:
+    """Many settings in maps are refused, with the line; maps in maps are no more than some."""
+    with pytest.raises(InputError, match="options text:100002: more than 100000 settings in maps"):
+        read_options("a:\n" + "  num_levels: 4\n" * 100_001)
+    deep = "".join(f"{' ' * depth}a{depth}:\n" for depth in range(1000))
+    assert values(f"{deep}{' ' * 1000}num_levels: 4\n") == {"num_levels": 4}
+
+
 @pytest.mark.parametrize("key", ["column_families", "families", "cf_options", "columnFamilies"])
 def test_maps_of_column_families(key: str) -> None:
     """A map of families has the options of one family each."""

@@ -23,6 +23,9 @@ _OF_A_DATABASE: Final = re.compile(r".*rocks_?db_?options")
 _MAIN: Final = ("default", "bluestore_rocksdb_options")
 """Sections that are taken before others."""
 
+_DEEPEST: Final = 16
+"""Largest number of maps around a line."""
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -47,7 +50,8 @@ class Nesting:
             self._open.pop()
         if not (found and (found["list"] or found["sign"])):
             return False
-        self._open.append((indent, found["key"]))
+        if len(self._open) < _DEEPEST:
+            self._open.append((indent, found["key"]))
         return True
 
     @property

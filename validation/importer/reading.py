@@ -280,7 +280,7 @@ def _whole_path(places: Sequence[Path]) -> Path:
 
 
 def _other_stores(reading: Reading) -> list[str]:
-    """Return notes on opens of another release than the first, on options of one, and on opens of an empty store after flushes."""
+    """Return notes on opens and options of another release than the first, and on opens of an empty store after flushes."""
     opens = reading.log.openings
     flushed_us = [job.end_us for job in reading.jobs.done("flush") if job.end_us is not None and job.outputs]
     emptied = sum(1 for one in opens[1:] if one.sst_files == 0 and any(time < one.ready_us for time in flushed_us))
