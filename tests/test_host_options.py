@@ -285,6 +285,14 @@ FAMILIES = "rocksdb:\n  max_open_files: 8\n  {}:\n    default:\n      num_levels
         ("[mon]\nmon_rocksdb_options = num_levels=4,max_open_files=8\n[osd]\nbluestore_rocksdb_options = num_levels=5\n"
          "bluestore_rocksdb_options_annex = ttl=9\n", {"num_levels": 5}, "[mon_rocksdb_options]"),
         ("mon_rocksdb_options = num_levels=4\n", {"num_levels": 4}, ""),
+        ("[global]\nbluestore_rocksdb_options = num_levels=4,max_open_files=8\n[osd]\nbluestore_rocksdb_options = num_levels=5\n",
+         {"num_levels": 5}, "[bluestore_rocksdb_options of line 2]"),
+        ("[mysqld]\nrocksdb_max_open_files = 8\n[mysqld-8.0]\nrocksdb_default_cf_options = num_levels=4\n",
+         {"max_open_files": 8, "num_levels": 4}, ""),
+        ("[hot]\nnum_levels = 4\nmax_open_files = 8\n[cold]\nnum_levels = 5\nttl = 9\n", {"num_levels": 4, "max_open_files": 8},
+         "[cold]"),
+        ("[cache]\nttl = 9\n[rocksdb]\nnum_levels = 4\nttl = 8\n[backup]\nmax_open_files = 8\n", {"num_levels": 4},
+         "[cache], [backup]"),
         ('{\n  "Db": {\n    "AdditionalRocksDbOptions": "max_open_files=8;",\n'
          '    "StateDbAdditionalRocksDbOptions": "num_levels=4;"\n  }\n}\n', {"max_open_files": 8},
          "[StateDbAdditionalRocksDbOptions]"),
@@ -297,7 +305,8 @@ FAMILIES = "rocksdb:\n  max_open_files: 8\n  {}:\n    default:\n      num_levels
         ('env:\n- name: ROCKSDB_NUM_LEVELS\n  value: "4"\n- name: ROCKSDB_MAX_OPEN_FILES\n  value: "8"\n',
          {"num_levels": 4, "max_open_files": 8}, ""),
     ],
-    ids=["several", "disjoint", "one disjoint", "default", "JSON", "indented JSON", "Ceph", "Ceph's monitor", "Nethermind",
+    ids=["several", "disjoint", "one disjoint", "default", "JSON", "indented JSON", "Ceph", "Ceph's monitor", "Ceph's groups",
+         "MySQL's groups", "titles", "other titles", "Nethermind",
          "Zeebe", "parts", "other parts", "other sections", "environment"],
 )  # fmt: skip
 def test_sections_of_several_databases(text: str, wanted: dict[str, object], left_out: str) -> None:

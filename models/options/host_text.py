@@ -33,6 +33,8 @@ _TITLE: Final = re.compile(r"\[+([^\[\]]*)\]+")
 """Begin of a section in the file of a host program."""
 _FAMILY_TITLE: Final = re.compile(r"rocksdb\.(\w+)cf")
 """Title of the section of a column family in TiKV's file."""
+_GROUP: Final = re.compile(r"global|osd|mon|mgr|client|server|(?:mysqld|mariadb)[.\d-]*")
+"""Title of a section that others add to, in the files of Ceph and MySQL."""
 _SHARED_TITLE: Final = "storage.block-cache"
 """Title of a section of TiKV's file that holds for all column families."""
 _TITAN_TITLE: Final = re.compile(r"rocksdb\.(?:(\w+)cf\.)?titan")
@@ -120,14 +122,14 @@ def read_kvrocks(lines: NumberedLines) -> Iterator[OptionEntry]:
 def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
     """Yield the entries of option strings: name=value pairs, separated by semicolons, commas or line ends.
 
-    A line of a host program's file may have name: value, or an object of JSON. Of the maps in such a file and the settings
-    with a string (bluestore_rocksdb_options), those of one database are read, of which outer ones come first. Titles
-    (ceph.conf, my.cnf) do not matter; those of TiKV's file tell the column family, and its shared cache comes last.
-    Raises InputError with the line for text of another form.
+    A line of a host program's file may have name: value, or an object of JSON. Of the titles and maps in such a file and the
+    settings with a string (bluestore_rocksdb_options), those of one database are read, of which outer ones come first. Titles
+    of TiKV's file tell the column family, and its shared cache comes last. Raises InputError with the line for other text.
     """
     section: str | None = "default"
     prefix = ""
     nesting, is_shared = Nesting(), False
+    around: tuple[str, ...] = ()
     nested: list[Placed] = []
     shared: list[OptionEntry] = []
     for number, raw in lines:
@@ -136,6 +138,8 @@ def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
             text = f"{row['name']} = {row['value']}" if row["name"] else ""
         if title := _TITLE.fullmatch(text):
             section, prefix = _family_of(title[1]), "titan." if _TITAN_TITLE.fullmatch(title[1]) else ""
+            adds = _GROUP.fullmatch(title[1]) or title[1].startswith(("rocksdb.", "storage."))
+            around = () if adds else (title[1],)
             nesting, is_shared = Nesting(), title[1] == _SHARED_TITLE
             if section is None:
                 yield OptionEntry(number, "Other", "", title[1], "")
@@ -148,7 +152,7 @@ def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
         if nesting.begins(len(raw) - len(raw.lstrip()), text):
             continue
         try:
-            for one in _line_entries(number, section, text, nesting.path, prefix):
+            for one in _line_entries(number, section, text, around + nesting.path, prefix):
                 if one.path:
                     nested.append(one)
                 elif is_shared:
@@ -173,14 +177,16 @@ def _line_entries(number: int, section: str, text: str, path: tuple[str, ...], p
         for _, family, options in _settings(found["rest"].rstrip("\"'` ")):
             yield from (Placed((), one) for one in _string_entries(number, family, parse_struct(options).items()))
         return
+    string = 0
     if found := _CONTAINER.fullmatch(text):
-        path, text = (*path, found["name"].strip().removesuffix(_ANNEX)), found["rest"].rstrip("\"'` ")
+        key, text = found["name"].strip(), found["rest"].rstrip("\"'` ")
+        path, string = (*path, key.removesuffix(_ANNEX)), 0 if key.endswith(_ANNEX) else number
     for inner, name, value in _settings(text):
         keys = (*path, *inner)
         if name == "value" and keys:  # the environment of a container: - name: ROCKSDB_MAX_OPEN_FILES, value: -1
             *outer, name = keys
             keys = tuple(outer)
-        yield from (placed(keys, entry) for entry in _string_entries(number, section, [(name, value)], prefix))
+        yield from (placed(keys, entry, string) for entry in _string_entries(number, section, [(name, value)], prefix))
 
 
 def _ceph_families(number: int, text: str) -> Iterator[OptionEntry]:
@@ -203,7 +209,7 @@ def _family_of(title: str) -> str | None:
     """
     if found := _FAMILY_TITLE.fullmatch(title) or _TITAN_TITLE.fullmatch(title):
         return found[1] or "default"
-    if title in ("rocksdb", _SHARED_TITLE):
+    if title in ("rocksdb", _SHARED_TITLE) or _GROUP.fullmatch(title):
         return "default"
     return None if "." in title or title.endswith("db") else "default"
 

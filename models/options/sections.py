@@ -33,6 +33,8 @@ class Placed:
 
     path: tuple[str, ...]
     entry: OptionEntry
+    string: int = 0
+    """Line of the option string that has the entry, which a later string of its name replaces; 0 if none does."""
 
 
 class Nesting:
@@ -69,7 +71,7 @@ def snake_case(key: str) -> str:
     return re.sub(r"[\s-]+|(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
 
 
-def placed(path: Sequence[str], entry: OptionEntry) -> Placed:
+def placed(path: Sequence[str], entry: OptionEntry, string: int = 0) -> Placed:
     """Return an entry with the family and the struct that its path names, without these keys.
 
     >>> own = OptionEntry(1, "CF", "default", "num_levels", "4")
@@ -83,7 +85,7 @@ def placed(path: Sequence[str], entry: OptionEntry) -> Placed:
         if _FAMILY_MAP.fullmatch(snake_case(outer)) and not _NO_FAMILY.fullmatch(snake_case(inner)):
             family = keys.pop(at + 1)
             break
-    return Placed(tuple(keys), OptionEntry(entry.line, entry.section, family, name, entry.value))
+    return Placed(tuple(keys), OptionEntry(entry.line, entry.section, family, name, entry.value), string)
 
 
 def of_one_database(settings: Sequence[Placed], depth: int = 0) -> Iterator[OptionEntry]:
@@ -92,12 +94,15 @@ def of_one_database(settings: Sequence[Placed], depth: int = 0) -> Iterator[Opti
     Sections beside each other that set an option of the same family are different databases: the default one, one
     that has the name of RocksDB, or else the first is taken. Others, such as db_options beside cf_options, are parts of one.
     """
+    last = max((one.string for one in settings if len(one.path) == depth), default=0)
     sections: dict[str, list[Placed]] = {}
     for one in settings:
-        if len(one.path) == depth:
+        if len(one.path) > depth:
+            sections.setdefault(one.path[depth], []).append(one)
+        elif one.string in (0, last):
             yield one.entry
         else:
-            sections.setdefault(one.path[depth], []).append(one)
+            yield OptionEntry(one.string, "Other", "", f"{one.path[-1]} of line {one.string}", "")
     if _several_databases(sections):
         main = min(sections, key=_rank)
         yield from (OptionEntry(own[0].entry.line, "Other", "", key, "") for key, own in sections.items() if key != main)
