@@ -695,6 +695,19 @@ def test_options_alone_are_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "has the options of a store, but no LOG of it; give the LOG, too" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("release", "noted"), [("7.8.1", False), ("8.3.2", True)])
+def test_the_release_is_that_of_the_log(release: str, noted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An OPTIONS file of another release than the LOG's gives the options, not the rules."""
+    log = write_log(tmp_path, Sample().run(6).lines)
+    options = tmp_path / "OPTIONS"
+    options.write_text(f'[Version]\nrocksdb_version={release}\n[DBOptions]\n[CFOptions "default"]\nwrite_buffer_size=64M\n')
+
+    assert Version(7, 8) == read(log, options).version
+    assert 0 == main(["import", str(log), "--options", str(options), "--out", str(tmp_path / "out")])
+    note = "the options are of RocksDB 8.3, the LOG of RocksDB 7.8, whose rules apply"
+    assert noted == (note in " ".join(capsys.readouterr().out.split()))
+
+
 def test_two_writes_do_not_tell_whether_keys_repeat(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A flush of a few entries without a repeated key says nothing on the keys of the load."""
     few = [text.replace('"num_entries": 8000', '"num_entries": 20') for text in Sample(overwritten=7980).run(1).lines]

@@ -158,3 +158,233 @@ def test_flink_settings_that_cannot_be_read(old: str, new: str) -> None:
             read_options(text)
     else:
         assert ["predefined_options"] == [option.name for option in read_options(text).not_simulated]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "note"),
+    [
+        ("block_cache_size=1GB\nblock_size=1\nblock_cache_size=8GB\n", {"cache_size": 8 << 30, "block_size": 1},
+         "cache_size 1073741824 (line 1), 8589934592 (line 3)"),
+        ("num_levels=5;num_levels=6;num_levels=7\nrow_cache=1;row_cache=2\n", {"num_levels": 7},
+         "num_levels 5 (line 1), 6 (line 1), 7 (line 1); row_cache 1 (line 2), 2 (line 2)"),
+        ("options.num_levels = 4;\noptions.num_levels = 3;\n", {"num_levels": 3}, "num_levels 4 (line 1), 3 (line 2)"),
+        ('[CFOptions "default"]\n  num_levels=4\n  num_levels=3\n', {"num_levels": 3}, "num_levels 4 (line 2), 3 (line 3)"),
+    ],
+    ids=["cache", "string", "code", "OPTIONS"],
+)  # fmt: skip
+def test_an_option_that_a_text_sets_to_several_values(text: str, values: dict[str, object], note: str) -> None:
+    """The last value counts, and a note has all of them with their lines."""
+    found = read_options(text)
+    assert found.overrides == values
+    assert found.notes == [f"set more than once, of which the last value here counts: {note}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "write_buffer_size=64MB\nwrite_buffer_size=67108864\nname=a\nname=b\n",
+        "rocksdb_default_cf_options=num_levels=4\nrocksdb_override_cf_options=a={num_levels=5};b={num_levels=6}\n",
+        "RocksDB version: 7.8.3\n  Options.num_levels: 4\n  Options.num_levels: 5\n",
+    ],
+    ids=["equal", "families", "LOG"],
+)
+def test_an_option_that_a_text_sets_to_one_value(text: str) -> None:
+    """Equal values, those of several column families and the lines of a LOG's header are no contradiction."""
+    assert read_options(text).notes == []
+
+
+FIFO = "compaction_style=kCompactionStyleFIFO\ncompaction_options_fifo={ttl=3600;allow_compaction=true;}\n"
+
+
+@pytest.mark.parametrize(
+    ("release", "own", "ttl", "note"),
+    [
+        ("", "", 3600, "compaction_options_fifo.ttl=3600 is taken"),
+        ("", "ttl=0", 3600, "compaction_options_fifo.ttl=3600 is taken"),
+        ("", "ttl=60", 60, "compaction_options_fifo.ttl=3600 is not taken, as ttl=60 is set"),
+        ("5.18.3", "ttl=0", 3600, ""),
+        ("5.18.3", "ttl=60", 3600, ""),
+        ("6.0.1", "ttl=60", 60, "compaction_options_fifo.ttl=3600 is without effect from RocksDB 6.0 on"),
+        ("6.0.1", "", None, "compaction_options_fifo.ttl=3600 is without effect from RocksDB 6.0 on"),
+    ],
+)
+def test_the_former_ttl_of_fifo(release: str, own: str, ttl: int | None, note: str) -> None:
+    """It was a member of compaction_options_fifo before 6.0; where it is not the one in force, a note says so."""
+    head = f"[Version]\nrocksdb_version={release}\n[CFOptions \"default\"]\n" if release else ""
+    found = read_options(f"{head}{FIFO}{own}\n")
+    assert found.overrides.get("ttl") == ttl
+    assert note in notes(found)
+    assert bool(note) == bool(found.notes)
+
+
+def test_the_former_ttl_of_fifo_in_a_levelled_store() -> None:
+    """There it has no effect in any release."""
+    found = read_options("compaction_options_fifo={ttl=3600;};ttl=60;num_levels=4\n")
+    assert (found.overrides, found.ignored) == ({"ttl": 60, "num_levels": 4}, {"compaction_options_fifo.ttl": "3600"})
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("o.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(256 << 20, cache);", 256 << 20),
+        ("auto wbm = std::make_shared<WriteBufferManager>(256 << 20);\no.write_buffer_manager = wbm;", 256 << 20),
+        ("o.setWriteBufferManager(new WriteBufferManager(1024, cache));", 1024),
+        ("o.num_levels = 4;\no.write_buffer_manager = wbm;", None),
+        ("num_levels=4\nwrite_buffer_manager=256MB", 256 << 20),
+        ("num_levels=4\nwrite_buffer_manager={buffer_size=1k;allow_stall=true}", 1024),
+        ("num_levels=4\nwrite_buffer_manager={allow_stall=true}", None),
+    ],
+)
+def test_a_write_buffer_manager_limits_memtables(text: str, size: int | None) -> None:
+    """Its size is db_write_buffer_size; a note asks for one that the text does not show."""
+    found = read_options(f"{text}\n")
+    assert found.overrides.get("db_write_buffer_size") == size
+    assert ("set db_write_buffer_size" in notes(found)) == (size is None)
+    assert "write_buffer_manager" not in found.ignored
+
+
+def test_code_whose_last_value_is_not_readable() -> None:
+    """The value before does not count any more, and one after it does."""
+    text = "o.set_max_background_jobs(6);\no.increase_parallelism(num_cpus::get() as i32);\n"
+    found = read_options(f"o.set_num_levels(n);\no.set_num_levels(5);\n{text}")
+    assert found.overrides == {"num_levels": 5}
+    assert found.notes == [
+        "line 4: max_background_jobs: num_cpus::get() as i32 is not read; set its value; "
+        "the value of line 3 does not count any more"
+    ]
+    assert values("o.num_levels = 4;\no.IncreaseParallelism();\n") == {"num_levels": 4, "max_background_jobs": 16}
+    assert "write_buffer_size" not in values(f"{KAFKA}    options.setWriteBufferSize(config.size());\n")
+
+
+def test_truth_values_of_host_programs() -> None:
+    """MySQL has ON and OFF, Kvrocks yes and no; a compression of the name "no" is none of these."""
+    mysql = "rocksdb_use_direct_reads=ON\nrocksdb_enable_blob_files = off\nrocksdb_advise_random_on_open=ON\ncompression=no\n"
+    found = read_options(mysql)
+    assert values(mysql) == {"use_direct_reads": True, "enable_blob_files": False, "compression": "kNoCompression"}
+    assert found.not_simulated == []
+    assert values("rocksdb.compression no\nrocksdb.use_direct_reads yes\n") == {
+        "compression": "kNoCompression", "use_direct_reads": True,
+    }  # fmt: skip
+
+
+FIRST = "rocksdb:\n  hot:\n    num_levels: 4\n    bytes_per_sync: 1\n"
+FAMILIES = "rocksdb:\n  max_open_files: 8\n  {}:\n    default:\n      num_levels: 4\n    index:\n      num_levels: 5\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "left_out"),
+    [
+        (f"{FIRST}  cold:\n    num_levels: 5\n    max_open_files: 8\n", {"num_levels": 4, "bytes_per_sync": 1}, "[cold]"),
+        (f"{FIRST}  cold:\n    max_open_files: 8\n", {"num_levels": 4, "bytes_per_sync": 1, "max_open_files": 8}, ""),
+        (f"{FIRST}  cold:\n    num_levels: 5\n  warm:\n    max_open_files: 8\n", {"num_levels": 4, "bytes_per_sync": 1},
+         "[cold], [warm]"),
+        (f"{FIRST}  default:\n    num_levels: 5\n", {"num_levels": 5}, "[hot]"),
+        ('{"a": {"db": {"max_open_files": 8}, "cf": {"num_levels": 4}}, "b": {"db": {"max_open_files": 9}}}\n',
+         {"max_open_files": 8, "num_levels": 4}, "[b]"),
+        ('{\n  "a": {\n    "num_levels": 4\n  },\n  "b": {\n    "num_levels": 5\n  }\n}\n', {"num_levels": 4}, "[b]"),
+        ("[mon]\nmon_rocksdb_options = num_levels=4,max_open_files=8\n[osd]\nbluestore_rocksdb_options = num_levels=5\n"
+         "bluestore_rocksdb_options_annex = ttl=9\n", {"num_levels": 5}, "[mon_rocksdb_options]"),
+        ("mon_rocksdb_options = num_levels=4\n", {"num_levels": 4}, ""),
+        ("[global]\nbluestore_rocksdb_options = num_levels=4,max_open_files=8\n[osd]\nbluestore_rocksdb_options = num_levels=5\n",
+         {"num_levels": 5}, "[bluestore_rocksdb_options of line 2]"),
+        ("[mysqld]\nrocksdb_max_open_files = 8\n[mysqld-8.0]\nrocksdb_default_cf_options = num_levels=4\n",
+         {"max_open_files": 8, "num_levels": 4}, ""),
+        ("[hot]\nnum_levels = 4\nmax_open_files = 8\n[cold]\nnum_levels = 5\nttl = 9\n", {"num_levels": 4, "max_open_files": 8},
+         "[cold]"),
+        ("[cache]\nttl = 9\n[rocksdb]\nnum_levels = 4\nttl = 8\n[backup]\nmax_open_files = 8\n", {"num_levels": 4},
+         "[cache], [backup]"),
+        ('{\n  "Db": {\n    "AdditionalRocksDbOptions": "max_open_files=8;",\n'
+         '    "StateDbAdditionalRocksDbOptions": "num_levels=4;"\n  }\n}\n', {"max_open_files": 8},
+         "[StateDbAdditionalRocksDbOptions]"),
+        ("rocksdb:\n  num_levels: 4\n  columnFamilyOptions:\n    numLevels: 4\n  maxOpenFiles: 8\n",
+         {"num_levels": 4, "max_open_files": 8}, ""),
+        ("a:\n  compaction_options_universal:\n    size_ratio: 3\n  table_factory:\n    block_size: 9\n",
+         {"compaction_options_universal.size_ratio": 3, "block_size": 9}, ""),
+        ("http:\n  ttl: 7\nrocksdb:\n  num_levels: 4\n", {"num_levels": 4}, ""),
+        ("http:\n  ttl: 7\n  env: a\nrocksdb:\n  num_levels: 4\n  env: b\n", {"num_levels": 4}, "[http]"),
+        ('env:\n- name: ROCKSDB_NUM_LEVELS\n  value: "4"\n- name: ROCKSDB_MAX_OPEN_FILES\n  value: "8"\n',
+         {"num_levels": 4, "max_open_files": 8}, ""),
+    ],
+    ids=["several", "disjoint", "one disjoint", "default", "JSON", "indented JSON", "Ceph", "Ceph's monitor", "Ceph's groups",
+         "MySQL's groups", "titles", "other titles", "Nethermind",
+         "Zeebe", "parts", "other parts", "other sections", "environment"],
+)  # fmt: skip
+def test_sections_of_several_databases(text: str, wanted: dict[str, object], left_out: str) -> None:
+    """Of maps and option strings beside each other that are about different databases, one is read and the others are named."""
+    found = read_options(text)
+    assert {name: value for name, value in values(text).items() if name != "ttl"} == wanted
+    assert [note.partition(": ")[2] for note in found.notes] == ([left_out] if left_out else [])
+    assert found.families == ("default",)
+
+
+def test_maps_without_end() -> None:
+    """Many settings in maps are refused, with the line; maps in maps are no more than some."""
+    with pytest.raises(InputError, match="options text:100002: more than 100000 settings in maps"):
+        read_options("a:\n" + "  num_levels: 4\n" * 100_001)
+    deep = "".join(f"{' ' * depth}a{depth}:\n" for depth in range(1000))
+    assert values(f"{deep}{' ' * 1000}num_levels: 4\n") == {"num_levels": 4}
+
+
+@pytest.mark.parametrize("key", ["column_families", "families", "cf_options", "columnFamilies"])
+def test_maps_of_column_families(key: str) -> None:
+    """A map of families has the options of one family each."""
+    found = read_options(FAMILIES.format(key))
+    assert (found.families, found.notes) == (("default", "index"), [])
+    assert found.overrides == {"max_open_files": 8, "num_levels": 4}
+    assert read_options(FAMILIES.format(key), "index").overrides == {"num_levels": 5}
+
+
+SHARED = '[storage.block-cache]\ncapacity = "30GB"\n'
+FAMILY = '[rocksdb.defaultcf]\nblock-cache-size = "8GB"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (SHARED + FAMILY, 30), (FAMILY + SHARED, 30), (FAMILY, 8), (f"{FAMILY}{SHARED}shared = true\n", 30),
+        (f"{FAMILY}{SHARED}shared = false\n", 8),
+    ],
+)  # fmt: skip
+def test_the_shared_cache_of_tikv(text: str, size: int) -> None:
+    """It counts wherever it stands, unless each family has a cache of its own."""
+    found = read_options(text)
+    assert found.overrides == {"cache_size": size << 30}
+    assert ("set more than once" in notes(found)) == ("GB" in text and size == 30)
+    assert [one.name for one in found.not_simulated] == (["shared_block_cache"] if "false" in text else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Version]\n  pebble_version=0.1\n[Options]\n  bytes_per_sync=524288\n",
+        "[Options]\n  bytes_per_sync=524288\n[Level \"0\"]\n  block_size=32768\n",
+    ],
+)
+def test_options_files_of_pebble_are_refused(text: str) -> None:
+    """Pebble has some names of RocksDB, and is another store."""
+    with pytest.raises(InputError, match=r"options text:\d: .* Pebble, .*: give an OPTIONS file of RocksDB"):
+        read_options(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("./db_bench --benchmarks=fillrandom,stats --num_levels=4 --compression_type=none --cache_size=8GB --disable_wal=1\n",
+         {"num_levels": 4, "compression": "kNoCompression", "cache_size": 8 << 30, "disable_wal": True}),
+        ("sudo numactl -N 0 ./db_bench \\\n  --benchmarks=fillrandom \\\n  --num_levels=4\n", {"num_levels": 4}),
+        ("WHO     MASK  LEVEL     OPTION   VALUE   RO\n"
+         "osd           advanced  bluestore_rocksdb_options num_levels=4,max_open_files=8   *\n"
+         "osd     class:ssd  advanced  osd_memory_target         4294967296\n", {"num_levels": 4, "max_open_files": 8}),
+        ("[rocksdb]\nnum-levels = 4\nlevel0-compaction-trigger = 5\npending-compactions-stop-trigger = 9\n"
+         "total-write-buffer-size = 8\n", {"num_levels": 4, "level0_file_num_compaction_trigger": 5,
+         "hard_pending_compaction_bytes_limit": 9, "db_write_buffer_size": 8}),
+        ("--Xplugin-rocksdb-cache-capacity=9\n--Xplugin-rocksdb-max-open-files=8\n", {"cache_size": 9, "max_open_files": 8}),
+        ("rocksdb.options.num_levels = 4\nrocksdb.options.write_buffer_size = 0.5GB\n",
+         {"num_levels": 4, "write_buffer_size": 1 << 29}),
+        ("rocksdb:\n  disableWal: true\n  maxOpenFiles: 8\n", {"disable_wal": True, "max_open_files": 8}),
+    ],
+    ids=["db_bench", "shell", "Ceph's table", "ArangoDB", "Besu", "two prefixes", "Zeebe"],
+)  # fmt: skip
+def test_names_of_other_hosts(text: str, wanted: dict[str, object]) -> None:
+    """Commands of db_bench, `ceph config dump`, ArangoDB's and Besu's settings are RocksDB's options."""
+    assert values(text) == wanted

@@ -17,16 +17,17 @@ from typing import Any, Final
 from lsmlab.models.options.not_simulated import NOT_SIMULATED
 from lsmlab.models.options.options_text import NumberedLines, OptionEntry
 from lsmlab.models.options.presets import optimized
+from lsmlab.models.options.sections import snake_case
 from lsmlab.models.options.values import option_types
 
 _SETTER: Final = re.compile(r"(?:\.|->|::|^)\s*(?:[sS]et_?(?=[A-Za-z])|(?=[iI]ncrease_?[pP]arallelism))(\w{1,80})\s*\(")
 _ASSIGNED: Final = re.compile(r"(?<=[\w\])])(?:\.|->)((?:\w{1,80}\.)?[a-z]\w{0,79})\s+=\s+([^=].*?);?\s*$")
 _CONSTANT: Final = re.compile(r"(?:^|[\s*&])([A-Za-z_]\w{0,79})\s*(?::\s*\w+\s*)?=\s*([^=].*?);?\s*$")
 _MAKERS: Final[Mapping[str, re.Pattern[str]]] = {
-    "block_cache_size": re.compile(r"(?:LRUCache|HyperClockCache|new_lru_cache|new_hyper_clock_cache)(?:Options)?\s*\("),
-    "filter": re.compile(r"(?:BloomFilter(?:Policy)?|RibbonFilterPolicy|(?:bloom|ribbon)_filter)\s*\("),
-    "rate_limiter_bytes_per_sec": re.compile(r"(?:NewGenericRateLimiter|[nN]ew ?RateLimiter|set_ratelimiter)\s*\("),
-    "db_write_buffer_size": re.compile(r"(?:WriteBufferManager|new_write_buffer_manager\w*)\s*\("),
+    "block_cache_size": re.compile(r"(?:LRUCache|HyperClockCache|new_lru_cache|new_hyper_clock_cache)(?:Options)?>?\s*\("),
+    "filter": re.compile(r"(?:BloomFilter(?:Policy)?|RibbonFilterPolicy|(?:bloom|ribbon)_filter)>?\s*\("),
+    "rate_limiter_bytes_per_sec": re.compile(r"(?:NewGenericRateLimiter|[nN]ew ?RateLimiter|set_ratelimiter)>?\s*\("),
+    "db_write_buffer_size": re.compile(r"(?:(?<![sS]et)WriteBufferManager|new_write_buffer_manager\w*)>?\s*\("),
 }
 """Objects with a size as their first argument, by the option that has it."""
 _OTHER_CACHE: Final = re.compile(r"row_?cache|blob_?cache|compressed", re.IGNORECASE)
@@ -37,6 +38,10 @@ _NAMES: Final = {
 }  # fmt: skip
 _PRESET: Final = re.compile(r"(?:\.|->)\s*((?:[oO]ptimize|[pP]repare_?[fF]or)\w{1,80})\s*\(")
 """Functions that set several options."""
+_PARALLELISM: Final = "16"
+"""Default of IncreaseParallelism's argument (include/rocksdb/options.h)."""
+_OBJECTS: Final = frozenset({"block_cache", "write_buffer_manager"})
+"""Options with an object that a maker on the same line describes."""
 _STYLED: Final = re.compile(r"optimize_?(level|universal)_?style_?compaction", re.IGNORECASE)
 _BUDGET_BYTES: Final = 512 << 20
 """Default of their argument, a budget for memtables (ColumnFamilyOptions::OptimizeLevelStyleCompaction)."""
@@ -62,10 +67,10 @@ def read_code(lines: NumberedLines) -> Iterator[OptionEntry]:
         if _KAFKA_STREAMS in raw:
             yield _entry(number, "predefined_options", "KAFKA_STREAMS", raw)
         line = _COMMENT.sub("", raw).strip()
-        for name, maker in _MAKERS.items():
-            found = maker.search(line)
-            if found and not (name == "block_cache_size" and _OTHER_CACHE.search(line)):
-                yield from _made(number, name, _first_argument(line, found.end()), constants)
+        made = {name: found for name, maker in _MAKERS.items() if (found := maker.search(line))}
+        for name, maker in made.items():
+            if not (name == "block_cache_size" and _OTHER_CACHE.search(line)):
+                yield from _made(number, name, _first_argument(line, maker.end()), constants)
         if found := _PRESET.search(line):
             yield from _preset(number, found[1], _first_argument(line, found.end()), constants)
             continue
@@ -78,9 +83,11 @@ def read_code(lines: NumberedLines) -> Iterator[OptionEntry]:
             if found := _CONSTANT.search(line):
                 constants[found[1]] = found[2]
             continue
-        if name in option_types() and not any(maker.search(line) for maker in _MAKERS.values()):
+        if name == "max_background_jobs" and not text:
+            text = _PARALLELISM
+        if name in option_types() and not made:
             yield _entry(number, name, _value(name, text, constants), text)
-        elif name in NOT_SIMULATED:
+        elif name in NOT_SIMULATED and not (made and name in _OBJECTS):
             yield _entry(number, name, _value(name, text, constants) or text, text)
 
 
@@ -113,7 +120,7 @@ def _option_name(text: str) -> str:
     >>> [_option_name(text) for text in ("LevelZeroStopWritesTrigger", "max_open_files", "CompressionType", "SizeRatio")]
     ['level0_stop_writes_trigger', 'max_open_files', 'compression', 'compaction_options_universal.size_ratio']
     """
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", text).lower().replace("level_zero_", "level0_")
+    name = snake_case(text).replace("level_zero_", "level0_")
     name = _NAMES.get(name, name)
     return name if name in option_types() else _members().get(name, name)
 

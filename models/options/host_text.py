@@ -12,6 +12,8 @@ from typing import Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.not_simulated import NOT_SIMULATED
 from lsmlab.models.options.options_text import (
+    CEPH_ROW,
+    DB_BENCH,
     KVROCKS,
     NAME,
     NumberedLines,
@@ -21,6 +23,7 @@ from lsmlab.models.options.options_text import (
     split_parts,
     strip_comment,
 )
+from lsmlab.models.options.sections import Nesting, Placed, of_one_database, placed, snake_case
 from lsmlab.models.text.wrappers import json_members
 
 _CONTAINER: Final = re.compile(rf"(?P<name>[\w .-]+?)[\"']?\s*[=:]\s*[\"']?(?P<rest>{NAME}\s*=.*|{{\s*\".*)")
@@ -30,6 +33,8 @@ _TITLE: Final = re.compile(r"\[+([^\[\]]*)\]+")
 """Begin of a section in the file of a host program."""
 _FAMILY_TITLE: Final = re.compile(r"rocksdb\.(\w+)cf")
 """Title of the section of a column family in TiKV's file."""
+_GROUP: Final = re.compile(r"global|osd|mon|mgr|client|server|(?:mysqld|mariadb)[.\d-]*")
+"""Title of a section that others add to, in the files of Ceph and MySQL."""
 _SHARED_TITLE: Final = "storage.block-cache"
 """Title of a section of TiKV's file that holds for all column families."""
 _TITAN_TITLE: Final = re.compile(r"rocksdb\.(?:(\w+)cf\.)?titan")
@@ -41,18 +46,21 @@ _OTHER_SETTING: Final = re.compile(
 _BARE: Final = re.compile(r"[\w-]*[\"']?(?:\s*:)?\s*[{}]*")
 """Setting of a host program without a value, or whose members follow in further lines."""
 _SEPARATOR: Final = re.compile(rf"\s*;\s*|\s*,\s*(?={NAME}\s*=|$)|\s+(?=--[a-z])")
-_FAMILIES: Final = ("override_cf_options", "update_cf_options")
-"""Ends of the names of MyRocks' settings that have options by column family: name={name=value;...};..."""
 _OF_FAMILIES: Final = re.compile(
-    r"(?P<name>[\w .-]*(?:override|update)[-_]cf[-_]options)[\"']?\s*[=:]\s*[\"']?(?P<rest>[^\"'\s].*)"
+    r"[\w .-]*(?:override|update)[-_]cf[-_]options[\"']?\s*[=:]\s*[\"']?(?P<rest>[^\"'\s].*)"
 )
-"""Such a setting with its value. Names of families may have any signs: rev:cf1 is in reverse order (MyRocks)."""
+"""Setting of MyRocks that has options by column family: name={name=value;...};... Names of families may have any signs: rev:cf1
+is in reverse order."""
+_ANNEX: Final = "_annex"
+"""End of the name of Ceph's setting with options that are added to another's."""
+_MOST_NESTED: Final = 100_000
+"""Largest number of settings inside of maps and option strings in one text."""
 _CEPH_FAMILIES: Final = re.compile(r"bluestore[ _]rocksdb[ _]cfs[\"']?\s*[=:]\s*[\"']?(.*)")
 _CEPH_FAMILY: Final = re.compile(r"(\w+)(?:\((\d+)(?:,[\d-]*)?\))?(?:=(.*))?")
 """Name, number and options of column families in this setting (RocksDBStore::parse_sharding_def)."""
 _TABLE_FACTORIES: Final = ("block_based_table_factory", "table_factory")
 _OUTER_NAMES: Final = re.compile(
-    r"(?:loose_)?(?:rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.|\w*?opt(?:ion)?s?\.)"
+    r"(?:loose_)?(?:(?:x?plugin_)?rocksdb_(?!block_cache$)|(?:state\.backend\.)?rocksdb\.|block_based_table_factory\.|\w*?opt(?:ion)?s?\.)"
 )
 """What host programs put before the name of an option. Nebula's rocksdb_block_cache is a number of MiB."""
 _OF_FLINK: Final = {
@@ -69,7 +77,8 @@ _OF_TIKV: Final = {
     "rate_bytes_per_sec": "rate_limiter_bytes_per_sec", "auto_tuned": "rate_limiter_auto_tuned",
     "max_sub_compactions": "max_subcompactions", "dynamic_level_bytes": "level_compaction_dynamic_level_bytes",
     "bloom_filter_bits_per_key": "filter_bits",
-    "disable_block_cache": "no_block_cache", "pin_l0_filter_and_index_blocks": "pin_l0_filter_and_index_blocks_in_cache",
+    "disable_block_cache": "no_block_cache", "shared": "shared_block_cache",
+    "pin_l0_filter_and_index_blocks": "pin_l0_filter_and_index_blocks_in_cache",
 }  # fmt: skip
 """Options by their names in TiKV's file (src/config/mod.rs, DbConfig and cf_config)."""
 _TIKV_MODES: Final = {"1": "kReadsOnly", "2": "kWritesOnly", "3": "kAllIo"}
@@ -79,6 +88,15 @@ _OF_PIKA: Final = {
     "max_cache_files": "max_open_files", "rate_limiter_bandwidth": "rate_limiter_bytes_per_sec",
 }  # fmt: skip
 """Options by their names in Pika's file (conf/pika.conf)."""
+_OF_ARANGODB: Final = {
+    "level0_compaction_trigger": "level0_file_num_compaction_trigger", "level0_stop_trigger": "level0_stop_writes_trigger",
+    "level0_slowdown_trigger": "level0_slowdown_writes_trigger", "total_write_buffer_size": "db_write_buffer_size",
+    "pending_compactions_slowdown_trigger": "soft_pending_compaction_bytes_limit",
+    "pending_compactions_stop_trigger": "hard_pending_compaction_bytes_limit",
+}  # fmt: skip
+"""Options by their names in ArangoDB's section rocksdb (RocksDBOptionFeature)."""
+_OF_OTHERS: Final = {"compression_type": "compression", "cache_capacity": "block_cache_size"}
+"""Options by their names in db_bench's flags and in Besu's."""
 _OF_KVROCKS: Final = {
     "max-io-mb": "rate_limiter_bytes_per_sec", "subkey_block_cache_size": "block_cache_size",
     "metadata_block_cache_size": "block_cache_size",
@@ -88,7 +106,7 @@ _MIB_OF_KVROCKS: Final = frozenset({
 })  # fmt: skip
 """Options whose numbers are MiB there."""
 _WITH_CAPITALS: Final = {name.lower(): name for name in NOT_SIMULATED if not name.islower()}
-_OTHER_NAMES: Final = {**_OF_FLINK, **_OF_TIKV, **_OF_PIKA, **_WITH_CAPITALS}
+_OTHER_NAMES: Final = {**_OF_FLINK, **_OF_TIKV, **_OF_PIKA, **_OF_ARANGODB, **_OF_OTHERS, **_WITH_CAPITALS}
 
 
 def read_kvrocks(lines: NumberedLines) -> Iterator[OptionEntry]:
@@ -98,23 +116,31 @@ def read_kvrocks(lines: NumberedLines) -> Iterator[OptionEntry]:
             name, value = (found[1] or found[2]).lower(), found[3]
             name = _OF_KVROCKS.get(name, name)
             mib = name in _MIB_OF_KVROCKS and value.isdigit()
-            value = f"{int(value) << 20}" if mib else {"yes": "true", "no": "false"}.get(value, value)
-            yield OptionEntry(number, "CF", "default", _WITH_CAPITALS.get(name, name), value)
+            yield OptionEntry(number, "CF", "default", _WITH_CAPITALS.get(name, name), f"{int(value) << 20}" if mib else value)
 
 
 def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
     """Yield the entries of option strings: name=value pairs, separated by semicolons, commas or line ends.
 
-    A line of a host program's file may have name: value, or an object of JSON. A setting around a string
-    (bluestore_rocksdb_options, rocksdb_default_cf_options) and the sections of such a file (ceph.conf, my.cnf) do not matter;
-    sections of TiKV's file tell the column family. Raises InputError with the line for text of another form.
+    A line of a host program's file may have name: value, or an object of JSON. Of the titles and maps in such a file and the
+    settings with a string (bluestore_rocksdb_options), those of one database are read, of which outer ones come first. Titles
+    of TiKV's file tell the column family, and its shared cache comes last. Raises InputError with the line for other text.
     """
     section: str | None = "default"
     prefix = ""
+    nesting, is_shared = Nesting(), False
+    around: tuple[str, ...] = ()
+    nested: list[Placed] = []
+    shared: list[OptionEntry] = []
     for number, raw in lines:
-        text = strip_comment(raw).removesuffix("\\").strip("\"'`, ")
+        text = DB_BENCH.sub("", strip_comment(raw).removesuffix("\\").strip("\"'`, "))
+        if row := CEPH_ROW.fullmatch(text):
+            text = f"{row['name']} = {row['value']}" if row["name"] else ""
         if title := _TITLE.fullmatch(text):
             section, prefix = _family_of(title[1]), "titan." if _TITAN_TITLE.fullmatch(title[1]) else ""
+            adds = _GROUP.fullmatch(title[1]) or title[1].startswith(("rocksdb.", "storage."))
+            around = () if adds else (title[1],)
+            nesting, is_shared = Nesting(), title[1] == _SHARED_TITLE
             if section is None:
                 yield OptionEntry(number, "Other", "", title[1], "")
             continue
@@ -123,19 +149,44 @@ def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
         if setting := _OTHER_SETTING.fullmatch(text):
             yield OptionEntry(number, "Other", "", setting[1], "")
             continue
-        name = ""
-        if found := _OF_FAMILIES.fullmatch(text) or _CONTAINER.fullmatch(text):
-            name, text = _option_name(found["name"]), found["rest"].rstrip("\"'` ")
+        if nesting.begins(len(raw) - len(raw.lstrip()), text):
+            continue
         try:
-            if found := _CEPH_FAMILIES.fullmatch(text):
-                yield from _ceph_families(number, found[1])
-            elif name.endswith(_FAMILIES):
-                for family, options in _pairs(text):
-                    yield from _string_entries(number, family, parse_struct(options).items())
-            else:
-                yield from _string_entries(number, section, _pairs(text), prefix)
+            for one in _line_entries(number, section, text, around + nesting.path, prefix):
+                if one.path:
+                    nested.append(one)
+                elif is_shared:
+                    shared.append(one.entry)
+                else:
+                    yield one.entry
         except InputError as error:
             raise InputError(f"{source}:{number}: {error}") from None
+        if len(nested) > _MOST_NESTED:
+            raise InputError(f"{source}:{number}: more than {_MOST_NESTED} settings in maps; give the part about one database")
+    yield from of_one_database(nested)
+    apart = any((one.name, one.value) == ("shared_block_cache", "false") for one in shared)
+    yield from (one for one in shared if not (apart and one.name == "capacity"))
+
+
+def _line_entries(number: int, section: str, text: str, path: tuple[str, ...], prefix: str) -> Iterator[Placed]:
+    """Yield the entries of a line with the keys around them: those of maps, and the setting whose value is an option string."""
+    if found := _CEPH_FAMILIES.fullmatch(text):
+        yield from (Placed((), entry) for entry in _ceph_families(number, found[1]))
+        return
+    if found := _OF_FAMILIES.fullmatch(text):
+        for _, family, options in _settings(found["rest"].rstrip("\"'` ")):
+            yield from (Placed((), one) for one in _string_entries(number, family, parse_struct(options).items()))
+        return
+    string = 0
+    if found := _CONTAINER.fullmatch(text):
+        key, text = found["name"].strip(), found["rest"].rstrip("\"'` ")
+        path, string = (*path, key.removesuffix(_ANNEX)), 0 if key.endswith(_ANNEX) else number
+    for inner, name, value in _settings(text):
+        keys = (*path, *inner)
+        if name == "value" and keys:  # the environment of a container: - name: ROCKSDB_MAX_OPEN_FILES, value: -1
+            *outer, name = keys
+            keys = tuple(outer)
+        yield from (placed(keys, entry, string) for entry in _string_entries(number, section, [(name, value)], prefix))
 
 
 def _ceph_families(number: int, text: str) -> Iterator[OptionEntry]:
@@ -144,7 +195,8 @@ def _ceph_families(number: int, text: str) -> Iterator[OptionEntry]:
         if found := _CEPH_FAMILY.fullmatch(part):
             family = found[1] if found[2] in (None, "1") else f"{found[1]}-0"
             yield OptionEntry(number, "Family", family, "", "")
-            yield from _string_entries(number, family, _pairs((found[3] or "").replace(",", ";")))
+            for _, name, value in _settings((found[3] or "").replace(",", ";")):
+                yield from _string_entries(number, family, [(name, value)])
 
 
 def _family_of(title: str) -> str | None:
@@ -157,16 +209,19 @@ def _family_of(title: str) -> str | None:
     """
     if found := _FAMILY_TITLE.fullmatch(title) or _TITAN_TITLE.fullmatch(title):
         return found[1] or "default"
-    if title in ("rocksdb", _SHARED_TITLE):
+    if title in ("rocksdb", _SHARED_TITLE) or _GROUP.fullmatch(title):
         return "default"
     return None if "." in title or title.endswith("db") else "default"
 
 
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the names and values of an option string or a JSON object. Raises InputError for a part of another form."""
+def _settings(text: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Yield the names and values of an option string or a JSON object, with the keys of the objects around them.
+
+    Raises InputError for a part of another form.
+    """
     if text.startswith("{") and text.endswith("}"):
         if (members := json_members(text)) is not None:
-            yield from ((name, _without_quotes(value)) for name, value in members.items())
+            yield from ((path, name, _without_quotes(value)) for path, name, value in members)
             return
         text = text[1:-1].strip("\"'` ")
     if _BARE.fullmatch(text):
@@ -176,7 +231,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
         name, found, value = (piece.strip() for piece in part.partition(sign))
         if not found or not name:
             raise InputError(f"{excerpt(part)} is not of the form name=value; correct it")
-        yield name.strip("\"'"), _without_quotes(value)
+        yield (), name.strip("\"'"), _without_quotes(value)
 
 
 def _without_quotes(value: str) -> str:
@@ -192,6 +247,8 @@ def _without_quotes(value: str) -> str:
 def _string_entries(number: int, family: str, pairs: Iterable[tuple[str, str]], prefix: str = "") -> Iterator[OptionEntry]:
     for outer_name, value in pairs:
         name = prefix + _option_name(outer_name)
+        if outer_name == "--cache_size":  # db_bench's block cache; other programs have a cache_size of something else
+            name = "block_cache_size"
         if outer_name == "rate-limiter-mode":  # TiKV's spelling
             value = _TIKV_MODES.get(value, value)
         if name in _TABLE_FACTORIES and value.startswith("{"):
@@ -209,9 +266,10 @@ def _option_name(text: str) -> str:
 
     >>> [_option_name(text) for text in ("--write_buffer_size", "loose-rocksdb_max_background_jobs", "rocksdb-bytes-per-sync")]
     ['write_buffer_size', 'max_background_jobs', 'bytes_per_sync']
-    >>> [_option_name(text) for text in ("rocksdb.num_levels", "state.backend.rocksdb.thread.num", "Compaction Style")]
-    ['num_levels', 'max_background_jobs', 'compaction_style']
+    >>> [_option_name(text) for text in ("rocksdb.options.num_levels", "state.backend.rocksdb.thread.num", "maxOpenFiles")]
+    ['num_levels', 'max_background_jobs', 'max_open_files']
     """
-    name = re.sub(r"[\s-]+", "_", text.strip("\"' ").lstrip("-")).lower()
-    name = _OUTER_NAMES.sub("", name, count=1) if _OUTER_NAMES.match(name) else name
+    name = snake_case(text.strip("\"' ").lstrip("-"))
+    while found := _OUTER_NAMES.match(name):
+        name = name[found.end() :]
     return _OTHER_NAMES.get(name, name)

@@ -16,7 +16,7 @@ from lsmlab.models.version import Version
 
 _NO_OBJECT: Final = re.compile(r"\(nil\)|null|nullptr|none|unknown|kunknown|(0x)?0+|\{?\}?", re.IGNORECASE)
 """Texts by which files say that there is no object."""
-_TRUTH: Final = {"true": "1", "false": "0"}
+_TRUTH: Final = {"true": "1", "on": "1", "yes": "1", "false": "0", "off": "0", "no": "0"}
 _ORDER: Final = (Effect.LARGE, Effect.UNKNOWN, Effect.SMALL)
 _MOST_VALUE: Final = 60
 """Longest value that is shown, in characters."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
@@ -13,9 +14,10 @@ from typing import Any, Final
 from lsmlab.models import since
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.code_text import read_code
-from lsmlab.models.options.fields import DATABASE_OPTIONS
+from lsmlab.models.options.fields import DATABASE_OPTIONS, CompactionStyle
 from lsmlab.models.options.host_text import read_kvrocks, read_strings
 from lsmlab.models.options.ignored import IgnoredOption, ignored_options, texts_of
+from lsmlab.models.options.not_simulated import NOT_SIMULATED
 from lsmlab.models.options.options_text import (
     LONGEST_LINE,
     Form,
@@ -33,10 +35,10 @@ from lsmlab.models.text.plain_lines import PlainLines
 from lsmlab.models.units import parse_quantity
 from lsmlab.models.version import Version
 
-_NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|(0x)?0+|", re.IGNORECASE)
+_NO_POINTER: Final = re.compile(r"\(nil\)|nullptr|None|false|off|no|(0x)?0+|", re.IGNORECASE)
 _RELEASE: Final = re.compile(r"[0-9]{1,6}\.[0-9]{1,6}(?![0-9])")
 _INDEXED: Final = re.compile(r"(\w+)\[([0-9]{1,4})\]")
-_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20}) ?([kKmMgGtT])i?[bB]?")
+_SUFFIXED: Final = re.compile(r"(-?[0-9]{1,20}(?:\.[0-9]{1,9})?) ?([kKmMgGtT])i?[bB]?")
 _PRODUCT: Final = re.compile(r"\d{1,19}(?:\s*\*\s*\d{1,19}){1,4}")
 """Number as program code has it: 64 * 1024 * 1024."""
 _POWER: Final = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
@@ -49,7 +51,13 @@ _MOST_LINES: Final = 5_000_000
 """Lines of a file that is read for its options: a LOG of 500 MB, or an OPTIONS file of 20,000 column families."""
 _MAX_VALUE: Final = 1 << 10
 _FEW: Final = 8
-"""Largest number of sections that a note lists."""
+"""Largest number of sections or options that a note lists."""
+_LAST: Final = 3
+"""Largest number of values of one option that a note lists."""
+_SWITCHES: Final = {"on": "true", "yes": "true", "off": "false", "no": "false"}
+"""Truth values of MySQL and Kvrocks."""
+_OTHER_KEYS: Final = {"block_cache_size": "cache_size", "filter_policy": "bloom_bits", "filter_bits": "bloom_bits"}
+"""Names in texts by which options are set that have other names here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +128,7 @@ def _entries(lines: NumberedLines, form: Form, source: str) -> Iterator[OptionEn
 
 
 _READERS: Final = {Form.LOG: read_log, Form.KVROCKS: read_kvrocks, Form.CODE: read_code}
+_OF_HOSTS: Final = frozenset({Form.STRINGS, Form.KVROCKS})
 
 
 def _of_usual_length(lines: NumberedLines, form: Form, source: str) -> Iterator[tuple[int, str]]:
@@ -140,7 +149,7 @@ def _without_unit(text: str) -> str:
     if _PRODUCT.fullmatch(text):
         return str(math.prod(int(factor) for factor in text.split("*")))
     match = _SUFFIXED.fullmatch(text)
-    return str(int(match.group(1)) * _POWER[match.group(2).lower()]) if match else text
+    return str(int(Decimal(match.group(1)) * _POWER[match.group(2).lower()])) if match else text
 
 
 @dataclass(slots=True)
@@ -156,21 +165,29 @@ class _Reader:
     ignored: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     families: dict[str, None] = field(default_factory=dict)
+    settings: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
+    """Values of each option with their lines, in the order in which they were set; equal ones in a row count once."""
+    unread: dict[str, str] = field(default_factory=dict)
+    """Notes on options whose last value in the text is not readable."""
+    line: int = 0
     left_out: dict[str, None] = field(default_factory=dict)
     """Titles of the sections of a host program's file that are not about this database."""
     rate_limited: bool = False
     no_block_cache: bool = False
+    fifo_ttl: int = 0
+    """compaction_options_fifo.ttl in s; 0 if it is not set."""
     preset: str = ""
     flink_memory: dict[str, float] = field(default_factory=dict)
     """Size and ratio of Flink's memory for a slot, by the names of the arguments of `presets.flink_memory`."""
 
     def take(self, entries: Iterable[OptionEntry]) -> None:
         for entry in entries:
+            self.line = entry.line
             if entry.section == "Other":
                 self.left_out[entry.name] = None
                 continue
             if entry.section == "Unread":
-                self.notes.append(f"line {entry.line}: {entry.name}: {entry.value} is not read; set its value")
+                self._not_read(entry)
                 continue
             if entry.section in ("CF", "Table", "Family"):
                 self.families[entry.family] = None
@@ -193,6 +210,7 @@ class _Reader:
         for name, items in self.lists.items():
             self.values[name] = self._whole_list(name, items)
         self._take_presets()
+        self._take_fifo_ttl()
         if self.no_block_cache:
             self.values["cache_size"] = 0
         untold = {}
@@ -200,10 +218,12 @@ class _Reader:
             untold["rate_limiter_bytes_per_sec"] = "the store has a rate limiter of unknown rate; set rate_limiter_bytes_per_sec"
         if self.form is Form.INI and "cache_size" not in self.values:
             untold["cache_size"] = "an OPTIONS file has no size of the block cache: the release's default is used; set cache_size"
+        self.notes += self.unread.values()
         if self.left_out:
-            more = f" and {len(self.left_out) - _FEW} more" if len(self.left_out) > _FEW else ""
-            titles = ", ".join(f"[{title}]" for title in islice(self.left_out, _FEW))
-            self.notes.append(f"sections left out, as they are not about this database: {titles}{more}")
+            titles = _few([f"[{title}]" for title in self.left_out])
+            self.notes.append(f"sections left out, as they are not about this database: {titles}")
+        if repeated := [_values_of(name, found) for name, found in self.settings.items() if len(found) > 1]:
+            self.notes.append(f"set more than once, of which the last value here counts: {_few(repeated, '; ')}")
         return OptionsFile(
             self.source, self.version, self.values, self.ignored, self.notes, untold, self.column_family, tuple(self.families),
             self.rate_limited,
@@ -224,12 +244,34 @@ class _Reader:
         else:
             self._set(entry.name, entry.value)
 
+    def _not_read(self, entry: OptionEntry) -> None:
+        """Name a setting whose value is not readable; an earlier value of its option does not count any more."""
+        name = _OTHER_KEYS.get(entry.name, entry.name)
+        self.values.pop(name, None)
+        before = self.settings.pop(name, None)
+        lost = f"; the value of line {before[-1][0]} does not count any more" if before else ""
+        self.unread[name] = f"line {entry.line}: {entry.name}: {entry.value} is not read; set its value{lost}"
+
+    def _put(self, name: str, value: Any) -> None:
+        """Set an option by its flat name; of several values, the last one counts."""
+        self._remember(name, value)
+        self.unread.pop(name, None)
+        self.values[name] = value
+
+    def _remember(self, name: str, value: Any) -> None:
+        if self.form is not Form.LOG:  # its header may have the lines of an option several times
+            found = self.settings.setdefault(name, [])
+            if not found or found[-1][1] != value:
+                found.append((self.line, value))
+
     def _set(self, name: str, text: str) -> None:
         special = _SPECIAL.get(name)
         if special is not None:
             special(self, text)
             return
-        if name not in option_types() or (name in _NEVER_IN_FILES and self.form is not Form.CODE):
+        if name not in option_types() or name in _NEVER.get(self.form, _NEVER_IN_FILES):
+            if name in NOT_SIMULATED:
+                self._remember(name, text)
             self.ignored[name] = text
             return
         self._value(name, text)
@@ -237,7 +279,9 @@ class _Reader:
     def _value(self, name: str, text: str) -> None:
         if len(text) > _MAX_VALUE:
             raise InputError(f"{name}: a value of {len(text)} characters is too long; the limit is {_MAX_VALUE}")
-        self.values[name] = read_value(name, _without_unit(text))
+        if self.form in _OF_HOSTS and option_types()[name] is bool:
+            text = _SWITCHES.get(text.lower(), text)
+        self._put(name, read_value(name, _without_unit(text)))
 
     def _whole_list(self, name: str, items: dict[int, Any]) -> tuple[Any, ...]:
         """Return a list of which a text has some items: a missing one is as the one before it, or as the first one."""
@@ -251,15 +295,15 @@ class _Reader:
         self.lists.setdefault(name, {})[index] = read_value(name, text or "?")[0]
 
     def _cache_capacity(self, text: str) -> None:
-        if "cache_size" not in self.values:  # a tiered cache prints the capacity of its inner caches after its own
-            self._value("cache_size", text)
+        if self.form is not Form.LOG or "cache_size" not in self.values:
+            self._value("cache_size", text)  # in a LOG, a tiered cache prints the capacity of its inner caches after its own
 
     def _take_presets(self) -> None:
         """Set what the text sets as a whole where it does not set an option itself."""
         together = dict(PRESETS[self.preset]) if self.preset else {}
         if "total_bytes" in self.flink_memory:
             together |= flink_memory(**self.flink_memory)
-        if together := {name: text for name, text in together.items() if name not in self.values}:
+        if together := {name: text for name, text in together.items() if name not in self.values.keys() | self.unread.keys()}:
             self.values |= {name: read_value(name, text) for name, text in together.items()}
             self.notes.append(f"set by {self.preset or 'the memory of a slot'}: {', '.join(together)}")
 
@@ -276,34 +320,62 @@ class _Reader:
         self.flink_memory["ratio"] = _quantity(text, "memory.write-buffer-ratio", "ratio")
 
     def _flink_bloom_filter(self, text: str) -> None:
-        if text.strip().lower() == "true":
+        if _true(text):
             self.values.setdefault("bloom_bits", _USUAL_BITS)
 
     def _filter_bits(self, text: str) -> None:
-        self.values["bloom_bits"] = read_value("bloom_bits", text)
+        self._put("bloom_bits", read_value("bloom_bits", text))
 
     def _filter(self, text: str) -> None:
         if not points(text):
-            self.values["bloom_bits"] = 0.0
+            self._put("bloom_bits", 0.0)
         elif match := _FILTER_BITS.search(text):
-            self.values["bloom_bits"] = read_value("bloom_bits", match.group(1))
+            self._put("bloom_bits", read_value("bloom_bits", match.group(1)))
         else:
-            self.values["bloom_bits"] = _USUAL_BITS
+            self._put("bloom_bits", _USUAL_BITS)
             self.notes.append(f"filter_policy {text!r} does not give its size: {_USUAL_BITS:g} bits per key assumed")
 
     def _rate_limiter(self, text: str) -> None:
         self.rate_limited = points(text)
 
     def _statistics(self, text: str) -> None:
-        self.values["statistics"] = points(text)
+        self._put("statistics", points(text))
 
     def _no_cache(self, text: str) -> None:
-        self.no_block_cache = text.strip().lower() in ("1", "true")
+        self.no_block_cache = _true(text)
+
+    def _write_buffer_manager(self, text: str) -> None:
+        """Read the size to which a write buffer manager limits memtables. A LOG prints its address, limited or not."""
+        size = parse_struct(text).get("buffer_size", "") if text.startswith("{") else text
+        if self.form is Form.LOG or not points(text):
+            self.ignored["write_buffer_manager"] = text
+        elif _without_unit(size).isdecimal():
+            self._value("db_write_buffer_size", size)
+        elif not self.values.get("db_write_buffer_size"):
+            self.unread["db_write_buffer_size"] = (
+                f"line {self.line}: write_buffer_manager: {text} limits memtables to a size that the text does not show; "
+                "set db_write_buffer_size"
+            )
 
     def _fifo_ttl(self, text: str) -> None:
-        """Read FIFO's ttl, which was a member of compaction_options_fifo before 6.0."""
-        if text.strip() != "0":
-            self.values["ttl"] = read_value("ttl", text)
+        self.fifo_ttl = read_value("ttl", _without_unit(text))
+
+    def _take_fifo_ttl(self) -> None:
+        """Set ttl to FIFO's own, a member of compaction_options_fifo before 6.0, in a store of such a release."""
+        if self.fifo_ttl and self.values.get("compaction_style") is not CompactionStyle.FIFO:
+            self.ignored["compaction_options_fifo.ttl"] = str(self.fifo_ttl)
+            return
+        if not self.fifo_ttl:
+            return
+        setting, own = f"compaction_options_fifo.ttl={self.fifo_ttl}", self.values.get("ttl", 0)
+        if self.version is not None and self.version >= since.FIFO_TTL_IS_TTL:
+            self.notes.append(f"{setting} is without effect from RocksDB {since.FIFO_TTL_IS_TTL} on; ttl counts")
+        elif self.version is None and own not in (0, self.fifo_ttl):
+            self.notes.append(f"{setting} is not taken, as ttl={own} is set; before {since.FIFO_TTL_IS_TTL}, FIFO has the former")
+        else:
+            self.values["ttl"] = self.fifo_ttl
+            if self.version is None:
+                self.notes.append(f"ttl: {setting} is taken, which counts before RocksDB {since.FIFO_TTL_IS_TTL}")
 
     def _bottommost_temperature(self, text: str) -> None:
         """Read the former name of `last_level_temperature`; later releases ignore it."""
@@ -316,6 +388,20 @@ class _Reader:
             self.notes.append("writable_file_max_buffer_size=0 (no buffer) is simulated with the default buffer")
         else:
             self._value("writable_file_max_buffer_size", text)
+
+
+def _true(text: str) -> bool:
+    return _SWITCHES.get(text.strip().lower(), text.strip().lower()) in ("1", "true")
+
+
+def _few(items: Sequence[str], separator: str = ", ") -> str:
+    more = f" and {len(items) - _FEW} more" if len(items) > _FEW else ""
+    return separator.join(items[:_FEW]) + more
+
+
+def _values_of(name: str, found: Sequence[tuple[int, Any]]) -> str:
+    """Return the last values of an option with their lines: `num_levels 7 (line 1), 5 (line 9)`."""
+    return f"{name} " + ", ".join(f"{plain(value)} (line {line})" for line, value in found[-_LAST:])
 
 
 def _quantity(text: str, name: str, kind: str) -> float:
@@ -336,6 +422,7 @@ _SPECIAL: Final = {
     "filter_bits": _Reader._filter_bits,
     "no_block_cache": _Reader._no_cache,
     "rate_limiter": _Reader._rate_limiter,
+    "write_buffer_manager": _Reader._write_buffer_manager,
     "statistics": _Reader._statistics,
     "compaction_options_fifo.ttl": _Reader._fifo_ttl,
     "writable_file_max_buffer_size": _Reader._write_buffer,
@@ -345,10 +432,11 @@ _LISTS: Final = {
     "compression": "compression_per_level",
     "max_bytes_for_level_multiplier_addtl": "max_bytes_for_level_multiplier_additional",
 }
-_NEVER_IN_FILES: Final = frozenset(
-    {"blob_cache_size", "bloom_bits", "cache_size", "cf_paths", "db_paths", "disable_wal", "sync", "use_blob_cache"}
-)
-"""Options of the model that are db_bench flags, write options or objects: the reader ignores these names in files."""
+_NEVER_IN_STRINGS: Final = frozenset({"cache_size", "cf_paths", "db_paths", "sync"})
+_NEVER_IN_FILES: Final = _NEVER_IN_STRINGS | {"blob_cache_size", "bloom_bits", "disable_wal", "use_blob_cache"}
+_NEVER: Final[Mapping[Form, frozenset[str]]] = {Form.CODE: frozenset(), Form.STRINGS: _NEVER_IN_STRINGS}
+"""Options of the model that are flags of db_bench, write options or objects: the reader ignores these names in a form of text,
+`_NEVER_IN_FILES` in other ones. Host programs have settings of the first four names that are about something else."""
 
 
 def differing_options(first: OptionsFile, family: OptionsFile) -> dict[str, Any]:

@@ -27,10 +27,19 @@ _MEMBER: Final = re.compile(r"\s*([a-z][\w.]{0,79})\s*: ?(.*)$")
 _STAMPED: Final = re.compile(rf"{OWN_STAMP}\S* ")
 _SEMICOLON: Final = re.compile(";")
 _SECTIONS: Final = frozenset({"Version", "DBOptions", "CFOptions"})
+_OF_PEBBLE: Final = frozenset({"Options", "Level"})
+"""Sections of Pebble's OPTIONS files, which do not have those of RocksDB."""
+_PEBBLE: Final = "the options of Pebble, CockroachDB's store, are not simulated: give an OPTIONS file of RocksDB"
 NAME: Final = r"[A-Za-z_][\w.]*"
 _ASSIGNMENT: Final = re.compile(rf"(?:--)?{NAME}(?:[ -]\w+)*[\"']?\s*[=:]\s*\S")
 KVROCKS: Final = re.compile(r"(?:rocksdb\.([\w.]{1,80})|(max-io-mb))\s+(\S+)")
 """Setting in the file of Kvrocks (kvrocks.conf)."""
+CEPH_ROW: Final = re.compile(
+    r"WHO\s+MASK\s.*|\S+\s+(?:\S+\s+)?(?:basic|advanced|dev|unknown)\s+(?P<name>\w+)\s+(?P<value>\S+)(?:\s+\*)?"
+)
+"""Row of the table that `ceph config dump` prints."""
+DB_BENCH: Final = re.compile(r".*\bdb_bench(?:\s+|$)")
+"""Begin of a command of db_bench, before its flags."""
 _CODE: Final = re.compile(
     r"(?:\.|->)\s*[sS]et_?[A-Za-z]\w*\s*\(|\w(?:\.|->)[a-z]\w*\s+=\s+[^=].*;\s*(?://.*)?$|\bnew (?:LRUCache|BloomFilter)\("
 )
@@ -82,11 +91,17 @@ def form_of(lines: Iterable[str]) -> Form:
         if found is not Form.INI and _CODE.search(line):
             return Form.CODE
         text = line.strip()
-        if (match := _SECTION.fullmatch(text)) and (match[1] in _SECTIONS or match[1].startswith("TableOptions/")):
+        if (match := _SECTION.fullmatch(text)) and _is_of_options_file(match):
             found = Form.INI
-        elif found is Form.OTHER and _ASSIGNMENT.match(text.lstrip("{\"' ")):
+        elif found is Form.OTHER and (CEPH_ROW.fullmatch(text) or _ASSIGNMENT.match(DB_BENCH.sub("", text).lstrip("{\"' "))):
             found = Form.STRINGS
     return found
+
+
+def _is_of_options_file(section: re.Match[str]) -> bool:
+    """Whether a section is of an OPTIONS file, also of Pebble's, whose sections [Level "0"] no host program has."""
+    title, argument = section.groups()
+    return title in _SECTIONS or title.startswith("TableOptions/") or (title == "Level" and bool(argument))
 
 
 def read_ini(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
@@ -107,6 +122,8 @@ def read_ini(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise InputError(f"{source}:{number}: {excerpt(text)} is not of the form name=value; correct the line")
+        if name == "pebble_version":
+            raise InputError(f"{source}:{number}: pebble_version is no option of RocksDB; {_PEBBLE}")
         yield OptionEntry(number, section, family, name, _unescape(value))
 
 
@@ -182,7 +199,8 @@ def _section(text: str, source: str, number: int) -> tuple[str, str]:
     if title.startswith("TableOptions/"):
         return "Table", argument
     if title not in _SECTIONS:
-        raise InputError(f"{source}:{number}: section [{title}] is not one that RocksDB writes; remove it")
+        remedy = _PEBBLE if title in _OF_PEBBLE else "remove it"
+        raise InputError(f"{source}:{number}: section [{title}] is not one that RocksDB writes; {remedy}")
     return {"Version": "Version", "DBOptions": "DB", "CFOptions": "CF"}[title], argument
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ _TIME_KEYS: Final = (
 )  # fmt: skip
 _INNER_KEYS: Final = ("_source", "fields", "jsonPayload", "result", "attributes")
 """Objects inside which some collectors put the message."""
+_MOST_OBJECTS: Final = 8
+"""Objects around a member that is read on its own."""
 _CRI: Final = re.compile(r"(\d{4}-\d\d-\d\dT\S+) (?:stdout|stderr) ([PF])(?: |$)")
 """Prefix of each line that a Kubernetes node keeps; P: the line goes on in the next (CRI logging format)."""
 _DOCKER_PART: Final = 16_000
@@ -69,19 +72,25 @@ def _message(value: dict[str, Any]) -> Wrapped | None:
     return Wrapped(text.removesuffix("\n"), stamp, goes_on=len(text) >= _DOCKER_PART and not text.endswith("\n"))
 
 
-def json_members(text: str) -> dict[str, str] | None:
-    """Return the members of a JSON object as text; None for a text that is none.
+def json_members(text: str) -> list[tuple[tuple[str, ...], str, str]] | None:
+    """Return the members of a JSON object as text, with the keys of the objects around; None for a text that is none.
 
-    >>> json_members('{"num_levels": 7, "ttl": "0", "disable_wal": false}')
-    {'num_levels': '7', 'ttl': '0', 'disable_wal': 'false'}
+    >>> json_members('{"num_levels": 7, "ttl": "0", "meta": {"disable_wal": false}}')
+    [((), 'num_levels', '7'), ((), 'ttl', '0'), (('meta',), 'disable_wal', 'false')]
     """
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
-        return None
-    return {name: member if isinstance(member, str) else json.dumps(member) for name, member in value.items()}
+    return list(_members((), value)) if isinstance(value, dict) else None
+
+
+def _members(path: tuple[str, ...], value: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    for name, member in value.items():
+        if isinstance(member, dict) and member and len(path) < _MOST_OBJECTS:
+            yield from _members((*path, name), member)
+        else:
+            yield path, name, member if isinstance(member, str) else json.dumps(member)
 
 
 def unquoted(text: str, start: int) -> str:

@@ -198,12 +198,12 @@ class Reading:
     @property
     def version(self) -> Version | None:
         """Release of RocksDB that wrote the files; None if they do not contain it."""
-        if self.options is not None and self.options.version is not None:
-            return self.options.version
         try:
-            return Version.parse(self.log.version) if self.log.version else None
+            if self.log.version:
+                return Version.parse(self.log.version)
         except ValueError:
-            return None
+            pass
+        return self.options.version if self.options is not None else None
 
     def option(self, name: str) -> Any:
         """Return the value of an option; None if the files do not have it."""
@@ -280,7 +280,7 @@ def _whole_path(places: Sequence[Path]) -> Path:
 
 
 def _other_stores(reading: Reading) -> list[str]:
-    """Return notes on opens by another release than the first, and on opens of an empty store after flushes."""
+    """Return notes on opens and options of another release than the first, and on opens of an empty store after flushes."""
     opens = reading.log.openings
     flushed_us = [job.end_us for job in reading.jobs.done("flush") if job.end_us is not None and job.outputs]
     emptied = sum(1 for one in opens[1:] if one.sst_files == 0 and any(time < one.ready_us for time in flushed_us))
@@ -293,6 +293,9 @@ def _other_stores(reading: Reading) -> list[str]:
         )
     if len(releases) > 1:
         notes.append(f"the store was opened by RocksDB {', '.join(releases)}; the rules of {releases[0]} apply")
+    given = reading.options.version if reading.options is not None else None
+    if given not in (None, reading.version):
+        notes.append(f"the options are of RocksDB {given}, the LOG of RocksDB {reading.version}, whose rules apply")
     return notes
 
 
