@@ -229,9 +229,9 @@ def test_an_options_file_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "row_cache" not in printed["options"]
     assert not set(printed["options"]) & set(printed["ignored"])
     _, text, _ = outcome(capsys, "show", "options", str(OPTIONS))
-    assert [one["name"] for one in printed["not_simulated"]] == ["index_shortening"]
-    assert "not simulated, and different from the default (1):" in text
-    assert f"ignored, with the default or without effect ({len(printed['ignored']) - 1}):" in text
+    assert [one["name"] for one in printed["not_simulated"]] == ["enable_pipelined_write", "index_shortening"]
+    assert "not simulated, and different from the default (2):" in text
+    assert f"ignored, with the default or without effect ({len(printed['ignored']) - 2}):" in text
 
 
 def options_file(folder: Path, more: str = "") -> Path:
