@@ -136,7 +136,7 @@ def test_families_have_a_row_each() -> None:
         "write_share": 0.25, "flush_count": 63, "flush_bytes": 64 << 20, "compaction_count": 4, "compaction_write_bytes": 1 << 20,
         "write_amplification": 3.55, "live_bytes": 3 << 20, "stall_count": {"l0_stop": 2, "memtable_stop": 1},
     }  # fmt: skip
-    idle = {**family, "write_share": 0.0, "flush_count": 0, "flush_bytes": 0, "compaction_count": 0}
+    idle = {**family, "write_share": 0.0, "flush_count": 0, "flush_bytes": 0, "compaction_count": 0, "write_amplification": None}
     text = summary_text({**SUMMARY, "column_families": {"default": family, "raft": idle}})
     header, default, raft = text[text.index("Family") :].splitlines()[:3]
 
