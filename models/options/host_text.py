@@ -12,14 +12,14 @@ from typing import Final
 from lsmlab.models.errors import InputError
 from lsmlab.models.options.not_simulated import NOT_SIMULATED
 from lsmlab.models.options.options_text import (
-    CEPH_ROW,
-    DB_BENCH,
     KVROCKS,
     NAME,
     NumberedLines,
     OptionEntry,
     excerpt,
+    flags_of,
     parse_struct,
+    setting_of_row,
     split_parts,
     strip_comment,
 )
@@ -133,9 +133,8 @@ def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
     nested: list[Placed] = []
     shared: list[OptionEntry] = []
     for number, raw in lines:
-        text = DB_BENCH.sub("", strip_comment(raw).removesuffix("\\").strip("\"'`, "))
-        if row := CEPH_ROW.fullmatch(text):
-            text = f"{row['name']} = {row['value']}" if row["name"] else ""
+        text = flags_of(strip_comment(raw).removesuffix("\\").strip("\"'`, "))
+        text = text if (setting := setting_of_row(text)) is None else setting
         if title := _TITLE.fullmatch(text):
             section, prefix = _family_of(title[1]), "titan." if _TITAN_TITLE.fullmatch(title[1]) else ""
             adds = _GROUP.fullmatch(title[1]) or title[1].startswith(("rocksdb.", "storage."))
@@ -146,8 +145,8 @@ def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:
             continue
         if section is None:
             continue
-        if setting := _OTHER_SETTING.fullmatch(text):
-            yield OptionEntry(number, "Other", "", setting[1], "")
+        if other := _OTHER_SETTING.fullmatch(text):
+            yield OptionEntry(number, "Other", "", other[1], "")
             continue
         if nesting.begins(len(raw) - len(raw.lstrip()), text):
             continue

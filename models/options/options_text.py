@@ -34,12 +34,9 @@ NAME: Final = r"[A-Za-z_][\w.]*"
 _ASSIGNMENT: Final = re.compile(rf"(?:--)?{NAME}(?:[ -]\w+)*[\"']?\s*[=:]\s*\S")
 KVROCKS: Final = re.compile(r"(?:rocksdb\.([\w.]{1,80})|(max-io-mb))\s+(\S+)")
 """Setting in the file of Kvrocks (kvrocks.conf)."""
-CEPH_ROW: Final = re.compile(
-    r"WHO\s+MASK\s.*|\S+\s+(?:\S+\s+)?(?:basic|advanced|dev|unknown)\s+(?P<name>\w+)\s+(?P<value>\S+)(?:\s+\*)?"
-)
-"""Row of the table that `ceph config dump` prints."""
-DB_BENCH: Final = re.compile(r".*\bdb_bench(?:\s+|$)")
-"""Begin of a command of db_bench, before its flags."""
+_DB_BENCH: Final = "db_bench"
+_LEVELS_OF_CEPH: Final = frozenset({"basic", "advanced", "dev", "unknown"})
+"""Third or second cell of a row that `ceph config dump` prints."""
 _CODE: Final = re.compile(
     r"(?:\.|->)\s*[sS]et_?[A-Za-z]\w*\s*\(|\w(?:\.|->)[a-z]\w*\s+=\s+[^=].*;\s*(?://.*)?$|\bnew (?:LRUCache|BloomFilter)\("
 )
@@ -93,9 +90,34 @@ def form_of(lines: Iterable[str]) -> Form:
         text = line.strip()
         if (match := _SECTION.fullmatch(text)) and _is_of_options_file(match):
             found = Form.INI
-        elif found is Form.OTHER and (CEPH_ROW.fullmatch(text) or _ASSIGNMENT.match(DB_BENCH.sub("", text).lstrip("{\"' "))):
+        elif found is Form.OTHER and (setting_of_row(text) is not None or _ASSIGNMENT.match(flags_of(text).lstrip("{\"' "))):
             found = Form.STRINGS
     return found
+
+
+def flags_of(text: str) -> str:
+    """Return the flags of a command of db_bench; another text as it is.
+
+    >>> flags_of("numactl ./db_bench --num=7"), flags_of("num=7")
+    ('--num=7', 'num=7')
+    """
+    _, found, flags = text.rpartition(_DB_BENCH)
+    return flags.lstrip() if found and flags[:1].isspace() else "" if text.endswith(_DB_BENCH) else text
+
+
+def setting_of_row(text: str) -> str | None:
+    """Return the setting in a row that `ceph config dump` prints, "" for the row of titles; None for another text.
+
+    >>> [setting_of_row(text) for text in ("osd  advanced  osd_memory_target  4294967296  *", "WHO MASK LEVEL", "a b")]
+    ['osd_memory_target = 4294967296', '', None]
+    """
+    cells = text.split()
+    if cells[:2] == ["WHO", "MASK"]:
+        return ""
+    for at in (1, 2):  # without and with a mask
+        if len(cells) > at and cells[at] in _LEVELS_OF_CEPH and cells[at + 3 :] in ([], ["*"]) and len(cells) >= at + 3:
+            return f"{cells[at + 1]} = {cells[at + 2]}"
+    return None
 
 
 def _is_of_options_file(section: re.Match[str]) -> bool:

@@ -15,9 +15,9 @@ from lsmlab.models.errors import InputError
 from lsmlab.validation.logs.bench import Benchmark, BenchReader, percentiles
 
 _HISTOGRAM: Final = re.compile(r"^Microseconds per (\w+)(?: \d+ )?:\n(.*?)(?=\n\n|\nMicroseconds|\Z)", re.M | re.S)
-_AVERAGE: Final = re.compile(r"Count: (\d+) Average: ([\d.]+)")
+_AVERAGE: Final = re.compile(r"Count: (\d+) Average: (\d+\.?\d*)")
 _BUCKET: Final = re.compile(r"[\[(] *(\d+), +(\d+) \] +(\d+)")
-_STALL: Final = re.compile(r"Cumulative stall: (\d+):(\d+):([\d.]+) H:M:S, ([\d.]+) percent")
+_STALL: Final = re.compile(r"Cumulative stall: (\d+):(\d+):(\d+\.?\d*) H:M:S, (\d+\.?\d*) percent")
 _FOUND: Final = re.compile(r"\((\d+) of (\d+) found\)")
 
 

@@ -26,7 +26,7 @@ WORKERS: Final = 8
 LEAST_LATENCY_S: Final = 10e-3
 """Shorter latencies are an artefact of the driver: an operation gets a time stamp in whole milliseconds when it is put
 into a queue, and a worker sleeps for 0.2 ms if its queue is empty (median latency 0.7 ms without a load)."""
-_LINE: Final = re.compile(r"^LATSEC,([\d.]+),([01]),(\d+),(\d+)(?:,\d+){3},(\d+)(?:,\d+){3}\s*$", re.MULTILINE)
+_LINE: Final = re.compile(r"^LATSEC,(\d+\.?\d*),([01]),(\d+),(\d+)(?:,\d+){3},(\d+)(?:,\d+){3}\s*$", re.MULTILINE)
 """Fields of a LATSEC line: seconds; 1 in a valley of the load, 0 in a peak; length of all queues; reads and their P50,
 P99 and maximum in us; the same for writes."""
 _OVERHEAD_US: Final = {"LP_SLOW_US": 130.0, "LP_FAST_US": 112.4}
@@ -34,7 +34,7 @@ _OVERHEAD_US: Final = {"LP_SLOW_US": 130.0, "LP_FAST_US": 112.4}
 no stall: 1949 operations per second in valleys and 9134 in peaks."""
 _FEWEST: Final = 3
 """Least number of valley or peak seconds for a mean."""
-_HISTOGRAM: Final = re.compile(r"^Microseconds per (read|write) (\d+) :\nCount: (\d+) Average: ([\d.]+)", re.MULTILINE)
+_HISTOGRAM: Final = re.compile(r"^Microseconds per (read|write) (\d+) :\nCount: (\d+) Average: (\d+\.?\d*)", re.MULTILINE)
 """Fields of a histogram's head: kind of operation, worker, operations since the start, their mean latency in us."""
 _FEWEST_READS: Final = 1000
 """Least number of reads for a mean: single reads take up to a hundred times as long."""
