@@ -313,6 +313,21 @@ STRINGS: Final = (
     "rocksdb_default_cf_options=write_buffer_size=64m;target_file_size_base=32m;level0_slowdown_writes_trigger=-1\n"
     "rocksdb-max-background-jobs = 4",
 )  # fmt: skip
+HOST_OPTIONS: Final = (
+    "rocksdb::Options options;\noptions.write_buffer_size = 64 << 20;  // a memtable\noptions.IncreaseParallelism(16);\n"
+    "options.compression = rocksdb::kZSTD;\ntable.block_cache = rocksdb::NewLRUCache(512 * 1024 * 1024);\n"
+    "options.OptimizeLevelStyleCompaction();\n",
+    "class Small implements RocksDBConfigSetter {\nprivate static final long SIZE = 16 * 1024L;\n"
+    "options.setWriteBufferSize(SIZE);\noptions.setCompressionType(CompressionType.LZ4_COMPRESSION);\n"
+    "table.setFilterPolicy(new BloomFilter(10, false));\n",
+    "bind 127.0.0.1\nrocksdb.write_buffer_size 64\nrocksdb.enable_blob_files yes\nmax-io-mb 5\n",
+    "[osd]\nbluestore_rocksdb_options = write_buffer_size=16777216\n"
+    "bluestore_rocksdb_cfs = m(3) O(3,0-13)=block_cache={type=lru} L=min_write_buffer_number_to_merge=32\n",
+    "state.backend.rocksdb.memory.fixed-per-slot: 300mb\nstate.backend.rocksdb.predefined-options: FLASH_SSD_OPTIMIZED\n"
+    "state.backend.rocksdb.writebuffer.size: 128mb\n",
+    "db:\n  column_families:\n    default:\n      write_buffer_size: 67108864\n    index:\n      write_buffer_size: 8388608\n",
+)  # fmt: skip
+"""Program code, and files of programs that have RocksDB inside."""
 VARIANTS: Final = """description: two engines
 overrides: [workload.num=20k, workload.duration=1s]
 variants:
@@ -752,6 +767,7 @@ KINDS: Final[dict[str, Kind]] = {
     "options": of_text(3, check_options, "OPTIONS", OPTIONS_FILE),
     "options forms": Kind(2, same_options, options_cuts),
     "option strings": of_text(3, check_options, "options.txt", *STRINGS),
+    "host options": of_text(3, check_options, "options.txt", *HOST_OPTIONS),
     "trace": of_text(2, read_trace_file, "trace.csv", TRACE),
     "query trace": Kind(3, read_operations_file, query_damage),
     "operations": of_text(2, read_operations_file, "ops", readable(mixed(60)), TWITTER, META),

@@ -388,3 +388,20 @@ def test_options_files_of_pebble_are_refused(text: str) -> None:
 def test_names_of_other_hosts(text: str, wanted: dict[str, object]) -> None:
     """Commands of db_bench, `ceph config dump`, ArangoDB's and Besu's settings are RocksDB's options."""
     assert values(text) == wanted
+
+
+@pytest.mark.parametrize("value", ["1.5 << 2", "9" * 400 + " * 2", "1 / 0", "(" * 9000, "1if 2else 3"])
+def test_expressions_without_a_value_are_named_in_short(value: str, recwarn: pytest.WarningsRecorder) -> None:
+    """What is no number ends in a note of one line, and in no traceback."""
+    read = read_options(f"options.write_buffer_size = {value};\noptions.num_levels = 3;\n")
+    assert read.overrides == {"num_levels": 3}
+    assert "line 1: write_buffer_size: " in notes(read)
+    assert len(notes(read)) < 150
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "\xb2", "-"])
+def test_sizes_of_kvrocks_that_are_none_are_refused(value: str) -> None:
+    """A number of 5,000 digits, or a sign that is a digit of no number, has its line."""
+    with pytest.raises(InputError, match=r":2: write_buffer_size: "):
+        read_options(f"rocksdb.max_open_files 7\nrocksdb.write_buffer_size {value}\n")

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import operator
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from lsmlab.models.options.not_simulated import NOT_SIMULATED
 from lsmlab.models.options.options_text import NumberedLines, OptionEntry
@@ -47,7 +48,7 @@ _BUDGET_BYTES: Final = 512 << 20
 """Default of their argument, a budget for memtables (ColumnFamilyOptions::OptimizeLevelStyleCompaction)."""
 _LITERAL: Final = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F_]+|\d[\d_]*(?:\.\d+)?)(?:[uUlLfFdD]{1,3}|_?[iu](?:\d\d?|size))?(?!\w)")
 _CAST: Final = re.compile(r"\(\s*(?:u?int\d*(?:_t)?|size_t|long|double|float)\s*\)|\s+as\s+\w+|\b(?:u?int\d\d|float64)(?=\()")
-_OPERATORS: Final[Mapping[type[ast.AST], Callable[[Any, Any], Any]]] = {
+_OPERATORS: Final[Mapping[type[ast.AST], Callable[[float, float], float]]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.LShift: operator.lshift,
 }  # fmt: skip
@@ -167,22 +168,23 @@ def _number(text: str, constants: Mapping[str, str], depth: int = 3) -> str | No
     """Return the value of an expression of numbers and constants; None if it is something else."""
     plain = _LITERAL.sub(lambda found: found[1].replace("_", ""), _CAST.sub("", text))
     try:
-        found = _evaluate(ast.parse(plain.strip(), mode="eval").body, constants, depth)
-    except (SyntaxError, ValueError, OverflowError, ZeroDivisionError, RecursionError):
+        with warnings.catch_warnings(action="ignore", category=SyntaxWarning):  # code of another language
+            found = _evaluate(ast.parse(plain.strip(), mode="eval").body, constants, depth)
+        return f"{found:.0f}" if float(found).is_integer() else repr(found)
+    except (SyntaxError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None
-    return f"{found:.0f}" if float(found).is_integer() else repr(found)
 
 
 def _evaluate(node: ast.expr, constants: Mapping[str, str], depth: int) -> float:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return float(node.value) if isinstance(node.value, float) else int(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        return node.value
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_evaluate(node.operand, constants, depth)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = (_evaluate(side, constants, depth) for side in (node.left, node.right))
         if isinstance(node.op, ast.LShift) and not 0 <= right < _MOST_BITS:
             raise ValueError(node.op)
-        return float(result) if isinstance(result := _OPERATORS[type(node.op)](left, right), float) else int(result)
+        return _OPERATORS[type(node.op)](left, right)
     name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
     if name in constants and depth and (known := _number(constants[name], constants, depth - 1)) is not None:
         return float(known) if "." in known else int(known)

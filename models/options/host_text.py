@@ -115,8 +115,8 @@ def read_kvrocks(lines: NumberedLines) -> Iterator[OptionEntry]:
         if found := KVROCKS.fullmatch(strip_comment(line).strip()):
             name, value = (found[1] or found[2]).lower(), found[3]
             name = _OF_KVROCKS.get(name, name)
-            mib = name in _MIB_OF_KVROCKS and value.isdigit()
-            yield OptionEntry(number, "CF", "default", _WITH_CAPITALS.get(name, name), f"{int(value) << 20}" if mib else value)
+            unit = "M" if name in _MIB_OF_KVROCKS and value[-1] in "0123456789" else ""
+            yield OptionEntry(number, "CF", "default", _WITH_CAPITALS.get(name, name), f"{value}{unit}")
 
 
 def read_strings(lines: NumberedLines, source: str) -> Iterator[OptionEntry]:

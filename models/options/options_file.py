@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain, islice
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final
 
 from lsmlab.models import since
@@ -52,6 +53,8 @@ _MOST_LINES: Final = 5_000_000
 _MAX_VALUE: Final = 1 << 10
 _FEW: Final = 8
 """Largest number of sections or options that a note lists."""
+_MOST_CODE: Final = 80
+"""Characters of program code in a note."""
 _LAST: Final = 3
 """Largest number of values of one option that a note lists."""
 _SWITCHES: Final = {"on": "true", "yes": "true", "off": "false", "no": "false"}
@@ -250,7 +253,8 @@ class _Reader:
         self.values.pop(name, None)
         before = self.settings.pop(name, None)
         lost = f"; the value of line {before[-1][0]} does not count any more" if before else ""
-        self.unread[name] = f"line {entry.line}: {entry.name}: {entry.value} is not read; set its value{lost}"
+        code = shorten(entry.value, _MOST_CODE, placeholder="…")
+        self.unread[name] = f"line {entry.line}: {entry.name}: {code} is not read; set its value{lost}"
 
     def _put(self, name: str, value: Any) -> None:
         """Set an option by its flat name; of several values, the last one counts."""

@@ -201,7 +201,8 @@ def split_parts(body: str, separator: re.Pattern[str]) -> Iterator[str]:
         depth += (body[at] == "{") - (body[at] == "}")
         if depth < 0:
             break
-        found = separator.match(body, at) if depth == 0 else None
+        inside = body[at - 1 : at + 1].isspace() and at > start  # of a run of spaces, which was tried at its begin
+        found = separator.match(body, at) if depth == 0 and not inside else None
         if found:
             if body[start:at].strip():
                 yield body[start:at]

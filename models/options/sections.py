@@ -12,7 +12,7 @@ from lsmlab.models.options.not_simulated import NOT_SIMULATED
 from lsmlab.models.options.options_text import OptionEntry
 from lsmlab.models.options.values import STRUCTS, option_types
 
-_KEY: Final = re.compile(r"(?P<list>-\s+name\s*:\s*)?[\"']?(?P<key>[\w.$ /-]+?)[\"']?\s*(?P<sign>:\s*\{?|=?\s*\{)?")
+_KEY: Final = re.compile(r"(?P<list>-\s+name\s*:\s*)?[\"']?(?P<key>[\w.$ /-]{1,120}?)[\"']?\s*(?P<sign>:\s*\{?|=?\s*\{)?")
 """Line that begins a map in YAML or JSON, or a member `- name: key` of a list."""
 _OF_A_TABLE: Final = frozenset({"block_based_table_factory", "table_factory"})
 _FAMILY_MAP: Final = re.compile(r"(?:(?:column_?)?famil(?:y|ies)|cfs?)(?:_?opt(?:ion)?s)?")
