@@ -89,10 +89,9 @@ def _stalls(run: RunData, fact: Fact) -> Fact:
     cause = dominating_cause(run)
     if cause:
         return replace(fact, note=f"mostly {stall_name(cause)}")
-    counted = any((run.summary.get("stall_count") or {}).values())
     if fact.value:
-        return replace(fact, note="its causes are counted, not timed" if counted else "of unknown causes")
-    return replace(fact, note="stalls, but nobody waited") if counted else fact
+        return replace(fact, note="its causes are counted, not timed" if run.stall_counts() else "of unknown causes")
+    return replace(fact, note="stalls, but nobody waited") if run.stall_counts() else fact
 
 
 def _lost(run: RunData, fact: Fact) -> Fact:

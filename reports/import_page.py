@@ -11,7 +11,6 @@ from lsmlab.models.units import format_digits
 from lsmlab.reports import numbers
 from lsmlab.reports.figures.amplification import amplification
 from lsmlab.reports.figures.base import Figure
-from lsmlab.reports.figures.latency import latency_distribution
 from lsmlab.reports.figures.levels import l0_and_memtables, level_sizes
 from lsmlab.reports.figures.over_time import device_bandwidth, throughput
 from lsmlab.reports.page import Page
@@ -45,13 +44,12 @@ def import_page(run: RunData) -> Page:
     over_time = [
         _throughput(run, timeline, imported), _moved(run, timeline), l0_and_memtables(run, timeline), level_sizes(run, timeline),
     ] if _has_times(run) else []  # fmt: skip
-    whole = [latency_distribution(run), amplification(run)]
     sentences = [*summary_sentences(run), *_gaps(imported), _trust(imported)]
     more = [
         *_files(imported), *store_counts(imported), *_changed_options(imported), *_traced(imported), _inferred(imported),
         *_unread(imported),
     ]  # fmt: skip
-    parts, end = run_parts(run, _shown(over_time), _shown(whole), sentences, _TIME, more)
+    parts, end = run_parts(run, _shown(over_time), _shown([amplification(run)]), sentences, _TIME, more)
     footer = f"LSMLab {run.summary.get('version', 'unknown')}, imported from {Path(str(imported['log'])).name}"
     return Page(_title(imported), _subtitle(run, imported), parts, footer, end)
 
@@ -227,7 +225,7 @@ def _load_numbers(load: Mapping[str, Any]) -> list[tuple[str, str, str, str]]:
     if load["writes"] and not from_statistics:
         rows.append(("deletes among them", numbers.percent(load["delete_share"]), "", "memtables flushed"))
     if load["keys"] and load.get("keys_assumed"):
-        rows.append(("different keys", "unknown", "", f"{load['keys']:,.0f} are assumed, the number of writes"))
+        rows.append(("different keys", "unknown", "", f"{load['keys']:,.0f} are assumed (see below)"))
     elif load["keys"]:
         error = numbers.percent(load["keys_error"]) if load["keys_error"] else ""
         basis = (

@@ -125,15 +125,13 @@ class RunData:
     def stalls_unknown(self) -> bool:
         """Whether the input does not tell if there were stalls: it has no line of one, and no statistics that count them."""
         unknown = "stall_fraction" in self.summary and self.summary["stall_fraction"] is None
-        counted = sum((self.summary.get("stall_count") or {}).values())
-        return unknown and not counted and not self.number("stall_measured.seconds")
+        return unknown and not self.stall_counts() and not self.number("stall_measured.seconds")
 
     @property
     def stall_times_unknown(self) -> bool:
         """Whether writers were stalled, or may have been, at times that the input does not show."""
-        counted = sum((self.summary.get("stall_count") or {}).values())
-        told = self.stalls_unknown or counted or self.number("stall_fraction") or self.number("stall_measured.seconds")
-        return bool(told) and not len(self.stalls.get("start_s", ()))
+        waited = self.number("stall_fraction") or self.number("stall_measured.seconds")
+        return bool(self.stalls_unknown or waited or self.stall_counts()) and not len(self.stalls.get("start_s", ()))
 
     def chain(self, stall: int) -> list[int]:
         """Return the keys of the jobs that had to end before the stall in this row could end."""
@@ -160,6 +158,11 @@ class RunData:
         """Return the stalled seconds by cause, without causes that did not occur."""
         stated: dict[str, float] = self.summary.get("stall_seconds") or {}
         return {cause: float(s) for cause, s in stated.items() if s}
+
+    def stall_counts(self) -> dict[str, int]:
+        """Return the stalls by cause that RocksDB or the lines of a LOG count, without causes that did not occur."""
+        stated: dict[str, int] = self.summary.get("stall_count") or {}
+        return {cause: number for cause, number in stated.items() if number}
 
 
 def configuration(run: RunData) -> dict[str, Any]:

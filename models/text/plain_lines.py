@@ -199,24 +199,24 @@ def _rejoined(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
     An event tells the width: its JSON goes on in a line without a begin that the parsers know.
     """
-    width, parts, first, last = 0, 0, 0, ""
-    text: str | None = None
+    width, first = 0, 0
+    held: list[str] = []
+    """Parts of the line that begins at `first` and may go on."""
     for number, raw in enumerate(lines, 1):
-        if text is not None:
-            part = raw.rstrip("\r\n")
-            open_event = _is_open_event(text)
-            if (open_event or len(last) == width) and parts < _MOST_PARTS and not _starts(part):
-                width = max(width, len(last)) if open_event else width
-                text, last, parts = text + part, part, parts + 1
+        if held:
+            part, is_open = raw.rstrip("\r\n"), _is_open_event("".join(held))
+            if (is_open or len(held[-1]) == width) and len(held) < _MOST_PARTS and not _starts(part):
+                width = max(width, len(held[-1])) if is_open else width
+                held.append(part)
                 continue
-            yield first, text
-            text = None
+            yield first, "".join(held)
+            held = []
         if ("EVENT_LOG_v1 {" in raw and _is_open_event(raw)) or (width and len(raw.rstrip("\r\n")) == width):
-            first, text, last, parts = number, raw.rstrip("\r\n"), raw.rstrip("\r\n"), 1
+            first, held = number, [raw.rstrip("\r\n")]
         else:
             yield number, raw
-    if text is not None:
-        yield first, text
+    if held:
+        yield first, "".join(held)
 
 
 def _is_open_event(text: str) -> bool:

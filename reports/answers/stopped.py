@@ -108,8 +108,8 @@ TIMES_UNKNOWN: Final = "The input does not show which jobs ran during the stalls
 
 def _counters(run: RunData) -> str:
     """Return how often each stall cause occurred, by RocksDB's counters or the lines of stalls."""
-    counts = {cause: n for cause, n in (run.summary.get("stall_count") or {}).items() if n}
-    told = ", ".join(f"{stall_name(cause)} {numbers.count(n)}" for cause, n in sorted(counts.items(), key=lambda item: -item[1]))
+    counts = sorted(run.stall_counts().items(), key=lambda item: -item[1])
+    told = ", ".join(f"{stall_name(cause)} {numbers.count(n)}" for cause, n in counts)
     return f"Stalls by cause: {told}." if told else "The input does not tell their causes."
 
 

@@ -92,7 +92,8 @@ def move_files(source: Path, target: Path, *, alone: bool = False) -> None:
         except OSError:  # the target exists and is not empty
             target.mkdir(parents=True, exist_ok=True)
             moved = [path.replace(target / path.name).name for path in sorted(source.iterdir())]
-            for path in [path for path in target.iterdir() if alone and path.name not in moved and path.name[0] != "."]:
+            others = [path for path in target.iterdir() if path.name not in moved and path.name[0] != "."]
+            for path in others if alone else ():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 

@@ -59,8 +59,9 @@ _AT_SWITCH_US: Final = 10_000
 _MOSTLY: Final = 0.5
 """Share of the time after the last write from which stops explain that there was no other."""
 _SETTING: Final = re.compile(r"(?<!\w)(?:\w{1,80}(?:\.|->))?([a-z]\w{1,80}) {0,3}= {0,3}[\w\"'-]")
+"""Setting of an option in prose or code."""
 _FIRST_LINES: Final = 2_000
-"""Setting of an option in prose or code, and lines of a text that are searched for such."""
+"""Lines of a text that are searched for such settings: they stand above what was pasted with them."""
 _FEW_OPENS: Final = 3
 """Largest number of opens that a note lists."""
 _TOLD: Final = 0.5
@@ -236,17 +237,15 @@ def read(
     the wrong kind.
     """
     places = [logs] if isinstance(logs, Path) else list(logs)
-    log = read_history(log_files(places))
+    files = log_files(places)
+    log = read_history(files)
     jobs, stalls = jobs_of(log), stalls_of(log)
     notes: list[str] = []
     busiest = _busiest_family(jobs)
     if options_path is None and not log.options:
         options_path = next((file for place in places if place.is_dir() and (file := newest_options(place))), None)
         notes += [f"options: those of {options_path.name}, as no LOG contains any"] if options_path is not None else []
-    options = _file_families(options_path) if options_path is not None else _header(log, busiest, notes)
-    if not options and (pasted := _pasted_options(log_files(places))) is not None:
-        options = {DEFAULT_FAMILY: pasted}
-        notes[:] = [f"options: {len(pasted.overrides)} of the lines beside the LOG; all others have their defaults"]
+    options = _file_families(options_path) if options_path is not None else _header(log, busiest, files, notes)
     chosen = options.get(busiest) or options.get(DEFAULT_FAMILY)
     notes += dict.fromkeys(note for family in options.values() for note in (*family.notes, *family.untold.values()))
     notes += _families_without_options(options, jobs)
@@ -371,8 +370,14 @@ def _file_families(path: Path) -> dict[str, OptionsFile]:
     return {name: first if name == first.column_family else read_options(path, name) for name in first.families}
 
 
-def _header(log: RocksDbLog, busiest: str, notes: list[str]) -> dict[str, OptionsFile]:
-    """Read the options of all column families in the header of the first open. Damaged lines are left out and noted."""
+def _header(log: RocksDbLog, busiest: str, files: Sequence[Path], notes: list[str]) -> dict[str, OptionsFile]:
+    """Read the options of all column families in the header of the first open, else those beside the LOG.
+
+    Damaged lines are left out and noted.
+    """
+    if not log.options and (pasted := _pasted_options(files)) is not None:
+        notes.append(f"options: {len(pasted.overrides)} of the lines beside the LOG; all others have their defaults")
+        return {DEFAULT_FAMILY: pasted}
     if not log.options:
         notes.append("the LOG contains no options (it begins after the store's open): give the OPTIONS file as well")
         return {}

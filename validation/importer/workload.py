@@ -44,7 +44,7 @@ _ORDERED_SHARE: Final = 0.9
 _SAME_RATE: Final = (0.8, 1.25)
 """Ratios of the rates of writes in a trace and in a LOG that count as equal."""
 _OLDER: Final = 0.1
-"""Least part of a store's bytes that shows data from before its statistics: a W-Amp below 1 of dropped data hides less."""
+"""Least share of a store's bytes that counts as older than its statistics; a judgement: the sums are rounded."""
 _PRELOADED: Final = 0.5
 """Least share of the keys that the store held at the LOG's begin, from which on it held all of them."""
 _SKEWED: Final = 0.5

@@ -79,7 +79,7 @@ def summarise_tables(log: RocksDbLog, stall_lines: Mapping[str, int] | None = No
         "longest_stall_s": None,
         "counted_from": "tables",
     }
-    high = [row for f in dump.families.values() for row in f.priorities if row.get("Priority") == "High"]
+    high = _of_pool(dump, "High")
     if high:  # flushes run in the high-priority pool (behaviour/log-and-statistics.md, Compaction Stats table)
         flushes = int(sum(row.get("Comp(cnt)", 0) for row in high))
         result["flush_count"] = flushes
@@ -136,8 +136,13 @@ def _read(dump: StatsDump) -> float | None:
 
 def _low_jobs(dump: StatsDump) -> int | None:
     """Return the compactions in the tables by priority, where those by level are missing."""
-    low = [row for family in dump.families.values() for row in family.priorities if row.get("Priority") == "Low"]
+    low = _of_pool(dump, "Low")
     return int(sum(row.get("Comp(cnt)", 0) for row in low)) if len(low) == len(dump.families) and low else None
+
+
+def _of_pool(dump: StatsDump, priority: str) -> list[dict[str, Any]]:
+    """Return the rows of all families for the jobs of a thread pool, "High" or "Low"."""
+    return [row for family in dump.families.values() for row in family.priorities if row.get("Priority") == priority]
 
 
 def _sum_rows(dump: StatsDump) -> list[dict[str, Any]]:
